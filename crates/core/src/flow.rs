@@ -1,0 +1,126 @@
+//! Who talks to whom: direction through the gateway, transport addresses, dense flow ids.
+
+use core::net::SocketAddr;
+
+/// Which way a packet crosses the home gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// From the home to the internet.
+    Up,
+    /// From the internet to the home.
+    Down,
+}
+
+impl Direction {
+    /// Both directions, upstream first.
+    pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// 0 for up, 1 for down: an index into a pair.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The other way.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
+    }
+
+    /// `up` or `down`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// Transport protocol, as far as queues and hashes care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// IP protocol 6.
+    Tcp,
+    /// IP protocol 17.
+    Udp,
+    /// Any other IP protocol, by number.
+    Other(u8),
+}
+
+impl Protocol {
+    /// The number in the IP header.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Tcp => 6,
+            Self::Udp => 17,
+            Self::Other(number) => number,
+        }
+    }
+}
+
+/// Dense id of an application flow within a run; indexes slabs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// The id as an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The 5-tuple of one direction of a transport conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey {
+    /// Sender.
+    pub source: SocketAddr,
+    /// Receiver.
+    pub destination: SocketAddr,
+    /// Transport protocol.
+    pub protocol: Protocol,
+}
+
+impl FlowKey {
+    /// The same conversation seen from the other side.
+    pub const fn reverse(self) -> Self {
+        Self { source: self.destination, destination: self.source, protocol: self.protocol }
+    }
+
+    /// A 32-bit hash of the 5-tuple, the same on every machine. Queues perturb it with a salt of their own, so an
+    /// attacker who knows this function still cannot aim at a bucket (RFC 8290 section 4.1.2).
+    pub fn hash(&self) -> u32 {
+        let mut state = crate::rng::Fnv1a::new();
+        for end in [self.source, self.destination] {
+            match end {
+                SocketAddr::V4(v4) => state.write(&v4.ip().octets()),
+                SocketAddr::V6(v6) => state.write(&v6.ip().octets()),
+            }
+            state.write(&end.port().to_be_bytes());
+        }
+        state.write(&[self.protocol.number()]);
+        let hash = crate::rng::mix(state.finish());
+        (hash ^ (hash >> 32)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key() -> FlowKey {
+        FlowKey {
+            source: "192.168.1.2:27960".parse().unwrap(),
+            destination: "10.0.0.1:27960".parse().unwrap(),
+            protocol: Protocol::Udp,
+        }
+    }
+
+    #[test]
+    fn the_hash_tells_directions_and_protocols_apart() {
+        let tcp = FlowKey { protocol: Protocol::Tcp, ..key() };
+        assert_ne!(key().hash(), key().reverse().hash());
+        assert_ne!(key().hash(), tcp.hash());
+        assert_eq!(key().hash(), key().reverse().reverse().hash());
+    }
+}

@@ -1,0 +1,104 @@
+//! Seeded random streams, one per component, named by path. Adding a component therefore changes no other component's
+//! draws, and a run is the same on every machine.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The seed of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// The stream of the component at `path`, such as `gateway/up/pie`.
+    pub fn stream(self, path: &str) -> Stream {
+        let mut state = Fnv1a::new();
+        state.write(path.as_bytes());
+        Stream(Xoshiro256PlusPlus::seed_from_u64(mix(self.0) ^ state.finish()))
+    }
+}
+
+/// One component's source of randomness.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    /// 64 uniform bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in [0, 1), 53 bits.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Uniform in (0, 1): safe to take the logarithm of.
+    pub fn open_unit(&mut self) -> f64 {
+        ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
+    }
+
+    /// Uniform in [0, bound); `bound` must not be zero. The bias of at most `bound` / 2^64 is below any use here.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True with `probability`.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+}
+
+/// The finaliser of SplitMix64: spreads every input bit over the output.
+pub const fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// FNV-1a, 64 bits: a hash whose value is fixed by its definition.
+pub(crate) struct Fnv1a(u64);
+
+impl Fnv1a {
+    pub(crate) const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    pub(crate) const fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_depend_on_seed_and_path_only() {
+        let draw = |seed, path| Seed(seed).stream(path).bits();
+        assert_eq!(draw(1, "link/up"), draw(1, "link/up"));
+        assert_ne!(draw(1, "link/up"), draw(1, "link/down"));
+        assert_ne!(draw(1, "link/up"), draw(2, "link/up"));
+    }
+
+    #[test]
+    fn uniform_draws_stay_in_range_and_average_one_half() {
+        let mut stream = Seed(7).stream("test");
+        let n = 100_000;
+        let mut sum = 0.0;
+        for _ in 0..n {
+            let u = stream.open_unit();
+            assert!(u > 0.0 && u < 1.0);
+            sum += u;
+            assert!(stream.below(6) < 6);
+        }
+        // Standard error of the mean is 1/sqrt(12 n) = 0.0009.
+        assert!((sum / f64::from(n) - 0.5).abs() < 0.004);
+    }
+}

@@ -1,0 +1,236 @@
+//! Integer time. [`Instant`] counts nanoseconds since the run began and can be made from a number, so a simulator, a
+//! capture and a clock can all supply it. [`Duration`] is 64-bit nanoseconds (584 years) instead of
+//! `core::time::Duration`, whose 96-bit arithmetic costs several times as much on the per-packet path.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+
+/// Nanoseconds since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than anything that happens; also "never" where an `Option` would not pack.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From nanoseconds since the run began.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// From microseconds since the run began.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// From milliseconds since the run began.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// From seconds since the run began.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * 1_000_000_000)
+    }
+
+    /// Nanoseconds since the run began.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the run began.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Time since `earlier`, zero if `earlier` is later.
+    pub const fn saturating_since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+
+    /// This instant moved on by `by`, at most [`Instant::MAX`].
+    pub const fn saturating_add(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(by.0))
+    }
+}
+
+/// A span of nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(u64);
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// From nanoseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// From microseconds.
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros * 1_000)
+    }
+
+    /// From milliseconds.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis * 1_000_000)
+    }
+
+    /// From seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs * 1_000_000_000)
+    }
+
+    /// From seconds, rounded to the nearest nanosecond; negative and NaN give zero.
+    pub fn from_secs_f64(secs: f64) -> Self {
+        Self((secs * 1e9 + 0.5) as u64)
+    }
+
+    /// Whole nanoseconds.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// True for a span of no length.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// `self - other`, zero if `other` is longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// `self * by`, at most [`Duration::MAX`].
+    pub const fn saturating_mul(self, by: u64) -> Self {
+        Self(self.0.saturating_mul(by))
+    }
+
+    /// The distance between two spans.
+    pub const fn abs_diff(self, other: Self) -> Self {
+        Self(self.0.abs_diff(other.0))
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, by: Duration) -> Self {
+        Self(self.0 + by.0)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, by: Duration) {
+        self.0 += by.0;
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    fn sub(self, by: Duration) -> Self {
+        Self(self.0 - by.0)
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, earlier: Self) -> Duration {
+        Duration(self.0 - earlier.0)
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Duration {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl Mul<u64> for Duration {
+    type Output = Self;
+    fn mul(self, by: u64) -> Self {
+        Self(self.0 * by)
+    }
+}
+
+impl Div<u64> for Duration {
+    type Output = Self;
+    fn div(self, by: u64) -> Self {
+        Self(self.0 / by)
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            n if n % 1_000_000_000 == 0 => (n / 1_000_000_000, "s"),
+            n if n % 1_000_000 == 0 => (n / 1_000_000, "ms"),
+            n if n % 1_000 == 0 => (n / 1_000, "us"),
+            n => (n, "ns"),
+        };
+        write!(f, "{value}{unit}")
+    }
+}
+
+/// The earlier of two optional deadlines; `None` means "not armed".
+pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn durations_print_in_the_largest_whole_unit() {
+        assert_eq!(Duration::from_millis(40).to_string(), "40ms");
+        assert_eq!(Duration::from_secs(60).to_string(), "60s");
+        assert_eq!(Duration::from_nanos(1_500).to_string(), "1500ns");
+    }
+
+    #[test]
+    fn earliest_ignores_what_is_not_armed() {
+        let at = Some(Instant::from_millis(3));
+        assert_eq!(earliest(None, at), at);
+        assert_eq!(earliest(at, Some(Instant::from_millis(2))), Some(Instant::from_millis(2)));
+        assert_eq!(earliest(None, None), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! Rates and sizes as types, so that bits, bytes, IP lengths and wire lengths never mix.
+
+use crate::time::Duration;
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub, SubAssign};
+
+macro_rules! byte_unit {
+    ($(#[$doc:meta])* $name:ident($repr:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub $repr);
+
+        impl $name {
+            /// No bytes.
+            pub const ZERO: Self = Self(0);
+
+            /// The count as a 64-bit number.
+            pub const fn bytes(self) -> u64 {
+                self.0 as u64
+            }
+
+            /// `self - other`, zero if `other` is larger.
+            pub const fn saturating_sub(self, other: Self) -> Self {
+                Self(self.0.saturating_sub(other.0))
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+
+        impl SubAssign for $name {
+            fn sub_assign(&mut self, other: Self) {
+                self.0 -= other.0;
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}b", self.0)
+            }
+        }
+    };
+}
+
+byte_unit!(
+    /// A number of bytes: windows, buffers, transfers.
+    ByteCount(u64)
+);
+byte_unit!(
+    /// Length of an IP packet, header included, link layer excluded. What queues count.
+    IpLen(u32)
+);
+byte_unit!(
+    /// Length on the medium, link-layer overhead included. What a link spends time on.
+    WireLen(u32)
+);
+
+/// Bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bitrate(u64);
+
+impl Bitrate {
+    /// From bits per second.
+    pub const fn from_bps(bits_per_second: u64) -> Self {
+        Self(bits_per_second)
+    }
+
+    /// Bits per second.
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+
+    /// Time to serialise `len` at this rate, rounded up to a nanosecond. The rate must not be zero.
+    pub const fn time_to_send(self, len: WireLen) -> Duration {
+        Duration::from_nanos((len.0 as u64 * 8_000_000_000).div_ceil(self.0))
+    }
+
+    /// Whole bytes that pass in `span`.
+    pub const fn bytes_in(self, span: Duration) -> ByteCount {
+        ByteCount((self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64)
+    }
+}
+
+impl fmt::Display for Bitrate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n % 1_000_000_000 == 0 && n > 0 => write!(f, "{}gbit", n / 1_000_000_000),
+            n if n % 1_000_000 == 0 && n > 0 => write!(f, "{}mbit", n / 1_000_000),
+            n if n % 1_000 == 0 && n > 0 => write!(f, "{}kbit", n / 1_000),
+            n => write!(f, "{n}bit"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_packet_takes_twelve_milliseconds_at_one_megabit() {
+        assert_eq!(Bitrate::from_bps(1_000_000).time_to_send(WireLen(1500)), Duration::from_millis(12));
+        assert_eq!(Bitrate::from_bps(12_000_000).time_to_send(WireLen(1500)), Duration::from_millis(1));
+    }
+
+    #[test]
+    fn serialisation_rounds_up() {
+        // 1 byte at 3 bit/s is 2.666… s.
+        assert_eq!(Bitrate::from_bps(3).time_to_send(WireLen(1)), Duration::from_nanos(2_666_666_667));
+    }
+
+    #[test]
+    fn bytes_in_a_span() {
+        assert_eq!(Bitrate::from_bps(12_000_000).bytes_in(Duration::from_millis(40)), ByteCount(60_000));
+    }
+}

@@ -1,0 +1,92 @@
+//! How a TCP endpoint behaves: each field is a row of a table, so that a variant is a value and not a class.
+
+use gamelane_core::{ByteCount, Duration, IpLen};
+
+/// What to resend after a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryKind {
+    /// RFC 6582: one hole per round trip, from duplicate ACKs alone.
+    NewReno,
+    /// RFC 6675: holes seen through selective acknowledgements.
+    #[default]
+    Sack,
+}
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CongestionKind {
+    /// RFC 5681 slow start and congestion avoidance, halving on loss.
+    #[default]
+    NewReno,
+}
+
+/// How the retransmission timeout follows the round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimerKind {
+    /// RFC 6298: SRTT + 4 RTTVAR, at least one second.
+    Rfc6298,
+    /// Linux 6.1: the same with an RTTVAR floor of 200 ms and decay once a round trip.
+    #[default]
+    Linux,
+}
+
+/// Congestion window at the start and after idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// RFC 5681 section 3.1: 2 to 4 segments by size.
+    Rfc5681,
+    /// A number of segments; RFC 6928 and Linux have 10.
+    Segments(u32),
+}
+
+/// Everything about one endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Largest IP packet; the maximum segment size follows from it and the options.
+    pub mtu: IpLen,
+    /// RFC 7323 timestamps: 12 more bytes in each segment, RTT samples from retransmissions too.
+    pub timestamps: bool,
+    /// Congestion window at the start and after idle.
+    pub initial_window: InitialWindow,
+    /// What to resend after a loss.
+    pub recovery: RecoveryKind,
+    /// Window rule.
+    pub congestion: CongestionKind,
+    /// Retransmission timer.
+    pub timer: TimerKind,
+    /// RFC 3042: new data on the first two duplicate ACKs.
+    pub limited_transmit: bool,
+    /// Hold back small segments while data is unacknowledged (RFC 9293 section 3.7.4); games switch it off.
+    pub nagle: bool,
+    /// How long an ACK may wait for a second full segment; `None` acknowledges every segment at once.
+    pub delayed_ack: Option<Duration>,
+    /// Segments acknowledged at once at the start of a connection (Linux: 16).
+    pub quick_acks: u32,
+    /// Receive buffer: the window offered to the sender at most.
+    pub receive_window: ByteCount,
+    /// Negotiate ECN (RFC 3168).
+    pub ecn: bool,
+    /// RFC 5681 section 4.1: fall back to the initial window after an idle RTO.
+    pub restart_after_idle: bool,
+}
+
+impl Default for TcpConfig {
+    /// A present-day host: Linux timers and SACK, 10 segments to start, 40 ms delayed ACK, 4 MiB of window.
+    fn default() -> Self {
+        Self {
+            mtu: IpLen(1500),
+            timestamps: true,
+            initial_window: InitialWindow::Segments(10),
+            recovery: RecoveryKind::Sack,
+            congestion: CongestionKind::NewReno,
+            timer: TimerKind::Linux,
+            limited_transmit: true,
+            nagle: true,
+            delayed_ack: Some(Duration::from_millis(40)),
+            quick_acks: 16,
+            receive_window: ByteCount(4 << 20),
+            ecn: false,
+            restart_after_idle: true,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Applications as a scenario names them.
+
+use alloc::vec::Vec;
+use gamelane_core::dist::Dist;
+use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
+
+/// When an application runs, from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// First activity.
+    pub start: Duration,
+    /// Last activity; `None` means the end of the run.
+    pub stop: Option<Duration>,
+}
+
+/// An application: both of its sides, the transport follows from it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AppConfig {
+    /// A game over UDP, from a model.
+    Game(GameConfig),
+    /// A recorded UDP flow, sizes and times as captured.
+    Trace(TraceConfig),
+    /// UDP at a fixed rate.
+    Cbr(CbrConfig),
+    /// A voice call, both ways.
+    Voip(VoipConfig),
+    /// One long TCP transfer.
+    Bulk(BulkConfig),
+    /// A TCP download of random length at regular times.
+    Web(WebConfig),
+    /// Video in chunks over TCP.
+    Dash(DashConfig),
+}
+
+/// A client-server game (reference/game-traffic.md sections 2 and 4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameConfig {
+    /// Players in the match, 2 to 32: sets the size of the server's updates.
+    pub players: u32,
+    /// Server to client.
+    pub server: ServerStream,
+    /// Client to server.
+    pub client: ClientStream,
+}
+
+/// Server updates: one packet per tick and client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerStream {
+    /// Time between updates.
+    pub tick: Dist,
+    /// UDP payload size.
+    pub size: UpdateSize,
+}
+
+/// Size of server updates, UDP payload bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UpdateSize {
+    /// ARMA(1,1) around `fixed + players * per_player` (reference/game-traffic.md section 4).
+    Arma {
+        /// Bytes that do not depend on the number of players.
+        fixed: f64,
+        /// Bytes each player adds.
+        per_player: f64,
+        /// Standard deviation each player adds; variances add up.
+        sd_per_player: f64,
+        /// Autoregressive coefficient.
+        phi: f64,
+        /// Moving-average coefficient.
+        theta: f64,
+        /// Smallest payload.
+        min: u32,
+        /// Largest payload.
+        max: u32,
+    },
+    /// Independent draws, whatever the number of players.
+    Independent {
+        /// Payload bytes.
+        size: Dist,
+        /// Smallest payload.
+        min: u32,
+        /// Largest payload.
+        max: u32,
+    },
+}
+
+/// Client commands. Interval in seconds, size in UDP payload bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientStream {
+    /// Each packet draws its interval from one of these, by weight.
+    pub interval: Vec<(f64, Dist)>,
+    /// Each packet draws its size from one of these, by weight.
+    pub size: Vec<(f64, Dist)>,
+}
+
+/// One packet of a recorded flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracePacket {
+    /// From the first packet of the flow, either direction.
+    pub at: Duration,
+    /// UDP payload bytes.
+    pub payload: u32,
+}
+
+/// A recorded flow, split by direction, each in order of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceConfig {
+    /// Home to internet.
+    pub up: Vec<TracePacket>,
+    /// Internet to home.
+    pub down: Vec<TracePacket>,
+}
+
+/// UDP at a fixed rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CbrConfig {
+    /// Which way.
+    pub direction: Direction,
+    /// Rate of the IP packets.
+    pub rate: Bitrate,
+    /// UDP payload of each packet.
+    pub payload: u32,
+}
+
+/// Voice codecs (reference/game-traffic.md section 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// 160 B every 20 ms.
+    G711,
+    /// 20 B every 20 ms.
+    G729,
+}
+
+/// A voice call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VoipConfig {
+    /// Codec of both directions.
+    pub codec: Codec,
+}
+
+/// One long TCP transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BulkConfig {
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes to move; `None` goes on to the end.
+    pub size: Option<ByteCount>,
+}
+
+/// TCP downloads at regular times, each a new connection (collom2016 section III.B: iperf for a random time).
+#[derive(Clone, Debug, PartialEq)]
+pub struct WebConfig {
+    /// Which way the pages go.
+    pub direction: Direction,
+    /// Time between starts.
+    pub period: Duration,
+    /// How long or how much each one loads.
+    pub burst: WebBurst,
+}
+
+/// Length of a web burst.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WebBurst {
+    /// As fast as it goes for a random time, in seconds.
+    Lasting(Dist),
+    /// A random number of bytes.
+    Sized(Dist),
+}
+
+/// Video in chunks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DashConfig {
+    /// Playing time of one chunk.
+    pub chunk: Duration,
+    /// Representation rates, ascending.
+    pub rates: Vec<Bitrate>,
+    /// When chunks are requested.
+    pub requests: DashRequests,
+}
+
+/// When a DASH client asks for the next chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DashRequests {
+    /// Each rate once a cycle, `gap` apart (collom2016 section III.B); a request waits for the one before it.
+    Cycle {
+        /// Between rates within a cycle.
+        gap: Duration,
+        /// Length of a cycle.
+        period: Duration,
+    },
+    /// When the one before has arrived and less than `buffer` is waiting to be played; the rate is the highest below
+    /// the measured throughput.
+    Adaptive {
+        /// Playing time to keep in hand.
+        buffer: Duration,
+    },
+}
