@@ -1,0 +1,89 @@
+//! Every discipline behind one type, built from a [`QueueConfig`]. The set is closed, so a match replaces a virtual call.
+
+use alloc::format;
+use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
+
+use crate::aqm::{Codel, Pie};
+use crate::aqm_queue::AqmQueue;
+use crate::config::{QueueConfig, QueueKind};
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::fifo::Fifo;
+use crate::fq::FlowQueues;
+
+/// A discipline chosen at run time.
+#[derive(Debug)]
+pub enum AnyQueue<B> {
+    /// Drop-tail.
+    Fifo(Fifo<B>),
+    /// CoDel.
+    Codel(AqmQueue<Codel, B>),
+    /// PIE.
+    Pie(AqmQueue<Pie, B>),
+    /// FQ-CoDel.
+    FqCodel(FlowQueues<Codel, B>),
+    /// FQ-PIE.
+    FqPie(FlowQueues<Pie, B>),
+}
+
+impl<B> AnyQueue<B> {
+    /// Builds the queue `config` describes. `mtu` is the largest IP packet of the link below; random streams are named
+    /// under `path`.
+    pub fn new(config: &QueueConfig, mtu: IpLen, seed: Seed, path: &str) -> Self {
+        let mtu = mtu.bytes();
+        let salt = || seed.stream(&format!("{path}/salt")).bits();
+        match config.kind {
+            QueueKind::Fifo => Self::Fifo(Fifo::new(config.resolved_limit())),
+            QueueKind::Codel => {
+                Self::Codel(AqmQueue::new(Codel::new(config.resolved_codel(mtu)), config.resolved_limit()))
+            }
+            QueueKind::Pie => Self::Pie(AqmQueue::new(
+                Pie::new(config.resolved_pie(mtu), seed.stream(&format!("{path}/pie"))),
+                config.resolved_limit(),
+            )),
+            QueueKind::FqCodel => {
+                let law = Codel::new(config.resolved_codel(mtu));
+                Self::FqCodel(FlowQueues::new(config.resolved_fq(), salt(), |_| law.clone()))
+            }
+            QueueKind::FqPie => {
+                let parameters = config.resolved_pie(mtu);
+                Self::FqPie(FlowQueues::new(config.resolved_fq(), salt(), |index| {
+                    Pie::new(parameters, seed.stream(&format!("{path}/pie/{index}")))
+                }))
+            }
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $queue:ident => $call:expr) => {
+        match $self {
+            AnyQueue::Fifo($queue) => $call,
+            AnyQueue::Codel($queue) => $call,
+            AnyQueue::Pie($queue) => $call,
+            AnyQueue::FqCodel($queue) => $call,
+            AnyQueue::FqPie($queue) => $call,
+        }
+    };
+}
+
+impl<B> QueueDiscipline<B> for AnyQueue<B> {
+    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        each!(self, queue => queue.enqueue(packet, now, out));
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        each!(self, queue => queue.dequeue(now, out))
+    }
+
+    fn backlog(&self) -> Backlog {
+        each!(self, queue => queue.backlog())
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        each!(self, queue => QueueDiscipline::<B>::poll_timeout(queue))
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        each!(self, queue => QueueDiscipline::<B>::handle_timeout(queue, now));
+    }
+}

@@ -1,0 +1,355 @@
+//! The PIE law (RFC 8033): a drop probability on arrival, moved every update period by how far the delay is from its
+//! target and which way it goes. The delay is the sojourn of the packet last dequeued (section 5.2, "timestamps").
+//! Left out: the departure-rate estimator, which the timestamp mode of all three implementations replaces.
+
+use gamelane_core::{Duration, Instant, PacketMeta, Stream};
+
+use super::{Aqm, Signal, Ticks};
+use crate::discipline::Backlog;
+
+/// Parameters, RFC 8033 sections 4 and 5; where implementations differ see `docs/models/pie.md`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PieParameters {
+    /// Delay to hold (15 ms).
+    pub target: Duration,
+    /// Time between updates of the probability (15 ms).
+    pub update: Duration,
+    /// Weight of the distance from the target, per second of delay (0.125).
+    pub alpha: f64,
+    /// Weight of the trend, per second of delay (1.25).
+    pub beta: f64,
+    /// How long a burst after quiet passes untouched (150 ms).
+    pub max_burst: Duration,
+    /// No drop while this much or less waits (section 4.1: two packets of mean size).
+    pub guard: u64,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+    /// Above this probability even ECN-capable packets are dropped (section 5.1: 10 %).
+    pub ecn_threshold: f64,
+    /// Grow by at most 2 % an update once at 10 % (section 5.5).
+    pub cap_growth: bool,
+    /// Add 2 % an update while the delay is above 250 ms (Linux).
+    pub kick_above_250ms: bool,
+    /// Space drops out (section 5.4).
+    pub derandomise: Derandomise,
+    /// What the probability is multiplied by while there is no delay (section 4.2: 0.98; Linux 1 - 1/64).
+    pub idle_decay: f64,
+    /// What uses the burst allowance up.
+    pub burst_spent_by: BurstClock,
+    /// When the first update happens since the run began (Linux: 0.5 s).
+    pub first_update: Duration,
+    /// Forget everything when a flow queue becomes active again (dummynet FQ-PIE).
+    pub reset_on_reactivation: bool,
+}
+
+/// RFC 8033 section 5.4: accumulate the probability of each packet; below 0.85 nothing is dropped, at 8.5 everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Derandomise {
+    /// Plain coin tosses.
+    Off,
+    /// Cleared by every drop (RFC 8033 appendix A, dummynet).
+    ClearedByEachDrop,
+    /// Not cleared by the drop forced at 8.5 (Linux).
+    ClearedByRandomDrop,
+}
+
+/// What uses the burst allowance up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstClock {
+    /// One update period at each update (RFC 8033 section 4.4).
+    Updates,
+    /// The time between dequeues (Linux with timestamps).
+    Dequeues,
+}
+
+/// State of the law for one queue.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    parameters: PieParameters,
+    rng: Stream,
+    probability: f64,
+    accumulated: f64,
+    delay: Duration,
+    delay_before: Duration,
+    burst: Duration,
+    last_dequeue: Option<Instant>,
+}
+
+impl Pie {
+    /// A law that has seen nothing; `rng` tosses its coins.
+    pub const fn new(parameters: PieParameters, rng: Stream) -> Self {
+        Self {
+            parameters,
+            rng,
+            probability: 0.0,
+            accumulated: 0.0,
+            delay: Duration::ZERO,
+            delay_before: Duration::ZERO,
+            burst: parameters.max_burst,
+            last_dequeue: None,
+        }
+    }
+
+    /// The present drop probability.
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// RFC 8033 section 4.2.
+    fn update(&mut self, backlog: Backlog) {
+        let p = &self.parameters;
+        let (delay, before) = (self.delay.as_secs_f64(), self.delay_before.as_secs_f64());
+        let mut step = p.alpha * (delay - p.target.as_secs_f64()) + p.beta * (delay - before);
+        step /= scale(self.probability);
+        if p.cap_growth && self.probability >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        if p.kick_above_250ms && self.delay > Duration::from_millis(250) {
+            step += 0.02;
+        }
+        // Nothing was dequeued yet although packets wait: there is no measurement to act on (Linux).
+        let measured = !(self.delay.is_zero() && !backlog.is_empty());
+        if measured {
+            self.probability = (self.probability + step).clamp(0.0, 1.0);
+            if self.delay.is_zero() && self.delay_before.is_zero() {
+                self.probability *= p.idle_decay;
+            }
+        }
+        if p.burst_spent_by == BurstClock::Updates {
+            self.burst = self.burst.saturating_sub(p.update);
+        }
+        let half = p.target / 2;
+        if self.probability == 0.0 && self.delay < half && self.delay_before < half {
+            self.burst = p.max_burst;
+            self.accumulated = 0.0;
+        }
+        self.delay_before = self.delay;
+    }
+
+    /// RFC 8033 sections 4.1, 5.4: does this arrival draw a signal?
+    fn is_due(&mut self, backlog: Backlog) -> bool {
+        let p = &self.parameters;
+        if !self.burst.is_zero()
+            || (self.delay_before < p.target / 2 && self.probability < 0.2)
+            || backlog.bytes <= p.guard
+        {
+            return false;
+        }
+        if p.derandomise != Derandomise::Off {
+            self.accumulated =
+                if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
+            if self.accumulated < 0.85 {
+                return false;
+            }
+            if self.accumulated >= 8.5 {
+                if p.derandomise == Derandomise::ClearedByEachDrop {
+                    self.accumulated = 0.0;
+                }
+                return true;
+            }
+        }
+        let due = self.rng.chance(self.probability);
+        if due {
+            self.accumulated = 0.0;
+        }
+        due
+    }
+}
+
+/// RFC 8033 section 4.2: the smaller the probability, the smaller the steps.
+fn scale(probability: f64) -> f64 {
+    const STEPS: [(f64, f64); 6] =
+        [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+    STEPS.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, divisor)| *divisor)
+}
+
+impl Aqm for Pie {
+    fn admit(&mut self, packet: &PacketMeta, backlog: Backlog, _now: Instant) -> Signal {
+        if !self.is_due(backlog) {
+            Signal::Pass
+        } else if self.parameters.ecn
+            && packet.ecn.is_capable()
+            && self.probability <= self.parameters.ecn_threshold
+        {
+            Signal::Mark
+        } else {
+            Signal::Drop
+        }
+    }
+
+    fn release(&mut self, _packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal {
+        self.delay = if backlog.is_empty() { Duration::ZERO } else { sojourn };
+        if self.parameters.burst_spent_by == BurstClock::Dequeues {
+            let since = self.last_dequeue.map_or(Duration::ZERO, |at| now.saturating_since(at));
+            self.burst = self.burst.saturating_sub(since);
+        }
+        self.last_dequeue = Some(now);
+        Signal::Pass
+    }
+
+    fn reactivated(&mut self, _now: Instant) {
+        if self.parameters.reset_on_reactivation {
+            *self = Self::new(self.parameters, self.rng.clone());
+        }
+    }
+
+    fn ticks(&self) -> Option<Ticks> {
+        Some(Ticks { first: self.parameters.first_update, period: self.parameters.update })
+    }
+
+    fn tick(&mut self, backlog: Backlog, _now: Instant) -> bool {
+        self.update(backlog);
+        !(backlog.is_empty()
+            && self.probability == 0.0
+            && self.delay.is_zero()
+            && self.delay_before.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ParameterSet;
+    use gamelane_core::{Ecn, FlowId, IpLen, Protocol, Seed};
+
+    const FULL: Backlog = Backlog { packets: 50, bytes: 75_000 };
+
+    fn law(set: ParameterSet) -> Pie {
+        Pie::new(crate::parameters::pie(set, 1500), Seed(1).stream("pie"))
+    }
+
+    fn packet(ecn: Ecn) -> PacketMeta {
+        PacketMeta {
+            sent_at: Instant::ZERO,
+            queued_at: Instant::ZERO,
+            flow: FlowId(0),
+            flow_hash: 0,
+            len: IpLen(1500),
+            protocol: Protocol::Tcp,
+            ecn,
+            dscp: 0,
+        }
+    }
+
+    /// Sets the measured delay and updates once.
+    fn update(law: &mut Pie, delay_ms: u64) -> f64 {
+        law.delay = Duration::from_millis(delay_ms);
+        law.tick(FULL, Instant::ZERO);
+        law.probability()
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn the_probability_follows_delay_and_trend() {
+        let mut law = law(ParameterSet::Rfc);
+        // p < 1e-6, divisor 2048: (0.125 (0.035 - 0.015) + 1.25 (0.035 - 0)) / 2048 = 0.04625 / 2048.
+        let p1 = 0.04625 / 2048.0;
+        assert!(close(update(&mut law, 35), p1));
+        // 2.26e-5, divisor 128: (0.125 * 0.020 + 0) / 128.
+        let p2 = p1 + 0.0025 / 128.0;
+        assert!(close(update(&mut law, 35), p2));
+        // 4.2e-5, divisor 128: falling delay pulls it down, (0.125 * 0 - 1.25 * 0.020) / 128 < -p: clamped.
+        assert!(close(update(&mut law, 15), 0.0));
+    }
+
+    #[test]
+    fn growth_is_capped_at_two_per_cent_above_ten() {
+        let mut law = law(ParameterSet::Rfc);
+        law.probability = 0.1;
+        law.delay_before = Duration::ZERO;
+        // 0.125 * 0.185 + 1.25 * 0.2 = 0.273 > 0.02.
+        assert!(close(update(&mut law, 200), 0.12));
+    }
+
+    #[test]
+    fn linux_adds_two_per_cent_above_a_quarter_second() {
+        let mut law = law(ParameterSet::Linux);
+        law.probability = 0.1;
+        law.delay_before = Duration::from_millis(300);
+        // 0.125 * 0.285 = 0.0356, capped to 0.02, plus 0.02.
+        assert!(close(update(&mut law, 300), 0.14));
+    }
+
+    #[test]
+    fn without_delay_the_probability_decays() {
+        let mut law = law(ParameterSet::Rfc);
+        law.probability = 0.5;
+        law.delay = Duration::ZERO;
+        law.tick(Backlog::default(), Instant::ZERO);
+        // (0.5 - 0.125 * 0.015) * 0.98.
+        assert!(close(law.probability(), (0.5 - 0.001_875) * 0.98));
+    }
+
+    #[test]
+    fn the_first_burst_passes_untouched() {
+        let mut law = law(ParameterSet::Rfc);
+        law.probability = 1.0;
+        law.delay_before = Duration::from_millis(100);
+        // 150 ms of allowance, 15 ms an update: the tenth update spends the last of it.
+        for _ in 0..9 {
+            update(&mut law, 100);
+            law.probability = 1.0;
+            assert_eq!(law.admit(&packet(Ecn::NotEct), FULL, Instant::ZERO), Signal::Pass);
+        }
+        update(&mut law, 100);
+        law.probability = 1.0;
+        assert_eq!(law.admit(&packet(Ecn::NotEct), FULL, Instant::ZERO), Signal::Drop);
+    }
+
+    #[test]
+    fn derandomising_spaces_drops_out() {
+        // p = 0.1: no drop before nine arrivals have accumulated 0.85, one for sure at 8.5.
+        let mut law = law(ParameterSet::Rfc);
+        law.burst = Duration::ZERO;
+        law.delay_before = Duration::from_millis(20);
+        law.probability = 0.1;
+        let (mut since, mut shortest, mut longest, mut drops) = (0, u32::MAX, 0, 0);
+        for _ in 0..20_000 {
+            since += 1;
+            if law.admit(&packet(Ecn::NotEct), FULL, Instant::ZERO) == Signal::Drop {
+                (shortest, longest) = (shortest.min(since), longest.max(since));
+                (since, drops) = (0, drops + 1);
+            }
+        }
+        assert!(shortest >= 9 && longest <= 85, "{shortest} to {longest}");
+        // 8 arrivals without a chance, then 1/0.1 on average: one in about 18.
+        assert!((1000..1250).contains(&drops), "{drops}");
+    }
+
+    #[test]
+    fn ecn_marks_up_to_its_threshold_and_drops_above() {
+        let mut law = Pie::new(
+            PieParameters {
+                ecn: true,
+                derandomise: Derandomise::Off,
+                ..crate::parameters::pie(ParameterSet::Rfc, 1500)
+            },
+            Seed(1).stream("pie"),
+        );
+        law.burst = Duration::ZERO;
+        law.delay_before = Duration::from_millis(20);
+        let mut signals = |probability| {
+            law.probability = probability;
+            let all: std::vec::Vec<_> =
+                (0..200).map(|_| law.admit(&packet(Ecn::Ect0), FULL, Instant::ZERO)).collect();
+            (all.contains(&Signal::Mark), all.contains(&Signal::Drop))
+        };
+        assert_eq!(signals(0.1), (true, false));
+        assert_eq!(signals(0.11), (false, true));
+    }
+
+    #[test]
+    fn a_quiet_queue_stops_its_clock() {
+        let mut law = law(ParameterSet::Linux);
+        assert!(!law.tick(Backlog::default(), Instant::ZERO));
+        law.probability = 1e-3;
+        let mut ticks = 0;
+        while law.tick(Backlog::default(), Instant::ZERO) {
+            ticks += 1;
+            assert!(ticks < 1_000, "PIE must come to rest");
+        }
+    }
+}

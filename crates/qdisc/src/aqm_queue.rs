@@ -1,0 +1,89 @@
+//! One queue under one AQM law: CoDel, PIE.
+
+use gamelane_core::{DropReason, Ecn, Instant, MarkReason, Outlet, Packet};
+
+use alloc::collections::VecDeque;
+
+use crate::aqm::{Aqm, Signal};
+use crate::config::Limit;
+use crate::discipline::{Backlog, QueueDiscipline};
+
+/// A first-in first-out queue whose law drops on arrival, at the head, or both.
+#[derive(Debug)]
+pub struct AqmQueue<A, B> {
+    law: A,
+    limit: Limit,
+    packets: VecDeque<Packet<B>>,
+    backlog: Backlog,
+    next_tick: Option<Instant>,
+}
+
+impl<A: Aqm, B> AqmQueue<A, B> {
+    /// An empty queue that holds up to `limit`.
+    pub const fn new(law: A, limit: Limit) -> Self {
+        Self {
+            law,
+            limit,
+            packets: VecDeque::new(),
+            backlog: Backlog { packets: 0, bytes: 0 },
+            next_tick: None,
+        }
+    }
+}
+
+impl<A: Aqm, B> QueueDiscipline<B> for AqmQueue<A, B> {
+    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        if self.next_tick.is_none() {
+            self.next_tick = self.law.ticks().map(|ticks| ticks.after(now));
+        }
+        if self.backlog.would_exceed(self.limit, packet.meta.len) {
+            return out.dropped(packet, DropReason::Tail);
+        }
+        match self.law.admit(&packet.meta, self.backlog, now) {
+            Signal::Drop => return out.dropped(packet, DropReason::AqmEnqueue),
+            Signal::Mark => {
+                packet.meta.ecn = Ecn::Ce;
+                out.marked(&packet.meta, MarkReason::AqmEnqueue);
+            }
+            Signal::Pass => {}
+        }
+        packet.meta.queued_at = now;
+        self.backlog.add(packet.meta.len);
+        self.packets.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        loop {
+            let Some(mut packet) = self.packets.pop_front() else {
+                self.law.emptied(now);
+                return None;
+            };
+            self.backlog.remove(packet.meta.len);
+            let sojourn = now.saturating_since(packet.meta.queued_at);
+            match self.law.release(&packet.meta, sojourn, self.backlog, now) {
+                Signal::Pass => return Some(packet),
+                Signal::Mark => {
+                    packet.meta.ecn = Ecn::Ce;
+                    out.marked(&packet.meta, MarkReason::AqmDequeue);
+                    return Some(packet);
+                }
+                Signal::Drop => out.dropped(packet, DropReason::AqmDequeue),
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next_tick
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.next_tick.is_some_and(|at| at <= now) {
+            let awake = self.law.tick(self.backlog, now);
+            self.next_tick = if awake { self.law.ticks().map(|ticks| ticks.after(now)) } else { None };
+        }
+    }
+}

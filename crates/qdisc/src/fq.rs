@@ -1,0 +1,327 @@
+//! Flow queueing: deficit round robin over hashed flow queues, new flows first (RFC 8290 section 4, "DRR++"), with an
+//! AQM law in each. FQ-CoDel is `FlowQueues<Codel>`, FQ-PIE `FlowQueues<Pie>`. Left out: set-associative hashing (CAKE)
+//! and Linux's 32 MB memory limit, which 10,240 packets of 1500 B do not reach.
+
+use alloc::vec::Vec;
+use gamelane_core::{DropReason, Ecn, Instant, MarkReason, Outlet, Packet, PacketMeta};
+
+use crate::aqm::{Aqm, Signal};
+use crate::config::Limit;
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::pool::{Chain, PacketPool};
+
+/// Parameters of the scheduler; see [`crate::parameters::fq`] for the sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqParameters {
+    /// Flow queues (RFC 8290 section 4.1.2: 1024).
+    pub flows: u32,
+    /// Limit over all of them.
+    pub limit: Limit,
+    /// Bytes a flow may send per round (section 4.1.1: one MTU-sized frame, 1514).
+    pub quantum: u32,
+    /// Link header charged with each packet: Linux counts 14 B of Ethernet, dummynet none.
+    pub charged_header: u32,
+    /// What to do when full.
+    pub overload: Overload,
+    /// Where a new flow goes when its queue runs empty.
+    pub requeue_empty_new: Requeue,
+    /// A deficit of exactly zero waits for the next round (RFC and Linux) or may still send (dummynet).
+    pub zero_deficit_waits: bool,
+    /// Tell the law when a flow becomes active again.
+    pub reset_on_reactivation: bool,
+    /// At the head, show the law the backlog of all flows instead of its own (Linux FQ-CoDel).
+    pub law_sees_total: bool,
+}
+
+/// What makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overload {
+    /// The arriving packet is refused.
+    TailDrop,
+    /// The flow with most bytes loses from its head: up to `batch` packets, at most half of its bytes.
+    FattestByBytes {
+        /// Packets per overload (Linux 64, RFC 8290 one).
+        batch: u32,
+    },
+    /// The flow with most packets loses one from its head.
+    LongestByPackets,
+}
+
+/// RFC 8290 section 4.2: an emptied new flow goes to the end of the old list, or a flow of one packet a round would
+/// starve the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requeue {
+    /// Always.
+    Always,
+    /// Only if old flows wait (Linux).
+    IfOthersWait,
+}
+
+/// Which list a flow queue stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Idle,
+    New,
+    Old,
+}
+
+#[derive(Debug)]
+struct FlowQueue<A> {
+    law: A,
+    chain: Chain,
+    backlog: Backlog,
+    deficit: i64,
+    standing: Standing,
+    /// Next flow in its list.
+    next: Option<u32>,
+    /// Is it in `awake`?
+    ticking: bool,
+}
+
+/// A singly linked list of flow queues.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowList {
+    ends: Option<(u32, u32)>,
+}
+
+/// The discipline.
+#[derive(Debug)]
+pub struct FlowQueues<A, B> {
+    parameters: FqParameters,
+    salt: u64,
+    flows: Vec<FlowQueue<A>>,
+    pool: PacketPool<B>,
+    new: FlowList,
+    old: FlowList,
+    backlog: Backlog,
+    /// Flows whose law has periodic work.
+    awake: Vec<u32>,
+    next_tick: Option<Instant>,
+}
+
+impl<A: Aqm, B> FlowQueues<A, B> {
+    /// Empty flow queues; `law` makes the law of each, `salt` perturbs the flow hash.
+    pub fn new(parameters: FqParameters, salt: u64, mut law: impl FnMut(u32) -> A) -> Self {
+        let flows = (0..parameters.flows.max(1))
+            .map(|index| FlowQueue {
+                law: law(index),
+                chain: Chain::EMPTY,
+                backlog: Backlog::default(),
+                deficit: 0,
+                standing: Standing::Idle,
+                next: None,
+                ticking: false,
+            })
+            .collect();
+        Self {
+            parameters,
+            salt,
+            flows,
+            pool: PacketPool::new(),
+            new: FlowList::default(),
+            old: FlowList::default(),
+            backlog: Backlog::default(),
+            awake: Vec::with_capacity(parameters.flows as usize),
+            next_tick: None,
+        }
+    }
+
+    /// The flow queue a packet belongs to.
+    fn bucket(&self, packet: &PacketMeta) -> u32 {
+        let hash = gamelane_core::rng::mix(u64::from(packet.flow_hash) ^ self.salt) >> 32;
+        ((hash * self.flows.len() as u64) >> 32) as u32
+    }
+
+    fn flow(&mut self, index: u32) -> &mut FlowQueue<A> {
+        &mut self.flows[index as usize]
+    }
+
+    /// Drops from the head of the longest flow until the limit holds.
+    fn relieve(&mut self, out: &mut dyn Outlet<B>) {
+        let (by_bytes, batch) = match self.parameters.overload {
+            Overload::TailDrop => return,
+            Overload::FattestByBytes { batch } => (true, batch),
+            Overload::LongestByPackets => (false, 1),
+        };
+        let length = |flow: &FlowQueue<A>| {
+            if by_bytes { flow.backlog.bytes } else { u64::from(flow.backlog.packets) }
+        };
+        // The first of the longest, as Linux and dummynet search.
+        let mut longest = 0;
+        for (index, flow) in self.flows.iter().enumerate() {
+            if length(flow) > length(&self.flows[longest]) {
+                longest = index;
+            }
+        }
+        let flow = &mut self.flows[longest];
+        let (half, mut dropped, mut bytes) = (flow.backlog.bytes / 2, 0, 0);
+        while dropped < batch && (dropped == 0 || bytes < half) {
+            let Some(packet) = self.pool.pop(&mut flow.chain) else { break };
+            bytes += packet.meta.len.bytes();
+            dropped += 1;
+            flow.backlog.remove(packet.meta.len);
+            self.backlog.remove(packet.meta.len);
+            out.dropped(packet, DropReason::Overlimit);
+        }
+        flow.law.overlimit(dropped);
+    }
+
+    /// The next packet of one flow that its law lets pass.
+    fn pop(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        let flow = &mut self.flows[index as usize];
+        loop {
+            let Some(mut packet) = self.pool.pop(&mut flow.chain) else {
+                flow.law.emptied(now);
+                return None;
+            };
+            flow.backlog.remove(packet.meta.len);
+            self.backlog.remove(packet.meta.len);
+            let seen = if self.parameters.law_sees_total { self.backlog } else { flow.backlog };
+            let sojourn = now.saturating_since(packet.meta.queued_at);
+            match flow.law.release(&packet.meta, sojourn, seen, now) {
+                Signal::Pass => return Some(packet),
+                Signal::Mark => {
+                    packet.meta.ecn = Ecn::Ce;
+                    out.marked(&packet.meta, MarkReason::AqmDequeue);
+                    return Some(packet);
+                }
+                Signal::Drop => out.dropped(packet, DropReason::AqmDequeue),
+            }
+        }
+    }
+
+    fn stand(&mut self, index: u32, standing: Standing) {
+        let flow = self.flow(index);
+        flow.standing = standing;
+        flow.next = None;
+        let list = match standing {
+            Standing::Idle => return,
+            Standing::New => &mut self.new,
+            Standing::Old => &mut self.old,
+        };
+        match &mut list.ends {
+            None => list.ends = Some((index, index)),
+            Some((_, tail)) => {
+                self.flows[*tail as usize].next = Some(index);
+                *tail = index;
+            }
+        }
+    }
+
+    fn leave_front(&mut self, standing: Standing) {
+        let list = if standing == Standing::New { &mut self.new } else { &mut self.old };
+        if let Some((head, tail)) = list.ends {
+            list.ends = self.flows[head as usize].next.map(|next| (next, tail));
+        }
+    }
+
+    fn wake(&mut self, index: u32, now: Instant) {
+        let flow = &mut self.flows[index as usize];
+        if flow.ticking {
+            return;
+        }
+        let Some(ticks) = flow.law.ticks() else { return };
+        flow.ticking = true;
+        self.awake.push(index);
+        if self.next_tick.is_none() {
+            self.next_tick = Some(ticks.after(now));
+        }
+    }
+}
+
+impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
+    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        let len = packet.meta.len;
+        let index = self.bucket(&packet.meta);
+        self.wake(index, now);
+        if self.parameters.overload == Overload::TailDrop
+            && self.backlog.would_exceed(self.parameters.limit, len)
+        {
+            return out.dropped(packet, DropReason::Tail);
+        }
+        let reactivated = self.flows[index as usize].standing == Standing::Idle;
+        let reset = reactivated && self.parameters.reset_on_reactivation;
+        let flow = self.flow(index);
+        if reset {
+            flow.law.reactivated(now);
+        }
+        match flow.law.admit(&packet.meta, flow.backlog, now) {
+            Signal::Drop => return out.dropped(packet, DropReason::AqmEnqueue),
+            Signal::Mark => {
+                packet.meta.ecn = Ecn::Ce;
+                out.marked(&packet.meta, MarkReason::AqmEnqueue);
+            }
+            Signal::Pass => {}
+        }
+        packet.meta.queued_at = now;
+        flow.backlog.add(len);
+        self.backlog.add(len);
+        self.pool.push(&mut self.flows[index as usize].chain, packet);
+        if reactivated {
+            self.flow(index).deficit = i64::from(self.parameters.quantum);
+            self.stand(index, Standing::New);
+        }
+        while over(self.backlog, self.parameters.limit) {
+            self.relieve(out);
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        loop {
+            let (standing, index) = match (self.new.ends, self.old.ends) {
+                (Some((head, _)), _) => (Standing::New, head),
+                (None, Some((head, _))) => (Standing::Old, head),
+                (None, None) => return None,
+            };
+            let flow = &mut self.flows[index as usize];
+            let spent = if self.parameters.zero_deficit_waits { flow.deficit <= 0 } else { flow.deficit < 0 };
+            if spent {
+                flow.deficit += i64::from(self.parameters.quantum);
+                self.leave_front(standing);
+                self.stand(index, Standing::Old);
+                continue;
+            }
+            if let Some(packet) = self.pop(index, now, out) {
+                let charge = i64::from(packet.meta.len.0 + self.parameters.charged_header);
+                self.flow(index).deficit -= charge;
+                return Some(packet);
+            }
+            self.leave_front(standing);
+            let requeue = standing == Standing::New
+                && (self.parameters.requeue_empty_new == Requeue::Always || self.old.ends.is_some());
+            self.stand(index, if requeue { Standing::Old } else { Standing::Idle });
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next_tick
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.next_tick.is_none_or(|at| now < at) {
+            return;
+        }
+        self.next_tick = None;
+        let mut awake = core::mem::take(&mut self.awake);
+        awake.retain(|&index| {
+            let flow = &mut self.flows[index as usize];
+            flow.ticking = flow.law.tick(flow.backlog, now);
+            if flow.ticking && self.next_tick.is_none() {
+                self.next_tick = flow.law.ticks().map(|ticks| ticks.after(now));
+            }
+            flow.ticking
+        });
+        self.awake = awake;
+    }
+}
+
+fn over(backlog: Backlog, limit: Limit) -> bool {
+    match limit {
+        Limit::Packets(packets) => backlog.packets > packets,
+        Limit::Bytes(bytes) => backlog.bytes > bytes.bytes(),
+    }
+}
