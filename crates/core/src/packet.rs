@@ -1,7 +1,7 @@
 //! A packet as mechanisms see it: metadata they read and set, and a body they never look at.
 
 use crate::flow::{FlowId, Protocol};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::units::IpLen;
 
 /// The ECN field of the IP header (RFC 3168 section 5).
@@ -32,6 +32,8 @@ pub struct PacketMeta {
     pub sent_at: Instant,
     /// When the present queue took it in; stamped by the queue itself.
     pub queued_at: Instant,
+    /// Time it has waited in queues so far; each hop adds its own when it takes the packet out.
+    pub waited: Duration,
     /// Application flow it belongs to.
     pub flow: FlowId,
     /// [`crate::FlowKey::hash`] of its 5-tuple.

@@ -62,6 +62,7 @@ fn packet(flow: u32, len: u32, ecn: bool, number: u64, now: Instant) -> Packet<u
     let meta = PacketMeta {
         sent_at: now,
         queued_at: now,
+        waited: Duration::ZERO,
         flow: FlowId(flow),
         flow_hash: flow.wrapping_mul(0x9e37_79b9),
         len: IpLen(len),

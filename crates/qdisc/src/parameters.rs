@@ -102,11 +102,11 @@ pub const fn default_limit(kind: QueueKind, set: ParameterSet) -> Limit {
 
 /// Whether ECN is on where the scenario does not say.
 pub const fn default_ecn(kind: QueueKind, set: ParameterSet) -> bool {
-    match (kind, set) {
-        (QueueKind::FqCodel, ParameterSet::Rfc | ParameterSet::Linux | ParameterSet::Ns3) => true,
-        (QueueKind::FqPie, ParameterSet::Ns3) => true,
-        _ => false,
-    }
+    matches!(
+        (kind, set),
+        (QueueKind::FqCodel, ParameterSet::Rfc | ParameterSet::Linux | ParameterSet::Ns3)
+            | (QueueKind::FqPie, ParameterSet::Ns3)
+    )
 }
 
 impl QueueConfig {

@@ -230,6 +230,7 @@ mod tests {
         PacketMeta {
             sent_at: Instant::ZERO,
             queued_at: Instant::ZERO,
+            waited: Duration::ZERO,
             flow: FlowId(0),
             flow_hash: 0,
             len: IpLen(1500),

@@ -108,7 +108,7 @@ impl Pie {
             step += 0.02;
         }
         // Nothing was dequeued yet although packets wait: there is no measurement to act on (Linux).
-        let measured = !(self.delay.is_zero() && !backlog.is_empty());
+        let measured = !self.delay.is_zero() || backlog.is_empty();
         if measured {
             self.probability = (self.probability + step).clamp(0.0, 1.0);
             if self.delay.is_zero() && self.delay_before.is_zero() {
@@ -222,6 +222,7 @@ mod tests {
         PacketMeta {
             sent_at: Instant::ZERO,
             queued_at: Instant::ZERO,
+            waited: Duration::ZERO,
             flow: FlowId(0),
             flow_hash: 0,
             len: IpLen(1500),
