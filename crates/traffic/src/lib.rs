@@ -1,4 +1,6 @@
-//! Applications.
+//! Applications: what a household does with its link. Each application is a pair of state machines, one per side, that
+//! know sizes and times and react to what their transport tells them; the transport itself lives elsewhere. Sources of
+//! the numbers are named file by file; games come as data (`models/*.toml`), not as code.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -8,6 +10,18 @@ extern crate alloc;
 extern crate std;
 
 pub mod app;
+pub mod arma;
+pub mod bulk;
+pub mod cbr;
 pub mod config;
+pub mod dash;
+pub mod game;
+pub mod paced;
+pub mod source;
+pub mod trace;
+pub mod transfer;
+pub mod voip;
+pub mod web;
 
 pub use app::{AppAction, AppEvent, AppReport, TrafficSource};
+pub use source::{Source, Transport, build};

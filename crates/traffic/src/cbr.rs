@@ -1,0 +1,87 @@
+//! UDP at a fixed rate, one way. The rate counts whole IPv4 packets, so that a rate equal to a link's is the link's.
+//! Without randomness but for its phase.
+
+use gamelane_core::{Direction, Duration};
+
+use crate::config::{CbrConfig, Schedule};
+use crate::paced::{Paced, Pattern};
+use crate::source::{Source, Streams};
+
+pub(crate) fn build(config: CbrConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+    if config.rate.bps() == 0 {
+        return (Source::Silent, Source::Silent);
+    }
+    let bits = (u64::from(config.payload) + HEADERS) * 8;
+    let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(config.rate.bps()));
+    let interval = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+    let fixed = Fixed { interval, payload: config.payload };
+    match config.direction {
+        Direction::Up => (fixed.source(schedule, streams, "client/phase"), Source::Silent),
+        Direction::Down => (Source::Silent, fixed.source(schedule, streams, "server/phase")),
+    }
+}
+
+/// The same datagram at equal intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// Between packets.
+    pub interval: Duration,
+    /// UDP payload bytes.
+    pub payload: u32,
+}
+
+impl Fixed {
+    pub(crate) fn source(self, schedule: Schedule, streams: Streams<'_>, phase: &str) -> Source {
+        Source::Fixed(Paced::new(self, schedule, streams.of(phase)))
+    }
+}
+
+impl Pattern for Fixed {
+    fn mean_interval_s(&self) -> f64 {
+        self.interval.as_secs_f64()
+    }
+
+    fn interval(&mut self) -> Duration {
+        self.interval
+    }
+
+    fn payload(&mut self) -> u32 {
+        self.payload
+    }
+}
+
+/// Bytes of IPv4 and UDP headers.
+const HEADERS: u64 = 28;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{AppAction, TrafficSource};
+    use gamelane_core::Bitrate;
+
+    const SCHEDULE: Schedule = Schedule { start: Duration::from_secs(1), stop: Some(Duration::from_secs(2)) };
+
+    #[test]
+    fn full_packets_at_twelve_megabits_leave_every_millisecond() {
+        let config =
+            CbrConfig { direction: Direction::Up, rate: Bitrate::from_bps(12_000_000), payload: 1472 };
+        let (mut client, server) = build(config, SCHEDULE, Streams::for_test(1, "cbr"));
+        assert!(matches!(server, Source::Silent));
+        let mut sent = 0;
+        while let Some(now) = client.poll_timeout() {
+            client.handle_timeout(now);
+            while let Some(action) = client.poll_action(now) {
+                assert_eq!(action, AppAction::SendDatagram { payload: 1472 });
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 1000);
+    }
+
+    #[test]
+    fn no_rate_is_silence() {
+        let config = CbrConfig { direction: Direction::Down, rate: Bitrate::from_bps(0), payload: 100 };
+        let (client, server) = build(config, SCHEDULE, Streams::for_test(1, "cbr"));
+        assert_eq!((client.poll_timeout(), server.poll_timeout()), (None, None));
+    }
+}

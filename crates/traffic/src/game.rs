@@ -1,0 +1,306 @@
+//! Client-server games over UDP (reference/game-traffic.md sections 2 and 4): the server sends one update per tick and
+//! client, sized by the number of players; the client sends commands at its own rate. Both sides run open loop from the
+//! start: joining, map download and the server's `rate` cap are left out, as is the traffic of the other players.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use gamelane_core::dist::Dist;
+use gamelane_core::{Duration, Stream};
+
+use crate::arma::{Arma, ArmaParameters};
+use crate::config::{ClientStream, GameConfig, Schedule, UpdateSize};
+use crate::paced::{Paced, Pattern};
+use crate::source::{Source, Streams};
+
+impl UpdateSize {
+    /// Mean UDP payload in bytes with this many players, before truncation.
+    pub fn mean_payload(&self, players: u32) -> f64 {
+        match *self {
+            Self::Arma { fixed, per_player, .. } => fixed + f64::from(players) * per_player,
+            Self::Independent { size, .. } => size.mean(),
+        }
+    }
+}
+
+impl ClientStream {
+    /// The client of TEACUP's packet generator, whatever the game: 60 B of UDP payload every 10 ms, which is 70.4 kbit/s
+    /// of IPv4 (TEACUP 0.9.3, reference/game-traffic.md section 1).
+    pub fn pktgen() -> Self {
+        Self { interval: vec![(1.0, Dist::Constant(0.010))], size: vec![(1.0, Dist::Constant(60.0))] }
+    }
+}
+
+pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+    let commands = Commands {
+        interval: Mixture::new(&config.client.interval, streams.of("client/interval")),
+        size: Mixture::new(&config.client.size, streams.of("client/size")),
+    };
+    let updates = Updates {
+        tick: config.server.tick,
+        tick_rng: streams.of("server/tick"),
+        size: Size::new(config.server.size, config.players, streams.of("server/size")),
+    };
+    (
+        Source::Commands(Paced::new(commands, schedule, streams.of("client/phase"))),
+        Source::Updates(Paced::new(updates, schedule, streams.of("server/phase"))),
+    )
+}
+
+/// What the server sends to one client.
+#[derive(Clone, Debug)]
+pub struct Updates {
+    tick: Dist,
+    tick_rng: Stream,
+    size: Size,
+}
+
+impl Pattern for Updates {
+    fn mean_interval_s(&self) -> f64 {
+        self.tick.mean()
+    }
+
+    fn interval(&mut self) -> Duration {
+        Duration::from_secs_f64(self.tick.sample(&mut self.tick_rng))
+    }
+
+    fn payload(&mut self) -> u32 {
+        self.size.next_payload()
+    }
+}
+
+/// What the client sends.
+#[derive(Clone, Debug)]
+pub struct Commands {
+    interval: Mixture,
+    size: Mixture,
+}
+
+impl Pattern for Commands {
+    fn mean_interval_s(&self) -> f64 {
+        self.interval.mean()
+    }
+
+    fn interval(&mut self) -> Duration {
+        Duration::from_secs_f64(self.interval.sample())
+    }
+
+    fn payload(&mut self) -> u32 {
+        round_within(self.size.sample(), 1, MAX_PAYLOAD)
+    }
+}
+
+/// [`UpdateSize`] for a given number of players, with its state.
+#[derive(Clone, Debug)]
+struct Size {
+    law: Law,
+    min: u32,
+    max: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Arma(Arma),
+    Independent { size: Dist, rng: Stream },
+}
+
+impl Size {
+    fn new(size: UpdateSize, players: u32, rng: Stream) -> Self {
+        match size {
+            UpdateSize::Arma { sd_per_player, phi, theta, min, max, .. } => {
+                let mean = size.mean_payload(players);
+                // Players move independently of each other: their variances add up.
+                let sd = sd_per_player * libm::sqrt(f64::from(players));
+                Self { law: Law::Arma(Arma::new(ArmaParameters { mean, sd, phi, theta }, rng)), min, max }
+            }
+            UpdateSize::Independent { size, min, max } => {
+                Self { law: Law::Independent { size, rng }, min, max }
+            }
+        }
+    }
+
+    fn next_payload(&mut self) -> u32 {
+        let bytes = match &mut self.law {
+            Law::Arma(arma) => arma.next_value(),
+            Law::Independent { size, rng } => size.sample(rng),
+        };
+        round_within(bytes, self.min, self.max)
+    }
+}
+
+/// A mixture of distributions: each draw first picks one of them by weight.
+#[derive(Clone, Debug)]
+struct Mixture {
+    parts: Vec<(f64, Dist)>,
+    total: f64,
+    rng: Stream,
+}
+
+impl Mixture {
+    fn new(parts: &[(f64, Dist)], rng: Stream) -> Self {
+        assert!(!parts.is_empty(), "a mixture needs at least one part");
+        Self { parts: parts.to_vec(), total: parts.iter().map(|(weight, _)| weight).sum(), rng }
+    }
+
+    fn mean(&self) -> f64 {
+        self.parts.iter().map(|(weight, dist)| weight * dist.mean()).sum::<f64>() / self.total
+    }
+
+    fn sample(&mut self) -> f64 {
+        let mut left = self.total * self.rng.unit();
+        let mut chosen = self.parts[0].1;
+        for &(weight, dist) in &self.parts {
+            chosen = dist;
+            if left < weight {
+                break;
+            }
+            left -= weight;
+        }
+        chosen.sample(&mut self.rng)
+    }
+}
+
+/// To whole bytes, half up, within bounds.
+fn round_within(bytes: f64, min: u32, max: u32) -> u32 {
+    ((bytes + 0.5) as u32).clamp(min, max.max(min))
+}
+
+/// What fits a 1500 B IPv4 packet.
+const MAX_PAYLOAD: u32 = 1472;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{AppAction, TrafficSource};
+    use crate::config::{AppConfig, ServerStream};
+    use crate::source::build;
+    use gamelane_core::{Instant, Seed};
+
+    fn quake3(players: u32) -> GameConfig {
+        GameConfig {
+            players,
+            server: ServerStream {
+                tick: Dist::Constant(0.050),
+                size: UpdateSize::Arma {
+                    fixed: 40.0,
+                    per_player: 28.0,
+                    sd_per_player: 12.6,
+                    phi: 0.7,
+                    theta: -0.3,
+                    min: 40,
+                    max: 1400,
+                },
+            },
+            client: ClientStream {
+                interval: vec![(0.6, Dist::Exponential { mean: 0.00429 }), (0.4, Dist::Constant(0.01075))],
+                size: vec![(1.0, Dist::Normal { mean: 64.15, sd: 3.2 })],
+            },
+        }
+    }
+
+    /// Times and payloads of the first `n` packets.
+    fn packets(source: &mut Source, n: usize) -> Vec<(Instant, u32)> {
+        let mut sent = Vec::new();
+        while sent.len() < n {
+            let now = source.poll_timeout().expect("a game never ends by itself");
+            source.handle_timeout(now);
+            while let Some(action) = source.poll_action(now) {
+                let AppAction::SendDatagram { payload } = action else { panic!("{action:?} from a game") };
+                sent.push((now, payload));
+            }
+        }
+        sent
+    }
+
+    fn sides(config: GameConfig) -> (Source, Source) {
+        let schedule = Schedule { start: Duration::from_secs(3), stop: None };
+        build(&AppConfig::Game(config), schedule, Seed(11), "flow/game")
+    }
+
+    fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+        let n = values.len() as f64;
+        values.sum::<f64>() / n
+    }
+
+    #[test]
+    fn updates_stand_on_a_tick_grid_that_begins_within_one_tick() {
+        let sent = packets(&mut sides(quake3(4)).1, 1000);
+        let first = sent[0].0;
+        assert!(first >= Instant::from_secs(3) && first < Instant::from_millis(3050));
+        for (n, (at, _)) in sent.iter().enumerate() {
+            assert_eq!(*at, first + Duration::from_millis(50) * n as u64);
+        }
+    }
+
+    #[test]
+    fn mean_and_variance_of_updates_grow_linearly_with_players() {
+        for players in [2, 4, 8, 16, 32] {
+            let sizes: Vec<f64> =
+                packets(&mut sides(quake3(players)).1, 100_000).iter().map(|p| f64::from(p.1)).collect();
+            let average = mean(sizes.iter().copied());
+            let variance = mean(sizes.iter().map(|s| (s - average) * (s - average)));
+            let expected = 40.0 + 28.0 * f64::from(players);
+            assert!((average / expected - 1.0).abs() < 0.02, "{players} players: {average} B");
+            let expected = 12.6 * 12.6 * f64::from(players);
+            assert!((variance / expected - 1.0).abs() < 0.05, "{players} players: variance {variance}");
+        }
+    }
+
+    #[test]
+    fn the_client_does_not_depend_on_players() {
+        assert_eq!(packets(&mut sides(quake3(2)).0, 500), packets(&mut sides(quake3(32)).0, 500));
+    }
+
+    #[test]
+    fn the_ditg_quake3_mixture_is_per_packet_and_has_its_mean() {
+        // 0.6 * 4.29 + 0.4 * 10.75 = 6.874 ms (reference/game-traffic.md section 9).
+        let sent = packets(&mut sides(quake3(4)).0, 100_000);
+        let gaps: Vec<f64> = sent.windows(2).map(|w| (w[1].0 - w[0].0).as_millis_f64()).collect();
+        let average = mean(gaps.iter().copied());
+        assert!((average / 6.874 - 1.0).abs() < 0.02, "{average} ms");
+        // Per packet: a constant gap follows a constant gap with probability 0.4, not always or never.
+        let constant = |gap: &f64| (gap - 10.75).abs() < 1e-4;
+        let pairs = gaps.windows(2).filter(|w| constant(&w[0])).count() as f64;
+        let again = gaps.windows(2).filter(|w| constant(&w[0]) && constant(&w[1])).count() as f64;
+        assert!((again / pairs - 0.4).abs() < 0.02, "{}", again / pairs);
+        let size = mean(sent.iter().map(|p| f64::from(p.1)));
+        assert!((size / 64.15 - 1.0).abs() < 0.02, "{size} B");
+    }
+
+    #[test]
+    fn the_ngmn_model_has_its_published_rates() {
+        // Down 140.8 B every 58.5 ms, up 48.3 B every 40 ms (reference/game-traffic.md section 9).
+        let config = GameConfig {
+            players: 2,
+            server: ServerStream {
+                tick: Dist::Lev { a: 0.055, b: 0.006 },
+                size: UpdateSize::Independent { size: Dist::Lev { a: 120.0, b: 36.0 }, min: 28, max: 1472 },
+            },
+            client: ClientStream {
+                interval: vec![(1.0, Dist::Constant(0.040))],
+                size: vec![(1.0, Dist::Lev { a: 45.0, b: 5.7 })],
+            },
+        };
+        let (mut client, mut server) = sides(config);
+        for (source, size_b, gap_ms) in [(&mut server, 140.8, 58.46), (&mut client, 48.3, 40.0)] {
+            let sent = packets(source, 50_000);
+            let size = mean(sent.iter().map(|p| f64::from(p.1)));
+            let gap = (sent[sent.len() - 1].0 - sent[0].0).as_millis_f64() / (sent.len() - 1) as f64;
+            assert!((size / size_b - 1.0).abs() < 0.02, "{size} B");
+            assert!((gap / gap_ms - 1.0).abs() < 0.02, "{gap} ms");
+        }
+    }
+
+    #[test]
+    fn the_pktgen_client_sends_60_bytes_every_10_ms() {
+        let sent = packets(&mut sides(GameConfig { client: ClientStream::pktgen(), ..quake3(4) }).0, 100);
+        assert!(sent.iter().all(|p| p.1 == 60));
+        assert!(sent.windows(2).all(|w| w[1].0 - w[0].0 == Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn sides_draw_from_streams_of_their_own() {
+        // Another client leaves the server's packets as they are.
+        let other = GameConfig { client: ClientStream::pktgen(), ..quake3(4) };
+        assert_eq!(packets(&mut sides(quake3(4)).1, 500), packets(&mut sides(other).1, 500));
+    }
+}

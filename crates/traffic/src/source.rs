@@ -1,0 +1,257 @@
+//! From a configuration to its two running sides. [`Source`] is the one type a driver stores; it forwards to the
+//! application inside without an allocation or a virtual call. Addresses, connections and paths are the driver's.
+
+use alloc::format;
+use gamelane_core::{Instant, Seed, Stream};
+
+use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::cbr::Fixed;
+use crate::config::{AppConfig, Schedule};
+use crate::dash::{DashClient, DashServer};
+use crate::game::{Commands, Updates};
+use crate::paced::Paced;
+use crate::trace::Replay;
+use crate::transfer::{TransferClient, TransferServer};
+use crate::{bulk, cbr, dash, game, trace, voip, web};
+
+/// What carries an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Datagrams; no connection is opened.
+    Udp,
+    /// A byte stream; the client opens it with [`AppAction::Connect`].
+    Tcp,
+}
+
+impl AppConfig {
+    /// The transport this application runs over.
+    pub const fn transport(&self) -> Transport {
+        match self {
+            Self::Game(_) | Self::Trace(_) | Self::Cbr(_) | Self::Voip(_) => Transport::Udp,
+            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) => Transport::Tcp,
+        }
+    }
+}
+
+/// Makes both sides of an application: the client at home, then the server on the internet. Their random streams are
+/// named below `path`, as in `flow/quake3/server/size`.
+pub fn build(config: &AppConfig, schedule: Schedule, seed: Seed, path: &str) -> (Source, Source) {
+    let streams = Streams { seed, path };
+    match config {
+        AppConfig::Game(game) => game::build(game, schedule, streams),
+        AppConfig::Trace(trace) => trace::build(trace, schedule),
+        AppConfig::Cbr(cbr) => cbr::build(*cbr, schedule, streams),
+        AppConfig::Voip(voip) => voip::build(*voip, schedule, streams),
+        AppConfig::Bulk(bulk) => bulk::build(*bulk, schedule, streams),
+        AppConfig::Web(web) => web::build(web, schedule, streams),
+        AppConfig::Dash(dash) => dash::build(dash, schedule),
+    }
+}
+
+/// One side of any application.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// Receives and says nothing: the far side of one-way UDP.
+    Silent,
+    /// A game server.
+    Updates(Paced<Updates>),
+    /// A game client.
+    Commands(Paced<Commands>),
+    /// Fixed rate: CBR and each side of a voice call.
+    Fixed(Paced<Fixed>),
+    /// One direction of a recorded flow.
+    Replay(Replay),
+    /// Client of bulk transfers and web bursts.
+    TransferClient(TransferClient),
+    /// Server of bulk transfers and web bursts.
+    TransferServer(TransferServer),
+    /// Video player.
+    DashClient(DashClient),
+    /// Video server.
+    DashServer(DashServer),
+}
+
+/// Runs `$body` on the source inside, or gives `$silent`.
+macro_rules! forward {
+    ($source:expr, $inner:ident => $body:expr, $silent:expr) => {
+        match $source {
+            Source::Silent => $silent,
+            Source::Updates($inner) => $body,
+            Source::Commands($inner) => $body,
+            Source::Fixed($inner) => $body,
+            Source::Replay($inner) => $body,
+            Source::TransferClient($inner) => $body,
+            Source::TransferServer($inner) => $body,
+            Source::DashClient($inner) => $body,
+            Source::DashServer($inner) => $body,
+        }
+    };
+}
+
+impl TrafficSource for Source {
+    fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        forward!(self, inner => inner.handle_event(event, now), ());
+    }
+
+    fn poll_action(&mut self, now: Instant) -> Option<AppAction> {
+        forward!(self, inner => inner.poll_action(now), None)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        forward!(self, inner => inner.poll_timeout(), None)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        forward!(self, inner => inner.handle_timeout(now), ());
+    }
+}
+
+/// The named random streams below one application's path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Streams<'a> {
+    seed: Seed,
+    path: &'a str,
+}
+
+impl Streams<'_> {
+    /// The stream of one quantity, such as `server/size`.
+    pub(crate) fn of(&self, name: &str) -> Stream {
+        self.seed.stream(&format!("{}/{name}", self.path))
+    }
+}
+
+#[cfg(test)]
+impl<'a> Streams<'a> {
+    /// Streams for a test.
+    pub(crate) const fn for_test(seed: u64, path: &'a str) -> Self {
+        Self { seed: Seed(seed), path }
+    }
+}
+
+/// First and last instants of a schedule; without a stop, [`Instant::MAX`].
+pub(crate) fn bounds(schedule: Schedule) -> (Instant, Instant) {
+    (Instant::ZERO + schedule.start, schedule.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{
+        BulkConfig, CbrConfig, ClientStream, Codec, DashConfig, DashRequests, GameConfig, ServerStream,
+        TraceConfig, TracePacket, UpdateSize, VoipConfig, WebBurst, WebConfig,
+    };
+    use gamelane_core::dist::Dist;
+    use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn one_of_each(direction: Direction) -> Vec<AppConfig> {
+        let size = UpdateSize::Independent { size: Dist::Lev { a: 120.0, b: 36.0 }, min: 28, max: 1472 };
+        let server = ServerStream { tick: Dist::Normal { mean: 0.05, sd: 0.1 }, size };
+        let packet = |at_ms| TracePacket { at: Duration::from_millis(at_ms), payload: 80 };
+        let rates = vec![Bitrate::from_bps(500_000), Bitrate::from_bps(1_000_000)];
+        let dash = |requests| DashConfig { chunk: Duration::from_secs(2), rates: rates.clone(), requests };
+        let cycle = DashRequests::Cycle { gap: Duration::from_secs(1), period: Duration::from_secs(4) };
+        let web = |burst| WebConfig { direction, period: Duration::from_secs(3), burst };
+        vec![
+            AppConfig::Game(GameConfig { players: 4, server, client: ClientStream::pktgen() }),
+            AppConfig::Trace(TraceConfig {
+                up: (0..300).map(|n| packet(n * 33)).collect(),
+                down: (0..200).map(|n| packet(n / 2 * 50)).collect(),
+            }),
+            AppConfig::Cbr(CbrConfig { direction, rate: Bitrate::from_bps(500_000), payload: 1000 }),
+            AppConfig::Voip(VoipConfig { codec: Codec::G711 }),
+            AppConfig::Bulk(BulkConfig { direction, size: None }),
+            AppConfig::Bulk(BulkConfig { direction, size: Some(ByteCount(70_000)) }),
+            AppConfig::Web(web(WebBurst::Lasting(Dist::Uniform { lo: -1.0, hi: 6.0 }))),
+            AppConfig::Web(web(WebBurst::Sized(Dist::LogNormal { mu: 9.0, sigma: 1.0 }))),
+            AppConfig::Dash(dash(cycle)),
+            AppConfig::Dash(dash(DashRequests::Adaptive { buffer: Duration::from_secs(6) })),
+        ]
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Wait(Duration),
+        Event(AppEvent),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let wait = (0..20_000_000_000u64).prop_map(Duration::from_nanos);
+        let step = prop_oneof![
+            4 => wait.prop_map(Step::Wait),
+            1 => Just(Step::Event(AppEvent::Connected)),
+            1 => Just(Step::Event(AppEvent::PeerClosed)),
+            1 => (0..2000u32).prop_map(|payload| Step::Event(AppEvent::Datagram { payload })),
+            3 => (0..2_000_000u64).prop_map(|n| Step::Event(AppEvent::Delivered { bytes: ByteCount(n) })),
+        ];
+        proptest::collection::vec(step, 0..60)
+    }
+
+    fn drain(source: &mut Source, now: Instant) -> Vec<AppAction> {
+        core::iter::from_fn(|| source.poll_action(now)).collect()
+    }
+
+    proptest! {
+        /// The contract of gamelane-core under any driver: late, early, and with events nobody would send.
+        #[test]
+        fn every_source_keeps_the_contract(
+            up: bool,
+            stop_s in proptest::option::of(0..100u64),
+            seed: u64,
+            steps in steps(),
+        ) {
+            let direction = if up { Direction::Up } else { Direction::Down };
+            let schedule =
+                Schedule { start: Duration::from_secs(1), stop: stop_s.map(Duration::from_secs) };
+            for config in one_of_each(direction) {
+                let (client, server) = build(&config, schedule, Seed(seed), "flow/any");
+                for mut source in [client, server] {
+                    let mut now = Instant::ZERO;
+                    for step in &steps {
+                        if let Step::Wait(time) = step {
+                            now += *time;
+                        }
+                        let early = source.poll_timeout().is_none_or(|at| at > now);
+                        source.handle_timeout(now);
+                        let sent = drain(&mut source, now);
+                        prop_assert!(!early || sent.is_empty(), "{:?}: {:?} before its time", config, sent);
+                        // Bounded, but for a recording, which is sent whole.
+                        prop_assert!(sent.len() <= 300);
+                        if let Step::Event(event) = step {
+                            source.handle_event(event, now);
+                            let answers = drain(&mut source, now);
+                            prop_assert!(answers.len() <= 4, "{:?}: {:?} to {:?}", config, answers, event);
+                        }
+                        let next = source.poll_timeout();
+                        prop_assert!(next.is_none_or(|at| at > now), "{:?}: {:?} at {:?}", config, next, now);
+                        prop_assert_eq!(next, source.poll_timeout());
+                    }
+                }
+            }
+        }
+
+        /// Same seed and path, same packets; another path, another phase.
+        #[test]
+        fn a_source_is_a_function_of_seed_and_path(seed: u64) {
+            let schedule = Schedule { start: Duration::ZERO, stop: None };
+            let first = |path| {
+                let call = AppConfig::Voip(VoipConfig { codec: Codec::G729 });
+                build(&call, schedule, Seed(seed), path).0.poll_timeout()
+            };
+            prop_assert_eq!(first("flow/a"), first("flow/a"));
+            prop_assert_ne!(first("flow/a"), first("flow/b"));
+        }
+    }
+
+    #[test]
+    fn the_transport_follows_from_the_application() {
+        let tcp = |config: &AppConfig| config.transport() == Transport::Tcp;
+        let all = one_of_each(Direction::Up);
+        assert_eq!(
+            all.iter().map(tcp).collect::<Vec<_>>(),
+            [false, false, false, false, true, true, true, true, true, true]
+        );
+    }
+}

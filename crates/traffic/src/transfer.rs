@@ -1,0 +1,182 @@
+//! The two sides of a TCP transfer, which bulk and web are made of: the client opens a connection once or periodically;
+//! one side writes on each connection for a time, without end, or a number of bytes, then closes; the other side closes
+//! when its peer has. Leaves out requests: data starts as soon as the connection is open, as iperf's does.
+
+use gamelane_core::dist::Dist;
+use gamelane_core::time::earliest;
+use gamelane_core::{ByteCount, Duration, Instant, Stream};
+
+use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::config::Schedule;
+use crate::source::bounds;
+
+/// How much the writing side sends on one connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// As fast as it goes until the schedule's stop.
+    Endless,
+    /// As fast as it goes for a random time, in seconds, at least [`MIN_LASTING`].
+    Lasting(Dist),
+    /// A random number of bytes, at least 1. Once written it is sent to the end, past the schedule's stop.
+    Sized(Dist),
+    /// This many bytes, likewise.
+    Bytes(ByteCount),
+}
+
+/// The side that opens connections.
+#[derive(Clone, Debug)]
+pub struct TransferClient {
+    /// When to open the next connection; `None` after the last.
+    connect_at: Option<Instant>,
+    period: Option<Duration>,
+    stop: Instant,
+    connecting: bool,
+    half: Half,
+}
+
+impl TransferClient {
+    /// Connects at the schedule's start, and every `period` after it if there is one.
+    pub(crate) fn new(schedule: Schedule, period: Option<Duration>, half: Half) -> Self {
+        let (start, stop) = bounds(schedule);
+        let connect_at = (start < stop).then_some(start);
+        Self { connect_at, period, stop, connecting: false, half }
+    }
+}
+
+impl TrafficSource for TransferClient {
+    fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        self.half.handle_event(event, now);
+    }
+
+    fn poll_action(&mut self, now: Instant) -> Option<AppAction> {
+        if core::mem::take(&mut self.connecting) {
+            return Some(AppAction::Connect);
+        }
+        self.half.poll_action(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        earliest(self.connect_at, self.half.poll_timeout())
+    }
+
+    /// A late call opens one connection, however many starts were missed, and stays on the period's grid.
+    fn handle_timeout(&mut self, now: Instant) {
+        self.half.handle_timeout(now);
+        let Some(due) = self.connect_at.filter(|&at| at <= now) else { return };
+        self.connecting = true;
+        // What is left of the connection before dies with it.
+        self.half.reset();
+        self.connect_at = self.period.map(|period| {
+            let period = period.max(Duration::from_nanos(1));
+            let passed = (now - due).as_nanos() / period.as_nanos() + 1;
+            due.saturating_add(period.saturating_mul(passed))
+        });
+        self.connect_at = self.connect_at.filter(|&at| at < self.stop);
+    }
+}
+
+/// The side that is connected to.
+#[derive(Clone, Debug)]
+pub struct TransferServer(pub(crate) Half);
+
+impl TrafficSource for TransferServer {
+    fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        self.0.handle_event(event, now);
+    }
+
+    fn poll_action(&mut self, now: Instant) -> Option<AppAction> {
+        self.0.poll_action(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.0.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.0.handle_timeout(now);
+    }
+}
+
+/// One half of a connection after another, writing or reading.
+#[derive(Clone, Debug)]
+pub(crate) struct Half {
+    /// `None` reads.
+    load: Option<(Load, Stream)>,
+    stop: Instant,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No connection, or nothing left to do on it.
+    Quiet,
+    /// Connected; bytes to write at once.
+    Load(ByteCount),
+    /// Connected; to write until then.
+    LoadUntil(Instant),
+    /// Writing without end until then.
+    Writing(Instant),
+    /// To be closed.
+    Closing,
+}
+
+impl Half {
+    pub(crate) fn writer(load: Load, rng: Stream, schedule: Schedule) -> Self {
+        Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet }
+    }
+
+    pub(crate) const fn reader() -> Self {
+        Self { load: None, stop: Instant::MAX, state: State::Quiet }
+    }
+
+    fn reset(&mut self) {
+        self.state = State::Quiet;
+    }
+
+    fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        match (event, &mut self.load) {
+            (AppEvent::Connected, Some(_)) if now >= self.stop => self.state = State::Closing,
+            (AppEvent::Connected, Some((load, rng))) => {
+                self.state = match *load {
+                    Load::Endless => State::LoadUntil(self.stop),
+                    Load::Lasting(seconds) => {
+                        let lasting = Duration::from_secs_f64(seconds.sample(rng)).max(MIN_LASTING);
+                        State::LoadUntil(now.saturating_add(lasting).min(self.stop))
+                    }
+                    Load::Sized(bytes) => State::Load(ByteCount(((bytes.sample(rng) + 0.5) as u64).max(1))),
+                    Load::Bytes(bytes) => State::Load(bytes),
+                };
+            }
+            (AppEvent::Connected, None) => self.state = State::Quiet,
+            (AppEvent::PeerClosed, None) => self.state = State::Closing,
+            _ => {}
+        }
+    }
+
+    fn poll_action(&mut self, _: Instant) -> Option<AppAction> {
+        let (action, next) = match self.state {
+            State::Quiet | State::Writing(_) => return None,
+            State::Load(bytes) => (AppAction::Write { bytes }, State::Closing),
+            State::LoadUntil(until) => (AppAction::WriteForever, State::Writing(until)),
+            State::Closing => (AppAction::Close, State::Quiet),
+        };
+        self.state = next;
+        Some(action)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Writing(until) if until < Instant::MAX => Some(until),
+            _ => None,
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.poll_timeout().is_some_and(|until| until <= now) {
+            self.state = State::Closing;
+        }
+    }
+}
+
+/// Shortest transfer by time.
+pub const MIN_LASTING: Duration = Duration::from_millis(1);

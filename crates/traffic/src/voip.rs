@@ -1,0 +1,50 @@
+//! A voice call: both sides send one RTP packet per 20 ms of speech (reference/game-traffic.md section 7; RTP header from
+//! RFC 3550 section 5.1). Leaves out silence suppression and RTCP.
+
+use gamelane_core::Duration;
+
+use crate::cbr::Fixed;
+use crate::config::{Codec, Schedule, VoipConfig};
+use crate::source::{Source, Streams};
+
+impl Codec {
+    /// Bytes of speech in one packet.
+    pub const fn frame_bytes(self) -> u32 {
+        match self {
+            Self::G711 => 160,
+            Self::G729 => 20,
+        }
+    }
+}
+
+pub(crate) fn build(config: VoipConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+    let speech = Fixed { interval: PACKET_TIME, payload: RTP_HEADER + config.codec.frame_bytes() };
+    (speech.source(schedule, streams, "client/phase"), speech.source(schedule, streams, "server/phase"))
+}
+
+const PACKET_TIME: Duration = Duration::from_millis(20);
+const RTP_HEADER: u32 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::{AppAction, TrafficSource};
+
+    #[test]
+    fn a_g711_call_takes_80_kbit_of_ip_each_way_and_g729_24() {
+        for (codec, kbit) in [(Codec::G711, 80), (Codec::G729, 24)] {
+            let schedule = Schedule { start: Duration::ZERO, stop: Some(Duration::from_secs(10)) };
+            let (client, server) = build(VoipConfig { codec }, schedule, Streams::for_test(1, "call"));
+            for mut side in [client, server] {
+                let mut bits = 0;
+                while let Some(now) = side.poll_timeout() {
+                    side.handle_timeout(now);
+                    while let Some(AppAction::SendDatagram { payload }) = side.poll_action(now) {
+                        bits += (payload + 28) * 8;
+                    }
+                }
+                assert_eq!(bits, kbit * 10_000);
+            }
+        }
+    }
+}
