@@ -1,13 +1,34 @@
-//! TCP endpoints.
+//! TCP endpoints as pure state machines: segments and time go in, segments, events and one deadline come out. RFC 9293
+//! with window scale, timestamps, SACK and ECN; recovery, congestion control and the retransmission timer are rows of
+//! [`TcpConfig`].
+//!
+//! [`TcpEndpoint`] is the door. Behind it a `Sender` (what to send when) and a `Receiver` (what to acknowledge when)
+//! know nothing of each other; the sender's [`scoreboard`] of unacknowledged segments is shared by all
+//! [`recovery`] methods, and [`congestion`] sees ACKs and losses only.
 
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
 
 #[cfg(test)]
 extern crate std;
 
 pub mod config;
+pub mod congestion;
+pub mod endpoint;
+pub mod observe;
+mod outbox;
+mod reassembly;
+mod receiver;
+pub mod recovery;
+pub mod scoreboard;
 pub mod segment;
+mod sender;
+pub mod timer;
 
 pub use config::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
+pub use endpoint::TcpEndpoint;
+pub use observe::{TcpCounters, TcpEvent, TcpObservation};
+pub use recovery::Phase;
 pub use segment::{Flags, SackBlock, Segment};

@@ -32,6 +32,10 @@ pub struct Segment {
     pub flags: Flags,
     /// Window scale offered; on a SYN only.
     pub window_scale: Option<u8>,
+    /// Largest payload its sender takes, options not yet subtracted; on a SYN only.
+    pub mss: Option<u16>,
+    /// Its sender understands selective acknowledgements (RFC 2018); on a SYN only.
+    pub sack_permitted: bool,
     /// Timestamp value and echo in milliseconds, if the option is in use.
     pub timestamps: Option<(u32, u32)>,
     /// Selective acknowledgements, most recent first; the first `sack_blocks` are valid.

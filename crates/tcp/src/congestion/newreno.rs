@@ -1,0 +1,130 @@
+//! RFC 5681 section 3.1: slow start, congestion avoidance by counted bytes, half the flight on loss. Window inflation
+//! during fast recovery is not here but with RFC 6582's recovery, which needs it.
+
+use super::{AckSample, CongestionControl};
+use gamelane_core::{ByteCount, Instant};
+
+/// Slow start and additive increase, multiplicative decrease by one half.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    mss: u64,
+    initial: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged towards the next segment of growth in congestion avoidance.
+    credit: u64,
+}
+
+impl NewReno {
+    /// Starts in slow start with the `initial` window.
+    pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
+        Self {
+            mss: mss.bytes(),
+            initial: initial.bytes(),
+            cwnd: initial.bytes(),
+            // Arbitrarily high (section 3.1).
+            ssthresh: u64::MAX,
+            credit: 0,
+        }
+    }
+
+    /// Equation 4.
+    fn half(&self, flight: ByteCount) -> u64 {
+        (flight.bytes() / 2).max(2 * self.mss)
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn cwnd(&self) -> ByteCount {
+        ByteCount(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> ByteCount {
+        ByteCount(self.ssthresh)
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
+        if !ack.may_grow {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            // Equation 2.
+            self.cwnd += ack.acked.bytes().min(self.mss);
+            return;
+        }
+        // One segment per window of acknowledged bytes: "another common formula" of section 3.1, as RFC 3465.
+        self.credit += ack.acked.bytes();
+        if self.credit >= self.cwnd {
+            self.credit -= self.cwnd;
+            self.cwnd += self.mss;
+        }
+    }
+
+    fn on_congestion(&mut self, flight: ByteCount, _now: Instant) {
+        self.ssthresh = self.half(flight);
+        self.cwnd = self.ssthresh;
+        self.credit = 0;
+    }
+
+    fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
+        if !repeated {
+            self.ssthresh = self.half(flight);
+        }
+        self.cwnd = self.mss;
+        self.credit = 0;
+    }
+
+    fn limit(&mut self, cwnd: ByteCount) {
+        self.cwnd = self.cwnd.min(cwnd.bytes());
+    }
+
+    fn on_idle(&mut self, _now: Instant) {
+        self.cwnd = self.cwnd.min(self.initial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn ack(segments: u64) -> AckSample {
+        AckSample { acked: ByteCount(segments * MSS), may_grow: true, ..AckSample::default() }
+    }
+
+    fn rule() -> NewReno {
+        NewReno::new(ByteCount(MSS), ByteCount(10 * MSS))
+    }
+
+    #[test]
+    fn slow_start_adds_at_most_a_segment_per_ack() {
+        let mut rule = rule();
+        rule.on_ack(&ack(2), Instant::ZERO);
+        assert_eq!(rule.cwnd(), ByteCount(11 * MSS));
+        rule.on_ack(&AckSample { may_grow: false, ..ack(2) }, Instant::ZERO);
+        assert_eq!(rule.cwnd(), ByteCount(11 * MSS));
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_per_window() {
+        let mut rule = rule();
+        rule.on_congestion(ByteCount(20 * MSS), Instant::ZERO);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (ByteCount(10 * MSS), ByteCount(10 * MSS)));
+        for _ in 0..10 {
+            assert_eq!(rule.cwnd(), ByteCount(10 * MSS));
+            rule.on_ack(&ack(1), Instant::ZERO);
+        }
+        assert_eq!(rule.cwnd(), ByteCount(11 * MSS));
+    }
+
+    #[test]
+    fn only_the_first_timeout_moves_the_threshold() {
+        let mut rule = rule();
+        rule.on_timeout(ByteCount(20 * MSS), false, Instant::ZERO);
+        rule.on_timeout(ByteCount(MSS), true, Instant::ZERO);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (ByteCount(MSS), ByteCount(10 * MSS)));
+        rule.on_timeout(ByteCount(MSS), false, Instant::ZERO);
+        assert_eq!(rule.ssthresh(), ByteCount(2 * MSS));
+    }
+}

@@ -1,0 +1,115 @@
+//! What the application has written and not yet seen sent, as offsets: TCP here moves lengths, not bytes. It remembers
+//! where writes end, for PSH and so that without Nagle a small write becomes a segment of its own.
+
+use alloc::collections::VecDeque;
+use gamelane_core::ByteCount;
+
+/// The unsent part of the stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    /// Offset after the last byte written.
+    end: u64,
+    /// More will always follow.
+    endless: bool,
+    closing: bool,
+    /// Ends of writes not yet sent, ascending.
+    writes: VecDeque<u64>,
+    /// The last of them was offered and held back, so the next write joins it (as in a socket buffer).
+    held: bool,
+}
+
+impl Outbox {
+    /// The first byte will have this offset.
+    pub(crate) fn new(first: u64) -> Self {
+        Self { end: first, endless: false, closing: false, writes: VecDeque::new(), held: false }
+    }
+
+    pub(crate) fn write(&mut self, bytes: ByteCount) {
+        if self.closing || self.endless || bytes == ByteCount::ZERO {
+            return;
+        }
+        self.end = self.end.saturating_add(bytes.bytes()).min(crate::endpoint::MAX_OFFSET);
+        match self.writes.back_mut() {
+            Some(last) if self.held => *last = self.end,
+            _ => self.writes.push_back(self.end),
+        }
+        self.held = false;
+    }
+
+    pub(crate) fn write_forever(&mut self) {
+        self.endless = !self.closing;
+    }
+
+    /// No more will be written; an endless source ends at `next`, where sending has come.
+    pub(crate) fn close(&mut self, next: u64) {
+        self.closing = true;
+        if self.endless {
+            self.endless = false;
+            self.end = next;
+            self.writes.clear();
+        }
+    }
+
+    pub(crate) const fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Bytes that could be sent from `next` on.
+    pub(crate) const fn unsent(&self, next: u64) -> u64 {
+        if self.endless { u64::MAX } else { self.end.saturating_sub(next) }
+    }
+
+    /// Bytes from `next` to the end of the write it is in.
+    pub(crate) fn rest_of_write(&self, next: u64) -> u64 {
+        match self.writes.front() {
+            Some(end) if !self.endless => end - next,
+            _ => self.unsent(next),
+        }
+    }
+
+    /// Data up to `end` has been sent. True if a write ends there.
+    pub(crate) fn sent(&mut self, end: u64) -> bool {
+        let mut push = false;
+        while let Some(&write) = self.writes.front() {
+            if write > end {
+                break;
+            }
+            push = write == end;
+            self.writes.pop_front();
+        }
+        push
+    }
+
+    /// Unsent data was offered and could not go.
+    pub(crate) fn hold(&mut self) {
+        self.held = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_keep_their_ends_until_they_are_held_back() {
+        let mut outbox = Outbox::new(1);
+        outbox.write(ByteCount(100));
+        outbox.write(ByteCount(50));
+        assert_eq!((outbox.unsent(1), outbox.rest_of_write(1)), (150, 100));
+        assert!(outbox.sent(101));
+        outbox.hold();
+        outbox.write(ByteCount(10));
+        assert_eq!(outbox.rest_of_write(101), 60);
+        assert!(!outbox.sent(141));
+        assert!(outbox.sent(161));
+    }
+
+    #[test]
+    fn an_endless_source_ends_where_sending_has_come() {
+        let mut outbox = Outbox::new(1);
+        outbox.write_forever();
+        assert_eq!(outbox.unsent(1000), u64::MAX);
+        outbox.close(1449);
+        assert_eq!(outbox.unsent(1449), 0);
+    }
+}

@@ -1,0 +1,265 @@
+//! The receiving half: what arrived, when to acknowledge it (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2), how much window
+//! to offer (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), SACK blocks and the ECN echo. The application reads at once,
+//! so only data above a hole takes buffer. Leaves out PAWS (offsets do not wrap) and DSACK.
+
+use crate::config::TcpConfig;
+use crate::observe::TcpCounters;
+use crate::reassembly::Reassembly;
+use crate::segment::Segment;
+use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Acknowledges.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// Next offset expected (RCV.NXT).
+    next: u64,
+    /// Right edge of the window offered; never moves left.
+    edge: u64,
+    buffer: u64,
+    /// Shift of the windows we offer.
+    shift: u8,
+    mss: u64,
+    held: Reassembly,
+    fin: PeerFin,
+    /// The last ACK we sent (Last.ACK.sent).
+    acked: u64,
+    delayed_ack: Option<Duration>,
+    quick_acks: u32,
+    /// When a delayed ACK must go.
+    deadline: Option<Instant>,
+    /// An ACK must go at once, alone or with data.
+    ack_now: bool,
+    /// Duplicate ACKs to go at once and alone: the peer counts them.
+    duplicates_owed: u32,
+    reports_sack: bool,
+    /// Congestion was experienced and the peer has not yet said that it slowed down.
+    echo_congestion: bool,
+    /// Timestamp to echo (TS.Recent).
+    recent_timestamp: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PeerFin {
+    Awaited,
+    /// Above a hole, at this offset.
+    Held(u64),
+    Received,
+}
+
+/// Duplicate ACKs owed at most: arrivals between two polls beyond any real burst.
+const MAX_DUPLICATES_OWED: u32 = 1 << 10;
+
+/// Smallest shift with which the window fits its field (RFC 7323 section 2.3: at most 14).
+pub(crate) fn window_shift(window: ByteCount) -> u8 {
+    (0..14).find(|shift| window.bytes() >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        Self {
+            next: 0,
+            edge: 0,
+            buffer: config.receive_window.bytes(),
+            shift: 0,
+            mss: 1,
+            held: Reassembly::default(),
+            fin: PeerFin::Awaited,
+            acked: 0,
+            delayed_ack: config.delayed_ack,
+            quick_acks: config.quick_acks,
+            deadline: None,
+            ack_now: false,
+            duplicates_owed: 0,
+            reports_sack: false,
+            echo_congestion: false,
+            recent_timestamp: 0,
+        }
+    }
+
+    /// The peer's SYN arrived. The window in our own SYN is never scaled.
+    pub(crate) fn establish(&mut self, mss: u64, scaled: bool, reports_sack: bool) {
+        self.next = 1;
+        self.mss = mss;
+        self.shift = if scaled { window_shift(ByteCount(self.buffer)) } else { 0 };
+        self.reports_sack = reports_sack;
+        self.edge = 1 + u64::from(self.unscaled_window());
+    }
+
+    /// The window field of a SYN.
+    pub(crate) fn unscaled_window(&self) -> u16 {
+        self.buffer.min(u64::from(u16::MAX)) as u16
+    }
+
+    pub(crate) const fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(crate) fn has_peer_fin(&self) -> bool {
+        self.fin == PeerFin::Received
+    }
+
+    pub(crate) const fn recent_timestamp(&self) -> u32 {
+        self.recent_timestamp
+    }
+
+    /// RFC 7323 section 4.3, rule 2: the timestamp to echo is that of the segment that the last ACK waited for.
+    pub(crate) fn on_timestamp(&mut self, value: u32, seq: u64) {
+        if seq <= self.acked && value.wrapping_sub(self.recent_timestamp) as i32 >= 0 {
+            self.recent_timestamp = value;
+        }
+    }
+
+    /// A segment of the established connection, SYN and RST excluded. Gives the bytes that became deliverable.
+    pub(crate) fn on_segment(
+        &mut self,
+        segment: &Segment,
+        counters: &mut TcpCounters,
+        now: Instant,
+    ) -> ByteCount {
+        if segment.len == 0 && !segment.flags.fin {
+            // A window probe or a keep-alive wants an answer; an old ACK does not.
+            if segment.seq < self.acked || segment.seq > self.edge {
+                self.ack_now = true;
+            }
+            return ByteCount::ZERO;
+        }
+        let end = segment.seq + u64::from(segment.len);
+        let in_order = segment.seq == self.next && end <= self.edge && self.held.is_empty();
+        if in_order && !segment.flags.fin && self.fin == PeerFin::Awaited {
+            self.next = end;
+            self.acknowledge_in_order(now);
+            return ByteCount(u64::from(segment.len));
+        }
+        self.on_irregular(segment, end, counters)
+    }
+
+    /// Everything but the next segment on an unbroken stream: acknowledged at once.
+    fn on_irregular(&mut self, segment: &Segment, end: u64, counters: &mut TcpCounters) -> ByteCount {
+        let before = self.next;
+        let start = segment.seq.max(self.next);
+        let end_in_window = end.min(self.edge).min(self.last_data());
+        if segment.flags.fin && self.fin == PeerFin::Awaited && end <= self.edge && end >= self.next {
+            self.fin = PeerFin::Held(end);
+        }
+        let mut fresh = end_in_window > start;
+        if fresh && start == self.next {
+            self.next = end_in_window;
+        } else if fresh {
+            fresh = self.held.insert(start, end_in_window);
+        }
+        counters.duplicate_segments_received += u64::from(segment.len > 0 && !fresh);
+        self.next = self.held.advance(self.next);
+        let delivered = self.next - before;
+        if self.fin == PeerFin::Held(self.next) {
+            self.fin = PeerFin::Received;
+            self.next += 1;
+            self.edge = self.edge.max(self.next);
+        }
+        if self.next == before {
+            self.duplicates_owed = (self.duplicates_owed + 1).min(MAX_DUPLICATES_OWED);
+        } else {
+            self.ack_now = true;
+        }
+        ByteCount(delivered)
+    }
+
+    /// No data exists at or after the peer's FIN, whatever it sends.
+    const fn last_data(&self) -> u64 {
+        match self.fin {
+            PeerFin::Awaited => u64::MAX,
+            PeerFin::Held(offset) => offset,
+            PeerFin::Received => self.next,
+        }
+    }
+
+    fn acknowledge_in_order(&mut self, now: Instant) {
+        let full_segments_wait = self.next - self.acked >= 2 * self.mss;
+        match self.delayed_ack {
+            Some(delay) if self.quick_acks == 0 && !full_segments_wait => {
+                self.deadline.get_or_insert(now.saturating_add(delay));
+            }
+            _ => {
+                self.quick_acks = self.quick_acks.saturating_sub(1);
+                self.ack_now = true;
+            }
+        }
+    }
+
+    /// ECN field and CWR of a data segment (RFC 3168 section 6.1.3): echo until told that the sender slowed down.
+    pub(crate) fn on_ecn(&mut self, congestion_experienced: bool, cwr: bool) {
+        if cwr {
+            self.echo_congestion = false;
+        }
+        self.echo_congestion |= congestion_experienced;
+    }
+
+    /// Something unacceptable arrived: answer with where we are.
+    pub(crate) fn owe_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    pub(crate) const fn owes_duplicate(&self) -> bool {
+        self.duplicates_owed > 0
+    }
+
+    pub(crate) const fn owes_ack(&self) -> bool {
+        self.ack_now || self.duplicates_owed > 0
+    }
+
+    /// Fills in what every segment says of the receiving half, and takes note that it was said.
+    pub(crate) fn stamp(&mut self, segment: &mut Segment) {
+        segment.ack = self.next;
+        segment.flags.ack = true;
+        segment.flags.ece = self.echo_congestion;
+        segment.window = self.window_field();
+        if !self.held.is_empty() {
+            self.report_sack(segment);
+        }
+        self.acked = self.next;
+        self.ack_now = false;
+        self.deadline = None;
+        if segment.len == 0 {
+            self.duplicates_owed = self.duplicates_owed.saturating_sub(1);
+        }
+    }
+
+    fn report_sack(&self, segment: &mut Segment) {
+        let (blocks, count) = self.held.report();
+        let fits = segment.len == 0 || u64::from(segment.len) + 4 + 8 * u64::from(count) <= self.mss;
+        if self.reports_sack && fits {
+            segment.sack = *blocks;
+            segment.sack_blocks = count;
+        }
+    }
+
+    /// The window field: the free buffer, in the units negotiated, without moving the right edge left.
+    fn window_field(&mut self) -> u16 {
+        let free = self.buffer.saturating_sub(self.held.bytes());
+        let window = (self.next + free).max(self.edge) - self.next;
+        let mut field = window >> self.shift;
+        if self.next + (field << self.shift) < self.edge {
+            field += 1;
+        }
+        let field = field.min(u64::from(u16::MAX));
+        self.edge = self.edge.max(self.next + (field << self.shift));
+        field as u16
+    }
+
+    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.deadline = None;
+            self.ack_now = true;
+        }
+    }
+
+    /// The connection is gone: nothing waits any more.
+    pub(crate) fn abort(&mut self) {
+        self.deadline = None;
+        self.ack_now = false;
+        self.duplicates_owed = 0;
+    }
+}

@@ -1,0 +1,124 @@
+//! RFC 6582 section 3.2 (with RFC 5681 section 3.2 and RFC 3042): recovery from duplicate and partial ACKs alone, one hole
+//! per round trip, the "impatient" variant. Leaves out the heuristics of section 4 for duplicate ACKs at exactly `recover`.
+
+use super::{Episode, LossRecovery, Phase, Resend, Verdict};
+use crate::congestion::AckSample;
+use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use gamelane_core::ByteCount;
+
+/// Fast retransmit and fast recovery without SACK.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    mss: i64,
+    limited_transmit: bool,
+    episode: Episode,
+    /// What the window is inflated by: a segment for each that has left the network, less what partial ACKs took back.
+    inflation: i64,
+    /// Partial ACKs in this recovery; only the first restarts the timer.
+    partial_acks: u32,
+}
+
+impl NewReno {
+    /// `mss` is the size the window is inflated by.
+    pub const fn new(mss: ByteCount, limited_transmit: bool) -> Self {
+        Self {
+            mss: mss.bytes() as i64,
+            limited_transmit,
+            episode: Episode { phase: Phase::Open, point: 0, duplicate_acks: 0, resend_front: false },
+            inflation: 0,
+            partial_acks: 0,
+        }
+    }
+
+    fn on_duplicate(&mut self, una: u64, board: &mut Scoreboard) -> Verdict {
+        match self.episode.phase {
+            Phase::Open => {
+                self.episode.duplicate_acks += 1;
+                // Step 2: duplicates of the last window's retransmissions must not start another recovery.
+                if self.episode.duplicate_acks >= DUPLICATE_THRESHOLD && una > self.episode.point {
+                    self.inflation = i64::from(DUPLICATE_THRESHOLD) * self.mss;
+                    self.partial_acks = 0;
+                    return self.episode.enter(board);
+                }
+                if self.limited_transmit {
+                    self.inflation = i64::from(self.episode.duplicate_acks.min(2)) * self.mss;
+                }
+            }
+            Phase::Recovery => self.inflation += self.mss,
+            Phase::Loss => {}
+        }
+        Verdict::Unchanged
+    }
+}
+
+impl LossRecovery for NewReno {
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
+        if ack.duplicate {
+            return self.on_duplicate(ack.una, board);
+        }
+        if ack.acked == ByteCount::ZERO {
+            return Verdict::Unchanged;
+        }
+        self.episode.duplicate_acks = 0;
+        match self.episode.phase {
+            Phase::Open => {
+                self.inflation = 0;
+                Verdict::Unchanged
+            }
+            Phase::Recovery if ack.una < self.episode.point => {
+                let acked = ack.acked.bytes() as i64;
+                self.inflation -= acked;
+                if acked >= self.mss {
+                    self.inflation += self.mss;
+                }
+                self.partial_acks += 1;
+                self.episode.resend_front = true;
+                Verdict::Unchanged
+            }
+            Phase::Recovery => {
+                self.inflation = 0;
+                let flight = board.outstanding().max(ByteCount(self.mss as u64));
+                self.episode.leave(Some(flight + ByteCount(self.mss as u64)))
+            }
+            Phase::Loss if ack.una < self.episode.point => Verdict::Unchanged,
+            Phase::Loss => self.episode.leave(None),
+        }
+    }
+
+    fn window(&self, cwnd: ByteCount) -> ByteCount {
+        ByteCount((cwnd.bytes() as i64).saturating_add(self.inflation).max(self.mss) as u64)
+    }
+
+    fn in_flight(&self, board: &Scoreboard) -> ByteCount {
+        match self.episode.phase {
+            // The window was inflated for what left the network, so all that is outstanding counts.
+            Phase::Recovery => board.outstanding(),
+            Phase::Open | Phase::Loss => board.pipe(),
+        }
+    }
+
+    fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
+        match self.episode.phase {
+            Phase::Open => None,
+            Phase::Recovery => self.episode.take_front(board, false),
+            Phase::Loss => Episode::resend_lost(board, cwnd),
+        }
+    }
+
+    fn last_resort(&mut self, _board: &mut Scoreboard, _cwnd: ByteCount) -> Option<Resend> {
+        None
+    }
+
+    fn restarts_timer(&self) -> bool {
+        self.episode.phase != Phase::Recovery || self.partial_acks <= 1
+    }
+
+    fn episode(&self) -> &Episode {
+        &self.episode
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard) {
+        self.inflation = 0;
+        self.episode.time_out(board);
+    }
+}

@@ -1,0 +1,115 @@
+//! RFC 6675: recovery from selective acknowledgements. `IsLost` and `pipe` are the scoreboard's; here are the entry and exit
+//! of section 5 and the choice of `NextSeg` (section 4). A retransmission that is lost again waits for the timer.
+
+use super::{Episode, LossRecovery, Phase, Resend, Verdict};
+use crate::congestion::AckSample;
+use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use gamelane_core::ByteCount;
+
+/// SACK-based recovery.
+#[derive(Clone, Debug)]
+pub struct Sack {
+    mss: ByteCount,
+    limited_transmit: bool,
+    episode: Episode,
+    /// The one rescue of this recovery was used (`RescueRxt`).
+    rescued: bool,
+}
+
+impl Sack {
+    /// `mss` is the room that `pipe` must leave in the window.
+    pub const fn new(mss: ByteCount, limited_transmit: bool) -> Self {
+        Self {
+            mss,
+            limited_transmit,
+            episode: Episode { phase: Phase::Open, point: 0, duplicate_acks: 0, resend_front: false },
+            rescued: false,
+        }
+    }
+
+    fn has_room(&self, board: &Scoreboard, cwnd: ByteCount) -> bool {
+        board.pipe() + self.mss <= cwnd
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
+        match self.episode.phase {
+            Phase::Open => {
+                if ack.acked > ByteCount::ZERO {
+                    self.episode.duplicate_acks = 0;
+                } else if ack.sacked > ByteCount::ZERO {
+                    // Section 2: what makes an ACK a duplicate here is news, not its number.
+                    self.episode.duplicate_acks += 1;
+                }
+                if ack.sacked == ByteCount::ZERO && !board.has_sacked() {
+                    return Verdict::Unchanged;
+                }
+                board.detect_losses(self.mss);
+                if self.episode.duplicate_acks >= DUPLICATE_THRESHOLD || board.front_is_lost() {
+                    board.mark_lost(0);
+                    self.rescued = false;
+                    return self.episode.enter(board);
+                }
+                Verdict::Unchanged
+            }
+            Phase::Recovery | Phase::Loss if ack.una >= self.episode.point => self.episode.leave(None),
+            Phase::Recovery => {
+                board.detect_losses(self.mss);
+                Verdict::Unchanged
+            }
+            Phase::Loss => Verdict::Unchanged,
+        }
+    }
+
+    fn window(&self, cwnd: ByteCount) -> ByteCount {
+        cwnd
+    }
+
+    fn in_flight(&self, board: &Scoreboard) -> ByteCount {
+        // Section 5 step 3: limited transmit is what `pipe` allows before recovery.
+        let outstanding = self.episode.phase == Phase::Open && !self.limited_transmit;
+        if outstanding { board.outstanding() } else { board.pipe() }
+    }
+
+    fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
+        match self.episode.phase {
+            Phase::Open => None,
+            Phase::Loss => Episode::resend_lost(board, cwnd),
+            Phase::Recovery => {
+                if let Some(front) = self.episode.take_front(board, true) {
+                    return Some(front);
+                }
+                if !self.has_room(board, cwnd) {
+                    return None;
+                }
+                board.next_lost().map(|index| Resend::lowest(index))
+            }
+        }
+    }
+
+    fn last_resort(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
+        if self.episode.phase != Phase::Recovery || !self.has_room(board, cwnd) {
+            return None;
+        }
+        if let Some(index) = board.next_below_sacked() {
+            return Some(Resend::lowest(index));
+        }
+        if core::mem::replace(&mut self.rescued, true) {
+            return None;
+        }
+        board.last_unsacked().map(|index| Resend { in_order: false, ..Resend::lowest(index) })
+    }
+
+    fn restarts_timer(&self) -> bool {
+        true
+    }
+
+    fn episode(&self) -> &Episode {
+        &self.episode
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard) {
+        self.episode.time_out(board);
+    }
+}

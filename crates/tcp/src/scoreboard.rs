@@ -1,0 +1,381 @@
+//! The segments sent and not yet cumulatively acknowledged, with what is known of each: selectively acknowledged, taken
+//! for lost, sent again (RFC 6675 sections 3 and 4). Every sum is kept as it changes, and the two cursors (how far loss
+//! detection and retransmission have come) only move up, so that an ACK costs what it changes and not what is outstanding.
+//! Segments keep their boundaries when resent. Which one to resend is [`crate::recovery`]'s affair.
+
+use crate::segment::SackBlock;
+use alloc::collections::VecDeque;
+use gamelane_core::{ByteCount, Instant};
+
+/// RFC 6675 section 2: `DupThresh`.
+pub const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// One segment in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// First offset.
+    pub start: u64,
+    /// Offset after its last byte (or FIN).
+    pub end: u64,
+    /// When it was last sent.
+    pub sent_at: Instant,
+    /// Ends a write.
+    pub push: bool,
+    /// Carries the FIN, which takes the last offset.
+    pub fin: bool,
+    /// The receiver holds it above a hole.
+    pub sacked: bool,
+    /// Taken for lost.
+    pub lost: bool,
+    /// Sent again since it was taken for lost.
+    pub resent: bool,
+    /// Sent more than once in its life: its ACK says nothing about the round trip (Karn).
+    pub ambiguous: bool,
+}
+
+impl Sent {
+    /// Sequence space it takes.
+    pub const fn sequence_len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Payload bytes.
+    pub const fn payload(&self) -> u32 {
+        (self.end - self.start) as u32 - self.fin as u32
+    }
+
+    /// How often each of its bytes counts in `pipe` (RFC 6675 section 4, `SetPipe`): the original unless it is lost,
+    /// and the retransmission.
+    const fn copies_in_flight(&self) -> u64 {
+        if self.sacked { 0 } else { !self.lost as u64 + self.resent as u64 }
+    }
+
+    const fn pipe(&self) -> u64 {
+        self.copies_in_flight() * self.sequence_len()
+    }
+}
+
+/// What a cumulative ACK removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// Sequence space newly acknowledged and not selectively acknowledged before, plus what was: all of it.
+    pub bytes: ByteCount,
+    /// When the oldest of it was sent, if nothing in it was sent twice.
+    pub sent_at: Option<Instant>,
+}
+
+/// The sender's memory of what is outstanding.
+#[derive(Clone, Debug)]
+pub struct Scoreboard {
+    segments: VecDeque<Sent>,
+    una: u64,
+    next: u64,
+    /// Segments ever removed: position of the front. The cursors below are positions too.
+    front: u64,
+    pipe: u64,
+    /// Everything below that is not sacked is lost.
+    lost_below: u64,
+    /// Sacked bytes, and runs of sacked segments, at or above `lost_below`.
+    sacked_above: u64,
+    runs_above: u32,
+    /// Position after the highest sacked segment.
+    sacked_below: u64,
+    /// Everything below was resent or needs no resending in this recovery (RFC 6675 `HighRxt`).
+    resent_below: u64,
+    /// Ranges marked lately, widened to segments: receivers repeat blocks, and there is no need to walk them again.
+    known: [SackBlock; 4],
+    known_next: usize,
+}
+
+impl Scoreboard {
+    /// Empty; the first byte will have this offset.
+    pub fn new(first: u64) -> Self {
+        Self {
+            segments: VecDeque::with_capacity(64),
+            una: first,
+            next: first,
+            front: 0,
+            pipe: 0,
+            lost_below: 0,
+            sacked_above: 0,
+            runs_above: 0,
+            sacked_below: 0,
+            resent_below: 0,
+            known: [SackBlock::default(); 4],
+            known_next: 0,
+        }
+    }
+
+    /// First offset not acknowledged.
+    pub const fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// Next offset to send.
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// True if nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Bytes sent and not cumulatively acknowledged: RFC 5681's FlightSize.
+    pub const fn outstanding(&self) -> ByteCount {
+        ByteCount(self.next - self.una)
+    }
+
+    /// Bytes believed to be in the network: RFC 6675's `pipe`.
+    pub const fn pipe(&self) -> ByteCount {
+        ByteCount(self.pipe)
+    }
+
+    /// The oldest outstanding segment.
+    pub fn front(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// The newest outstanding segment.
+    pub fn back(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    /// The segment at `index` from the front.
+    pub fn segment(&self, index: usize) -> &Sent {
+        &self.segments[index]
+    }
+
+    /// Records new data; it must start at [`Scoreboard::next`].
+    pub fn push(&mut self, sent: Sent) {
+        debug_assert_eq!(sent.start, self.next);
+        self.next = sent.end;
+        self.pipe += sent.pipe();
+        self.segments.push_back(sent);
+    }
+
+    /// Takes a cumulative ACK, `una <= ack <= next`.
+    pub fn acknowledge(&mut self, ack: u64) -> Acked {
+        let mut acked = Acked { bytes: ByteCount(ack - self.una), sent_at: None };
+        let mut ambiguous = false;
+        self.una = ack;
+        while let Some(&sent) = self.segments.front() {
+            if sent.end > ack {
+                self.trim_front(ack);
+                break;
+            }
+            ambiguous |= sent.ambiguous;
+            if !sent.sacked && acked.sent_at.is_none() {
+                acked.sent_at = Some(sent.sent_at);
+            }
+            self.pipe -= sent.pipe();
+            if self.lost_below == self.front {
+                self.pass_lost_edge();
+            }
+            self.segments.pop_front();
+            self.front += 1;
+        }
+        self.resent_below = self.resent_below.max(self.front);
+        if ambiguous {
+            acked.sent_at = None;
+        }
+        acked
+    }
+
+    /// Marks what `blocks` cover; gives the bytes not known before. Blocks that make no sense are passed over.
+    pub fn sack(&mut self, blocks: &[SackBlock]) -> ByteCount {
+        let mut fresh = 0;
+        for block in blocks {
+            if block.start < block.end && block.end <= self.next && block.end > self.una {
+                fresh += self.sack_block(*block);
+            }
+        }
+        ByteCount(fresh)
+    }
+
+    /// Takes segments for lost by RFC 6675's `IsLost`: more than two segments' bytes, or three runs, sacked above.
+    pub fn detect_losses(&mut self, mss: ByteCount) {
+        let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
+        while self.sacked_above > enough || self.runs_above >= DUPLICATE_THRESHOLD {
+            let index = (self.lost_below - self.front) as usize;
+            self.mark_lost(index);
+            self.pass_lost_edge();
+        }
+    }
+
+    /// Takes one segment for lost.
+    pub fn mark_lost(&mut self, index: usize) {
+        let sent = &mut self.segments[index];
+        self.pipe -= sent.pipe();
+        sent.lost = true;
+        self.pipe += sent.pipe();
+    }
+
+    /// After a timeout: everything not sacked is lost and to be sent again. If even the oldest segment is sacked the
+    /// receiver has gone back on its word (RFC 2018 section 8), and no SACK is believed.
+    pub fn mark_all_lost(&mut self) {
+        let reneged = self.segments.front().is_some_and(|sent| sent.sacked);
+        for sent in &mut self.segments {
+            sent.sacked &= !reneged;
+            sent.lost = true;
+            sent.resent = false;
+        }
+        if reneged {
+            self.known = [SackBlock::default(); 4];
+            self.sacked_below = self.front;
+        }
+        self.pipe = 0;
+        self.lost_below = self.front + self.segments.len() as u64;
+        self.sacked_above = 0;
+        self.runs_above = 0;
+        self.restart_resending();
+    }
+
+    /// A recovery begins: nothing has been resent in it.
+    pub fn restart_resending(&mut self) {
+        self.resent_below = self.front;
+    }
+
+    /// True if the receiver holds something above a hole.
+    pub const fn has_sacked(&self) -> bool {
+        self.sacked_below > self.front
+    }
+
+    /// True if the oldest segment is taken for lost.
+    pub fn front_is_lost(&self) -> bool {
+        self.segments.front().is_some_and(|sent| sent.lost && !sent.sacked)
+    }
+
+    /// Lowest segment that is lost and not resent: RFC 6675 `NextSeg` rule 1, and all there is after a timeout.
+    pub fn next_lost(&mut self) -> Option<usize> {
+        self.next_to_resend(self.lost_below)
+    }
+
+    /// Lowest segment below a sacked one that is not resent, lost or not: `NextSeg` rule 3.
+    pub fn next_below_sacked(&mut self) -> Option<usize> {
+        self.next_to_resend(self.sacked_below)
+    }
+
+    /// Highest segment not sacked: `NextSeg` rule 4.
+    pub fn last_unsacked(&self) -> Option<usize> {
+        self.segments.iter().rposition(|sent| !sent.sacked)
+    }
+
+    /// Records that the segment was sent again. `in_order` moves the cursor past it; a rescue does not.
+    pub fn resend(&mut self, index: usize, in_order: bool, now: Instant) -> Sent {
+        let sent = &mut self.segments[index];
+        self.pipe -= sent.pipe();
+        sent.resent = true;
+        sent.ambiguous = true;
+        sent.sent_at = now;
+        self.pipe += sent.pipe();
+        if in_order {
+            self.resent_below = self.resent_below.max(self.front + index as u64 + 1);
+        }
+        *sent
+    }
+
+    fn next_to_resend(&mut self, below: u64) -> Option<usize> {
+        while self.resent_below < below {
+            let index = (self.resent_below - self.front) as usize;
+            let sent = &self.segments[index];
+            if !sent.sacked && !sent.resent {
+                return Some(index);
+            }
+            self.resent_below += 1;
+        }
+        None
+    }
+
+    /// The ACK ends inside the front segment.
+    fn trim_front(&mut self, ack: u64) {
+        let Some(sent) = self.segments.front_mut() else { return };
+        if sent.start >= ack {
+            return;
+        }
+        let cut = ack - sent.start;
+        self.pipe -= sent.copies_in_flight() * cut;
+        sent.start = ack;
+        if sent.sacked && self.lost_below == self.front {
+            self.sacked_above -= cut;
+        }
+    }
+
+    /// Moves `lost_below` up by one segment.
+    fn pass_lost_edge(&mut self) {
+        let index = (self.lost_below - self.front) as usize;
+        if self.segments[index].sacked {
+            self.sacked_above -= self.segments[index].sequence_len();
+            if !self.is_sacked(index + 1) {
+                self.runs_above -= 1;
+            }
+        }
+        self.lost_below += 1;
+    }
+
+    fn is_sacked(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|sent| sent.sacked)
+    }
+
+    fn sack_block(&mut self, mut block: SackBlock) -> u64 {
+        for known in &self.known {
+            if known.start <= block.start && block.start < known.end {
+                block.start = known.end;
+            }
+            if known.start < block.end && block.end <= known.end {
+                block.end = known.start;
+            }
+        }
+        if block.start >= block.end {
+            return 0;
+        }
+        let first = self.segments.partition_point(|sent| sent.start < block.start);
+        let mut index = first;
+        let mut fresh = 0;
+        while index < self.segments.len() && self.segments[index].end <= block.end {
+            if !self.segments[index].sacked {
+                fresh += self.mark_sacked(index);
+            }
+            index += 1;
+        }
+        if index > first {
+            self.remember(SackBlock { start: self.segments[first].start, end: self.segments[index - 1].end });
+        }
+        fresh
+    }
+
+    fn mark_sacked(&mut self, index: usize) -> u64 {
+        let position = self.front + index as u64;
+        let sent = &mut self.segments[index];
+        self.pipe -= sent.pipe();
+        sent.sacked = true;
+        let len = sent.sequence_len();
+        self.sacked_below = self.sacked_below.max(position + 1);
+        if position >= self.lost_below {
+            self.sacked_above += len;
+            let left = position > self.lost_below && self.is_sacked(index - 1);
+            let right = self.is_sacked(index + 1);
+            self.runs_above = self.runs_above + 1 - u32::from(left) - u32::from(right);
+        }
+        len
+    }
+
+    /// Joins a marked range to a known neighbour, or takes the place of the oldest.
+    fn remember(&mut self, range: SackBlock) {
+        for known in &mut self.known {
+            if known.end == range.start {
+                known.end = range.end;
+                return;
+            }
+            if known.start == range.end {
+                known.start = range.start;
+                return;
+            }
+        }
+        self.known[self.known_next] = range;
+        self.known_next = (self.known_next + 1) % self.known.len();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,447 @@
+//! The sending half: what goes out when. Window and congestion limits, Nagle and silly-window avoidance (RFC 9293 sections
+//! 3.7.4 and 3.8.6.2.1), the retransmission timer (RFC 6298 section 5), zero-window probes in Linux's form (an empty segment
+//! just below the window), ECN (RFC 3168 section 6.1.2). The window grows only while it is what limits the sender: with
+//! half of it in flight in slow start, within a segment of all of it afterwards (Linux `tcp_is_cwnd_limited`, in the
+//! spirit of RFC 7661). Linux measures the flight over a round trip, here it is what was in flight before the ACK.
+
+use crate::config::TcpConfig;
+use crate::congestion::{AckSample, Congestion, CongestionControl};
+use crate::observe::{TcpCounters, TcpObservation};
+use crate::outbox::Outbox;
+use crate::recovery::{LossRecovery, Phase, Recovery, Resend, Verdict};
+use crate::scoreboard::{Acked, Scoreboard, Sent};
+use crate::segment::Segment;
+use crate::timer::RetransmissionTimeout;
+use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Sends.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    pub(crate) outbox: Outbox,
+    pub(crate) timeout: RetransmissionTimeout,
+    board: Scoreboard,
+    recovery: Recovery,
+    congestion: Congestion,
+    timer: Timer,
+    /// Timeouts, or unanswered probes, in a row.
+    retries: u32,
+    mss: u64,
+    window: PeerWindow,
+    nagle: bool,
+    restart_after_idle: bool,
+    last_sent: Option<Instant>,
+    fin_sent: bool,
+    ecn: EcnState,
+}
+
+/// The peer's offer (RFC 9293 section 3.3.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerWindow {
+    size: u64,
+    /// Offset after the last byte that may be sent.
+    edge: u64,
+    largest: u64,
+    /// Sequence and acknowledgement number of the segment that updated it last (SND.WL1, SND.WL2).
+    updated_by: (u64, u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    Idle,
+    Retransmit {
+        at: Instant,
+    },
+    /// The window is shut and nothing is in flight.
+    Persist {
+        at: Instant,
+        interval: Duration,
+    },
+    /// It expired; the next poll sends a probe.
+    Probe {
+        interval: Duration,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct EcnState {
+    enabled: bool,
+    /// Echoes count again once more than this is acknowledged.
+    point: u64,
+    /// The next new segment says that the window was reduced.
+    cwr_due: bool,
+}
+
+/// A segment to send: the sending half of a header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    pub(crate) seq: u64,
+    pub(crate) len: u32,
+    pub(crate) push: bool,
+    pub(crate) fin: bool,
+    pub(crate) cwr: bool,
+}
+
+impl Outgoing {
+    /// Nothing but an acknowledgement, at this offset.
+    pub(crate) fn ack_at(seq: u64) -> Self {
+        Self { seq, ..Self::default() }
+    }
+}
+
+/// Timeouts in a row before the connection is given up: Linux `tcp_retries2`.
+const MAX_RETRIES: u32 = 15;
+/// First interval of the persist timer at least (Linux).
+const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// Longest interval between probes (Linux).
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(120);
+
+impl Sender {
+    pub(crate) fn new(config: &TcpConfig) -> Self {
+        let mss = ByteCount(1);
+        Self {
+            outbox: Outbox::new(1),
+            timeout: RetransmissionTimeout::new(config.timer),
+            board: Scoreboard::new(1),
+            recovery: Recovery::new(config.recovery, mss, config.limited_transmit),
+            congestion: Congestion::new(config.congestion, mss, mss),
+            timer: Timer::Idle,
+            retries: 0,
+            mss: mss.bytes(),
+            window: PeerWindow::default(),
+            nagle: config.nagle,
+            restart_after_idle: config.restart_after_idle,
+            last_sent: None,
+            fin_sent: false,
+            ecn: EcnState::default(),
+        }
+    }
+
+    /// The handshake is done. `initial` is the congestion window to start with, `window` the peer's first offer.
+    pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
+        self.recovery = recovery;
+        self.congestion = congestion;
+        self.mss = mss;
+        self.window = PeerWindow { size: window, edge: 1 + window, largest: window, updated_by: (0, 0) };
+    }
+
+    pub(crate) const fn uses_ecn(&self) -> bool {
+        self.ecn.enabled
+    }
+
+    pub(crate) fn enable_ecn(&mut self) {
+        self.ecn.enabled = true;
+    }
+
+    /// Next offset to send (SND.NXT).
+    pub(crate) const fn next(&self) -> u64 {
+        self.board.next()
+    }
+
+    /// Everything written, and the FIN, was acknowledged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin_sent && self.board.is_empty()
+    }
+
+    /// True if `segment` is the newest and was sent once: ECT is for new data only (RFC 3168 section 6.1.5).
+    pub(crate) fn may_carry_ect(&self, segment: &Segment) -> bool {
+        let newest = |sent: &Sent| sent.start == segment.seq && !sent.ambiguous;
+        self.ecn.enabled && segment.len > 0 && self.board.back().is_some_and(newest)
+    }
+
+    /// Takes in the acknowledgement of a segment; `window` is its offer in bytes, `echo` the age of the timestamp it
+    /// echoes. False if it acknowledges what was never sent.
+    pub(crate) fn on_ack(
+        &mut self,
+        segment: &Segment,
+        window: u64,
+        echo: Option<Duration>,
+        counters: &mut TcpCounters,
+        now: Instant,
+    ) -> bool {
+        let una = self.board.una();
+        if segment.ack > self.board.next() {
+            return false;
+        }
+        if segment.ack < una {
+            return true;
+        }
+        let in_flight = self.recovery.in_flight(&self.board);
+        let duplicate = segment.ack == una
+            && segment.sequence_len() == 0
+            && window == self.window.size
+            && !self.board.is_empty();
+        self.update_window(segment, window);
+        let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
+        let sacked = match self.recovery {
+            Recovery::Sack(_) if segment.sack_blocks > 0 => self.board.sack(segment.sack_blocks()),
+            _ => ByteCount::ZERO,
+        };
+        let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
+        counters.duplicate_acks += u64::from(duplicate);
+        counters.bytes_acked += acked.bytes;
+        let ack = AckSample {
+            una: segment.ack,
+            acked: acked.bytes,
+            sacked,
+            duplicate,
+            rtt,
+            in_flight,
+            may_grow: false,
+        };
+        self.react(ack, segment.flags.ece, counters, now);
+        true
+    }
+
+    /// RFC 9293 section 3.10.7.4: the newest segment's window counts.
+    fn update_window(&mut self, segment: &Segment, window: u64) {
+        let news = (segment.seq, segment.ack);
+        if segment.ack > self.board.una() || self.window.updated_by <= news {
+            self.window.size = window;
+            self.window.edge = segment.ack + window;
+            self.window.largest = self.window.largest.max(window);
+            self.window.updated_by = news;
+        }
+    }
+
+    /// From the segment itself if it was sent once (finer), else from the timestamp, as Linux does. Every ACK of new
+    /// data samples; RFC 7323 appendix G's correction for many samples a round trip is left out, as in Linux.
+    fn sample_rtt(&mut self, acked: Acked, echo: Option<Duration>, now: Instant) -> Option<Duration> {
+        self.retries = 0;
+        let rtt = acked.sent_at.map(|at| now.saturating_since(at)).or(echo);
+        if let Some(rtt) = rtt {
+            self.timeout.on_sample(rtt, self.board.una(), self.board.next());
+        }
+        rtt
+    }
+
+    /// Recovery, window and timer after an ACK.
+    fn react(&mut self, mut ack: AckSample, echo: bool, counters: &mut TcpCounters, now: Instant) {
+        let cwnd = self.congestion.cwnd();
+        let verdict = self.recovery.on_ack(&ack, &mut self.board);
+        match verdict {
+            Verdict::Unchanged => {}
+            Verdict::Entered => {
+                counters.fast_recoveries += 1;
+                // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
+                self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
+                self.on_reduced();
+            }
+            Verdict::Left { limit: Some(limit) } => self.congestion.limit(limit),
+            Verdict::Left { limit: None } => {}
+        }
+        let open = self.recovery.phase() == Phase::Open;
+        if echo && self.ecn.enabled && open && ack.una > self.ecn.point {
+            counters.ecn_reductions += 1;
+            self.congestion.on_congestion((self.board.outstanding() + ack.acked).min(cwnd), now);
+            self.on_reduced();
+        }
+        if ack.acked > ByteCount::ZERO {
+            let settled = verdict == Verdict::Unchanged && self.recovery.phase() != Phase::Recovery;
+            ack.may_grow = settled && !echo && self.is_window_limited(ack.in_flight, cwnd);
+            self.congestion.on_ack(&ack, now);
+            if self.board.is_empty() {
+                self.timer = Timer::Idle;
+            } else if self.recovery.restarts_timer() {
+                self.start_timer(now);
+            }
+        } else if matches!(self.timer, Timer::Persist { .. }) {
+            // A probe was answered.
+            self.retries = 0;
+        }
+    }
+
+    fn on_reduced(&mut self) {
+        self.ecn.point = self.board.next();
+        self.ecn.cwr_due = self.ecn.enabled;
+    }
+
+    fn is_window_limited(&self, in_flight: ByteCount, cwnd: ByteCount) -> bool {
+        if cwnd < self.congestion.ssthresh() {
+            2 * in_flight.bytes() >= cwnd.bytes()
+        } else {
+            in_flight.bytes() + self.mss > cwnd.bytes()
+        }
+    }
+
+    /// The next segment with sequence space, or a window probe.
+    pub(crate) fn poll(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
+        let phase = self.recovery.phase();
+        if phase != Phase::Open && !self.board.is_empty() {
+            let cwnd = self.congestion.cwnd();
+            if let Some(resend) = self.recovery.next_resend(&mut self.board, cwnd) {
+                return Some(self.resend(resend, counters, now));
+            }
+        }
+        let new = self.poll_new(counters, now);
+        if new.is_some() || phase != Phase::Recovery {
+            return new;
+        }
+        let resend = self.recovery.last_resort(&mut self.board, self.congestion.cwnd())?;
+        Some(self.resend(resend, counters, now))
+    }
+
+    fn resend(&mut self, resend: Resend, counters: &mut TcpCounters, now: Instant) -> Outgoing {
+        if self.recovery.phase() == Phase::Loss {
+            counters.timeout_retransmissions += 1;
+        } else {
+            counters.fast_retransmissions += 1;
+        }
+        if resend.restarts_timer || self.timer == Timer::Idle {
+            self.start_timer(now);
+        }
+        self.last_sent = Some(now);
+        let sent = self.board.resend(resend.index, resend.in_order, now);
+        Outgoing { seq: sent.start, len: sent.payload(), push: sent.push, fin: sent.fin, cwr: false }
+    }
+
+    fn poll_new(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
+        let next = self.board.next();
+        let unsent = self.outbox.unsent(next);
+        let fin_due = self.outbox.is_closing() && !self.fin_sent;
+        if unsent == 0 && !fin_due {
+            return None;
+        }
+        let piece = if self.nagle { unsent } else { self.outbox.rest_of_write(next) };
+        let wanted = piece.min(self.mss);
+        let fin_fits = fin_due && wanted == unsent && wanted < self.window.edge.saturating_sub(next);
+        let Some(len) = self.sendable(next, wanted, fin_due, now) else {
+            self.outbox.hold();
+            return self.probe(counters, now);
+        };
+        let fin = fin_fits && len == wanted;
+        Some(self.send_new(len, fin, now))
+    }
+
+    /// How much of `wanted` bytes may go now, if any: peer window, silly windows, Nagle, congestion window.
+    fn sendable(&mut self, next: u64, wanted: u64, closing: bool, now: Instant) -> Option<u64> {
+        let usable = self.window.edge.saturating_sub(next);
+        let idle = self.board.is_empty();
+        let nagle_holds = self.nagle && !idle && !closing;
+        let len = if wanted <= usable && (wanted > 0 || usable > 0) {
+            if wanted < self.mss && nagle_holds {
+                return None;
+            }
+            wanted
+        } else if usable > 0 && (2 * usable >= self.window.largest && !nagle_holds || self.is_probing()) {
+            usable
+        } else {
+            if idle {
+                self.persist(now);
+            }
+            return None;
+        };
+        if idle && self.has_idled(now) {
+            self.congestion.on_idle(now);
+        }
+        let window = self.recovery.window(self.congestion.cwnd());
+        (self.recovery.in_flight(&self.board) + ByteCount(len) <= window).then_some(len)
+    }
+
+    fn send_new(&mut self, len: u64, fin: bool, now: Instant) -> Outgoing {
+        let start = self.board.next();
+        let end = start + len + u64::from(fin);
+        let push = self.outbox.sent(start + len);
+        self.fin_sent |= fin;
+        self.board.push(Sent {
+            start,
+            end,
+            sent_at: now,
+            push,
+            fin,
+            sacked: false,
+            lost: false,
+            resent: false,
+            ambiguous: false,
+        });
+        self.last_sent = Some(now);
+        if !matches!(self.timer, Timer::Retransmit { .. }) {
+            self.start_timer(now);
+        }
+        let cwr = len > 0 && core::mem::take(&mut self.ecn.cwr_due);
+        Outgoing { seq: start, len: len as u32, push, fin, cwr }
+    }
+
+    fn has_idled(&self, now: Instant) -> bool {
+        let idle = |last| now.saturating_since(last) > self.timeout.rto();
+        self.restart_after_idle && self.last_sent.is_some_and(idle)
+    }
+
+    fn start_timer(&mut self, now: Instant) {
+        self.timer = Timer::Retransmit { at: now.saturating_add(self.timeout.rto()) };
+    }
+
+    const fn is_probing(&self) -> bool {
+        matches!(self.timer, Timer::Probe { .. })
+    }
+
+    /// Nothing in flight and no window: start asking. A timer that runs goes on; one that expired doubles.
+    fn persist(&mut self, now: Instant) {
+        let interval = match self.timer {
+            Timer::Persist { .. } | Timer::Probe { .. } => return,
+            Timer::Idle | Timer::Retransmit { .. } => self.timeout.rto().max(MIN_PROBE_INTERVAL),
+        };
+        self.timer = Timer::Persist { at: now.saturating_add(interval), interval };
+    }
+
+    /// If the persist timer has expired: an empty segment below the window, which the peer must answer.
+    fn probe(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
+        let Timer::Probe { interval } = self.timer else { return None };
+        let interval = interval.saturating_mul(2).min(MAX_PROBE_INTERVAL);
+        self.timer = Timer::Persist { at: now.saturating_add(interval), interval };
+        counters.window_probes += 1;
+        Some(Outgoing::ack_at(self.board.una() - 1))
+    }
+
+    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
+        match self.timer {
+            Timer::Retransmit { at } | Timer::Persist { at, .. } => Some(at),
+            Timer::Idle | Timer::Probe { .. } => None,
+        }
+    }
+
+    /// False if the peer has not answered for so long that the connection is given up.
+    pub(crate) fn handle_timeout(&mut self, counters: &mut TcpCounters, now: Instant) -> bool {
+        match self.timer {
+            Timer::Retransmit { at } if at <= now => self.on_retransmission_timeout(counters, now),
+            Timer::Persist { at, interval } if at <= now => self.timer = Timer::Probe { interval },
+            _ => return true,
+        }
+        self.retries += 1;
+        self.retries <= MAX_RETRIES
+    }
+
+    /// RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1.
+    fn on_retransmission_timeout(&mut self, counters: &mut TcpCounters, now: Instant) {
+        counters.timeouts += 1;
+        let cwnd = self.congestion.cwnd();
+        let flight = match self.recovery.phase() {
+            Phase::Open => self.board.outstanding().min(cwnd),
+            // The window was halved for this data already: the threshold must not rise again.
+            Phase::Recovery => self.board.outstanding().min(cwnd + cwnd),
+            // What waits to be sent again is not in flight.
+            Phase::Loss => self.board.pipe(),
+        };
+        self.congestion.on_timeout(flight, self.retries > 0, now);
+        self.recovery.on_timeout(&mut self.board);
+        self.on_reduced();
+        self.timeout.back_off();
+        self.start_timer(now);
+    }
+
+    pub(crate) fn abort(&mut self) {
+        self.timer = Timer::Idle;
+    }
+
+    pub(crate) fn observe(&self) -> TcpObservation {
+        TcpObservation {
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            srtt: self.timeout.srtt(),
+            rto: self.timeout.rto(),
+            bytes_in_flight: self.board.pipe(),
+            bytes_unsent: ByteCount(self.outbox.unsent(self.board.next())),
+            peer_window: ByteCount(self.window.size),
+            phase: self.recovery.phase(),
+        }
+    }
+}

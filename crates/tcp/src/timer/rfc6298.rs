@@ -1,0 +1,57 @@
+//! RFC 6298 sections 2.2 to 2.5: RTO = SRTT + max(G, 4 RTTVAR), at least one second. In nanoseconds.
+
+use super::{MAX_RTO, RtoEstimator};
+use gamelane_core::Duration;
+
+/// Clock granularity G: the timestamp clock.
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// RFC 6298 section 2.4 (SHOULD).
+const MIN_RTO: Duration = Duration::from_secs(1);
+
+/// The standard estimator.
+#[derive(Clone, Debug, Default)]
+pub struct Rfc6298 {
+    /// Smoothed round trip and its variation, once sampled.
+    estimate: Option<(Duration, Duration)>,
+}
+
+impl Rfc6298 {
+    /// SRTT + max(G, 4 RTTVAR) before the bounds.
+    fn unbounded(&self) -> Duration {
+        self.estimate.map_or(MIN_RTO, |(srtt, rttvar)| srtt + GRANULARITY.max(rttvar * 4))
+    }
+}
+
+impl RtoEstimator for Rfc6298 {
+    fn on_sample(&mut self, rtt: Duration, _una: u64, _next: u64) {
+        self.estimate = Some(match self.estimate {
+            None => (rtt, rtt / 2),
+            // RTTVAR first: it wants the old SRTT (section 2.3).
+            Some((srtt, rttvar)) => ((srtt * 7 + rtt) / 8, (rttvar * 3 + srtt.abs_diff(rtt)) / 4),
+        });
+    }
+
+    fn srtt(&self) -> Duration {
+        self.estimate.map_or(Duration::ZERO, |(srtt, _)| srtt)
+    }
+
+    fn rto(&self) -> Duration {
+        self.unbounded().clamp(MIN_RTO, MAX_RTO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_samples_of_100_ms() {
+        let mut estimator = Rfc6298::default();
+        let sample = Duration::from_millis(100);
+        estimator.on_sample(sample, 1, 1);
+        estimator.on_sample(sample, 1, 1);
+        assert_eq!(estimator.estimate, Some((sample, Duration::from_micros(37_500))));
+        assert_eq!(estimator.unbounded(), Duration::from_millis(250));
+        assert_eq!(estimator.rto(), Duration::from_secs(1));
+    }
+}
