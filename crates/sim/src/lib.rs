@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The virtual-time driver: a household of hosts, two hops and a path per flow, run from event to event. The same
+//! components later run on real packets; only this crate knows that its time is not real.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod flow;
+pub mod household;
+mod meter;
+pub mod payload;
+pub mod recorder;
+pub mod records;
+pub mod statistics;
+pub mod summary;
+mod timetable;
+
+pub use household::{Household, Outcome};
+pub use payload::{Payload, Tap};
+pub use recorder::{Event, Recorder, Side};
+pub use records::Records;
+pub use summary::Summary;

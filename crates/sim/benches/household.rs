@@ -1,0 +1,59 @@
+//! `make bench`: how fast a household runs. Prints bottleneck packets and simulated seconds per CPU-second for both links
+//! of collom2016 and each queue; medians over repeats of one run, because this is meant for ratios.
+
+use std::path::Path;
+
+use gamelane_core::Seed;
+use gamelane_scenario::{Model, Scenario};
+use gamelane_sim::{Household, Records};
+use rustix::time::{ClockId, clock_gettime};
+
+const QUEUES: [(&str, &str); 5] =
+    [("fifo", "100p"), ("pie", "1000p"), ("codel", "1000p"), ("fq_pie", "1000p"), ("fq_codel", "1000p")];
+const LINKS: [(&str, &str); 2] = [("12mbit", "1mbit"), ("50mbit", "20mbit")];
+const REPEATS: usize = 7;
+
+fn main() {
+    println!(
+        "{:<10} {:<9} {:>9} {:>14} {:>14} {:>10}",
+        "link", "queue", "packets", "packets/CPU-s", "sim-s/CPU-s", "events/pkt"
+    );
+    for (down, up) in LINKS {
+        for (queue, limit) in QUEUES {
+            let model = model(down, up, queue, limit);
+            let mut runs: Vec<(f64, u64, u64)> = (0..REPEATS).map(|_| run(&model)).collect();
+            runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (seconds, packets, events) = runs[REPEATS / 2];
+            println!(
+                "{:<10} {queue:<9} {packets:>9} {:>14.0} {:>14.0} {:>10.2}",
+                format!("{}/{}", down.trim_end_matches("mbit"), up.trim_end_matches("mbit")),
+                packets as f64 / seconds,
+                model.duration.as_secs_f64() / seconds,
+                events as f64 / packets as f64,
+            );
+        }
+    }
+}
+
+fn model(down: &str, up: &str, queue: &str, limit: &str) -> Model {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/collom2016.toml");
+    let text = std::fs::read_to_string(&file).expect("the shipped scenario is readable");
+    let overrides =
+        [("link.down", down), ("link.up", up), ("gateway.*.queue", queue), ("gateway.*.limit", limit)];
+    let overrides: Vec<_> =
+        overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);
+    scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// CPU seconds, bottleneck packets and events of one run.
+fn run(model: &Model) -> (f64, u64, u64) {
+    let started = cpu_seconds();
+    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
+    (cpu_seconds() - started, outcome.bottleneck_packets(), outcome.events)
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

@@ -1,0 +1,197 @@
+//! One application flow in the simulator: a host at each end and the path between them beyond the link.
+
+use gamelane_core::time::earliest;
+use gamelane_core::{Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
+use gamelane_link::Path;
+use gamelane_scenario::FlowModel;
+use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
+use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Transport};
+
+use crate::payload::{Content, Echo, Payload, connection_key};
+use crate::recorder::Side;
+
+/// Bytes of IPv4 and UDP headers.
+const UDP_HEADER_LEN: u32 = 28;
+
+pub(crate) struct Flow {
+    pub(crate) id: FlowId,
+    pub(crate) hosts: [Host; 2],
+    /// Indexed by direction.
+    pub(crate) paths: [Path<Payload>; 2],
+    pub(crate) dscp: u8,
+    pub(crate) protocol: Protocol,
+    /// The newest client packet a packet pair has used.
+    pub(crate) last_pair: Option<u32>,
+}
+
+impl Flow {
+    pub(crate) fn new(id: FlowId, model: &FlowModel, seed: Seed) -> Self {
+        let name = &model.name;
+        let app_path = alloc::format!("flow/{name}/app");
+        let (client, server) = gamelane_traffic::build(&model.app, model.schedule, seed, &app_path);
+        let transport = model.app.transport();
+        let path = |direction: &str, index: usize| {
+            Path::new(model.paths[index].clone(), seed, &alloc::format!("flow/{name}/path/{direction}"))
+        };
+        Self {
+            id,
+            hosts: [
+                Host::new(client, transport, model.tcp.clone(), model.key),
+                Host::new(server, transport, model.tcp.clone(), model.key.reverse()),
+            ],
+            paths: [path("up", 0), path("down", 1)],
+            dscp: model.dscp,
+            protocol: match transport {
+                Transport::Udp => Protocol::Udp,
+                Transport::Tcp => Protocol::Tcp,
+            },
+            last_pair: None,
+        }
+    }
+
+    pub(crate) fn host(&mut self, side: Side) -> &mut Host {
+        &mut self.hosts[side as usize]
+    }
+}
+
+/// One end: an application and the transport under it.
+pub(crate) struct Host {
+    source: Source,
+    transport: Transport,
+    config: TcpConfig,
+    key: FlowKey,
+    endpoint: Option<TcpEndpoint>,
+    pub(crate) connection: u16,
+    pub(crate) flow_hash: u32,
+    pub(crate) next_number: u32,
+    /// The last packet of the peer, for packet pairs.
+    pub(crate) last_seen: Option<Echo>,
+}
+
+/// What a host wants the driver to do.
+pub(crate) enum Output {
+    Send { content: Content, len: IpLen, ecn: Ecn },
+    Goodput(u64),
+    Report(AppReport),
+}
+
+impl Host {
+    fn new(source: Source, transport: Transport, config: TcpConfig, key: FlowKey) -> Self {
+        Self {
+            source,
+            transport,
+            config,
+            key,
+            endpoint: None,
+            connection: 0,
+            flow_hash: key.hash(),
+            next_number: 0,
+            last_seen: None,
+        }
+    }
+
+    pub(crate) const fn endpoint(&self) -> Option<&TcpEndpoint> {
+        self.endpoint.as_ref()
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        earliest(self.source.poll_timeout(), self.endpoint.as_ref().and_then(TcpEndpoint::poll_timeout))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.source.handle_timeout(now);
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.handle_timeout(now);
+        }
+    }
+
+    /// A datagram arrived.
+    pub(crate) fn handle_datagram(&mut self, payload: u32, now: Instant) {
+        self.source.handle_event(&AppEvent::Datagram { payload }, now);
+    }
+
+    /// A segment of `connection` arrived at the given side. A server opens for a connection it has not seen; whatever
+    /// belongs to an older one is ignored, as a host without the socket would.
+    pub(crate) fn handle_segment(
+        &mut self,
+        side: Side,
+        connection: u16,
+        segment: &Segment,
+        ce: bool,
+        now: Instant,
+    ) {
+        if side == Side::Server && (connection > self.connection || self.endpoint.is_none()) {
+            self.open(TcpEndpoint::listen(self.config.clone()), connection);
+        }
+        if connection == self.connection
+            && let Some(endpoint) = &mut self.endpoint
+        {
+            endpoint.handle_segment(segment, ce, now);
+        }
+    }
+
+    /// The next thing to do at `now`; call until `None`.
+    pub(crate) fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        loop {
+            if let Some(event) = self.endpoint.as_mut().and_then(TcpEndpoint::poll_event) {
+                let event = match event {
+                    TcpEvent::Connected => AppEvent::Connected,
+                    TcpEvent::Delivered { bytes } => {
+                        self.source.handle_event(&AppEvent::Delivered { bytes }, now);
+                        return Some(Output::Goodput(bytes.bytes()));
+                    }
+                    TcpEvent::PeerClosed => AppEvent::PeerClosed,
+                    TcpEvent::Closed => continue,
+                };
+                self.source.handle_event(&event, now);
+                continue;
+            }
+            if let Some(action) = self.source.poll_action(now) {
+                if let Some(output) = self.act(action, now) {
+                    return Some(output);
+                }
+                continue;
+            }
+            let endpoint = self.endpoint.as_mut()?;
+            let segment = endpoint.poll_transmit(now)?;
+            let ecn = endpoint.ecn_codepoint(&segment);
+            return Some(Output::Send { content: Content::Segment(segment), len: segment.ip_len(), ecn });
+        }
+    }
+
+    fn act(&mut self, action: AppAction, now: Instant) -> Option<Output> {
+        match action {
+            AppAction::SendDatagram { payload } => {
+                return Some(Output::Send {
+                    content: Content::Datagram(payload),
+                    len: IpLen(payload + UDP_HEADER_LEN),
+                    ecn: Ecn::NotEct,
+                });
+            }
+            AppAction::Report(report) => return Some(Output::Report(report)),
+            AppAction::Connect => {
+                let connection = self.connection + u16::from(self.endpoint.is_some());
+                self.open(TcpEndpoint::connect(self.config.clone(), now), connection);
+            }
+            AppAction::Write { bytes } => self.with_endpoint(|endpoint| endpoint.write(bytes)),
+            AppAction::WriteForever => self.with_endpoint(TcpEndpoint::write_forever),
+            AppAction::Close => self.with_endpoint(TcpEndpoint::close),
+        }
+        None
+    }
+
+    /// An application may write or close only what it has opened; what it says before is lost, as on a closed socket.
+    fn with_endpoint(&mut self, act: impl FnOnce(&mut TcpEndpoint)) {
+        debug_assert!(self.transport == Transport::Tcp, "a datagram application used a stream");
+        if let Some(endpoint) = &mut self.endpoint {
+            act(endpoint);
+        }
+    }
+
+    /// Starts over with a new connection: a client takes the next port, so queues see a new flow.
+    fn open(&mut self, endpoint: TcpEndpoint, connection: u16) {
+        self.endpoint = Some(endpoint);
+        self.connection = connection;
+        self.flow_hash = connection_key(self.key, connection).hash();
+    }
+}

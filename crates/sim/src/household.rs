@@ -1,0 +1,379 @@
+//! The household: hosts, paths and two hops, moved from event to event in virtual time.
+//!
+//! ```text
+//! client --> [queue | link up  ] --> path up   --> server
+//! client <-- [link down | queue] <-- path down <-- server
+//! ```
+
+use alloc::vec::Vec;
+use gamelane_core::{
+    Direction, DropReason, Duration, Ecn, FlowId, HopCounters, Instant, IpLen, MarkReason, Outlet, Packet,
+    PacketMeta, Seed,
+};
+use gamelane_link::{Hop, WiredLink};
+use gamelane_qdisc::AnyQueue;
+use gamelane_scenario::Model;
+use gamelane_tcp::TcpCounters;
+
+use crate::flow::{Flow, Output};
+use crate::meter::BacklogMeter;
+use crate::payload::{Content, Echo, Payload, Tap};
+use crate::recorder::{Event, Recorder, Side};
+use crate::timetable::Timetable;
+
+/// Time between samples of queues and TCP state.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+/// Components before those of the flows: two hops and the sampler.
+const SAMPLER: usize = 2;
+const FIRST_FLOW: usize = 3;
+/// Components of a flow: two hosts and two paths.
+const PER_FLOW: usize = 4;
+
+/// A running household.
+pub struct Household<R> {
+    now: Instant,
+    end: Instant,
+    ended: bool,
+    timetable: Timetable,
+    /// Indexed by direction.
+    hops: [Hop<Payload>; 2],
+    meters: [BacklogMeter; 2],
+    flows: Vec<Flow>,
+    recorder: R,
+    wants_packets: bool,
+    next_sample: Instant,
+    events: u64,
+}
+
+/// What is left when a run is over.
+#[derive(Debug)]
+pub struct Outcome<R> {
+    /// The recorder, filled.
+    pub recorder: R,
+    /// Steps of the event loop.
+    pub events: u64,
+    /// What each hop did, indexed by direction.
+    pub hops: [HopOutcome; 2],
+    /// Transport counters of each flow: client and server, for flows over TCP that opened a connection.
+    pub tcp: Vec<[Option<TcpCounters>; 2]>,
+}
+
+impl<R> Outcome<R> {
+    /// Packets that passed the bottleneck, both directions.
+    pub fn bottleneck_packets(&self) -> u64 {
+        self.hops.iter().map(|hop| hop.counters.delivered).sum()
+    }
+}
+
+/// What a hop did in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct HopOutcome {
+    /// Conservation counters.
+    pub counters: HopCounters,
+    /// Mean packets waiting, over time.
+    pub mean_backlog: f64,
+    /// Most packets waiting.
+    pub peak_backlog: u32,
+}
+
+impl<R: Recorder> Household<R> {
+    /// A household at time zero. `seed` replaces the model's own, so that repeats share a model.
+    pub fn new(model: &Model, seed: Seed, recorder: R) -> Self {
+        let hop = |direction: Direction| {
+            let hop = model.hop(direction);
+            let name = direction.name();
+            let queue = AnyQueue::new(&hop.queue, IpLen(1500), seed, &alloc::format!("gateway/{name}"));
+            Hop::new(queue, WiredLink::new(hop.link.clone(), seed, &alloc::format!("link/{name}")))
+        };
+        let flows: Vec<_> =
+            (0u32..).zip(&model.flows).map(|(id, flow)| Flow::new(FlowId(id), flow, seed)).collect();
+        let mut household = Self {
+            now: Instant::ZERO,
+            end: Instant::ZERO + model.duration,
+            ended: false,
+            timetable: Timetable::new(FIRST_FLOW + PER_FLOW * flows.len()),
+            hops: Direction::BOTH.map(hop),
+            meters: Default::default(),
+            flows,
+            wants_packets: recorder.wants_packets(),
+            recorder,
+            next_sample: Instant::ZERO + SAMPLE_EVERY,
+            events: 0,
+        };
+        household.timetable.set(SAMPLER, Some(household.next_sample));
+        for flow in 0..household.flows.len() {
+            for side in [Side::Client, Side::Server] {
+                household.run_host(flow, side);
+            }
+        }
+        household
+    }
+
+    /// Time reached so far.
+    pub const fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Runs until `until` or until nothing is left to happen; true while there is more. At the end of the scenario hosts
+    /// fall silent and what is in the network drains, so every packet sent is received or lost.
+    pub fn run_until(&mut self, until: Instant) -> bool {
+        while let Some((component, at)) = self.timetable.first() {
+            if at > self.end && !self.ended {
+                self.silence_hosts();
+                continue;
+            }
+            if at > until {
+                return true;
+            }
+            self.now = self.now.max(at);
+            self.events += 1;
+            self.step(component);
+        }
+        false
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self) -> Outcome<R> {
+        self.run_until(Instant::MAX);
+        self.finish()
+    }
+
+    /// Ends the run where it stands.
+    ///
+    /// # Panics
+    ///
+    /// If a hop or path lost a packet without counting it, or invented one: that is our bug.
+    pub fn finish(self) -> Outcome<R> {
+        for hop in &self.hops {
+            assert!(hop.counters().balance(hop.inside()), "a hop does not conserve packets");
+        }
+        for path in self.flows.iter().flat_map(|flow| &flow.paths) {
+            assert!(path.counters().balance(path.inside()), "a path does not conserve packets");
+        }
+        let span = self.end.saturating_since(Instant::ZERO);
+        let hop = |direction: Direction| HopOutcome {
+            counters: *self.hops[direction.index()].counters(),
+            mean_backlog: self.meters[direction.index()].mean(span),
+            peak_backlog: self.meters[direction.index()].peak(),
+        };
+        Outcome {
+            events: self.events,
+            hops: Direction::BOTH.map(hop),
+            tcp: self
+                .flows
+                .iter()
+                .map(|flow| [0, 1].map(|side: usize| flow.hosts[side].endpoint().map(|e| *e.counters())))
+                .collect(),
+            recorder: self.recorder,
+        }
+    }
+
+    fn step(&mut self, component: usize) {
+        match component {
+            0 => self.run_hop(Direction::Up),
+            1 => self.run_hop(Direction::Down),
+            SAMPLER => self.sample(),
+            _ => {
+                let flow = (component - FIRST_FLOW) / PER_FLOW;
+                match (component - FIRST_FLOW) % PER_FLOW {
+                    0 => self.wake_host(flow, Side::Client),
+                    1 => self.wake_host(flow, Side::Server),
+                    2 => self.run_path(flow, Direction::Up),
+                    _ => self.run_path(flow, Direction::Down),
+                }
+            }
+        }
+    }
+
+    fn run_hop(&mut self, direction: Direction) {
+        let now = self.now;
+        let hop = &mut self.hops[direction.index()];
+        hop.handle_timeout(now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        while let Some(packet) = self.hops[direction.index()].poll_deliver(now) {
+            self.pass(Tap::after(direction), direction, &packet);
+            let flow = packet.meta.flow.index();
+            match direction {
+                Direction::Up => self.enter_path(flow, direction, packet),
+                Direction::Down => self.receive(flow, Side::Client, &packet),
+            }
+        }
+        self.hop_changed(direction);
+    }
+
+    fn enter_hop(&mut self, direction: Direction, packet: Packet<Payload>) {
+        let now = self.now;
+        self.pass(Tap::before(direction), direction, &packet);
+        let hop = &mut self.hops[direction.index()];
+        hop.handle_packet(packet, now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        self.hop_changed(direction);
+    }
+
+    fn hop_changed(&mut self, direction: Direction) {
+        let hop = &self.hops[direction.index()];
+        if !self.ended {
+            self.meters[direction.index()].observe(hop.backlog(), self.now);
+        }
+        self.timetable.set(direction.index(), hop.poll_timeout());
+    }
+
+    fn run_path(&mut self, flow: usize, direction: Direction) {
+        while let Some(packet) = self.flows[flow].paths[direction.index()].poll_deliver(self.now) {
+            match direction {
+                Direction::Up => self.receive(flow, Side::Server, &packet),
+                Direction::Down => self.enter_hop(direction, packet),
+            }
+        }
+        self.path_changed(flow, direction);
+    }
+
+    fn enter_path(&mut self, flow: usize, direction: Direction, packet: Packet<Payload>) {
+        let now = self.now;
+        let path = &mut self.flows[flow].paths[direction.index()];
+        path.handle_packet(packet, now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        self.path_changed(flow, direction);
+    }
+
+    fn path_changed(&mut self, flow: usize, direction: Direction) {
+        let deadline = self.flows[flow].paths[direction.index()].poll_timeout();
+        self.timetable.set(FIRST_FLOW + PER_FLOW * flow + 2 + direction.index(), deadline);
+    }
+
+    /// A packet reaches a host.
+    fn receive(&mut self, flow: usize, side: Side, packet: &Packet<Payload>) {
+        let (now, meta) = (self.now, &packet.meta);
+        let direction = side.peer().sends();
+        self.recorder.record(now, &Event::Received { direction, meta });
+        let one_way = now.saturating_since(meta.sent_at);
+        let state = &mut self.flows[flow];
+        match side {
+            Side::Server => {
+                state.host(side).last_seen = Some(Echo { number: packet.body.number, one_way });
+            }
+            Side::Client => {
+                if let Some(echo) = packet.body.echo.filter(|echo| state.last_pair < Some(echo.number)) {
+                    state.last_pair = Some(echo.number);
+                    self.recorder.record(now, &Event::Rtt { flow: meta.flow, rtt: echo.one_way + one_way });
+                }
+            }
+        }
+        if self.ended {
+            return;
+        }
+        let host = state.host(side);
+        match &packet.body.content {
+            Content::Datagram(payload) => {
+                host.handle_datagram(*payload, now);
+                self.recorder.record(now, &Event::Goodput { flow: meta.flow, bytes: u64::from(*payload) });
+            }
+            Content::Segment(segment) => {
+                host.handle_segment(side, packet.body.connection, segment, meta.ecn == Ecn::Ce, now);
+            }
+        }
+        self.run_host(flow, side);
+    }
+
+    fn wake_host(&mut self, flow: usize, side: Side) {
+        let now = self.now;
+        self.flows[flow].host(side).handle_timeout(now);
+        self.run_host(flow, side);
+    }
+
+    /// Lets a host do all it wants to do now.
+    fn run_host(&mut self, flow: usize, side: Side) {
+        let now = self.now;
+        while let Some(output) = self.flows[flow].host(side).poll_output(now) {
+            let id = self.flows[flow].id;
+            match output {
+                Output::Send { content, len, ecn } => self.send(flow, side, content, len, ecn),
+                Output::Goodput(bytes) => self.recorder.record(now, &Event::Goodput { flow: id, bytes }),
+                Output::Report(report) => self.recorder.record(now, &Event::App { flow: id, report }),
+            }
+        }
+        let deadline = self.flows[flow].host(side).poll_timeout();
+        self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, deadline);
+    }
+
+    fn send(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) {
+        let now = self.now;
+        let state = &mut self.flows[flow];
+        let (id, dscp, protocol) = (state.id, state.dscp, state.protocol);
+        let host = state.host(side);
+        let number = host.next_number;
+        host.next_number += 1;
+        let packet = Packet {
+            meta: PacketMeta {
+                sent_at: now,
+                queued_at: now,
+                waited: Duration::ZERO,
+                flow: id,
+                flow_hash: host.flow_hash,
+                len,
+                protocol,
+                ecn,
+                dscp,
+            },
+            body: Payload { connection: host.connection, number, echo: host.last_seen, content },
+        };
+        let direction = side.sends();
+        self.recorder.record(now, &Event::Sent { direction, meta: &packet.meta });
+        match side {
+            Side::Client => self.enter_hop(direction, packet),
+            Side::Server => self.enter_path(flow, direction, packet),
+        }
+    }
+
+    fn sample(&mut self) {
+        let now = self.now;
+        for direction in Direction::BOTH {
+            let backlog = self.hops[direction.index()].backlog();
+            self.recorder.record(now, &Event::Queue { direction, backlog });
+        }
+        for flow in &self.flows {
+            for side in [Side::Client, Side::Server] {
+                if let Some(endpoint) = flow.hosts[side as usize].endpoint() {
+                    let observation = endpoint.observe();
+                    self.recorder.record(now, &Event::Tcp { flow: flow.id, side, observation });
+                }
+            }
+        }
+        self.next_sample = now + SAMPLE_EVERY;
+        self.timetable.set(SAMPLER, Some(self.next_sample));
+    }
+
+    fn silence_hosts(&mut self) {
+        self.ended = true;
+        for direction in Direction::BOTH {
+            self.meters[direction.index()].observe(self.hops[direction.index()].backlog(), self.end);
+        }
+        self.timetable.set(SAMPLER, None);
+        for flow in 0..self.flows.len() {
+            for side in [Side::Client, Side::Server] {
+                self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, None);
+            }
+        }
+    }
+
+    fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<Payload>) {
+        if self.wants_packets {
+            self.recorder.record(self.now, &Event::Passed { tap, direction, packet });
+        }
+    }
+}
+
+/// Tells the recorder what a hop or path loses or marks.
+struct Losses<'a, R> {
+    recorder: &'a mut R,
+    direction: Direction,
+    now: Instant,
+}
+
+impl<R: Recorder> Outlet<Payload> for Losses<'_, R> {
+    fn dropped(&mut self, packet: Packet<Payload>, reason: DropReason) {
+        let event = Event::Dropped { direction: self.direction, meta: &packet.meta, reason };
+        self.recorder.record(self.now, &event);
+    }
+
+    fn marked(&mut self, meta: &PacketMeta, _reason: MarkReason) {
+        self.recorder.record(self.now, &Event::Marked { direction: self.direction, meta });
+    }
+}

@@ -1,0 +1,68 @@
+//! What simulated packets carry, and where they can be watched.
+
+use gamelane_core::{Direction, Duration, FlowKey};
+use gamelane_tcp::Segment;
+
+/// The body of a packet in the simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct Payload {
+    /// Which of the flow's consecutive connections it belongs to, from 0.
+    pub connection: u16,
+    /// Number of the packet within its flow and direction, from 0.
+    pub number: u32,
+    /// On packets from the server: the last packet of the client it had seen (synthetic packet pair,
+    /// reference/measurement.md section 3.1).
+    pub echo: Option<Echo>,
+    /// Transport payload.
+    pub content: Content,
+}
+
+/// A client packet as the server saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Its [`Payload::number`].
+    pub number: u32,
+    /// How long it took from host to host.
+    pub one_way: Duration,
+}
+
+/// Transport payload.
+#[derive(Clone, Copy, Debug)]
+pub enum Content {
+    /// A UDP datagram with this many payload bytes.
+    Datagram(u32),
+    /// A TCP segment.
+    Segment(Segment),
+}
+
+/// A place to watch packets: either side of the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tap {
+    /// The home network: before the upstream queue, after the downstream link.
+    Lan,
+    /// The internet: after the upstream link, before the downstream queue.
+    Wan,
+}
+
+impl Tap {
+    /// Where a packet of `direction` is when it enters the hop.
+    pub const fn before(direction: Direction) -> Self {
+        match direction {
+            Direction::Up => Self::Lan,
+            Direction::Down => Self::Wan,
+        }
+    }
+
+    /// Where it is when it leaves.
+    pub const fn after(direction: Direction) -> Self {
+        Self::before(direction.reverse())
+    }
+}
+
+/// The addresses of a flow's n-th connection. The client's port, the one in the dynamic range, counts up.
+pub fn connection_key(mut key: FlowKey, connection: u16) -> FlowKey {
+    let client =
+        if key.source.port() >= key.destination.port() { &mut key.source } else { &mut key.destination };
+    client.set_port(client.port().wrapping_add(connection));
+    key
+}

@@ -1,0 +1,175 @@
+//! The numbers of one run, as `gamelane run --json` prints them (docs/json-schema.md).
+
+use alloc::vec::Vec;
+use gamelane_core::{Direction, DropReason, Duration, FlowId};
+use gamelane_scenario::{FlowModel, Model};
+use gamelane_traffic::AppReport;
+
+use crate::household::Outcome;
+use crate::records::{DirectionRecords, Records, WINDOW};
+use crate::statistics::{Distribution, mean_and_cv};
+
+/// A run in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Flows, in the order of the model.
+    pub flows: Vec<FlowSummary>,
+    /// Queues by direction.
+    pub queues: [QueueSummary; 2],
+}
+
+/// A flow in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowSummary {
+    /// By direction.
+    pub directions: [DirectionSummary; 2],
+    /// Network round trips, milliseconds.
+    pub rtt_ms: Distribution,
+    /// How many round trips were measured.
+    pub rtt_samples: usize,
+    /// Application bytes delivered, both ways, in bits per second of activity.
+    pub goodput_bps: f64,
+    /// Segments sent again, both ends.
+    pub retransmissions: u64,
+    /// Retransmission timeouts, both ends.
+    pub timeouts: u64,
+    /// Video chunks that arrived.
+    pub chunks: u32,
+    /// How long video stood still, seconds.
+    pub stall_seconds: f64,
+}
+
+/// A flow's packets one way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DirectionSummary {
+    /// Packets handed to the network after the warm-up.
+    pub sent: u32,
+    /// Of those, packets that arrived.
+    pub received: u32,
+    /// Of those, packets that were lost.
+    pub lost: u32,
+    /// Of those, packets that were marked.
+    pub marked: u32,
+    /// Lost over sent.
+    pub loss: f64,
+    /// Received IP bits per second: mean over full windows of activity.
+    pub throughput_bps: f64,
+    /// Its coefficient of variation over those windows.
+    pub throughput_cv: f64,
+    /// Time in queues of packets that arrived, milliseconds.
+    pub queue_delay_ms: Distribution,
+}
+
+/// A queue in numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueSummary {
+    /// Packets that arrived at it.
+    pub packets: u64,
+    /// Packets it could not hold.
+    pub tail_drops: u64,
+    /// Packets a full flow-queueing discipline dropped from the head of its longest flow.
+    pub overlimit_drops: u64,
+    /// Packets the AQM law dropped.
+    pub aqm_drops: u64,
+    /// Packets lost on the link below.
+    pub link_losses: u64,
+    /// Packets the AQM law marked.
+    pub marks: u64,
+    /// Mean packets waiting.
+    pub mean_backlog: f64,
+    /// Most packets waiting.
+    pub peak_backlog: u32,
+}
+
+impl Summary {
+    /// Of a finished run.
+    pub fn new(model: &Model, outcome: &Outcome<Records>) -> Self {
+        let flows =
+            (0u32..).zip(&model.flows).map(|(id, flow)| flow_summary(model, FlowId(id), flow, outcome));
+        let queue = |direction: Direction| {
+            let hop = &outcome.hops[direction.index()];
+            let dropped = |reason| hop.counters.dropped.of(reason);
+            QueueSummary {
+                packets: hop.counters.arrived,
+                tail_drops: dropped(DropReason::Tail),
+                overlimit_drops: dropped(DropReason::Overlimit),
+                aqm_drops: dropped(DropReason::AqmEnqueue) + dropped(DropReason::AqmDequeue),
+                link_losses: dropped(DropReason::Link),
+                marks: hop.counters.marked,
+                mean_backlog: hop.mean_backlog,
+                peak_backlog: hop.peak_backlog,
+            }
+        };
+        Self { flows: flows.collect(), queues: Direction::BOTH.map(queue) }
+    }
+}
+
+fn flow_summary(model: &Model, id: FlowId, flow: &FlowModel, outcome: &Outcome<Records>) -> FlowSummary {
+    let records = &outcome.recorder;
+    let own = &records.flows[id.index()];
+    let (from, to) = activity(model, flow);
+    let active = to.saturating_sub(from).as_secs_f64();
+    let warmup = model.warmup.as_nanos();
+    let rtts: Vec<u64> =
+        own.rtt.iter().filter(|(at, _)| at.as_nanos() >= warmup).map(|(_, rtt)| rtt.as_nanos()).collect();
+    let counters = outcome.tcp[id.index()].iter().flatten();
+    let (retransmissions, timeouts) =
+        counters.fold((0, 0), |(again, timeouts), c| (again + c.retransmissions(), timeouts + c.timeouts));
+    let reports = records.app.iter().filter(|row| row.flow == id).map(|row| row.report);
+    let (chunks, stalled) = reports.fold((0, Duration::ZERO), |(chunks, stalled), report| match report {
+        AppReport::Chunk { .. } => (chunks + 1, stalled),
+        AppReport::Stall { lasted } => (chunks, stalled + lasted),
+    });
+    FlowSummary {
+        directions: Direction::BOTH
+            .map(|direction| direction_summary(&own.directions[direction.index()], warmup, from, to)),
+        rtt_samples: rtts.len(),
+        rtt_ms: Distribution::of(rtts).scaled(1e6),
+        goodput_bps: if active > 0.0 { own.goodput_bytes as f64 * 8.0 / active } else { 0.0 },
+        retransmissions,
+        timeouts,
+        chunks,
+        stall_seconds: stalled.as_secs_f64(),
+    }
+}
+
+/// When a flow was active and measured: from its start or the warm-up to its stop or the end.
+fn activity(model: &Model, flow: &FlowModel) -> (Duration, Duration) {
+    let stop = flow.schedule.stop.unwrap_or(model.duration).min(model.duration);
+    (flow.schedule.start.max(model.warmup), stop)
+}
+
+fn direction_summary(
+    records: &DirectionRecords,
+    warmup: u64,
+    from: Duration,
+    to: Duration,
+) -> DirectionSummary {
+    let totals = records.totals;
+    let first = from.as_nanos().div_ceil(WINDOW.as_nanos()) as usize;
+    let last = (to.as_nanos() / WINDOW.as_nanos()) as usize;
+    let rates: Vec<f64> = records
+        .windows
+        .get(first..last.max(first).min(records.windows.len()))
+        .unwrap_or_default()
+        .iter()
+        .map(|window| window.received_bytes as f64 * 8.0 / WINDOW.as_secs_f64())
+        .collect();
+    let (throughput_bps, throughput_cv) = mean_and_cv(&rates);
+    let delays = records
+        .arrivals
+        .iter()
+        .filter(|row| row.at.as_nanos().saturating_sub(row.one_way.as_nanos()) >= warmup)
+        .map(|row| row.queue_delay.as_nanos())
+        .collect();
+    DirectionSummary {
+        sent: totals.sent,
+        received: totals.received,
+        lost: totals.lost,
+        marked: totals.marked,
+        loss: if totals.sent == 0 { 0.0 } else { f64::from(totals.lost) / f64::from(totals.sent) },
+        throughput_bps,
+        throughput_cv,
+        queue_delay_ms: Distribution::of(delays).scaled(1e6),
+    }
+}

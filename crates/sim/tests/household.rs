@@ -1,0 +1,77 @@
+//! Whole households: conservation, repeatability, and the results that need no statistics.
+
+mod common;
+
+use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_scenario::Model;
+use gamelane_sim::{Household, Outcome, Records, Summary};
+
+fn run(model: &Model, seed: u64) -> Outcome<Records> {
+    Household::new(model, Seed(seed), Records::new(model, false)).run()
+}
+
+/// Every round trip and every drop: what a run is, in a form that compares.
+fn fingerprint(outcome: &Outcome<Records>) -> String {
+    let records = &outcome.recorder;
+    let mut text = format!("{:?}\n{:?}\n", outcome.hops, records.drops);
+    for flow in &records.flows {
+        text += &format!("{:?}\n{:?}\n", flow.rtt, flow.directions);
+    }
+    text
+}
+
+#[test]
+fn every_packet_sent_is_received_or_lost() {
+    for queue in common::QUEUES {
+        let model = common::model("collom2016", &[("gateway.*.queue", queue), ("duration", "20s")]);
+        let outcome = run(&model, 1);
+        for flow in &outcome.recorder.flows {
+            for direction in &flow.directions {
+                let totals = direction.totals;
+                assert_eq!(totals.sent, totals.received + totals.lost, "{queue}");
+            }
+        }
+        for hop in &outcome.hops {
+            assert!(hop.counters.balance(0), "{queue}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_seed_another() {
+    let model = common::model("collom2016", &[("gateway.*.queue", "pie"), ("duration", "20s")]);
+    assert_eq!(fingerprint(&run(&model, 1)), fingerprint(&run(&model, 1)));
+    assert_ne!(fingerprint(&run(&model, 1)), fingerprint(&run(&model, 2)));
+}
+
+#[test]
+fn stopping_to_look_changes_nothing() {
+    let model = common::model("collom2016", &[("gateway.*.queue", "fq_pie"), ("duration", "15s")]);
+    let mut household = Household::new(&model, Seed(1), Records::new(&model, false));
+    let mut until = Instant::ZERO;
+    while household.run_until(until) {
+        until += Duration::from_micros(12_345);
+    }
+    assert_eq!(fingerprint(&household.finish()), fingerprint(&run(&model, 1)));
+}
+
+#[test]
+fn a_game_alone_on_the_link_takes_under_two_milliseconds() {
+    // collom2016 Fig. 4. By hand: 88 B up at 1 Mbit/s is 0.70 ms, about 180 B down at 12 Mbit/s 0.12 ms.
+    let model = common::model("game-alone", &[]);
+    let outcome = run(&model, 1);
+    let summary = Summary::new(&model, &outcome);
+    let game = &summary.flows[0];
+    assert!(game.rtt_samples > 1000);
+    assert!(game.rtt_ms.max < 2.0 && game.rtt_ms.quantiles[0] > 0.5, "{:?}", game.rtt_ms);
+    assert!(game.directions.iter().all(|direction| direction.lost == 0));
+}
+
+#[test]
+fn an_upload_fills_the_uplink_it_is_given() {
+    let model = common::model("household", &[("gateway.up.queue", "fifo"), ("gateway.up.limit", "100p")]);
+    let summary = Summary::new(&model, &run(&model, 1));
+    let up: f64 =
+        summary.flows.iter().map(|flow| flow.directions[Direction::Up.index()].throughput_bps).sum();
+    assert!(up > 0.97e6 && up < 1.001e6, "{up}");
+}
