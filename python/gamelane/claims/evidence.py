@@ -1,0 +1,110 @@
+"""What claims are judged from: arms (a scenario with overrides), run over common seeds, and kept once run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gamelane import _native
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One variant of the base scenario; equal overrides are the same arm."""
+
+    overrides: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, overrides: Mapping[str, str]) -> Arm:
+        return cls(tuple(sorted(overrides.items())))
+
+    def but(self, **changes: str) -> Arm:
+        """This arm with further overrides; `__` in a name stands for a dot."""
+        return self.with_({key.replace("__", "."): value for key, value in changes.items()})
+
+    def with_(self, changes: Mapping[str, str]) -> Arm:
+        """This arm with further overrides."""
+        return Arm.of(dict(self.overrides) | dict(changes))
+
+
+@dataclass
+class Evidence:
+    """Runs arms of `base` on demand, each over the seeds 1 to `repeats`."""
+
+    base: _native.Scenario
+    repeats: int
+    threads: int
+    cancel: _native.Cancel = field(default_factory=_native.Cancel)
+    on_run: Callable[[], None] = lambda: None
+    _summaries: dict[Arm, list[dict[str, Any]]] = field(default_factory=dict)
+    _derived: dict[tuple[Arm, str], list[Any]] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> list[int]:
+        return list(range(self.base.seed, self.base.seed + self.repeats))
+
+    def scenario(self, arm: Arm) -> _native.Scenario:
+        return self.base.with_overrides(list(arm.overrides))
+
+    def prepare(self, arms: list[Arm]) -> None:
+        """Runs many arms at once, on all threads; later questions about them are answered from memory."""
+        missing = [arm for arm in dict.fromkeys(arms) if arm not in self._summaries]
+        jobs = [(self.scenario(arm), seed) for arm in missing for seed in self.seeds]
+        done = self._map(lambda job: self._summary(*job), jobs)
+        for index, arm in enumerate(missing):
+            self._summaries[arm] = done[index * self.repeats : (index + 1) * self.repeats]
+
+    def summaries(self, arm: Arm) -> list[dict[str, Any]]:
+        """The `runs` elements of an arm, one a seed."""
+        self.prepare([arm])
+        return self._summaries[arm]
+
+    def values(self, arm: Arm, path: str) -> Numbers:
+        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`."""
+        keys = path.split(".")
+        return np.array([_at(summary, keys) for summary in self.summaries(arm)], dtype=float)
+
+    def derived(self, arm: Arm, name: str, measure: Callable[[_native.Run], Any]) -> list[Any]:
+        """What `measure` makes of each run of an arm with its samples, kept under `name`."""
+        if (arm, name) not in self._derived:
+            scenario = self.scenario(arm)
+
+            def one(seed: int) -> Any:
+                result = measure(self._run(scenario, seed, samples=True))
+                self.on_run()
+                return result
+
+            self._derived[arm, name] = self._map(one, self.seeds)
+        return self._derived[arm, name]
+
+    def _map(self, function: Callable[[Any], Any], jobs: list[Any]) -> list[Any]:
+        with ThreadPoolExecutor(max_workers=self.threads) as pool:
+            try:
+                return list(pool.map(function, jobs))
+            except BaseException:
+                self.cancel.cancel()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _run(self, scenario: _native.Scenario, seed: int, *, samples: bool) -> _native.Run:
+        return _native.run(scenario, seed, samples=samples, cancel=self.cancel)
+
+    def _summary(self, scenario: _native.Scenario, seed: int) -> dict[str, Any]:
+        summary: dict[str, Any] = json.loads(self._run(scenario, seed, samples=False).summary_json())
+        self.on_run()
+        return summary
+
+
+def _at(summary: dict[str, Any], keys: list[str]) -> float:
+    value: Any = summary
+    for key in keys:
+        value = value[key]
+    return float(value)
