@@ -7,7 +7,8 @@ use gamelane_scenario::FlowModel;
 use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
 use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Transport};
 
-use crate::payload::{Content, Echo, Payload, connection_key};
+use crate::frames::FrameId;
+use crate::payload::{Content, Echo, connection_key};
 use crate::recorder::Side;
 
 /// Bytes of IPv4 and UDP headers.
@@ -17,7 +18,7 @@ pub(crate) struct Flow {
     pub(crate) id: FlowId,
     pub(crate) hosts: [Host; 2],
     /// Indexed by direction.
-    pub(crate) paths: [Path<Payload>; 2],
+    pub(crate) paths: [Path<FrameId>; 2],
     pub(crate) dscp: u8,
     pub(crate) protocol: Protocol,
     /// The newest client packet a packet pair has used.

@@ -10,12 +10,13 @@ use gamelane_core::{
     Direction, DropReason, Duration, Ecn, FlowId, HopCounters, Instant, IpLen, MarkReason, Outlet, Packet,
     PacketMeta, Seed,
 };
-use gamelane_link::{Hop, WiredLink};
+use gamelane_link::{Hop, Path, WiredLink};
 use gamelane_qdisc::AnyQueue;
 use gamelane_scenario::Model;
 use gamelane_tcp::TcpCounters;
 
 use crate::flow::{Flow, Output};
+use crate::frames::{FrameId, Frames};
 use crate::meter::BacklogMeter;
 use crate::payload::{Content, Echo, Payload, Tap};
 use crate::recorder::{Event, Recorder, Side};
@@ -36,9 +37,10 @@ pub struct Household<R> {
     ended: bool,
     timetable: Timetable,
     /// Indexed by direction.
-    hops: [Hop<Payload>; 2],
+    hops: [Hop<FrameId>; 2],
     meters: [BacklogMeter; 2],
     flows: Vec<Flow>,
+    frames: Frames,
     recorder: R,
     wants_packets: bool,
     next_sample: Instant,
@@ -95,6 +97,7 @@ impl<R: Recorder> Household<R> {
             hops: Direction::BOTH.map(hop),
             meters: Default::default(),
             flows,
+            frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
             recorder,
             next_sample: Instant::ZERO + SAMPLE_EVERY,
@@ -150,6 +153,9 @@ impl<R: Recorder> Household<R> {
         for path in self.flows.iter().flat_map(|flow| &flow.paths) {
             assert!(path.counters().balance(path.inside()), "a path does not conserve packets");
         }
+        let inside = self.hops.iter().map(Hop::inside).sum::<u64>()
+            + self.flows.iter().flat_map(|flow| &flow.paths).map(Path::inside).sum::<u64>();
+        assert_eq!(self.frames.in_use() as u64, inside, "a frame is lost or held twice");
         let span = self.end.saturating_since(Instant::ZERO);
         let hop = |direction: Direction| HopOutcome {
             counters: *self.hops[direction.index()].counters(),
@@ -188,7 +194,10 @@ impl<R: Recorder> Household<R> {
     fn run_hop(&mut self, direction: Direction) {
         let now = self.now;
         let hop = &mut self.hops[direction.index()];
-        hop.handle_timeout(now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        hop.handle_timeout(
+            now,
+            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
+        );
         while let Some(packet) = self.hops[direction.index()].poll_deliver(now) {
             self.pass(Tap::after(direction), direction, &packet);
             let flow = packet.meta.flow.index();
@@ -200,11 +209,15 @@ impl<R: Recorder> Household<R> {
         self.hop_changed(direction);
     }
 
-    fn enter_hop(&mut self, direction: Direction, packet: Packet<Payload>) {
+    fn enter_hop(&mut self, direction: Direction, packet: Packet<FrameId>) {
         let now = self.now;
         self.pass(Tap::before(direction), direction, &packet);
         let hop = &mut self.hops[direction.index()];
-        hop.handle_packet(packet, now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        hop.handle_packet(
+            packet,
+            now,
+            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
+        );
         self.hop_changed(direction);
     }
 
@@ -226,10 +239,14 @@ impl<R: Recorder> Household<R> {
         self.path_changed(flow, direction);
     }
 
-    fn enter_path(&mut self, flow: usize, direction: Direction, packet: Packet<Payload>) {
+    fn enter_path(&mut self, flow: usize, direction: Direction, packet: Packet<FrameId>) {
         let now = self.now;
         let path = &mut self.flows[flow].paths[direction.index()];
-        path.handle_packet(packet, now, &mut Losses { recorder: &mut self.recorder, direction, now });
+        path.handle_packet(
+            packet,
+            now,
+            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
+        );
         self.path_changed(flow, direction);
     }
 
@@ -239,37 +256,39 @@ impl<R: Recorder> Household<R> {
     }
 
     /// A packet reaches a host.
-    fn receive(&mut self, flow: usize, side: Side, packet: &Packet<Payload>) {
+    fn receive(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
         let (now, meta) = (self.now, &packet.meta);
         let direction = side.peer().sends();
         self.recorder.record(now, &Event::Received { direction, meta });
+        let payload = self.frames.get(packet.body);
         let one_way = now.saturating_since(meta.sent_at);
         let state = &mut self.flows[flow];
         match side {
-            Side::Server => {
-                state.host(side).last_seen = Some(Echo { number: packet.body.number, one_way });
-            }
+            Side::Server => state.host(side).last_seen = Some(Echo { number: payload.number, one_way }),
             Side::Client => {
-                if let Some(echo) = packet.body.echo.filter(|echo| state.last_pair < Some(echo.number)) {
+                if let Some(echo) = payload.echo.filter(|echo| state.last_pair < Some(echo.number)) {
                     state.last_pair = Some(echo.number);
                     self.recorder.record(now, &Event::Rtt { flow: meta.flow, rtt: echo.one_way + one_way });
                 }
             }
         }
-        if self.ended {
-            return;
-        }
-        let host = state.host(side);
-        match &packet.body.content {
-            Content::Datagram(payload) => {
-                host.handle_datagram(*payload, now);
-                self.recorder.record(now, &Event::Goodput { flow: meta.flow, bytes: u64::from(*payload) });
+        if !self.ended {
+            let host = state.host(side);
+            match &payload.content {
+                Content::Datagram(payload) => {
+                    host.handle_datagram(*payload, now);
+                    self.recorder
+                        .record(now, &Event::Goodput { flow: meta.flow, bytes: u64::from(*payload) });
+                }
+                Content::Segment(segment) => {
+                    host.handle_segment(side, payload.connection, segment, meta.ecn == Ecn::Ce, now);
+                }
             }
-            Content::Segment(segment) => {
-                host.handle_segment(side, packet.body.connection, segment, meta.ecn == Ecn::Ce, now);
-            }
         }
-        self.run_host(flow, side);
+        self.frames.give_back(packet.body);
+        if !self.ended {
+            self.run_host(flow, side);
+        }
     }
 
     fn wake_host(&mut self, flow: usize, side: Side) {
@@ -312,7 +331,12 @@ impl<R: Recorder> Household<R> {
                 ecn,
                 dscp,
             },
-            body: Payload { connection: host.connection, number, echo: host.last_seen, content },
+            body: self.frames.put(Payload {
+                connection: host.connection,
+                number,
+                echo: host.last_seen,
+                content,
+            }),
         };
         let direction = side.sends();
         self.recorder.record(now, &Event::Sent { direction, meta: &packet.meta });
@@ -353,22 +377,25 @@ impl<R: Recorder> Household<R> {
         }
     }
 
-    fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<Payload>) {
+    fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<FrameId>) {
         if self.wants_packets {
-            self.recorder.record(self.now, &Event::Passed { tap, direction, packet });
+            let (meta, payload) = (&packet.meta, self.frames.get(packet.body));
+            self.recorder.record(self.now, &Event::Passed { tap, direction, meta, payload });
         }
     }
 }
 
-/// Tells the recorder what a hop or path loses or marks.
+/// Tells the recorder what a hop or path loses or marks, and frees the frames of what is lost.
 struct Losses<'a, R> {
     recorder: &'a mut R,
+    frames: &'a mut Frames,
     direction: Direction,
     now: Instant,
 }
 
-impl<R: Recorder> Outlet<Payload> for Losses<'_, R> {
-    fn dropped(&mut self, packet: Packet<Payload>, reason: DropReason) {
+impl<R: Recorder> Outlet<FrameId> for Losses<'_, R> {
+    fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
+        self.frames.give_back(packet.body);
         let event = Event::Dropped { direction: self.direction, meta: &packet.meta, reason };
         self.recorder.record(self.now, &event);
     }

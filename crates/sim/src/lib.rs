@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 mod flow;
+mod frames;
 pub mod household;
 mod meter;
 pub mod payload;

@@ -1,7 +1,7 @@
 //! What a run tells: typed events, pushed into a [`Recorder`]. The recorder decides what to keep; the engine never waits
 //! for it.
 
-use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, Packet, PacketMeta};
+use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 use gamelane_tcp::TcpObservation;
 use gamelane_traffic::AppReport;
@@ -111,8 +111,10 @@ pub enum Event<'a> {
         tap: Tap,
         /// Which way it goes.
         direction: Direction,
-        /// All of it.
-        packet: &'a Packet<Payload>,
+        /// What queues see of it.
+        meta: &'a PacketMeta,
+        /// What it carries.
+        payload: &'a Payload,
     },
 }
 

@@ -3,7 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, Packet, PacketMeta};
+use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 use gamelane_scenario::Model;
 use gamelane_tcp::TcpObservation;
@@ -138,8 +138,10 @@ pub struct PassedRow {
     pub tap: Tap,
     /// Which way it goes.
     pub direction: Direction,
-    /// All of it.
-    pub packet: Packet<Payload>,
+    /// What queues see of it.
+    pub meta: PacketMeta,
+    /// What it carries.
+    pub payload: Payload,
 }
 
 impl Records {
@@ -223,9 +225,9 @@ impl Recorder for Records {
             Event::App { flow, report } => self.app.push(AppRow { at, flow, report }),
             Event::Queue { direction, backlog } => self.queues.push(QueueRow { at, direction, backlog }),
             Event::Tcp { flow, side, observation } => self.tcp.push(TcpRow { at, flow, side, observation }),
-            Event::Passed { tap, direction, packet } => {
+            Event::Passed { tap, direction, meta, payload } => {
                 if let Some(packets) = &mut self.packets {
-                    packets.push(PassedRow { at, tap, direction, packet: *packet });
+                    packets.push(PassedRow { at, tap, direction, meta: *meta, payload: *payload });
                 }
             }
         }
