@@ -198,7 +198,9 @@ impl Scoreboard {
         let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
         while self.sacked_above > enough || self.runs_above >= DUPLICATE_THRESHOLD {
             let index = (self.lost_below - self.front) as usize;
-            self.mark_lost(index);
+            if !self.segments[index].sacked {
+                self.mark_lost(index);
+            }
             self.pass_lost_edge();
         }
     }

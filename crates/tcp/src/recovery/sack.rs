@@ -83,7 +83,7 @@ impl LossRecovery for Sack {
                 if !self.has_room(board, cwnd) {
                     return None;
                 }
-                board.next_lost().map(|index| Resend::lowest(index))
+                board.next_lost().map(Resend::lowest)
             }
         }
     }

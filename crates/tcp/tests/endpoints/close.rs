@@ -1,0 +1,59 @@
+//! RFC 9293 section 3.6: both directions close on their own, and a run ends.
+
+use crate::pair::{Fate, Pair, Side, plain};
+use gamelane_core::ByteCount;
+use gamelane_tcp::TcpEvent;
+
+#[test]
+fn each_direction_closes_on_its_own() {
+    let mut pair = Pair::connected(&plain(), 50);
+    pair.client.write(ByteCount(500));
+    pair.client.close();
+    pair.run_for(200);
+    assert!(pair.events.contains(&(200, Side::Server, TcpEvent::PeerClosed)));
+    assert!(!pair.client.is_closed());
+    // The server may still talk.
+    pair.server.write(ByteCount(700));
+    pair.server.close();
+    assert!(pair.run_to_end(20));
+    assert_eq!(pair.delivered, [700, 500]);
+    assert!(pair.client.is_closed() && pair.server.is_closed());
+}
+
+#[test]
+fn a_lost_last_ack_is_repeated_for_the_repeated_fin() {
+    let mut pair = Pair::connected(&plain(), 50);
+    pair.client.close();
+    pair.run_for(200);
+    pair.server.close();
+    let mut lose = true;
+    pair.rule =
+        Box::new(
+            move |side, _, _| {
+                if side == Side::Client && core::mem::take(&mut lose) { Fate::Lost } else { Fate::Arrives }
+            },
+        );
+    assert!(pair.run_to_end(20));
+    assert!(pair.client.is_closed() && pair.server.is_closed());
+    assert_eq!(pair.server.counters().timeouts, 1);
+}
+
+#[test]
+fn an_endless_source_ends_with_what_was_sent() {
+    let mut pair = Pair::connected(&plain(), 50);
+    pair.client.write_forever();
+    pair.run_for(1_000);
+    pair.client.close();
+    pair.server.close();
+    assert!(pair.run_to_end(20));
+    assert_eq!(pair.delivered[Side::Server as usize] % 1000, 0);
+    assert!(pair.client.is_closed() && pair.server.is_closed());
+}
+
+#[test]
+fn a_listener_closes_at_once() {
+    let mut pair = Pair::of(&plain(), 50);
+    pair.server.close();
+    assert!(pair.server.is_closed());
+    assert!(pair.run_to_end(200), "the client gives up");
+}

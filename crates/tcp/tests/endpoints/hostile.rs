@@ -1,0 +1,133 @@
+//! A peer that sends anything at all: no panic, no work without end, and quiet after a reset.
+
+use crate::pair::plain;
+use gamelane_core::{ByteCount, Duration, Instant};
+use gamelane_tcp::{Flags, RecoveryKind, SackBlock, Segment, TcpConfig, TcpEndpoint};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Segment(Segment, bool),
+    Write(u64),
+    WriteForever,
+    Close,
+    Wait(u64),
+    Timeout,
+}
+
+/// Near what is in use, or anywhere.
+fn offset() -> impl Strategy<Value = u64> {
+    prop_oneof![20 => 0u64..20_000, 2 => Just(1u64), 1 => any::<u64>()]
+}
+
+fn flags() -> impl Strategy<Value = Flags> {
+    (0u8..100, any::<[bool; 5]>()).prop_map(|(kind, [fin, psh, ece, cwr, odd])| Flags {
+        syn: kind < 3,
+        ack: kind < 95,
+        fin: fin && kind % 8 == 0,
+        rst: odd && kind < 2,
+        psh,
+        ece,
+        cwr,
+    })
+}
+
+fn segment() -> impl Strategy<Value = Segment> {
+    (
+        (offset(), offset(), prop_oneof![4 => Just(0u32), 4 => 0u32..3000, 1 => any::<u32>()]),
+        (any::<u16>(), flags(), proptest::option::of(any::<u8>())),
+        (proptest::option::of(any::<(u32, u32)>()), proptest::option::of(any::<u16>()), any::<bool>()),
+        (proptest::array::uniform3((offset(), offset())), 0u8..=5),
+    )
+        .prop_map(
+            |((seq, ack, len), (window, flags, scale), (timestamps, mss, sack_permitted), (sack, blocks))| {
+                Segment {
+                    seq,
+                    ack,
+                    len,
+                    window,
+                    flags,
+                    window_scale: scale,
+                    mss,
+                    sack_permitted,
+                    timestamps,
+                    sack: sack.map(|(start, end)| SackBlock { start, end }),
+                    sack_blocks: blocks,
+                }
+            },
+        )
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        20 => (segment(), any::<bool>()).prop_map(|(segment, ce)| Operation::Segment(segment, ce)),
+        6 => (0u64..10_000).prop_map(Operation::Write),
+        1 => Just(Operation::WriteForever),
+        1 => Just(Operation::Close),
+        4 => (0u64..2_000).prop_map(Operation::Wait),
+        4 => Just(Operation::Timeout),
+    ]
+}
+
+/// An endpoint with the handshake done, so that the rest reaches deep.
+fn open(config: TcpConfig) -> TcpEndpoint {
+    let mut client = TcpEndpoint::connect(config, Instant::ZERO);
+    let syn = client.poll_transmit(Instant::ZERO).unwrap();
+    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    let timestamps = syn.timestamps.map(|(value, _)| (1, value));
+    client.handle_segment(
+        &Segment { seq: 0, ack: 1, flags, timestamps, ..syn },
+        false,
+        Instant::from_millis(50),
+    );
+    client
+}
+
+fn survive(mut end: TcpEndpoint, operations: &[Operation]) -> Result<(), TestCaseError> {
+    let mut now = Instant::from_millis(50);
+    for operation in operations {
+        match operation {
+            Operation::Segment(segment, ce) => end.handle_segment(segment, *ce, now),
+            Operation::Write(bytes) => end.write(ByteCount(*bytes)),
+            Operation::WriteForever => end.write_forever(),
+            Operation::Close => end.close(),
+            Operation::Wait(millis) => now += Duration::from_millis(*millis),
+            Operation::Timeout => {
+                if let Some(at) = end.poll_timeout() {
+                    now = now.max(at);
+                    end.handle_timeout(now);
+                    prop_assert!(end.poll_timeout().is_none_or(|again| again > now));
+                }
+            }
+        }
+        let mut burst = 0;
+        while let Some(segment) = end.poll_transmit(now) {
+            burst += 1;
+            prop_assert!(burst < 50_000, "endless burst: {segment:?}");
+            prop_assert!(segment.len <= 1448);
+            let _ = end.ecn_codepoint(&segment);
+        }
+        while end.poll_event().is_some() {}
+        if end.is_closed() {
+            prop_assert_eq!(end.poll_timeout(), None);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_a_peer_sends_does_harm(
+        operations in proptest::collection::vec(operation(), 1..120),
+        sack: bool,
+        timestamps: bool,
+        ecn: bool,
+        server: bool,
+    ) {
+        let recovery = if sack { RecoveryKind::Sack } else { RecoveryKind::NewReno };
+        let config = TcpConfig { recovery, timestamps, ecn, ..plain() };
+        survive(if server { TcpEndpoint::listen(config) } else { open(config) }, &operations)?;
+    }
+}

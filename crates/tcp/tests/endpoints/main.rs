@@ -1,0 +1,12 @@
+//! Two endpoints and a network of fixed delay that loses what it is told to lose.
+
+#![expect(unreachable_pub, reason = "the modules of one test binary")]
+
+mod close;
+mod handshake;
+mod hostile;
+mod pair;
+mod properties;
+mod recovery;
+mod timers;
+mod transfer;
