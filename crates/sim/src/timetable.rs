@@ -8,10 +8,9 @@ use gamelane_core::Instant;
 /// Deadlines of a fixed number of components.
 #[derive(Debug)]
 pub(crate) struct Timetable {
-    /// `Instant::MAX` for components that wait for nothing.
-    deadlines: Vec<Instant>,
-    /// Winners, a complete binary tree in heap order: node 1 is the root, leaf `i` is node `leaves + i`.
-    winners: Vec<u32>,
+    /// A complete binary tree in heap order: node 1 is the root, component `i` is node `leaves + i`, and every inner node
+    /// holds the earlier of its two children. `Instant::MAX` means "waits for nothing".
+    nodes: Vec<(Instant, u32)>,
     leaves: usize,
 }
 
@@ -19,45 +18,39 @@ impl Timetable {
     /// `components` components, none of them waiting.
     pub(crate) fn new(components: usize) -> Self {
         let leaves = components.next_power_of_two().max(2);
-        let mut winners = vec![0; leaves];
-        for node in (1..leaves).rev() {
-            // All deadlines are equal: the leftmost leaf below wins.
-            let left = 2 * node;
-            winners[node] = if left >= leaves { (left - leaves) as u32 } else { winners[left] };
+        let mut nodes = vec![(Instant::MAX, 0); 2 * leaves];
+        for (node, component) in nodes[leaves..].iter_mut().zip(0u32..) {
+            node.1 = component;
         }
-        Self { deadlines: vec![Instant::MAX; leaves], winners, leaves }
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node];
+        }
+        Self { nodes, leaves }
     }
 
     /// Sets the deadline of one component.
     pub(crate) fn set(&mut self, component: usize, deadline: Option<Instant>) {
         let deadline = deadline.unwrap_or(Instant::MAX);
-        if self.deadlines[component] == deadline {
+        let mut node = self.leaves + component;
+        if self.nodes[node].0 == deadline {
             return;
         }
-        self.deadlines[component] = deadline;
-        let mut node = (self.leaves + component) / 2;
-        while node >= 1 {
-            let (left, right) = (self.winner(2 * node), self.winner(2 * node + 1));
-            let winner =
-                if self.deadlines[right as usize] < self.deadlines[left as usize] { right } else { left };
-            // Above a node that another component wins before and after, nothing changes.
-            if self.winners[node] == winner && winner != component as u32 {
+        self.nodes[node].0 = deadline;
+        while node > 1 {
+            node /= 2;
+            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+            let earlier = if right.0 < left.0 { right } else { left };
+            if self.nodes[node] == earlier {
                 return;
             }
-            self.winners[node] = winner;
-            node /= 2;
+            self.nodes[node] = earlier;
         }
     }
 
     /// The component with the earliest deadline, if any waits.
     pub(crate) fn first(&self) -> Option<(usize, Instant)> {
-        let winner = self.winners[1] as usize;
-        let at = self.deadlines[winner];
-        (at != Instant::MAX).then_some((winner, at))
-    }
-
-    fn winner(&self, node: usize) -> u32 {
-        if node >= self.leaves { (node - self.leaves) as u32 } else { self.winners[node] }
+        let (at, component) = self.nodes[1];
+        (at != Instant::MAX).then_some((component as usize, at))
     }
 }
 
