@@ -219,12 +219,10 @@ impl TcpEndpoint {
     }
 
     /// Nothing more will be written: FIN follows what was written, or after
-    /// [`write_forever`](Self::write_forever) what has been sent.
+    /// [`write_forever`](Self::write_forever) what has been sent. Before the connection is open this is remembered, where
+    /// RFC 9293 would give the attempt up.
     pub fn close(&mut self) {
         self.sender.outbox.close(self.sender.next());
-        if matches!(self.state, State::Listen) {
-            self.abort();
-        }
     }
 
     /// True once both directions are closed, or after a reset or giving up.

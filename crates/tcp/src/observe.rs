@@ -95,7 +95,7 @@ pub struct TcpObservation {
     pub srtt: Option<Duration>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
-    /// Bytes believed to be in the network (RFC 6675 `pipe`).
+    /// Bytes believed to be in the network: RFC 6675 `pipe`, or all that is outstanding where there is no SACK.
     pub bytes_in_flight: ByteCount,
     /// Bytes written and not yet sent; [`u64::MAX`] for an endless source.
     pub bytes_unsent: ByteCount,

@@ -438,7 +438,7 @@ impl Sender {
             ssthresh: self.congestion.ssthresh(),
             srtt: self.timeout.srtt(),
             rto: self.timeout.rto(),
-            bytes_in_flight: self.board.pipe(),
+            bytes_in_flight: self.recovery.in_flight(&self.board),
             bytes_unsent: ByteCount(self.outbox.unsent(self.board.next())),
             peer_window: ByteCount(self.window.size),
             phase: self.recovery.phase(),

@@ -51,9 +51,12 @@ fn an_endless_source_ends_with_what_was_sent() {
 }
 
 #[test]
-fn a_listener_closes_at_once() {
+fn a_close_before_the_connection_is_open_is_remembered() {
     let mut pair = Pair::of(&plain(), 50);
+    pair.server.write(ByteCount(300));
     pair.server.close();
-    assert!(pair.server.is_closed());
-    assert!(pair.run_to_end(200), "the client gives up");
+    pair.client.close();
+    assert!(pair.run_to_end(20));
+    assert_eq!(pair.delivered, [300, 0]);
+    assert!(pair.client.is_closed() && pair.server.is_closed());
 }
