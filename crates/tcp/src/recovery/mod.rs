@@ -46,7 +46,7 @@ pub struct Resend {
     pub index: usize,
     /// Lowest first, as usual; not so a rescue (RFC 6675 section 4, `NextSeg` rule 4).
     pub in_order: bool,
-    /// Restarts the retransmission timer (RFC 6675 section 6, the careful variant, for the oldest segment only).
+    /// Restarts the retransmission timer: the first of a recovery, as Linux does (RFC 6675 section 6 would allow all).
     pub restarts_timer: bool,
 }
 

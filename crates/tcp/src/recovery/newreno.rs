@@ -100,7 +100,7 @@ impl LossRecovery for NewReno {
     fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
         match self.episode.phase {
             Phase::Open => None,
-            Phase::Recovery => self.episode.take_front(board, false),
+            Phase::Recovery => self.episode.take_front(board, self.partial_acks == 0),
             Phase::Loss => Episode::resend_lost(board, cwnd),
         }
     }

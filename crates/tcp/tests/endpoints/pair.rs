@@ -39,6 +39,7 @@ pub struct Pair {
     data_segments: [u64; 2],
     flying: BTreeMap<(Instant, u64), (Side, Segment, bool)>,
     launched: u64,
+    steps: u64,
 }
 
 /// Segments of 1000 bytes without timestamps: offsets that can be read.
@@ -70,6 +71,7 @@ impl Pair {
             data_segments: [0; 2],
             flying: BTreeMap::new(),
             launched: 0,
+            steps: 0,
         }
     }
 
@@ -115,6 +117,8 @@ impl Pair {
             assert!(at >= self.now, "time goes back: {at:?} before {:?}", self.now);
             self.now = at;
             self.step();
+            self.steps += 1;
+            assert!(self.steps < 1_000_000, "no end: {}", &self.log[self.log.len() - 2000..]);
         }
         self.now = self.now.max(end);
     }
