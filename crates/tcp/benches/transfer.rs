@@ -1,0 +1,86 @@
+//! Wall-clock cost of one segment: two endpoints, a pipe of fixed length, with and without loss. Each figure counts sending
+//! a segment and handling it at the other end once. Run with `cargo bench -p gamelane-tcp`.
+
+use gamelane_core::{ByteCount, Duration, Instant, Seed};
+use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint};
+use std::collections::VecDeque;
+
+struct Run {
+    name: &'static str,
+    config: TcpConfig,
+    loss: f64,
+}
+
+/// Segments both ways, and nanoseconds each.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn measure(run: &Run) -> (u64, f64) {
+    const DELAY: Duration = Duration::from_millis(20);
+    const TICK: Duration = Duration::from_micros(100);
+    let mut rng = Seed(1).stream("loss");
+    let mut now = Instant::ZERO;
+    let mut client = TcpEndpoint::connect(run.config.clone(), now);
+    let mut server = TcpEndpoint::listen(run.config.clone());
+    client.write_forever();
+    let mut up: VecDeque<(Instant, Segment)> = VecDeque::with_capacity(1 << 14);
+    let mut down = up.clone();
+    let begin = std::time::Instant::now();
+    let mut handled = 0;
+    while now < Instant::from_secs(20) {
+        now += TICK;
+        client.handle_timeout(now);
+        server.handle_timeout(now);
+        while let Some((at, segment)) = down.front() {
+            if *at > now {
+                break;
+            }
+            client.handle_segment(segment, false, now);
+            down.pop_front();
+            handled += 1;
+            while let Some(segment) = client.poll_transmit(now) {
+                if run.loss == 0.0 || !rng.chance(run.loss) {
+                    up.push_back((now + DELAY, segment));
+                }
+            }
+        }
+        while let Some(segment) = client.poll_transmit(now) {
+            up.push_back((now + DELAY, segment));
+        }
+        while let Some((at, segment)) = up.front() {
+            if *at > now {
+                break;
+            }
+            server.handle_segment(segment, false, now);
+            up.pop_front();
+            handled += 1;
+            while let Some(segment) = server.poll_transmit(now) {
+                down.push_back((now + DELAY, segment));
+            }
+        }
+        while let Some(segment) = server.poll_transmit(now) {
+            down.push_back((now + DELAY, segment));
+        }
+        while server.poll_event().is_some() {}
+    }
+    (handled, begin.elapsed().as_nanos() as f64 / handled as f64)
+}
+
+fn main() {
+    let sack = TcpConfig::default();
+    let newreno = TcpConfig { recovery: RecoveryKind::NewReno, ..sack.clone() };
+    let each = TcpConfig { delayed_ack: None, ..sack.clone() };
+    let large = TcpConfig { receive_window: ByteCount(64 << 20), ..sack.clone() };
+    let runs = [
+        Run { name: "sack, no loss", config: sack.clone(), loss: 0.0 },
+        Run { name: "newreno, no loss", config: newreno.clone(), loss: 0.0 },
+        Run { name: "sack, no loss, every segment acknowledged", config: each, loss: 0.0 },
+        Run { name: "sack, no loss, 64 MiB window", config: large.clone(), loss: 0.0 },
+        Run { name: "sack, 0.1 % loss", config: sack.clone(), loss: 0.001 },
+        Run { name: "sack, 1 % loss", config: sack, loss: 0.01 },
+        Run { name: "newreno, 0.1 % loss", config: newreno, loss: 0.001 },
+        Run { name: "sack, 0.001 % loss, 64 MiB window", config: large, loss: 0.000_01 },
+    ];
+    for run in runs {
+        let (segments, nanos) = measure(&run);
+        println!("{:<44} {segments:>10} segments {nanos:>7.1} ns each", run.name);
+    }
+}
