@@ -120,7 +120,8 @@ impl Episode {
     /// Slow start over the lost segments after a timeout.
     fn resend_lost(board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
         let index = board.next_lost()?;
-        let len = ByteCount(board.segment(index).sequence_len());
+        // Payload alone: a full segment with FIN must fit a window of one segment.
+        let len = ByteCount(u64::from(board.segment(index).payload()));
         (board.pipe() + len <= cwnd).then(|| Resend::lowest(index))
     }
 }

@@ -1,6 +1,6 @@
 //! RFC 9293 section 3.6: both directions close on their own, and a run ends.
 
-use crate::pair::{Fate, Pair, Side, plain};
+use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_core::ByteCount;
 use gamelane_tcp::TcpEvent;
 
@@ -59,4 +59,15 @@ fn a_close_before_the_connection_is_open_is_remembered() {
     assert!(pair.run_to_end(20));
     assert_eq!(pair.delivered, [300, 0]);
     assert!(pair.client.is_closed() && pair.server.is_closed());
+}
+
+#[test]
+fn a_full_last_segment_with_fin_is_resent_within_a_window_of_one() {
+    let mut pair = Pair::connected(&plain(), 50);
+    pair.rule = losing(&[1, 2, 3]);
+    pair.client.write(ByteCount(3_000));
+    pair.client.close();
+    pair.server.close();
+    assert!(pair.run_to_end(20));
+    assert_eq!(pair.delivered, [0, 3_000]);
 }
