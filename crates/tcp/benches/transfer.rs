@@ -1,7 +1,7 @@
 //! Wall-clock cost of one segment: two endpoints, a pipe of fixed length, with and without loss. Each figure counts sending
 //! a segment and handling it at the other end once. Run with `cargo bench -p gamelane-tcp`.
 
-use gamelane_core::{ByteCount, Duration, Instant, Seed};
+use gamelane_core::{ByteCount, Duration, Instant, Seed, time::earliest};
 use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint};
 use std::collections::VecDeque;
 
@@ -15,7 +15,6 @@ struct Run {
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn measure(run: &Run) -> (u64, f64) {
     const DELAY: Duration = Duration::from_millis(20);
-    const TICK: Duration = Duration::from_micros(100);
     let mut rng = Seed(1).stream("loss");
     let mut now = Instant::ZERO;
     let mut client = TcpEndpoint::connect(run.config.clone(), now);
@@ -26,7 +25,9 @@ fn measure(run: &Run) -> (u64, f64) {
     let begin = std::time::Instant::now();
     let mut handled = 0;
     while now < Instant::from_secs(20) {
-        now += TICK;
+        let arrival = earliest(up.front().map(|next| next.0), down.front().map(|next| next.0));
+        let timeout = earliest(client.poll_timeout(), server.poll_timeout());
+        now = earliest(arrival, timeout).map_or(now, |at| at.max(now));
         client.handle_timeout(now);
         server.handle_timeout(now);
         while let Some((at, segment)) = down.front() {

@@ -3,9 +3,11 @@
 //! detection and retransmission have come) only move up, so that an ACK costs what it changes and not what is outstanding.
 //! Segments keep their boundaries when resent. Which one to resend is [`crate::recovery`]'s affair.
 
-use crate::segment::SackBlock;
+mod sacked;
+
 use alloc::collections::VecDeque;
 use gamelane_core::{ByteCount, Instant};
+use sacked::KnownBlocks;
 
 /// RFC 6675 section 2: `DupThresh`.
 pub const DUPLICATE_THRESHOLD: u32 = 3;
@@ -82,9 +84,7 @@ pub struct Scoreboard {
     sacked_below: u64,
     /// Everything below was resent or needs no resending in this recovery (RFC 6675 `HighRxt`).
     resent_below: u64,
-    /// Ranges marked lately, widened to segments: receivers repeat blocks, and there is no need to walk them again.
-    known: [SackBlock; 4],
-    known_next: usize,
+    known: KnownBlocks,
 }
 
 impl Scoreboard {
@@ -101,8 +101,7 @@ impl Scoreboard {
             runs_above: 0,
             sacked_below: 0,
             resent_below: 0,
-            known: [SackBlock::default(); 4],
-            known_next: 0,
+            known: KnownBlocks::default(),
         }
     }
 
@@ -182,17 +181,6 @@ impl Scoreboard {
         acked
     }
 
-    /// Marks what `blocks` cover; gives the bytes not known before. Blocks that make no sense are passed over.
-    pub fn sack(&mut self, blocks: &[SackBlock]) -> ByteCount {
-        let mut fresh = 0;
-        for block in blocks {
-            if block.start < block.end && block.end <= self.next && block.end > self.una {
-                fresh += self.sack_block(*block);
-            }
-        }
-        ByteCount(fresh)
-    }
-
     /// Takes segments for lost by RFC 6675's `IsLost`: more than two segments' bytes, or three runs, sacked above.
     pub fn detect_losses(&mut self, mss: ByteCount) {
         let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
@@ -223,7 +211,7 @@ impl Scoreboard {
             sent.resent = false;
         }
         if reneged {
-            self.known = [SackBlock::default(); 4];
+            self.known = KnownBlocks::default();
             self.sacked_below = self.front;
         }
         self.pipe = 0;
@@ -317,65 +305,6 @@ impl Scoreboard {
 
     fn is_sacked(&self, index: usize) -> bool {
         self.segments.get(index).is_some_and(|sent| sent.sacked)
-    }
-
-    fn sack_block(&mut self, mut block: SackBlock) -> u64 {
-        for known in &self.known {
-            if known.start <= block.start && block.start < known.end {
-                block.start = known.end;
-            }
-            if known.start < block.end && block.end <= known.end {
-                block.end = known.start;
-            }
-        }
-        if block.start >= block.end {
-            return 0;
-        }
-        let first = self.segments.partition_point(|sent| sent.start < block.start);
-        let mut index = first;
-        let mut fresh = 0;
-        while index < self.segments.len() && self.segments[index].end <= block.end {
-            if !self.segments[index].sacked {
-                fresh += self.mark_sacked(index);
-            }
-            index += 1;
-        }
-        if index > first {
-            self.remember(SackBlock { start: self.segments[first].start, end: self.segments[index - 1].end });
-        }
-        fresh
-    }
-
-    fn mark_sacked(&mut self, index: usize) -> u64 {
-        let position = self.front + index as u64;
-        let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
-        sent.sacked = true;
-        let len = sent.sequence_len();
-        self.sacked_below = self.sacked_below.max(position + 1);
-        if position >= self.lost_below {
-            self.sacked_above += len;
-            let left = position > self.lost_below && self.is_sacked(index - 1);
-            let right = self.is_sacked(index + 1);
-            self.runs_above = self.runs_above + 1 - u32::from(left) - u32::from(right);
-        }
-        len
-    }
-
-    /// Joins a marked range to a known neighbour, or takes the place of the oldest.
-    fn remember(&mut self, range: SackBlock) {
-        for known in &mut self.known {
-            if known.end == range.start {
-                known.end = range.end;
-                return;
-            }
-            if known.start == range.end {
-                known.start = range.start;
-                return;
-            }
-        }
-        self.known[self.known_next] = range;
-        self.known_next = (self.known_next + 1) % self.known.len();
     }
 }
 

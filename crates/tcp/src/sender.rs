@@ -1,15 +1,15 @@
 //! The sending half: what goes out when. Window and congestion limits, Nagle and silly-window avoidance (RFC 9293 sections
-//! 3.7.4 and 3.8.6.2.1), the retransmission timer (RFC 6298 section 5), zero-window probes in Linux's form (an empty segment
-//! just below the window), ECN (RFC 3168 section 6.1.2). The window grows only while it is what limits the sender: with
-//! half of it in flight in slow start, within a segment of all of it afterwards (Linux `tcp_is_cwnd_limited`, in the
-//! spirit of RFC 7661). Linux measures the flight over a round trip, here it is what was in flight before the ACK.
+//! 3.7.4 and 3.8.6.2.1), the retransmission timer (RFC 6298 section 5), zero-window probes in Linux's form (an empty
+//! segment just below the window). What an ACK changes is in `acks`.
+
+mod acks;
 
 use crate::config::TcpConfig;
-use crate::congestion::{AckSample, Congestion, CongestionControl};
+use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
-use crate::recovery::{LossRecovery, Phase, Recovery, Resend, Verdict};
-use crate::scoreboard::{Acked, Scoreboard, Sent};
+use crate::recovery::{LossRecovery, Phase, Recovery, Resend};
+use crate::scoreboard::{Scoreboard, Sent};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
 use gamelane_core::{ByteCount, Duration, Instant};
@@ -146,121 +146,6 @@ impl Sender {
     pub(crate) fn may_carry_ect(&self, segment: &Segment) -> bool {
         let newest = |sent: &Sent| sent.start == segment.seq && !sent.ambiguous;
         self.ecn.enabled && segment.len > 0 && self.board.back().is_some_and(newest)
-    }
-
-    /// Takes in the acknowledgement of a segment; `window` is its offer in bytes, `echo` the age of the timestamp it
-    /// echoes. False if it acknowledges what was never sent.
-    pub(crate) fn on_ack(
-        &mut self,
-        segment: &Segment,
-        window: u64,
-        echo: Option<Duration>,
-        counters: &mut TcpCounters,
-        now: Instant,
-    ) -> bool {
-        let una = self.board.una();
-        if segment.ack > self.board.next() {
-            return false;
-        }
-        if segment.ack < una {
-            return true;
-        }
-        let in_flight = self.recovery.in_flight(&self.board);
-        let duplicate = segment.ack == una
-            && segment.sequence_len() == 0
-            && window == self.window.size
-            && !self.board.is_empty();
-        self.update_window(segment, window);
-        let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
-        let sacked = match self.recovery {
-            Recovery::Sack(_) if segment.sack_blocks > 0 => self.board.sack(segment.sack_blocks()),
-            _ => ByteCount::ZERO,
-        };
-        let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
-        counters.duplicate_acks += u64::from(duplicate);
-        counters.bytes_acked += acked.bytes;
-        let ack = AckSample {
-            una: segment.ack,
-            acked: acked.bytes,
-            sacked,
-            duplicate,
-            rtt,
-            in_flight,
-            may_grow: false,
-        };
-        self.react(ack, segment.flags.ece, counters, now);
-        true
-    }
-
-    /// RFC 9293 section 3.10.7.4: the newest segment's window counts.
-    fn update_window(&mut self, segment: &Segment, window: u64) {
-        let news = (segment.seq, segment.ack);
-        if segment.ack > self.board.una() || self.window.updated_by <= news {
-            self.window.size = window;
-            self.window.edge = segment.ack + window;
-            self.window.largest = self.window.largest.max(window);
-            self.window.updated_by = news;
-        }
-    }
-
-    /// From the segment itself if it was sent once (finer), else from the timestamp, as Linux does. Every ACK of new
-    /// data samples; RFC 7323 appendix G's correction for many samples a round trip is left out, as in Linux.
-    fn sample_rtt(&mut self, acked: Acked, echo: Option<Duration>, now: Instant) -> Option<Duration> {
-        self.retries = 0;
-        let rtt = acked.sent_at.map(|at| now.saturating_since(at)).or(echo);
-        if let Some(rtt) = rtt {
-            self.timeout.on_sample(rtt, self.board.una(), self.board.next());
-        }
-        rtt
-    }
-
-    /// Recovery, window and timer after an ACK.
-    fn react(&mut self, mut ack: AckSample, echo: bool, counters: &mut TcpCounters, now: Instant) {
-        let cwnd = self.congestion.cwnd();
-        let verdict = self.recovery.on_ack(&ack, &mut self.board);
-        match verdict {
-            Verdict::Unchanged => {}
-            Verdict::Entered => {
-                counters.fast_recoveries += 1;
-                // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
-                self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
-                self.on_reduced();
-            }
-            Verdict::Left { limit: Some(limit) } => self.congestion.limit(limit),
-            Verdict::Left { limit: None } => {}
-        }
-        let open = self.recovery.phase() == Phase::Open;
-        if echo && self.ecn.enabled && open && ack.una > self.ecn.point {
-            counters.ecn_reductions += 1;
-            self.congestion.on_congestion((self.board.outstanding() + ack.acked).min(cwnd), now);
-            self.on_reduced();
-        }
-        if ack.acked > ByteCount::ZERO {
-            let settled = verdict == Verdict::Unchanged && self.recovery.phase() != Phase::Recovery;
-            ack.may_grow = settled && !echo && self.is_window_limited(ack.in_flight, cwnd);
-            self.congestion.on_ack(&ack, now);
-            if self.board.is_empty() {
-                self.timer = Timer::Idle;
-            } else if self.recovery.restarts_timer() {
-                self.start_timer(now);
-            }
-        } else if matches!(self.timer, Timer::Persist { .. }) {
-            // A probe was answered.
-            self.retries = 0;
-        }
-    }
-
-    fn on_reduced(&mut self) {
-        self.ecn.point = self.board.next();
-        self.ecn.cwr_due = self.ecn.enabled;
-    }
-
-    fn is_window_limited(&self, in_flight: ByteCount, cwnd: ByteCount) -> bool {
-        if cwnd < self.congestion.ssthresh() {
-            2 * in_flight.bytes() >= cwnd.bytes()
-        } else {
-            in_flight.bytes() + self.mss > cwnd.bytes()
-        }
     }
 
     /// The next segment with sequence space, or a window probe.

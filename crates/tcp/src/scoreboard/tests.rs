@@ -1,6 +1,7 @@
 //! The scoreboard against definitions computed from scratch.
 
 use super::*;
+use crate::segment::SackBlock;
 use proptest::prelude::*;
 use std::vec::Vec;
 

@@ -1,0 +1,94 @@
+//! Taking in SACK blocks (RFC 6675 section 4, `Update`). Receivers repeat blocks and let them grow, so the ranges marked
+//! lately are remembered and only what is new of a block is walked.
+
+use super::Scoreboard;
+use crate::segment::SackBlock;
+use gamelane_core::ByteCount;
+
+/// Ranges marked lately, widened to whole segments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownBlocks {
+    blocks: [SackBlock; 4],
+    /// The one to forget next.
+    oldest: usize,
+}
+
+impl Scoreboard {
+    /// Marks what `blocks` cover; gives the bytes not known before. Blocks that make no sense are passed over.
+    pub fn sack(&mut self, blocks: &[SackBlock]) -> ByteCount {
+        let mut fresh = 0;
+        for block in blocks {
+            if block.start < block.end && block.end <= self.next && block.end > self.una {
+                fresh += self.sack_block(*block);
+            }
+        }
+        ByteCount(fresh)
+    }
+
+    fn sack_block(&mut self, mut block: SackBlock) -> u64 {
+        self.known.trim(&mut block);
+        if block.start >= block.end {
+            return 0;
+        }
+        let first = self.segments.partition_point(|sent| sent.start < block.start);
+        let mut index = first;
+        let mut fresh = 0;
+        while index < self.segments.len() && self.segments[index].end <= block.end {
+            if !self.segments[index].sacked {
+                fresh += self.mark_sacked(index);
+            }
+            index += 1;
+        }
+        if index > first {
+            self.known
+                .add(SackBlock { start: self.segments[first].start, end: self.segments[index - 1].end });
+        }
+        fresh
+    }
+
+    fn mark_sacked(&mut self, index: usize) -> u64 {
+        let position = self.front + index as u64;
+        let sent = &mut self.segments[index];
+        self.pipe -= sent.pipe();
+        sent.sacked = true;
+        let len = sent.sequence_len();
+        self.sacked_below = self.sacked_below.max(position + 1);
+        if position >= self.lost_below {
+            self.sacked_above += len;
+            let left = position > self.lost_below && self.is_sacked(index - 1);
+            let right = self.is_sacked(index + 1);
+            self.runs_above = self.runs_above + 1 - u32::from(left) - u32::from(right);
+        }
+        len
+    }
+}
+
+impl KnownBlocks {
+    /// Takes off the ends of `block` what is known.
+    fn trim(&self, block: &mut SackBlock) {
+        for known in &self.blocks {
+            if known.start <= block.start && block.start < known.end {
+                block.start = known.end;
+            }
+            if known.start < block.end && block.end <= known.end {
+                block.end = known.start;
+            }
+        }
+    }
+
+    /// Joins a marked range to a known neighbour, or takes the place of the oldest.
+    fn add(&mut self, range: SackBlock) {
+        for known in &mut self.blocks {
+            if known.end == range.start {
+                known.end = range.end;
+                return;
+            }
+            if known.start == range.end {
+                known.start = range.start;
+                return;
+            }
+        }
+        self.blocks[self.oldest] = range;
+        self.oldest = (self.oldest + 1) % self.blocks.len();
+    }
+}
