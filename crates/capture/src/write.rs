@@ -1,0 +1,321 @@
+//! pcapng out of packets that never were bytes: IPv4 and IPv6 headers with right lengths and checksums, TCP with the
+//! options of a [`Segment`], payload of zeros. Wireshark and tcpdump open the result. Leaves out link layers (interfaces are
+//! raw IP) and fragmentation.
+
+use std::io::{Error, ErrorKind, Result, Write};
+use std::net::SocketAddr;
+
+use etherparse::{
+    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement, UdpHeader, ip_number,
+};
+use gamelane_core::{Ecn, FlowKey, Instant};
+use gamelane_tcp::Segment;
+
+/// How a capture is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Bytes stored of each packet; `None` stores all. [`HEADERS_ONLY`] keeps every header.
+    pub snap_len: Option<u32>,
+    /// The start of the run, in nanoseconds since 1970.
+    pub epoch_ns: u64,
+}
+
+/// A snap length that no IP and TCP header exceeds.
+pub const HEADERS_ONLY: u32 = 120;
+
+/// An interface of the capture, from [`PcapngWriter::add_interface`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct InterfaceId(u32);
+
+/// What the IP header says and when the packet passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketHeader {
+    /// When it was seen, from the start of the run.
+    pub at: Instant,
+    /// Sender and receiver; both of one IP version.
+    pub key: FlowKey,
+    /// ECN field.
+    pub ecn: Ecn,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: u8,
+    /// IPv4 identification; the same packet keeps it from interface to interface. IPv6 has none.
+    pub id: u16,
+}
+
+/// What turns a segment's stream offsets into a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpNumbers {
+    /// Initial sequence number of the segment's sender.
+    pub initial_sequence: u32,
+    /// Initial sequence number of its receiver.
+    pub peer_initial_sequence: u32,
+    /// Maximum segment size offered; on a SYN only.
+    pub maximum_segment_size: u16,
+}
+
+/// A pcapng file being written. Errors of kind `InvalidInput` say what cannot be a packet; nothing is written then.
+#[derive(Debug)]
+pub struct PcapngWriter<W> {
+    out: W,
+    options: WriteOptions,
+    interfaces: u32,
+    /// Headers of the packet at hand.
+    headers: Vec<u8>,
+}
+
+impl<W: Write> PcapngWriter<W> {
+    /// Starts a file.
+    pub fn new(mut out: W, options: WriteOptions) -> Result<Self> {
+        // Section of unknown length, version 1.0, no options.
+        out.write_all(&SECTION_HEADER.to_le_bytes())?;
+        out.write_all(&28u32.to_le_bytes())?;
+        out.write_all(&0x1a2b_3c4du32.to_le_bytes())?;
+        out.write_all(&[1, 0, 0, 0])?;
+        out.write_all(&u64::MAX.to_le_bytes())?;
+        out.write_all(&28u32.to_le_bytes())?;
+        Ok(Self { out, options, interfaces: 0, headers: Vec::with_capacity(HEADERS_ONLY as usize) })
+    }
+
+    /// Adds a raw IP interface with nanosecond stamps. May be called at any time.
+    pub fn add_interface(&mut self, name: &str) -> Result<InterfaceId> {
+        let name_len = u16::try_from(name.len()).map_err(|_| invalid("an interface name over 65,535 B"))?;
+        let padding = padding(name.len());
+        // Fixed fields 20 B with the trailer, option headers 4 B each, one padded byte of resolution.
+        let length = (20 + 4 + name.len() + padding.len() + 8 + 4) as u32;
+        self.out.write_all(&INTERFACE_DESCRIPTION.to_le_bytes())?;
+        self.out.write_all(&length.to_le_bytes())?;
+        self.out.write_all(&LINK_TYPE_RAW_IP.to_le_bytes())?;
+        self.out.write_all(&[0, 0])?;
+        self.out.write_all(&self.options.snap_len.unwrap_or(0).to_le_bytes())?;
+        self.out.write_all(&OPTION_NAME.to_le_bytes())?;
+        self.out.write_all(&name_len.to_le_bytes())?;
+        self.out.write_all(name.as_bytes())?;
+        self.out.write_all(padding)?;
+        self.out.write_all(&OPTION_RESOLUTION.to_le_bytes())?;
+        self.out.write_all(&[1, 0, 9, 0, 0, 0])?;
+        self.out.write_all(&[0; 4])?;
+        self.out.write_all(&length.to_le_bytes())?;
+        self.interfaces += 1;
+        Ok(InterfaceId(self.interfaces - 1))
+    }
+
+    /// Writes one UDP datagram.
+    pub fn write_udp(
+        &mut self,
+        interface: InterfaceId,
+        header: &PacketHeader,
+        payload_len: u32,
+    ) -> Result<()> {
+        let payload = zeros(payload_len)?;
+        let ports = (header.key.source.port(), header.key.destination.port());
+        let ip = self.begin(header, ip_number::UDP, 8 + payload.len())?;
+        let udp = match &ip {
+            Ip::V4(ip) => UdpHeader::with_ipv4_checksum(ports.0, ports.1, ip, payload),
+            Ip::V6(ip) => UdpHeader::with_ipv6_checksum(ports.0, ports.1, ip, payload),
+        };
+        self.headers.extend_from_slice(&udp.map_err(|e| invalid(&e.to_string()))?.to_bytes());
+        self.finish(interface, header.at, payload)
+    }
+
+    /// Writes one TCP segment.
+    pub fn write_tcp(
+        &mut self,
+        interface: InterfaceId,
+        header: &PacketHeader,
+        segment: &Segment,
+        numbers: &TcpNumbers,
+    ) -> Result<()> {
+        let payload = zeros(segment.len)?;
+        let mut tcp = tcp_header(&header.key, segment, numbers)?;
+        let ip = self.begin(header, ip_number::TCP, tcp.header_len() + payload.len())?;
+        let checksum = match &ip {
+            Ip::V4(ip) => tcp.calc_checksum_ipv4(ip, payload),
+            Ip::V6(ip) => tcp.calc_checksum_ipv6(ip, payload),
+        };
+        tcp.checksum = checksum.map_err(|e| invalid(&e.to_string()))?;
+        self.headers.extend_from_slice(&tcp.to_bytes());
+        self.finish(interface, header.at, payload)
+    }
+
+    /// Flushes and hands back what was written to.
+    pub fn finish_file(mut self) -> Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Puts the IP header into `headers`.
+    fn begin(&mut self, header: &PacketHeader, protocol: IpNumber, above: usize) -> Result<Ip> {
+        let ip = Ip::new(header, protocol, above)?;
+        self.headers.clear();
+        match &ip {
+            Ip::V4(ip) => self.headers.extend_from_slice(&ip.to_bytes()),
+            Ip::V6(ip) => self.headers.extend_from_slice(&ip.to_bytes()),
+        }
+        Ok(ip)
+    }
+
+    /// Writes the packet block of `headers` and `payload`.
+    fn finish(&mut self, interface: InterfaceId, at: Instant, payload: &[u8]) -> Result<()> {
+        let original_len = self.headers.len() + payload.len();
+        let captured_len = original_len.min(self.options.snap_len.map_or(usize::MAX, |len| len as usize));
+        let from_headers = captured_len.min(self.headers.len());
+        let padding = padding(captured_len);
+        let length = (32 + captured_len + padding.len()) as u32;
+        let at_ns = self.options.epoch_ns.saturating_add(at.as_nanos());
+
+        let mut block = [0; 28];
+        let fields = [
+            ENHANCED_PACKET,
+            length,
+            interface.0,
+            (at_ns >> 32) as u32,
+            at_ns as u32,
+            captured_len as u32,
+            original_len as u32,
+        ];
+        for (place, field) in block.chunks_exact_mut(4).zip(fields) {
+            place.copy_from_slice(&field.to_le_bytes());
+        }
+        self.out.write_all(&block)?;
+        self.out.write_all(&self.headers[..from_headers])?;
+        self.out.write_all(&payload[..captured_len - from_headers])?;
+        self.out.write_all(padding)?;
+        self.out.write_all(&length.to_le_bytes())
+    }
+}
+
+enum Ip {
+    V4(Ipv4Header),
+    V6(Ipv6Header),
+}
+
+impl Ip {
+    fn new(header: &PacketHeader, protocol: IpNumber, above: usize) -> Result<Self> {
+        let dscp = IpDscp::try_new(header.dscp).map_err(|e| invalid(&e.to_string()))?;
+        let ecn = match header.ecn {
+            Ecn::NotEct => IpEcn::ZERO,
+            Ecn::Ect1 => IpEcn::ONE,
+            Ecn::Ect0 => IpEcn::TWO,
+            Ecn::Ce => IpEcn::THREE,
+        };
+        match (header.key.source, header.key.destination) {
+            (SocketAddr::V4(source), SocketAddr::V4(destination)) => {
+                let above = u16::try_from(above).map_err(|_| invalid("an IPv4 packet over 65,535 B"))?;
+                let (source, destination) = (source.ip().octets(), destination.ip().octets());
+                let mut ip = Ipv4Header::new(above, HOP_LIMIT, protocol, source, destination)
+                    .map_err(|e| invalid(&e.to_string()))?;
+                ip.dscp = dscp;
+                ip.ecn = ecn;
+                ip.identification = header.id;
+                ip.dont_fragment = true;
+                ip.header_checksum = ip.calc_header_checksum();
+                Ok(Self::V4(ip))
+            }
+            (SocketAddr::V6(source), SocketAddr::V6(destination)) => {
+                let mut ip = Ipv6Header {
+                    payload_length: u16::try_from(above)
+                        .map_err(|_| invalid("an IPv6 packet over 65,575 B"))?,
+                    next_header: protocol,
+                    hop_limit: HOP_LIMIT,
+                    source: source.ip().octets(),
+                    destination: destination.ip().octets(),
+                    ..Ipv6Header::default()
+                };
+                ip.set_dscp(dscp);
+                ip.set_ecn(ecn);
+                Ok(Self::V6(ip))
+            }
+            _ => Err(invalid("a packet between an IPv4 and an IPv6 address")),
+        }
+    }
+}
+
+fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<TcpHeader> {
+    let own = |offset: u64| numbers.initial_sequence.wrapping_add(offset as u32);
+    let peer = |offset: u64| numbers.peer_initial_sequence.wrapping_add(offset as u32);
+    let mut tcp = TcpHeader::new(key.source.port(), key.destination.port(), own(segment.seq), segment.window);
+    if segment.flags.ack {
+        tcp.acknowledgment_number = peer(segment.ack);
+    }
+    (tcp.syn, tcp.ack, tcp.fin) = (segment.flags.syn, segment.flags.ack, segment.flags.fin);
+    (tcp.rst, tcp.psh) = (segment.flags.rst, segment.flags.psh);
+    (tcp.ece, tcp.cwr) = (segment.flags.ece, segment.flags.cwr);
+
+    // The order and padding of Linux, which is what Segment::ip_len counts.
+    let mut options = Options::default();
+    if segment.flags.syn {
+        options.push(TcpOptionElement::MaximumSegmentSize(numbers.maximum_segment_size));
+        if segment.timestamps.is_none() {
+            options.pad(2);
+        }
+        options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+    }
+    if let Some((value, echo)) = segment.timestamps {
+        if !segment.flags.syn {
+            options.pad(2);
+        }
+        options.push(TcpOptionElement::Timestamp(value, echo));
+    }
+    if let Some(scale) = segment.window_scale {
+        options.pad(1);
+        options.push(TcpOptionElement::WindowScale(scale));
+    }
+    if let [first, rest @ ..] = segment.sack_blocks() {
+        let block = |block: &gamelane_tcp::SackBlock| (peer(block.start), peer(block.end));
+        let more = [rest.first().map(block), rest.get(1).map(block), rest.get(2).map(block)];
+        options.pad(2);
+        options.push(TcpOptionElement::SelectiveAcknowledgement(block(first), more));
+    }
+    tcp.set_options(options.used()).map_err(|e| invalid(&e.to_string()))?;
+    Ok(tcp)
+}
+
+/// TCP options on the stack.
+struct Options {
+    elements: [TcpOptionElement; 12],
+    len: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { elements: [const { TcpOptionElement::Noop }; 12], len: 0 }
+    }
+}
+
+impl Options {
+    fn push(&mut self, element: TcpOptionElement) {
+        self.elements[self.len] = element;
+        self.len += 1;
+    }
+
+    fn pad(&mut self, bytes: usize) {
+        self.len += bytes;
+    }
+
+    fn used(&self) -> &[TcpOptionElement] {
+        &self.elements[..self.len]
+    }
+}
+
+fn zeros(len: u32) -> Result<&'static [u8]> {
+    ZEROS.get(..len as usize).ok_or_else(|| invalid("a payload over 65,535 B"))
+}
+
+/// Zero bytes up to a multiple of four.
+fn padding(len: usize) -> &'static [u8] {
+    &ZEROS[..len.wrapping_neg() % 4]
+}
+
+fn invalid(problem: &str) -> Error {
+    Error::new(ErrorKind::InvalidInput, problem)
+}
+
+static ZEROS: [u8; 65_535] = [0; 65_535];
+
+const HOP_LIMIT: u8 = 64;
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const OPTION_NAME: u16 = 2;
+const OPTION_RESOLUTION: u16 = 9;
+const LINK_TYPE_RAW_IP: u16 = 101;

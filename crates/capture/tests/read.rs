@@ -1,0 +1,258 @@
+//! Reading: both formats in every byte order and resolution, every link type, and any bytes at all.
+
+mod support;
+
+use std::path::Path;
+
+use gamelane_capture::{Capture, CaptureError, PcapngWriter, WriteOptions};
+use gamelane_core::{IpLen, Protocol};
+use proptest::prelude::*;
+use support::{header, key, match_capture, open, read_all};
+
+/// 10.0.0.1:1000 to 10.0.0.2:2000, UDP with 4 bytes, ECT(0), DSCP 46.
+const DATAGRAM: [u8; 32] = [
+    0x45, 0xba, 0, 32, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x03, 0xe8, 0x07, 0xd0, 0, 12,
+    0, 0, 1, 2, 3, 4,
+];
+
+/// A pcap with one packet, seen 1.5 s after 1970.
+fn pcap(magic: [u8; 4], big: bool, fraction: u32, link_type: u32, frame: &[u8]) -> Vec<u8> {
+    let u32 = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let version = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
+    let len = frame.len() as u32;
+    let fields = [
+        magic,
+        version,
+        u32(0),
+        u32(0),
+        u32(65_535),
+        u32(link_type),
+        u32(1),
+        u32(fraction),
+        u32(len),
+        u32(len),
+    ];
+    [fields.concat(), frame.to_vec()].concat()
+}
+
+const MICROSECONDS: [u8; 4] = [0xd4, 0xc3, 0xb2, 0xa1];
+
+#[test]
+fn pcap_comes_in_two_byte_orders_and_two_resolutions() {
+    for (magic, big, fraction) in [
+        ([0xd4, 0xc3, 0xb2, 0xa1], false, 500_000),
+        ([0xa1, 0xb2, 0xc3, 0xd4], true, 500_000),
+        ([0x4d, 0x3c, 0xb2, 0xa1], false, 500_000_000),
+        ([0xa1, 0xb2, 0x3c, 0x4d], true, 500_000_000),
+    ] {
+        let packets = read_all(pcap(magic, big, fraction, 101, &DATAGRAM)).unwrap();
+        assert_eq!(packets.len(), 1);
+        assert_eq!(packets[0].at_ns, 1_500_000_000);
+        assert_eq!(packets[0].key, key("10.0.0.1:1000", "10.0.0.2:2000", Protocol::Udp));
+        assert_eq!((packets[0].ip_len, packets[0].payload_len), (IpLen(32), 4));
+        assert_eq!((packets[0].ecn, packets[0].dscp), (gamelane_core::Ecn::Ect0, 46));
+    }
+}
+
+#[test]
+fn every_link_type_leads_to_the_ip_packet() {
+    let ethernet = [0; 12];
+    let frames: [(u32, Vec<u8>); 9] = [
+        (101, vec![]),
+        (12, vec![]),
+        (14, vec![]),
+        (0, vec![2, 0, 0, 0]),
+        (1, [&ethernet[..], &[8, 0]].concat()),
+        (1, [&ethernet[..], &[0x81, 0, 0, 7, 8, 0]].concat()),
+        (1, [&ethernet[..], &[0x88, 0xa8, 0, 9, 0x81, 0, 0, 7, 8, 0]].concat()),
+        (113, [&[0; 14][..], &[8, 0]].concat()),
+        (276, [&[8, 0][..], &[0; 18]].concat()),
+    ];
+    for (link_type, mut frame) in frames {
+        frame.extend(DATAGRAM);
+        let packets = read_all(pcap(MICROSECONDS, false, 0, link_type, &frame)).unwrap();
+        assert_eq!(packets.len(), 1, "link type {link_type}");
+        assert_eq!(packets[0].payload_len, 4, "link type {link_type}");
+    }
+}
+
+#[test]
+fn an_unknown_link_type_is_an_error_that_names_it() {
+    let error = read_all(pcap(MICROSECONDS, false, 0, 105, &DATAGRAM)).unwrap_err();
+    assert!(matches!(error, CaptureError::UnsupportedLinkType { link_type: 105, .. }), "{error}");
+    assert!(error.to_string().starts_with("memory.pcapng: link type 105 is not supported; supported are"));
+}
+
+#[test]
+fn a_cut_payload_keeps_its_length_and_a_cut_header_is_skipped() {
+    let mut capture = open(pcap(MICROSECONDS, false, 0, 101, &DATAGRAM[..28])).unwrap();
+    assert_eq!(capture.next_packet().unwrap().unwrap().payload_len, 4);
+    let mut capture = open(pcap(MICROSECONDS, false, 0, 101, &DATAGRAM[..27])).unwrap();
+    assert_eq!(capture.next_packet().unwrap(), None);
+    assert_eq!((capture.packets_read(), capture.skipped()), (1, 1));
+}
+
+#[test]
+fn fragments_and_other_protocols_are_skipped() {
+    let mut fragment = DATAGRAM;
+    fragment[7] = 1;
+    let mut icmp = DATAGRAM;
+    icmp[9] = 1;
+    for frame in [fragment, icmp] {
+        let mut capture = open(pcap(MICROSECONDS, false, 0, 101, &frame)).unwrap();
+        assert_eq!(capture.next_packet().unwrap(), None);
+        assert_eq!(capture.skipped(), 1);
+    }
+}
+
+/// A big-endian pcapng: two interfaces, of microseconds with an offset and of 2^-10 s, one packet each.
+#[test]
+fn pcapng_interfaces_have_their_own_link_types_and_resolutions() {
+    fn block(block_type: u32, body: &[u8]) -> Vec<u8> {
+        let mut body = body.to_vec();
+        body.resize(body.len().next_multiple_of(4), 0);
+        let length = (body.len() as u32 + 12).to_be_bytes();
+        [&block_type.to_be_bytes()[..], &length, &body, &length].concat()
+    }
+    fn packet(interface: u32, ticks: u64, frame: &[u8]) -> Vec<u8> {
+        let len = (frame.len() as u32).to_be_bytes();
+        block(6, &[&interface.to_be_bytes()[..], &ticks.to_be_bytes(), &len, &len, frame].concat())
+    }
+    let section = block(0x0a0d_0d0a, &[&[0x1a, 0x2b, 0x3c, 0x4d, 0, 1, 0, 0][..], &[0xff; 8]].concat());
+    let offset = [&[0, 14, 0, 8][..], &100i64.to_be_bytes(), &[0; 4]].concat();
+    let ethernet = block(1, &[&[0, 1, 0, 0, 0, 0, 0, 0][..], &offset].concat());
+    let raw = block(1, &[0, 101, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0x8a, 0, 0, 0, 0, 0, 0, 0]);
+    let frame = [&[0; 12][..], &[8, 0], &DATAGRAM].concat();
+    let file = [
+        section.clone(),
+        ethernet.clone(),
+        raw,
+        packet(1, 512, &DATAGRAM),
+        block(0x0bad_cafe, &[1, 2, 3]),
+        packet(0, 7, &frame),
+        section,
+        ethernet,
+        packet(0, 8, &frame),
+    ]
+    .concat();
+    let seen: Vec<(u32, u64)> =
+        read_all(file).unwrap().iter().map(|packet| (packet.interface, packet.at_ns)).collect();
+    assert_eq!(seen, [(1, 500_000_000), (0, 100_000_007_000), (2, 100_000_008_000)]);
+}
+
+#[test]
+fn what_is_not_a_capture_is_named_by_its_first_bytes() {
+    let error = read_all(b"PK\x03\x04 and so on".to_vec()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("memory.pcapng: not a packet capture: it begins with 50 4b 03 04"),
+        "{error}"
+    );
+    let error = read_all(vec![]).unwrap_err();
+    assert!(error.to_string().contains("begins with nothing (it is empty)"), "{error}");
+    let error = Capture::open(Path::new("/nowhere/match.pcap")).unwrap_err();
+    assert!(error.to_string().starts_with("/nowhere/match.pcap: No such file"), "{error}");
+}
+
+#[test]
+fn a_capture_cut_anywhere_says_how_many_packets_were_whole() {
+    let mut writer = PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    let lan = writer.add_interface("lan").unwrap();
+    let mut ends = vec![];
+    let start = 28 + 40;
+    for n in 0..4 {
+        let flow = key("10.0.0.1:1000", "10.0.0.2:2000", Protocol::Udp);
+        writer.write_udp(lan, &header(flow, n), 10 + n as u32).unwrap();
+        // 32 B of block, 28 B of headers, payload, padding.
+        ends.push(ends.last().unwrap_or(&start) + 32 + (38 + n as usize).next_multiple_of(4));
+    }
+    let whole = writer.finish_file().unwrap();
+    assert_eq!(ends[3], whole.len());
+    for cut in 8..whole.len() {
+        let expected = ends.iter().filter(|&&end| end <= cut).count();
+        let result = read_all(whole[..cut].to_vec());
+        // Between blocks a file may end.
+        if cut == 28 || cut == start || ends.contains(&cut) {
+            assert_eq!(result.unwrap().len(), expected, "cut at {cut}");
+            continue;
+        }
+        match result.unwrap_err() {
+            CaptureError::Truncated { packets_read, .. } => assert_eq!(packets_read, expected as u64),
+            other => panic!("cut at {cut}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn the_match_capture_is_read_whole() {
+    let packets: Vec<_> = Capture::open(&match_capture()).unwrap().map(Result::unwrap).collect();
+    // 3627 from the client, 2399 from the server.
+    assert_eq!(packets.len(), 3627 + 2399);
+    assert!(packets.iter().all(|packet| packet.key.protocol == Protocol::Udp));
+    assert!(packets.iter().all(|packet| packet.ip_len.0 == packet.payload_len + 28));
+}
+
+#[test]
+fn real_tcp_captures_hold_handshakes_and_data() {
+    // From a folder that is not part of the repository: skipped where it is missing.
+    let path = Path::new("/work/shared/captures/thin-tcp-wan-srv.pcapng");
+    if !path.exists() {
+        eprintln!("skipped: {} is not here", path.display());
+        return;
+    }
+    let packets: Vec<_> = Capture::open(path).unwrap().map(Result::unwrap).collect();
+    let from_server = packets.iter().filter(|packet| packet.key.source.port() == 13327);
+    let with_data = from_server.clone().filter(|packet| packet.payload_len > 0).count();
+    assert!(with_data > 9_000 && from_server.count() > with_data);
+}
+
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let whole = std::fs::read(match_capture()).expect("the capture ships with the repository");
+    let head = whole[..4096].to_vec();
+    let edits = proptest::collection::vec((0..4096usize, any::<u8>()), 0..20);
+    (edits, 0..=4096usize).prop_map(move |(edits, len)| {
+        let mut bytes = head.clone();
+        for (at, value) in edits {
+            bytes[at] = value;
+        }
+        bytes.truncate(len);
+        bytes
+    })
+}
+
+/// Bytes that get past the first check.
+fn with_magic() -> impl Strategy<Value = Vec<u8>> {
+    let magic = prop_oneof![
+        Just(vec![0xd4, 0xc3, 0xb2, 0xa1]),
+        Just(vec![0xa1, 0xb2, 0x3c, 0x4d]),
+        Just(vec![0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a]),
+    ];
+    (magic, proptest::collection::vec(any::<u8>(), 0..600)).prop_map(|(magic, rest)| [magic, rest].concat())
+}
+
+/// One frame of any link type, any bytes after a plausible start.
+fn frames() -> impl Strategy<Value = Vec<u8>> {
+    let link_type = prop_oneof![Just(0u32), Just(1), Just(101), Just(113), Just(276)];
+    let start = prop_oneof![Just(vec![]), Just(vec![0x45]), Just(vec![0x60]), Just(DATAGRAM.to_vec())];
+    (link_type, start, proptest::collection::vec(any::<u8>(), 0..120))
+        .prop_map(|(link_type, start, rest)| pcap(MICROSECONDS, false, 0, link_type, &[start, rest].concat()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(
+        bytes in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..600), with_magic(), mutated(), frames()
+        ],
+    ) {
+        if let Ok(mut capture) = open(bytes) {
+            let mut packets = 0;
+            while let Ok(Some(_)) = capture.next_packet() {
+                packets += 1;
+            }
+            prop_assert!(packets + capture.skipped() <= capture.packets_read());
+            prop_assert!(matches!(capture.next_packet(), Ok(None) | Err(_)));
+        }
+    }
+}
