@@ -1,5 +1,5 @@
 //! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`trace`] picks a game's UDP flow out of
-//! them, [`write`] makes pcapng files that Wireshark opens from packets a simulator made up.
+//! them, [`mod@write`] makes pcapng files that Wireshark opens from packets a simulator made up.
 
 #![forbid(unsafe_code)]
 
