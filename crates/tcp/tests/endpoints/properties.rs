@@ -8,7 +8,7 @@ use proptest::prelude::*;
 fn config() -> impl Strategy<Value = TcpConfig> {
     (
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        (100u32..1500, 1u64..400_000, 1u32..20, 0u32..20, proptest::option::of(1u64..200)),
+        (100u32..1500, 500u64..400_000, 1u32..20, 0u32..20, proptest::option::of(1u64..200)),
     )
         .prop_map(
             |(
