@@ -1,4 +1,7 @@
-//! Scenarios.
+//! Scenarios: [`Model`], what the program runs, and with feature `text` the TOML a person writes it in.
+//!
+//! Text becomes a [`Scenario`] (what was written: known keys, values in units), and a scenario becomes a [`Model`]
+//! (checked against itself, captures and game models read, nothing left to default).
 
 #![cfg_attr(not(feature = "text"), no_std)]
 #![forbid(unsafe_code)]
@@ -6,5 +9,9 @@
 extern crate alloc;
 
 pub mod model;
+#[cfg(feature = "text")]
+pub mod text;
 
 pub use model::{FlowModel, HopModel, Model};
+#[cfg(feature = "text")]
+pub use text::{FlowDescription, GameInfo, Scenario, ScenarioError, games, reference_page, schema};

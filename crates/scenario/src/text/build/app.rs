@@ -1,0 +1,220 @@
+//! The application of a flow: required keys, defaults, and values that must fit each other.
+
+use gamelane_core::dist::Dist;
+use gamelane_core::{Bitrate, Direction, Duration};
+use gamelane_traffic::config::{
+    self, AppConfig, BulkConfig, CbrConfig, ClientStream, DashConfig, DashRequests, GameConfig, ServerStream,
+    VoipConfig, WebBurst, WebConfig,
+};
+
+use super::{Place, files};
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Way};
+use crate::text::keys::{App, Flow};
+use crate::text::text_or_table::TextOrTable;
+use crate::text::units::{Size, Span};
+
+/// What a flow runs.
+pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
+    match flow.app {
+        App::Game | App::Trace if flow.trace.is_some() => trace(flow, place),
+        App::Trace => {
+            Err(missing("trace", "a capture beside the scenario, such as \"captures/match.pcapng\"", place))
+        }
+        App::Game => game(flow, place).map(AppConfig::Game),
+        App::Udp => udp(flow, mtu, place).map(AppConfig::Cbr),
+        App::Voip => Ok(AppConfig::Voip(VoipConfig { codec: codec(flow.codec.unwrap_or(Codec::G711)) })),
+        App::Bulk => {
+            let size = flow.size.map(|size| exactly(size, place)).transpose()?;
+            Ok(AppConfig::Bulk(BulkConfig {
+                direction: direction(flow, place)?,
+                size: size.map(|size| size.0),
+            }))
+        }
+        App::Web => web(flow, place).map(AppConfig::Web),
+        App::Dash => dash(flow, place).map(AppConfig::Dash),
+    }
+}
+
+fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
+    if flow.model.is_some() {
+        let fault = Fault::new("a game comes from a model or from a trace, not from both")
+            .hint("leave out one of them");
+        return Err(place.key("trace").refuse(fault));
+    }
+    if flow.players.is_some() {
+        let fault = Fault::new("a trace has the players it was recorded with").hint("leave this key out");
+        return Err(place.key("players").refuse(fault));
+    }
+    let client = match flow.client {
+        None => None,
+        Some(Client::Address(address)) => Some(address),
+        Some(Client::Game | Client::Pktgen) => {
+            let fault =
+                Fault::new("the client of a trace is an address in the capture").allowed("an IP address");
+            return Err(place.key("client").refuse(fault));
+        }
+    };
+    let name = flow.trace.as_deref().unwrap_or_default();
+    files::trace(name, client, &place.key("trace")).map(AppConfig::Trace)
+}
+
+fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
+    let Some(name) = &flow.model else {
+        let names: Vec<&str> = crate::games().iter().map(|game| game.name.as_str()).collect();
+        let fault = Fault::new("a game needs a `model`, or a `trace` to repeat").allowed(names.join(", "));
+        return Err(place.key("model").refuse(fault));
+    };
+    let game = files::game(name, &place.key("model"))?;
+    let players = flow.players.unwrap_or(game.info.players);
+    if !(game.least_players..=game.most_players).contains(&players) {
+        let fault = Fault::new(format!("{} is not played by so many", game.info.title));
+        let allowed = format!("{} to {}", game.least_players, game.most_players);
+        return Err(place.key("players").refuse(fault.allowed(allowed)));
+    }
+    match flow.client {
+        None | Some(Client::Game) => Ok(GameConfig { players, server: game.server, client: game.client }),
+        Some(Client::Pktgen) => {
+            let server = ServerStream { tick: Dist::Constant(PKTGEN_TICK.as_secs_f64()), ..game.server };
+            Ok(GameConfig { players, server, client: ClientStream::pktgen() })
+        }
+        Some(Client::Address(_)) => {
+            let fault = Fault::new("only a trace has a client with an address").allowed("game, pktgen");
+            Err(place.key("client").refuse(fault))
+        }
+    }
+}
+
+fn udp(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<CbrConfig, ScenarioError> {
+    let rate = flow.rate.ok_or_else(|| missing("rate", "a rate, such as \"500kbit\"", place))?;
+    let size =
+        flow.size.ok_or_else(|| missing("size", "the UDP payload of a packet, such as \"160B\"", place))?;
+    let largest = mtu.saturating_sub(UDP_HEADERS);
+    let payload = exactly(size, place)?.0.bytes();
+    match u32::try_from(payload).ok().filter(|payload| *payload <= largest) {
+        Some(payload) => Ok(CbrConfig { direction: direction(flow, place)?, rate: rate.0, payload }),
+        None => {
+            let fault =
+                Fault::new(format!("a packet with 28 B of headers must fit the link's mtu of {mtu} B"));
+            Err(place.key("size").refuse(fault.allowed(format!("up to \"{largest}B\""))))
+        }
+    }
+}
+
+fn web(flow: &Flow, place: &Place<'_>) -> Result<WebConfig, ScenarioError> {
+    let burst = match (flow.lasting, flow.size) {
+        (Some(lasting), None) => WebBurst::Lasting(lasting_dist(lasting, &place.key("lasting"))?),
+        (None, Some(size)) => WebBurst::Sized(size_dist(size, &place.key("size"))?),
+        (Some(_), Some(_)) => {
+            let fault =
+                Fault::new("a download has a `size` or a time, not both").hint("leave out one of them");
+            return Err(place.key("lasting").refuse(fault));
+        }
+        (None, None) => {
+            let allowed =
+                "a time such as \"3s\" or { min = \"1s\", max = \"5s\" }; or `size`, such as \"2MiB\"";
+            return Err(missing("lasting", allowed, place));
+        }
+    };
+    let direction = flow.direction.map_or(Direction::Down, way);
+    Ok(WebConfig { direction, period: flow.every.map_or(EVERY, |every| every.0), burst })
+}
+
+fn dash(flow: &Flow, place: &Place<'_>) -> Result<DashConfig, ScenarioError> {
+    let rates: Vec<Bitrate> = match &flow.rates {
+        Some(rates) => rates.iter().map(|rate| rate.0).collect(),
+        None => RATES.map(Bitrate::from_bps).to_vec(),
+    };
+    if rates.is_empty() || !rates.is_sorted_by(|a, b| a < b) {
+        let fault = Fault::new("a video needs at least one rate, each above the one before");
+        return Err(place.key("rates").refuse(fault.allowed("[\"500kbit\", \"1mbit\", \"5mbit\"]")));
+    }
+    let requests = flow.requests.unwrap_or(Requests::Cycle);
+    let foreign = match requests {
+        Requests::Cycle => [("buffer", flow.buffer.is_some()), ("buffer", false)],
+        Requests::Adaptive => [("gap", flow.gap.is_some()), ("period", flow.period.is_some())],
+    };
+    if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
+        let reader = if key == "buffer" { "adaptive" } else { "cycle" };
+        let fault =
+            Fault::new(format!("requests = \"{requests}\" has no `{key}`; it applies to \"{reader}\""));
+        return Err(place.key(key).refuse(fault));
+    }
+    let requests = match requests {
+        Requests::Cycle => DashRequests::Cycle {
+            gap: flow.gap.map_or(GAP, |gap| gap.0),
+            period: flow.period.map_or(PERIOD, |period| period.0),
+        },
+        Requests::Adaptive => {
+            DashRequests::Adaptive { buffer: flow.buffer.map_or(BUFFER, |buffer| buffer.0) }
+        }
+    };
+    Ok(DashConfig { chunk: flow.chunk.map_or(CHUNK, |chunk| chunk.0), rates, requests })
+}
+
+fn direction(flow: &Flow, place: &Place<'_>) -> Result<Direction, ScenarioError> {
+    flow.direction.map(way).ok_or_else(|| missing("direction", "up, down", place))
+}
+
+fn way(way: Way) -> Direction {
+    match way {
+        Way::Up => Direction::Up,
+        Way::Down => Direction::Down,
+    }
+}
+
+fn codec(codec: Codec) -> config::Codec {
+    match codec {
+        Codec::G711 => config::Codec::G711,
+        Codec::G729 => config::Codec::G729,
+    }
+}
+
+fn exactly(size: Amount<Size>, place: &Place<'_>) -> Result<Size, ScenarioError> {
+    match size {
+        TextOrTable::Text(size) => Ok(size),
+        TextOrTable::Table(_) => {
+            let fault = Fault::new("only a `web` download has a range of sizes")
+                .allowed("one size, such as \"160B\"");
+            Err(place.key("size").refuse(fault))
+        }
+    }
+}
+
+fn lasting_dist(lasting: Amount<Span>, place: &Place<'_>) -> Result<Dist, ScenarioError> {
+    match lasting {
+        TextOrTable::Text(mean) => Ok(Dist::Exponential { mean: mean.0.as_secs_f64() }),
+        TextOrTable::Table(Range { min, max }) => uniform(min.0.as_secs_f64(), max.0.as_secs_f64(), place),
+    }
+}
+
+fn size_dist(size: Amount<Size>, place: &Place<'_>) -> Result<Dist, ScenarioError> {
+    match size {
+        TextOrTable::Text(size) => Ok(Dist::Constant(size.0.bytes() as f64)),
+        TextOrTable::Table(Range { min, max }) => uniform(min.0.bytes() as f64, max.0.bytes() as f64, place),
+    }
+}
+
+fn uniform(lo: f64, hi: f64, place: &Place<'_>) -> Result<Dist, ScenarioError> {
+    if lo <= hi {
+        return Ok(Dist::Uniform { lo, hi });
+    }
+    Err(place.key("max").refuse(Fault::new("this is below `min`")))
+}
+
+fn missing(key: &str, allowed: &str, place: &Place<'_>) -> ScenarioError {
+    place.key(key).refuse(Fault::new("this app requires the key").allowed(allowed))
+}
+
+/// TEACUP's server sends at this interval, whatever the game (reference/game-traffic.md section 1).
+const PKTGEN_TICK: Duration = Duration::from_millis(50);
+/// IPv4 and UDP.
+const UDP_HEADERS: u32 = 28;
+
+// The households of collom2016 section III.B; `BUFFER` is ours.
+const EVERY: Duration = Duration::from_secs(10);
+const CHUNK: Duration = Duration::from_secs(5);
+const RATES: [u64; 3] = [500_000, 1_000_000, 5_000_000];
+const GAP: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_secs(10);
+const BUFFER: Duration = Duration::from_secs(30);

@@ -1,0 +1,97 @@
+//! `[[flow]]` to flows: names, hosts, times and paths; what runs is in `app`.
+
+use gamelane_core::Direction;
+use gamelane_traffic::config::Schedule;
+
+use super::address::{self, Hosts, MOST_FLOWS};
+use super::{Place, app, link, listed, tcp};
+use crate::FlowModel;
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::{App, Flow};
+use crate::text::scenario::Scenario;
+
+/// Every flow, in the order of the file.
+pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
+    let all = top.key("flow");
+    if scenario.flow.is_empty() {
+        let fault = Fault::new("there is nothing to run").hint("add a [[flow]] with a name and an app");
+        return Err(all.refuse(fault));
+    }
+    if scenario.flow.len() > MOST_FLOWS {
+        return Err(
+            all.refuse(Fault::new("so many flows are out of reach").allowed(format!("up to {MOST_FLOWS}")))
+        );
+    }
+    tcp::check(&scenario.tcp, &top.key("tcp"))?;
+    let named = scenario.hosts.as_deref().unwrap_or_default();
+    check_hosts(named, &top.key("hosts"))?;
+    let mut hosts = Hosts::new(named);
+    let mut flows = Vec::with_capacity(scenario.flow.len());
+    for (index, flow) in scenario.flow.iter().enumerate() {
+        let place = all.index(index);
+        check_name(scenario, index, &place)?;
+        check_host(scenario, flow, &place)?;
+        check_keys(flow, &place)?;
+        if let Some(tcp) = &flow.tcp {
+            tcp::check(tcp, &place.key("tcp"))?;
+        }
+        if flow.stop.is_some_and(|stop| stop.0 <= flow.start.0) {
+            let fault = Fault::new(format!("the flow would stop before it starts, at {}", flow.start));
+            return Err(place.key("stop").refuse(fault.allowed("later than `start`")));
+        }
+        let host = hosts.place(flow.host.as_deref());
+        flows.push(FlowModel {
+            name: flow.name.clone(),
+            app: app::app(flow, scenario.link.mtu, &place)?,
+            schedule: Schedule { start: flow.start.0, stop: flow.stop.map(|stop| stop.0) },
+            tcp: tcp::endpoint(&scenario.tcp, flow.tcp.as_ref(), scenario.link.mtu),
+            key: address::key(index, host, flow.app),
+            paths: Direction::BOTH.map(|direction| link::path(&scenario.link, flow, direction)),
+            dscp: flow.dscp.0,
+        });
+    }
+    Ok(flows)
+}
+
+fn check_hosts(hosts: &[String], place: &Place<'_>) -> Result<(), ScenarioError> {
+    let twice = hosts.iter().enumerate().find(|(index, host)| hosts[..*index].contains(host));
+    match twice {
+        Some((index, host)) => {
+            Err(place.index(index).refuse(Fault::new(format!("the host `{host}` is listed twice"))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_name(scenario: &Scenario, index: usize, place: &Place<'_>) -> Result<(), ScenarioError> {
+    let name = &scenario.flow[index].name;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(plain) {
+        let fault = Fault::new("a flow's name goes into keys and column names").allowed("a-z, 0-9, _ and -");
+        return Err(place.key("name").refuse(fault));
+    }
+    if scenario.flow[..index].iter().any(|before| before.name == *name) {
+        let fault = Fault::new("a flow before this one has the same name");
+        return Err(place.key("name").refuse(fault.hint(format!("call it \"{name}-2\""))));
+    }
+    Ok(())
+}
+
+fn check_host(scenario: &Scenario, flow: &Flow, place: &Place<'_>) -> Result<(), ScenarioError> {
+    let (Some(hosts), Some(host)) = (&scenario.hosts, &flow.host) else { return Ok(()) };
+    if hosts.contains(host) {
+        return Ok(());
+    }
+    let fault = Fault::new("there is no such host at home").one_of(host, hosts.iter().map(String::as_str));
+    let fault = if fault.hint.is_none() { fault.hint("add it to `hosts`") } else { fault };
+    Err(place.key("host").refuse(fault))
+}
+
+fn check_keys(flow: &Flow, place: &Place<'_>) -> Result<(), ScenarioError> {
+    let Some((key, readers)) = flow.selective().find(|(_, readers)| !readers.contains(&flow.app)) else {
+        return Ok(());
+    };
+    let readers = listed(readers.iter().map(|reader: &App| reader.word()));
+    let fault = Fault::new(format!("the app `{}` has no `{key}`; it applies to {readers}", flow.app));
+    Err(place.key(key).refuse(fault))
+}

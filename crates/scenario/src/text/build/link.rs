@@ -1,0 +1,103 @@
+//! `[link]` to link and path configurations.
+
+use gamelane_core::Direction;
+use gamelane_core::loss::LossModel;
+use gamelane_link::{LinkConfig, Overhead, PathConfig};
+
+use super::Place;
+use crate::text::each_way::EachWay;
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::link::{Encapsulation, Framing, GilbertElliott};
+use crate::text::keys::{Flow, Link, Loss, link};
+use crate::text::text_or_table::TextOrTable;
+use crate::text::units::Time;
+
+/// Checks what concerns both directions.
+pub(super) fn check(link: &Link, place: &Place<'_>) -> Result<(), ScenarioError> {
+    if (576..=65_535).contains(&link.mtu) {
+        return Ok(());
+    }
+    let fault = Fault::new("no link here carries packets of that size").allowed("576 to 65535 (bytes)");
+    Err(place.key("mtu").refuse(fault))
+}
+
+/// One direction of the link.
+pub(super) fn link(
+    link: &Link,
+    direction: Direction,
+    place: &Place<'_>,
+) -> Result<LinkConfig, ScenarioError> {
+    let rate = match direction {
+        Direction::Up => link.up,
+        Direction::Down => link.down,
+    };
+    Ok(LinkConfig {
+        rate: rate.0,
+        delay: link.delay.0,
+        jitter: jitter(&link.jitter, direction),
+        loss: loss(&link.loss, direction),
+        overhead: overhead(&link.overhead, direction, &place.key("overhead"))?,
+    })
+}
+
+/// One direction of the path a flow takes beyond the link.
+pub(super) fn path(link: &Link, flow: &Flow, direction: Direction) -> PathConfig {
+    let rtt = flow.rtt.unwrap_or(link.rtt).0;
+    let delay = match direction {
+        Direction::Up => rtt / 2,
+        // The odd nanosecond goes here, so that the two halves make the whole.
+        Direction::Down => rtt.saturating_sub(rtt / 2),
+    };
+    PathConfig { delay, jitter: jitter(&flow.path_jitter, direction), loss: loss(&flow.loss, direction) }
+}
+
+fn jitter(jitter: &EachWay<Time>, direction: Direction) -> gamelane_core::Duration {
+    jitter.towards(direction).copied().unwrap_or_default().0
+}
+
+fn loss(loss: &EachWay<Loss>, direction: Direction) -> LossModel {
+    match loss.towards(direction).map(|loss| &loss.0) {
+        None => LossModel::None,
+        Some(TextOrTable::Text(share)) if share.probability() == 0.0 => LossModel::None,
+        Some(TextOrTable::Text(share)) => LossModel::Random(share.probability()),
+        Some(TextOrTable::Table(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })) => {
+            LossModel::GilbertElliott {
+                good_to_bad: good_to_bad.probability(),
+                bad_to_good: bad_to_good.probability(),
+                loss_good: loss_good.probability(),
+                loss_bad: loss_bad.probability(),
+            }
+        }
+    }
+}
+
+fn overhead(
+    overhead: &EachWay<link::Overhead>,
+    direction: Direction,
+    place: &Place<'_>,
+) -> Result<Overhead, ScenarioError> {
+    let place = match overhead {
+        EachWay::Both(_) => place.key("kind"),
+        EachWay::Split(_) => place.key(direction.name()).key("kind"),
+    };
+    let (kind, bytes) = match overhead.towards(direction).map(|overhead| &overhead.0) {
+        None => (Framing::None, None),
+        Some(TextOrTable::Text(kind)) => (*kind, None),
+        Some(TextOrTable::Table(Encapsulation { kind, bytes })) => (*kind, Some(*bytes)),
+    };
+    if bytes.is_some_and(|bytes| bytes > 256) {
+        return Err(place.refuse(Fault::new("no encapsulation is that long").allowed("0 to 256 (bytes)")));
+    }
+    match (kind, bytes) {
+        (Framing::Atm, bytes) => Ok(Overhead::Atm { overhead: bytes.unwrap_or(40) }),
+        (Framing::Ptm, bytes) => Ok(Overhead::Ptm { overhead: bytes.unwrap_or(30) }),
+        (Framing::None, None) => Ok(Overhead::None),
+        (Framing::Ethernet, None) => Ok(Overhead::Ethernet),
+        (Framing::Docsis, None) => Ok(Overhead::Docsis),
+        (kind, Some(_)) => {
+            let fault =
+                Fault::new(format!("the overhead of `{kind}` is fixed; `bytes` applies to `atm` and `ptm`"));
+            Err(place.refuse(fault.hint(format!("write overhead = \"{kind}\""))))
+        }
+    }
+}

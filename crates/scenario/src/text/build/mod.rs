@@ -1,0 +1,70 @@
+//! From what was written to what is run. Here is checked what no single value shows: keys that do not go together,
+//! names that must exist, captures and models that must be read.
+
+mod address;
+mod app;
+mod files;
+mod flow;
+mod gateway;
+mod link;
+mod tcp;
+
+use gamelane_core::{Direction, Seed};
+
+use super::error::{Fault, ScenarioError};
+use super::origin::{Origin, Path};
+use super::scenario::Scenario;
+use crate::{HopModel, Model};
+
+/// Builds the model of a scenario.
+pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
+    let top = Place { origin: &scenario.origin, path: Path::default() };
+    if scenario.warmup.0 >= scenario.duration.0 {
+        let fault = Fault::new(format!("nothing is left of a run of {}", scenario.duration));
+        return Err(top.key("warmup").refuse(fault.allowed("less than `duration`")));
+    }
+    let hop = |direction: Direction| -> Result<HopModel, ScenarioError> {
+        Ok(HopModel {
+            queue: gateway::queue(scenario, direction, &top.key("gateway").key(direction.name()))?,
+            link: link::link(&scenario.link, direction, &top.key("link"))?,
+        })
+    };
+    link::check(&scenario.link, &top.key("link"))?;
+    Ok(Model {
+        duration: scenario.duration.0,
+        warmup: scenario.warmup.0,
+        seed: Seed(scenario.seed),
+        hops: [hop(Direction::Up)?, hop(Direction::Down)?],
+        flows: flow::flows(scenario, &top)?,
+    })
+}
+
+/// One value of the scenario, for errors about it.
+struct Place<'a> {
+    origin: &'a Origin,
+    path: Path,
+}
+
+impl Place<'_> {
+    fn key(&self, key: &str) -> Self {
+        Self { origin: self.origin, path: self.path.key(key) }
+    }
+
+    fn index(&self, index: usize) -> Self {
+        Self { origin: self.origin, path: self.path.index(index) }
+    }
+
+    fn refuse(&self, fault: Fault) -> ScenarioError {
+        self.origin.refuse(&self.path, fault)
+    }
+}
+
+/// `a, b and c`.
+fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
+}

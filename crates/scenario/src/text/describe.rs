@@ -1,0 +1,107 @@
+//! Flows in a reader's words, for tables and plots, with what must be said beside any result that rests on them.
+
+use gamelane_core::Duration;
+
+use super::games::{Game, GameInfo};
+use super::keys::flow::{Client, Codec, Requests, Way};
+use super::keys::{App, Flow};
+use super::scenario::Scenario;
+
+/// A flow in a reader's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowDescription {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its application, as the scenario writes it.
+    pub app: &'static str,
+    /// What it is: "Quake III Arena, 4 players".
+    pub label: String,
+    /// When it begins.
+    pub start: Duration,
+    /// What to know before quoting a result: models that are our construction, open-loop replay.
+    pub caveats: Vec<String>,
+}
+
+impl Scenario {
+    /// Every flow, in the order of the file.
+    pub fn describe_flows(&self) -> Vec<FlowDescription> {
+        self.flow.iter().map(describe).collect()
+    }
+}
+
+fn describe(flow: &Flow) -> FlowDescription {
+    let game = flow.model.as_deref().and_then(|name| Game::shipped(name).ok()).map(|game| &game.info);
+    FlowDescription {
+        name: flow.name.clone(),
+        app: flow.app.word(),
+        label: label(flow, game),
+        start: flow.start.0,
+        caveats: caveats(flow, game),
+    }
+}
+
+fn label(flow: &Flow, game: Option<&GameInfo>) -> String {
+    let direction = flow.direction.unwrap_or(Way::Down);
+    match flow.app {
+        App::Game | App::Trace if flow.trace.is_some() => {
+            format!("replay of {}", file_name(flow.trace.as_deref().unwrap_or_default()))
+        }
+        App::Game | App::Trace => {
+            let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.title);
+            match flow.players.or(game.map(|game| game.players)) {
+                Some(players) => format!("{title}, {players} players"),
+                None => title.into(),
+            }
+        }
+        App::Udp => match flow.rate {
+            Some(rate) => format!("UDP at {rate}, {direction}"),
+            None => format!("UDP, {direction}"),
+        },
+        App::Voip => format!("voice call, {}", flow.codec.unwrap_or(Codec::G711)),
+        App::Bulk if direction == Way::Up => "upload".into(),
+        App::Bulk => "download".into(),
+        App::Web if direction == Way::Up => "short uploads".into(),
+        App::Web => "web pages".into(),
+        App::Dash => match flow.requests {
+            Some(Requests::Adaptive) => "video, adaptive".into(),
+            _ => "video, every rate in turn".into(),
+        },
+    }
+}
+
+fn caveats(flow: &Flow, game: Option<&GameInfo>) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if flow.trace.is_some() {
+        caveats.push(format!(
+            "{}: a replayed capture is open loop, it does not react to the network",
+            flow.name
+        ));
+    }
+    if let Some(game) = game.filter(|game| game.provenance != "capture" && game.provenance != "literature") {
+        caveats.push(format!(
+            "{}: the model of {} is {}",
+            flow.name,
+            game.title,
+            provenance(&game.provenance)
+        ));
+    }
+    if flow.client == Some(Client::Pktgen) {
+        caveats.push(format!(
+            "{}: its client is TEACUP's generator, 60 B every 10 ms, not the game's",
+            flow.name
+        ));
+    }
+    caveats
+}
+
+fn provenance(word: &str) -> &str {
+    match word {
+        "synthetic-default" => "synthetic-default: its sizes are our construction, not the literature's",
+        "unverified" => "unverified: its numbers are quoted from memory",
+        other => other,
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

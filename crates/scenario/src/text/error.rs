@@ -1,0 +1,191 @@
+//! What is wrong with a scenario, said so that it can be put right: the file, the line, the key, the value given, the
+//! values allowed, and a hint.
+
+use std::fmt;
+use std::ops::Deref;
+
+/// A scenario was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScenarioError(Box<Refusal>);
+
+/// The parts of a [`ScenarioError`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// The file, or the option that set the value: `--set link.upp=2mbit`.
+    pub file: String,
+    /// Dotted key, flows by name: `flow.quake3.model`.
+    pub key: Option<String>,
+    /// The value as it was given.
+    pub value: Option<String>,
+    /// Line in the file, from one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What would have been right.
+    pub allowed: Option<String>,
+    /// What was probably meant.
+    pub hint: Option<String>,
+}
+
+impl From<Refusal> for ScenarioError {
+    fn from(refusal: Refusal) -> Self {
+        Self(Box::new(refusal))
+    }
+}
+
+impl Deref for ScenarioError {
+    type Target = Refusal;
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(key) = &self.key {
+            write!(f, "`{key}` in ")?;
+        }
+        write!(f, "{}", self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.message)?;
+        for (label, text) in
+            [("given:  ", &self.value), ("allowed:", &self.allowed), ("hint:   ", &self.hint)]
+        {
+            if let Some(text) = text {
+                write!(f, "\n  {label} {text}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with one value, before anybody has said where it stands.
+///
+/// Serde hands errors on as text alone, so a fault prints as lines and `Fault::read` takes them apart again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub message: String,
+    /// What would have been right.
+    pub allowed: Option<String>,
+    /// What was probably meant.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), allowed: None, hint: None }
+    }
+
+    pub(crate) fn allowed(self, allowed: impl Into<String>) -> Self {
+        Self { allowed: Some(allowed.into()), ..self }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Lists the names that would have been right, and the nearest of them to `given`.
+    pub(crate) fn one_of<'a>(self, given: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        let fault = match nearest(given, &names) {
+            Some(name) => self.hint(format!("did you mean \"{name}\"?")),
+            None => self,
+        };
+        if names.is_empty() { fault } else { fault.allowed(names.join(", ")) }
+    }
+
+    /// Takes apart what a deserialiser said: a fault of ours, or serde's own words about a key or a type.
+    pub(crate) fn read(text: &str) -> Self {
+        let mut lines = text.lines();
+        let mut fault = Self::in_serdes_words(lines.next().unwrap_or_default());
+        for line in lines {
+            if let Some(allowed) = line.strip_prefix(ALLOWED) {
+                fault = fault.allowed(allowed);
+            } else if let Some(hint) = line.strip_prefix(HINT) {
+                fault = fault.hint(hint);
+            }
+        }
+        fault
+    }
+
+    /// For a message inside a message.
+    pub(crate) fn on_one_line(&self) -> String {
+        let allowed = self.allowed.iter().map(|allowed| format!("; allowed: {allowed}"));
+        let hint = self.hint.iter().map(|hint| format!("; {hint}"));
+        self.message.clone() + &allowed.chain(hint).collect::<String>()
+    }
+
+    fn in_serdes_words(text: &str) -> Self {
+        // Serde puts every name between backquotes, so the odd pieces are names.
+        let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+        if text.starts_with("unknown field") {
+            let (given, names) =
+                quoted.split_first().map_or(("", &quoted[..]), |(given, names)| (*given, names));
+            return Self::new("there is no such key here").one_of(given, names.iter().copied());
+        }
+        if text.starts_with("missing field") {
+            return Self::new("this key is required");
+        }
+        match text.split_once(", expected ") {
+            Some((_, "u32" | "u64")) => Self::new("this takes a whole number, 0 or more"),
+            Some((_, "a boolean")) => Self::new("this takes true or false, without quotes"),
+            Some((_, "a sequence")) => Self::new("this takes a list: [\"…\", \"…\"]"),
+            Some((_, "a map")) => Self::new("this takes a table"),
+            Some((_, expected)) if expected.starts_with("struct ") => Self::new("this takes a table"),
+            Some((_, expected)) => Self::new(format!("this takes {expected}")),
+            None => Self::new(text),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(allowed) = &self.allowed {
+            write!(f, "\n{ALLOWED}{allowed}")?;
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n{HINT}{hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The name nearest to what was given, if near enough to be a slip of the finger.
+pub(crate) fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
+    let given = given.to_lowercase();
+    names
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&given, name), *name))
+        .filter(|(distance, name)| {
+            *distance <= 1 + name.len() / 4 || (given.len() > 2 && name.contains(&given))
+        })
+        .min()
+        .map(|(_, name)| name)
+}
+
+const ALLOWED: &str = "allowed: ";
+const HINT: &str = "hint: ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_survives_being_text() {
+        let fault = Fault::new("`x` is not a rate").allowed("12mbit").hint("write \"12mbit\"");
+        assert_eq!(Fault::read(&fault.to_string()), fault);
+    }
+
+    #[test]
+    fn only_near_names_are_suggested() {
+        assert_eq!(nearest("upp", &["up", "down"]), Some("up"));
+        assert_eq!(nearest("fq-codel", &["fifo", "fq_codel"]), Some("fq_codel"));
+        assert_eq!(nearest("quake", &["quake3", "quake4"]), Some("quake3"));
+        assert_eq!(nearest("colour", &["up", "down"]), None);
+    }
+}

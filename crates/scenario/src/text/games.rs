@@ -1,0 +1,334 @@
+//! Game models: the files of `models/` that travel inside the program, and the same format read from a scenario's
+//! folder. Sizes are UDP payload bytes; times stand in milliseconds in the file and in seconds in the model.
+
+use std::sync::LazyLock;
+
+use gamelane_core::dist::Dist;
+use gamelane_traffic::config::{ClientStream, ServerStream, UpdateSize};
+use serde::Deserialize;
+
+use super::error::Fault;
+
+/// A shipped game model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameInfo {
+    /// What a scenario calls it.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Where its numbers come from: `capture`, `literature`, `unverified` or `synthetic-default`.
+    pub provenance: String,
+    /// Players where the scenario does not say.
+    pub players: u32,
+    /// What to know before quoting a result that rests on it.
+    pub notes: String,
+}
+
+/// The shipped game models, by name.
+pub fn games() -> &'static [GameInfo] {
+    static INFOS: LazyLock<Vec<GameInfo>> =
+        LazyLock::new(|| shipped().iter().map(|game| game.info.clone()).collect());
+    &INFOS
+}
+
+/// A game model ready to play.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Game {
+    pub(crate) info: GameInfo,
+    pub(crate) least_players: u32,
+    pub(crate) most_players: u32,
+    pub(crate) server: ServerStream,
+    pub(crate) client: ClientStream,
+}
+
+impl Game {
+    /// Finds a shipped model.
+    pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
+        shipped().iter().find(|game| game.info.name == name).ok_or_else(|| {
+            Fault::new("there is no such game")
+                .one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
+        })
+    }
+
+    /// Reads a model file; the message names the key that is wrong.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let deserializer =
+            toml::Deserializer::parse(text).map_err(|error| format!("not TOML: {}", error.message()))?;
+        let file: ModelFile = serde_path_to_error::deserialize(deserializer).map_err(|error| {
+            format!("`{}`: {}", error.path(), Fault::read(error.inner().message()).on_one_line())
+        })?;
+        file.checked()
+    }
+}
+
+fn shipped() -> &'static [Game] {
+    static GAMES: LazyLock<Vec<Game>> = LazyLock::new(|| {
+        let read = |text| Game::parse(text).expect("shipped models are parsed by a test of this module");
+        SHIPPED.into_iter().map(read).collect()
+    });
+    &GAMES
+}
+
+/// `models/*.toml` as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelFile {
+    name: String,
+    title: String,
+    players: Players,
+    provenance: String,
+    notes: String,
+    server: Server,
+    client: Client,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Players {
+    min: u32,
+    max: u32,
+    default: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Server {
+    tick: Millis,
+    #[serde(rename = "provenance")]
+    _provenance: String,
+    size: Updates,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Client {
+    #[serde(rename = "provenance")]
+    _provenance: String,
+    interval: Vec<Weighted<Millis>>,
+    size: Vec<Weighted<Bytes>>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
+enum Updates {
+    Arma { fixed: f64, per_player: f64, sd_per_player: f64, phi: f64, theta: f64, min: u32, max: u32 },
+    Independent { size: Bytes, min: u32, max: u32 },
+}
+
+#[derive(Deserialize)]
+struct Weighted<D> {
+    weight: f64,
+    #[serde(flatten)]
+    dist: D,
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(tag = "dist", rename_all = "lowercase", deny_unknown_fields)]
+enum Millis {
+    Constant { value_ms: f64 },
+    Uniform { lo_ms: f64, hi_ms: f64 },
+    Normal { mean_ms: f64, sd_ms: f64 },
+    LogNormal { mu_ln_ms: f64, sigma: f64 },
+    Exponential { mean_ms: f64 },
+    Lev { a_ms: f64, b_ms: f64 },
+    ExGaussian { mu_ms: f64, sigma_ms: f64, tau_ms: f64 },
+}
+
+/// A distribution of payload bytes.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(tag = "dist", rename_all = "lowercase", deny_unknown_fields)]
+enum Bytes {
+    Constant { value: f64 },
+    Uniform { lo: f64, hi: f64 },
+    Normal { mean: f64, sd: f64 },
+    LogNormal { mu: f64, sigma: f64 },
+    Exponential { mean: f64 },
+    Lev { a: f64, b: f64 },
+    ExGaussian { mu: f64, sigma: f64, tau: f64 },
+}
+
+impl ModelFile {
+    fn checked(self) -> Result<Game, String> {
+        let Players { min: least_players, max: most_players, default } = self.players;
+        if !(1 <= least_players && least_players <= default && default <= most_players) {
+            return Err("`players`: these want 1 ≤ min ≤ default ≤ max".into());
+        }
+        let tick = positive(self.server.tick.into()).map_err(|why| format!("`server.tick`: {why}"))?;
+        let size = updates(self.server.size).map_err(|why| format!("`server.size`: {why}"))?;
+        let interval = mixture(self.client.interval).map_err(|why| format!("`client.interval`: {why}"))?;
+        let sizes = mixture(self.client.size).map_err(|why| format!("`client.size`: {why}"))?;
+        Ok(Game {
+            info: GameInfo {
+                name: self.name,
+                title: self.title,
+                provenance: self.provenance,
+                players: default,
+                notes: self.notes.trim().into(),
+            },
+            least_players,
+            most_players,
+            server: ServerStream { tick, size },
+            client: ClientStream { interval, size: sizes },
+        })
+    }
+}
+
+fn updates(size: Updates) -> Result<UpdateSize, String> {
+    let (min, max) = match &size {
+        Updates::Arma { min, max, .. } | Updates::Independent { min, max, .. } => (*min, *max),
+    };
+    if !(1 <= min && min <= max && max <= LARGEST_PAYLOAD) {
+        return Err(format!("these want 1 ≤ min ≤ max ≤ {LARGEST_PAYLOAD} bytes"));
+    }
+    match size {
+        Updates::Arma { fixed, per_player, sd_per_player, phi, theta, .. } => {
+            let stationary = phi.abs() < 1.0;
+            if !stationary
+                || !(sd_per_player >= 0.0)
+                || ![fixed, per_player, theta].iter().all(|n| n.is_finite())
+            {
+                return Err("an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
+            }
+            Ok(UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max })
+        }
+        Updates::Independent { size, .. } => {
+            Ok(UpdateSize::Independent { size: positive(size.into())?, min, max })
+        }
+    }
+}
+
+fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64, Dist)>, String> {
+    if parts.is_empty() {
+        return Err("a mixture wants at least one part".into());
+    }
+    parts
+        .into_iter()
+        .map(|part| {
+            let weighty = part.weight > 0.0 && part.weight.is_finite();
+            if weighty {
+                Ok((part.weight, positive(part.dist.into())?))
+            } else {
+                Err("weights are above 0".into())
+            }
+        })
+        .collect()
+}
+
+/// A distribution that makes sense: finite, of positive mean, and with spreads that are not negative.
+fn positive(dist: Dist) -> Result<Dist, String> {
+    let (spreads, ordered) = match dist {
+        Dist::Constant(_) | Dist::Exponential { .. } => ([0.0, 0.0], true),
+        Dist::Uniform { lo, hi } => ([lo, 0.0], lo <= hi),
+        Dist::Normal { sd, .. } => ([sd, 0.0], true),
+        Dist::LogNormal { sigma, .. } => ([sigma, 0.0], true),
+        Dist::Lev { b, .. } => ([b, 0.0], true),
+        Dist::ExGaussian { sigma, tau, .. } => ([sigma, tau], true),
+    };
+    let mean = dist.mean();
+    let sound = ordered && mean > 0.0 && mean.is_finite() && spreads.iter().all(|spread| *spread >= 0.0);
+    if sound { Ok(dist) } else { Err("a distribution wants a mean above 0 and no negative spread".into()) }
+}
+
+impl From<Millis> for Dist {
+    fn from(millis: Millis) -> Self {
+        match millis {
+            Millis::Constant { value_ms } => Self::Constant(value_ms / 1e3),
+            Millis::Uniform { lo_ms, hi_ms } => Self::Uniform { lo: lo_ms / 1e3, hi: hi_ms / 1e3 },
+            Millis::Normal { mean_ms, sd_ms } => Self::Normal { mean: mean_ms / 1e3, sd: sd_ms / 1e3 },
+            // A factor of a log-normal is a shift of its logarithm.
+            Millis::LogNormal { mu_ln_ms, sigma } => Self::LogNormal { mu: mu_ln_ms - LN_1000, sigma },
+            Millis::Exponential { mean_ms } => Self::Exponential { mean: mean_ms / 1e3 },
+            Millis::Lev { a_ms, b_ms } => Self::Lev { a: a_ms / 1e3, b: b_ms / 1e3 },
+            Millis::ExGaussian { mu_ms, sigma_ms, tau_ms } => {
+                Self::ExGaussian { mu: mu_ms / 1e3, sigma: sigma_ms / 1e3, tau: tau_ms / 1e3 }
+            }
+        }
+    }
+}
+
+impl From<Bytes> for Dist {
+    fn from(bytes: Bytes) -> Self {
+        match bytes {
+            Bytes::Constant { value } => Self::Constant(value),
+            Bytes::Uniform { lo, hi } => Self::Uniform { lo, hi },
+            Bytes::Normal { mean, sd } => Self::Normal { mean, sd },
+            Bytes::LogNormal { mu, sigma } => Self::LogNormal { mu, sigma },
+            Bytes::Exponential { mean } => Self::Exponential { mean },
+            Bytes::Lev { a, b } => Self::Lev { a, b },
+            Bytes::ExGaussian { mu, sigma, tau } => Self::ExGaussian { mu, sigma, tau },
+        }
+    }
+}
+
+/// ln 1000.
+const LN_1000: f64 = 6.907_755_278_982_137;
+
+/// UDP payload of the largest IPv4 packet on Ethernet.
+const LARGEST_PAYLOAD: u32 = 1472;
+
+const SHIPPED: [&str; 7] = [
+    include_str!("../../../../models/cssource.toml"),
+    include_str!("../../../../models/et.toml"),
+    include_str!("../../../../models/hl2dm.toml"),
+    include_str!("../../../../models/hlcs.toml"),
+    include_str!("../../../../models/hldm.toml"),
+    include_str!("../../../../models/quake3.toml"),
+    include_str!("../../../../models/quake4.toml"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_in_models_is_shipped_and_sound() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models");
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".toml").map(String::from))
+            .collect();
+        names.sort();
+        let shipped: Vec<&str> = games().iter().map(|game| game.name.as_str()).collect();
+        assert_eq!(shipped, names);
+        for text in SHIPPED {
+            Game::parse(text).unwrap();
+        }
+    }
+
+    #[test]
+    fn quake3_is_as_its_file_says() {
+        let game = Game::shipped("quake3").unwrap();
+        assert_eq!(game.server.tick, Dist::Constant(0.05));
+        assert_eq!(game.client.size.len(), 3);
+        assert_eq!(game.info.players, 4);
+    }
+
+    #[test]
+    fn times_are_in_seconds() {
+        let mean = Dist::from(Millis::LogNormal { mu_ln_ms: LN_1000, sigma: 0.0 }).mean();
+        assert!((mean - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_model_that_makes_no_sense_is_refused_by_key() {
+        let quake3 = SHIPPED[5];
+        let cases = [
+            (
+                "value_ms = 50",
+                "value_ms = -50",
+                "`server.tick`: a distribution wants a mean above 0 and no negative spread",
+            ),
+            (
+                "phi = 0.7",
+                "phi = 1.7",
+                "`server.size`: an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0",
+            ),
+            ("min = 40", "min = 4000", "`server.size`: these want 1 ≤ min ≤ max ≤ 1472 bytes"),
+            ("weight = 1.0", "weight = 0", "`client.interval`: weights are above 0"),
+        ];
+        for (before, after, message) in cases {
+            assert_eq!(Game::parse(&quake3.replace(before, after)).unwrap_err(), message);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `[gateway]`: the queues at both ends of the link.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::text::units::{QueueLimit, Size, Span, Time};
+use crate::text::words::words;
+
+/// The queues of the link; a direction left out is a FIFO of 1000 packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gateway {
+    /// In front of the uplink, in the home gateway.
+    #[serde(default)]
+    pub up: Queue,
+    /// In front of the downlink, at the provider's end.
+    #[serde(default)]
+    pub down: Queue,
+}
+
+/// One queue. A parameter left out takes the value of the set named by `parameters`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Discipline.
+    #[serde(default)]
+    pub queue: Discipline,
+    /// Whose parameters and details hold where this table says nothing.
+    #[serde(default)]
+    pub parameters: Parameters,
+    /// Most it may hold, in packets or bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<QueueLimit>,
+    /// Delay the law aims for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Span>,
+    /// Time the delay may stay above `target` before CoDel drops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Span>,
+    /// Time between PIE's updates of its drop probability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub update: Option<Span>,
+    /// Burst PIE lets through after a quiet time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_burst: Option<Time>,
+    /// Mark packets that support ECN instead of dropping them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+    /// Bytes a flow may send in its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+    /// Number of flow queues, 1 to 65536.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u32>,
+}
+
+impl Default for Queue {
+    /// What a gateway without queue management has.
+    fn default() -> Self {
+        Self {
+            queue: Discipline::Fifo,
+            parameters: Parameters::Linux,
+            limit: None,
+            target: None,
+            interval: None,
+            update: None,
+            max_burst: None,
+            ecn: None,
+            quantum: None,
+            flows: None,
+        }
+    }
+}
+
+words! {
+    /// Queue discipline.
+    Discipline {
+        /// One queue, tail drop.
+        Fifo = "fifo",
+        /// One queue under CoDel (RFC 8289).
+        Codel = "codel",
+        /// One queue under PIE (RFC 8033).
+        Pie = "pie",
+        /// A queue for each flow, each under CoDel (RFC 8290).
+        FqCodel = "fq_codel",
+        /// A queue for each flow, each under PIE.
+        FqPie = "fq_pie",
+    }
+}
+
+words! {
+    /// Parameter set.
+    Parameters {
+        /// RFC 8289, 8033 and 8290.
+        Rfc = "rfc",
+        /// Linux 6.1.
+        Linux = "linux",
+        /// FreeBSD's dummynet AQM.
+        Dummynet = "dummynet",
+        /// ns-3.37.
+        Ns3 = "ns3",
+    }
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::Fifo
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self::Linux
+    }
+}
+
+impl Queue {
+    /// The keys given here that only some disciplines read, each with those disciplines.
+    pub(crate) fn selective(&self) -> impl Iterator<Item = (&'static str, &'static [Discipline])> {
+        let given = [
+            self.target.is_some(),
+            self.interval.is_some(),
+            self.update.is_some(),
+            self.max_burst.is_some(),
+            self.ecn.is_some(),
+            self.quantum.is_some(),
+            self.flows.is_some(),
+        ];
+        SELECTIVE.into_iter().zip(given).filter_map(|(row, given)| given.then_some(row))
+    }
+}
+
+/// Keys that only some disciplines read.
+pub(crate) const SELECTIVE: [(&str, &[Discipline]); 7] = [
+    ("target", &[Discipline::Codel, Discipline::Pie, Discipline::FqCodel, Discipline::FqPie]),
+    ("interval", &[Discipline::Codel, Discipline::FqCodel]),
+    ("update", &[Discipline::Pie, Discipline::FqPie]),
+    ("max_burst", &[Discipline::Pie, Discipline::FqPie]),
+    ("ecn", &[Discipline::Codel, Discipline::Pie, Discipline::FqCodel, Discipline::FqPie]),
+    ("quantum", &[Discipline::FqCodel, Discipline::FqPie]),
+    ("flows", &[Discipline::FqCodel, Discipline::FqPie]),
+];

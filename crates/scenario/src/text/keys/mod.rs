@@ -1,0 +1,12 @@
+//! The keys of a scenario, section by section. Parsing, `--set`, the JSON Schema and `docs/scenario.md` all follow from
+//! these definitions; the doc comment of a field is its meaning in all of them.
+
+pub mod flow;
+pub mod gateway;
+pub mod link;
+pub mod tcp;
+
+pub use flow::{App, Flow};
+pub use gateway::{Gateway, Queue};
+pub use link::{Link, Loss, Overhead};
+pub use tcp::Tcp;

@@ -1,0 +1,192 @@
+//! `[tcp]`: how the hosts' TCP behaves; both ends of a flow alike.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use gamelane_core::Duration;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::text::error::Fault;
+use crate::text::from_text::in_text;
+use crate::text::units::{Size, Time};
+use crate::text::words::words;
+
+/// TCP of a host. A key left out takes the value of the top-level `[tcp]`, and there that of a present-day Linux.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// How the congestion window grows and shrinks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "newreno"))]
+    pub congestion: Option<Congestion>,
+    /// How losses are found and repaired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "sack"))]
+    pub recovery: Option<Recovery>,
+    /// How the retransmission timeout follows the round trip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "linux"))]
+    pub timer: Option<Timer>,
+    /// Receive buffer, which is the most the sender may have in flight; up to 1GiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "4MiB"))]
+    pub receive_window: Option<Size>,
+    /// Congestion window at the start, in segments, or `"rfc5681"` for 2 to 4 by their size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "10"))]
+    pub initial_window: Option<InitialWindow>,
+    /// How long an ACK may wait for a second segment, up to 500 ms; `"off"` acknowledges each at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "40ms"))]
+    pub delayed_ack: Option<DelayedAck>,
+    /// RFC 7323 timestamps, 12 bytes in each segment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub timestamps: Option<bool>,
+    /// RFC 3042: new data on the first two duplicate ACKs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub limited_transmit: Option<bool>,
+    /// Hold back small segments while data is unacknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub nagle: Option<bool>,
+    /// Negotiate ECN (RFC 3168).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub ecn: Option<bool>,
+    /// Segments acknowledged at once at the start of a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "16"))]
+    pub quick_acks: Option<u32>,
+    /// RFC 5681: back to the initial window after an idle retransmission timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true"))]
+    pub restart_after_idle: Option<bool>,
+}
+
+words! {
+    /// Congestion control.
+    Congestion {
+        /// RFC 5681: slow start, congestion avoidance, halving on loss.
+        NewReno = "newreno",
+    }
+}
+
+words! {
+    /// Loss recovery.
+    Recovery {
+        /// RFC 6582: one hole in a round trip, from duplicate ACKs alone.
+        NewReno = "newreno",
+        /// RFC 6675: every hole the selective acknowledgements show.
+        Sack = "sack",
+    }
+}
+
+words! {
+    /// Retransmission timer.
+    Timer {
+        /// RFC 6298: at least one second.
+        Rfc6298 = "rfc6298",
+        /// Linux 6.1: at least 200 ms above the round trip.
+        Linux = "linux",
+    }
+}
+
+/// Congestion window at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// A number of segments.
+    Segments(u32),
+    /// RFC 5681 section 3.1.
+    Rfc5681,
+}
+
+/// How long an ACK may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// It does not.
+    Off,
+    /// At most this long.
+    After(Duration),
+}
+
+impl FromStr for InitialWindow {
+    type Err = Fault;
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text.parse() {
+            _ if text == "rfc5681" => Ok(Self::Rfc5681),
+            Ok(segments @ 1..=1000) => Ok(Self::Segments(segments)),
+            _ => Err(Fault::new("this is not a window to start with")
+                .allowed("1 to 1000 (segments), or \"rfc5681\"")),
+        }
+    }
+}
+
+impl fmt::Display for InitialWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Segments(segments) => segments.fmt(f),
+            Self::Rfc5681 => f.write_str("rfc5681"),
+        }
+    }
+}
+
+in_text!(InitialWindow, "a number of segments, or \"rfc5681\"");
+
+impl JsonSchema for InitialWindow {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "InitialWindow".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1, "maximum": 1000 }, { "const": "rfc5681" }] })
+    }
+}
+
+impl FromStr for DelayedAck {
+    type Err = Fault;
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        const ALLOWED: &str = "a time up to \"500ms\", such as \"40ms\", or \"off\"";
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        let Time(wait) = text.parse().map_err(|fault: Fault| fault.allowed(ALLOWED))?;
+        match wait {
+            Duration::ZERO => Ok(Self::Off),
+            _ if wait <= Duration::from_millis(500) => Ok(Self::After(wait)),
+            _ => Err(Fault::new("no ACK may wait that long (RFC 5681 section 4.2)").allowed(ALLOWED)),
+        }
+    }
+}
+
+impl fmt::Display for DelayedAck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::After(wait) => wait.fmt(f),
+        }
+    }
+}
+
+in_text!(DelayedAck, "a time such as \"40ms\", or \"off\"");
+
+impl JsonSchema for DelayedAck {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "DelayedAck".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [generator.subschema_for::<Time>(), { "const": "off" }] })
+    }
+}

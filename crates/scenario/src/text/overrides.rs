@@ -1,0 +1,181 @@
+//! `--set link.up=2mbit`: values put over those of the file before they are checked. A `*` stands for every key of its
+//! table, a flow is named by its name, and tables that are missing are made.
+
+use std::fmt;
+
+use toml::{Table, Value};
+
+use super::error::{Fault, Refusal, ScenarioError};
+use super::origin::{Path, Step};
+
+/// One `--set`, and the values it reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    key: String,
+    value: String,
+    reached: Vec<Path>,
+}
+
+impl Override {
+    /// Puts `value` over `key` in `values`.
+    pub(crate) fn apply(key: &str, value: &str, values: &mut Table) -> Result<Self, ScenarioError> {
+        let mut set = Self { key: key.into(), value: value.into(), reached: Vec::new() };
+        let steps: Vec<&str> = key.split('.').collect();
+        if steps.iter().any(|step| step.trim() != *step || step.is_empty()) {
+            return Err(set.refuse(
+                Fault::new("this is not a dotted key").allowed("link.up, flow.NAME.model, gateway.*.queue"),
+            ));
+        }
+        let value = read_value(value);
+        let mut reached = Vec::new();
+        put(values, &steps, &value, &Path::default(), &mut reached).map_err(|fault| set.refuse(fault))?;
+        set.reached = reached;
+        Ok(set)
+    }
+
+    /// True if the value at `path`, or a table around it, came from here.
+    pub(crate) fn reaches(&self, path: &Path) -> bool {
+        self.reached.iter().any(|reached| path.0.starts_with(&reached.0))
+    }
+
+    fn refuse(&self, fault: Fault) -> ScenarioError {
+        let Fault { message, allowed, hint } = fault;
+        Refusal {
+            file: self.to_string(),
+            key: Some(self.key.clone()),
+            value: None,
+            line: None,
+            message,
+            allowed,
+            hint,
+        }
+        .into()
+    }
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--set {}={}", self.key, self.value)
+    }
+}
+
+/// A number, truth value, list or table as TOML reads it; everything else is text.
+fn read_value(text: &str) -> Value {
+    let read = toml::from_str::<Table>(&format!("value = {text}")).ok();
+    let only = read.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+    match only {
+        Some(
+            value @ (Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Array(_)
+            | Value::Table(_)),
+        ) => value,
+        Some(Value::String(inner)) => Value::String(inner),
+        _ => Value::String(text.into()),
+    }
+}
+
+fn put(
+    table: &mut Table,
+    steps: &[&str],
+    value: &Value,
+    at: &Path,
+    reached: &mut Vec<Path>,
+) -> Result<(), Fault> {
+    let Some((step, rest)) = steps.split_first() else { return Ok(()) };
+    let keys: Vec<String> = match *step {
+        "*" if *at == Path::default().key("gateway") => vec!["up".into(), "down".into()],
+        "*" => table.keys().cloned().collect(),
+        key => vec![key.into()],
+    };
+    for key in keys {
+        let here = at.key(&key);
+        if rest.is_empty() {
+            table.insert(key, value.clone());
+            reached.push(here);
+        } else if here == Path::default().key("flow") {
+            put_in_flows(table.get_mut("flow"), rest, value, &here, reached)?;
+        } else {
+            put(table_in(table, &key, rest[0]), rest, value, &here, reached)?;
+        }
+    }
+    Ok(())
+}
+
+/// The table under `key`, made if there is none. One value for both directions is split before one of them is changed.
+fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> &'a mut Table {
+    let slot = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+    let split = ["up", "down", "*"].contains(&next);
+    let by_direction = |value: &Value| value.get("up").is_some() || value.get("down").is_some();
+    if !slot.is_table()
+        || (split
+            && slot.as_table().is_some_and(|table| !table.is_empty())
+            && EACH_WAY.contains(&key)
+            && !by_direction(slot))
+    {
+        let before = slot.clone();
+        let mut directions = Table::new();
+        if split {
+            directions.insert("up".into(), before.clone());
+            directions.insert("down".into(), before);
+        }
+        *slot = Value::Table(directions);
+    }
+    match slot {
+        Value::Table(inner) => inner,
+        _ => unreachable!("the slot was made a table above"),
+    }
+}
+
+fn put_in_flows(
+    flows: Option<&mut Value>,
+    steps: &[&str],
+    value: &Value,
+    at: &Path,
+    reached: &mut Vec<Path>,
+) -> Result<(), Fault> {
+    let Some(Value::Array(flows)) = flows else {
+        return Err(Fault::new("this scenario has no flows"));
+    };
+    let (name, rest) = (steps[0], &steps[1..]);
+    if rest.is_empty() {
+        return Err(
+            Fault::new("this names a flow and none of its keys").hint(format!("write flow.{name}.KEY=VALUE"))
+        );
+    }
+    let names: Vec<String> = flows.iter().map(|flow| name_of(flow).to_owned()).collect();
+    let mut any = false;
+    for (index, flow) in flows.iter_mut().enumerate() {
+        if name != "*" && names[index] != name {
+            continue;
+        }
+        if let Value::Table(flow) = flow {
+            any = true;
+            put(flow, rest, value, &at.index(index), reached)?;
+        }
+    }
+    if any {
+        return Ok(());
+    }
+    Err(Fault::new(format!("there is no flow `{name}`")).one_of(name, names.iter().map(String::as_str)))
+}
+
+fn name_of(flow: &Value) -> &str {
+    flow.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Keys that take one value or one for each direction.
+const EACH_WAY: [&str; 4] = ["jitter", "loss", "overhead", "path_jitter"];
+
+impl From<&serde_path_to_error::Path> for Path {
+    fn from(path: &serde_path_to_error::Path) -> Self {
+        use serde_path_to_error::Segment;
+        let steps = path.iter().filter_map(|segment| match segment {
+            Segment::Seq { index } => Some(Step::Index(*index)),
+            Segment::Map { key } | Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
+            Segment::Unknown => None,
+        });
+        Self(steps.collect())
+    }
+}

@@ -1,0 +1,132 @@
+//! A scenario as it was written, and its two texts: the one that came in and the canonical one that goes out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::build;
+use super::error::{Fault, Refusal, ScenarioError};
+use super::keys::{Flow, Gateway, Link, Tcp};
+use super::origin::{Origin, Path, Step, line_of};
+use super::overrides::Override;
+use super::units::{Span, Time};
+use crate::Model;
+
+/// A household: a link, the queues at its ends, and the applications that share it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Short name, for files and tables.
+    pub name: String,
+    /// What the scenario is meant to answer, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// Length of the run.
+    #[serde(default = "one_minute")]
+    pub duration: Span,
+    /// Statistics leave out what was sent before this.
+    #[serde(default)]
+    pub warmup: Time,
+    /// Seed of all randomness; repeats count up from it.
+    #[serde(default = "one")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
+    pub seed: u64,
+    /// Names of the hosts at home. Left out: as many as the flows name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+    /// The access link and the path beyond it.
+    pub link: Link,
+    /// The queues at the two ends of the link.
+    #[serde(default)]
+    pub gateway: Gateway,
+    /// TCP of every flow that does not say otherwise.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The applications, in the order of their ids.
+    #[serde(default)]
+    pub flow: Vec<Flow>,
+    #[serde(skip)]
+    pub(crate) origin: Origin,
+}
+
+fn one_minute() -> Span {
+    Span(gamelane_core::Duration::from_secs(60))
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` names it in errors and is where its captures and models are looked for; `overrides` are
+    /// keys and values put over those of the text, as `--set` gives them.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let mut values = text.parse::<Table>().map_err(|error| not_toml(&error, text, file))?;
+        let overrides = overrides
+            .iter()
+            .map(|(key, value)| Override::apply(key, value, &mut values))
+            .collect::<Result<Vec<Override>, ScenarioError>>()?;
+        let origin = Origin { file: file.into(), text: text.into(), values, overrides };
+        let scenario: Self = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
+            .map_err(|error| refused_by_serde(&error, &origin))?;
+        Ok(Self { origin, ..scenario })
+    }
+
+    /// Its short name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is meant to answer; empty if it does not say.
+    pub fn question(&self) -> &str {
+        self.question.as_deref().unwrap_or_default()
+    }
+
+    /// Checks the scenario against itself and reads the captures and game models it names.
+    pub fn to_model(&self) -> Result<Model, ScenarioError> {
+        build::model(self)
+    }
+
+    /// Sixteen hex digits that say what is run: the same for reordered keys, other comments, other spellings of a value
+    /// (`1mbit`, `1000kbit`), another file name or seed. The contents of captures and model files are not in it.
+    pub fn hash(&self) -> String {
+        let text = Self { seed: 0, ..self.clone() }.to_toml();
+        // FNV-1a, 64 bits: its value is fixed by its definition, whatever the machine or toolchain.
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{:016x}", gamelane_core::rng::mix(hash))
+    }
+
+    /// The scenario in its canonical form: overrides applied, keys in a fixed order, each value in its largest unit.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every key of a scenario is text, a number, a list or a table")
+    }
+}
+
+fn not_toml(error: &toml::de::Error, text: &str, file: &str) -> ScenarioError {
+    Refusal {
+        file: file.into(),
+        line: error.span().map(|span| line_of(text, span.start)),
+        message: format!("this is not TOML: {}", error.message()),
+        hint: Some(
+            "a scenario is keys and values such as name = \"household\", then [link], [gateway] and [[flow]]"
+                .into(),
+        ),
+        ..Refusal::default()
+    }
+    .into()
+}
+
+fn refused_by_serde(error: &serde_path_to_error::Error<toml::de::Error>, origin: &Origin) -> ScenarioError {
+    let text = error.inner().message();
+    let mut path = Path::from(error.path());
+    // Serde names a key that is unknown or missing in its message, not always in the path.
+    if text.starts_with("unknown field") || text.starts_with("missing field") {
+        let named = text.split('`').nth(1).unwrap_or_default();
+        if path.0.last() != Some(&Step::Key(named.into())) {
+            path = path.key(named);
+        }
+    }
+    origin.refuse(&path, Fault::read(text))
+}
