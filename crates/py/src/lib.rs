@@ -1,1 +1,31 @@
-//! Placeholder.
+//! The Python extension module `gamelane._native`: a scenario goes in, columns come out. No logic lives here; the types
+//! Python sees are described in `python/gamelane/_native.pyi`.
+
+mod error;
+mod run;
+mod scenario;
+mod summary;
+mod tables;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("ScenarioError", py.get_type::<error::ScenarioError>())?;
+    module.add("Cancelled", py.get_type::<error::Cancelled>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<run::Cancel>()?;
+    module.add_class::<run::Run>()?;
+    module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::games, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    Ok(())
+}
+
+/// Version of the program.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

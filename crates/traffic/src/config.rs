@@ -32,6 +32,20 @@ pub enum AppConfig {
     Dash(DashConfig),
 }
 
+impl AppConfig {
+    /// The word a scenario uses for it; a replayed game is a game.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Game(_) | Self::Trace(_) => "game",
+            Self::Cbr(_) => "udp",
+            Self::Voip(_) => "voip",
+            Self::Bulk(_) => "bulk",
+            Self::Web(_) => "web",
+            Self::Dash(_) => "dash",
+        }
+    }
+}
+
 /// A client-server game (reference/game-traffic.md sections 2 and 4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameConfig {

@@ -1,0 +1,169 @@
+//! Running a scenario without holding the interpreter.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gamelane_capture::write::HEADERS_ONLY;
+use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
+use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_scenario::Model;
+use gamelane_sim::payload::{Content, connection_key};
+use gamelane_sim::{Household, Outcome, Records, Summary, Tap};
+use gamelane_tcp::segment::HEADER_LEN;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::error::Cancelled;
+use crate::scenario::Scenario;
+use crate::{summary, tables};
+
+/// Simulated time between looks at the cancel flag: some milliseconds of real time on a busy link.
+const SLICE: Duration = Duration::from_secs(1);
+
+/// Stops runs that were given it.
+#[pyclass(frozen, module = "gamelane._native")]
+#[derive(Clone, Default)]
+pub(crate) struct Cancel(Arc<AtomicBool>);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A finished run.
+#[pyclass(frozen, module = "gamelane._native")]
+pub(crate) struct Run {
+    seed: u64,
+    cpu_seconds: f64,
+    model: Model,
+    outcome: Outcome<Records>,
+    summary: Summary,
+}
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    #[getter]
+    fn cpu_seconds(&self) -> f64 {
+        self.cpu_seconds
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.outcome.events
+    }
+
+    #[getter]
+    fn bottleneck_packets(&self) -> u64 {
+        self.outcome.bottleneck_packets()
+    }
+
+    fn summary_json(&self) -> String {
+        summary::run(&self.model, self.seed, &self.summary).to_string()
+    }
+
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        tables::all(py, &self.outcome.recorder)
+    }
+
+    /// Writes what passed one side of the gateway, `lan` or `wan`.
+    fn write_pcapng(&self, py: Python<'_>, path: &str, side: &str) -> PyResult<()> {
+        let tap = match side {
+            "lan" => Tap::Lan,
+            "wan" => Tap::Wan,
+            other => {
+                return Err(PyValueError::new_err(format!("side is {other:?}; give \"lan\" or \"wan\"")));
+            }
+        };
+        py.detach(|| self.write_tap(path, side, tap))
+            .map_err(|error| PyOSError::new_err(format!("{path}: {error}")))
+    }
+}
+
+impl Run {
+    fn write_tap(&self, path: &str, name: &str, tap: Tap) -> std::io::Result<()> {
+        let options = WriteOptions { snap_len: Some(HEADERS_ONLY), ..WriteOptions::default() };
+        let mut writer = PcapngWriter::new(BufWriter::new(File::create(path)?), options)?;
+        let interface = writer.add_interface(name)?;
+        for row in self.outcome.recorder.packets.iter().flatten().filter(|row| row.tap == tap) {
+            let (meta, body) = (&row.meta, &row.payload);
+            let flow = &self.model.flows[meta.flow.index()];
+            let own = if row.direction == Direction::Up { flow.key } else { flow.key.reverse() };
+            let header = PacketHeader {
+                at: row.at,
+                key: connection_key(own, body.connection),
+                ecn: meta.ecn,
+                dscp: meta.dscp,
+                id: body.number as u16,
+            };
+            match &body.content {
+                Content::Datagram(payload) => writer.write_udp(interface, &header, *payload)?,
+                Content::Segment(segment) => {
+                    let numbers = TcpNumbers {
+                        initial_sequence: 0,
+                        peer_initial_sequence: 0,
+                        maximum_segment_size: (flow.tcp.mtu.0 - HEADER_LEN) as u16,
+                    };
+                    writer.write_tcp(interface, &header, segment, &numbers)?;
+                }
+            }
+        }
+        writer.finish_file()?.flush()
+    }
+}
+
+/// Runs `scenario` with `seed`; releases the interpreter.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, *, samples = true, packets = false, cancel = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: u64,
+    samples: bool,
+    packets: bool,
+    cancel: Option<PyRef<'_, Cancel>>,
+) -> PyResult<Run> {
+    let model = scenario.model.clone();
+    let cancel = cancel.map_or_else(Cancel::default, |cancel| cancel.clone());
+    py.detach(|| simulate(model, seed, samples, packets, &cancel))
+        .ok_or_else(|| Cancelled::new_err("the run was cancelled"))
+}
+
+fn simulate(model: Model, seed: u64, samples: bool, packets: bool, cancel: &Cancel) -> Option<Run> {
+    let started = cpu_seconds();
+    let mut household = Household::new(&model, Seed(seed), Records::new(&model, packets));
+    let mut until = Instant::ZERO + SLICE;
+    while household.run_until(until) {
+        if cancel.0.load(Ordering::Relaxed) {
+            return None;
+        }
+        until += SLICE;
+    }
+    let mut outcome = household.finish();
+    let summary = Summary::new(&model, &outcome);
+    if !samples {
+        outcome.recorder.forget_samples();
+    }
+    Some(Run { seed, cpu_seconds: cpu_seconds() - started, model, outcome, summary })
+}
+
+/// CPU time of this thread.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}

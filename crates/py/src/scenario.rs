@@ -1,0 +1,105 @@
+//! Scenarios for Python.
+
+use gamelane_scenario as text;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::error::refused;
+
+/// A scenario that has been read and checked.
+#[pyclass(frozen, module = "gamelane._native")]
+pub(crate) struct Scenario {
+    pub(crate) text: text::Scenario,
+    pub(crate) model: text::Model,
+    source: String,
+    file: String,
+    overrides: Vec<(String, String)>,
+}
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, file: &str, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let scenario =
+            text::Scenario::parse(text, file, &overrides).map_err(|refusal| refused(py, &refusal))?;
+        let model = scenario.to_model().map_err(|refusal| refused(py, &refusal))?;
+        Ok(Self { text: scenario, model, source: text.to_owned(), file: file.to_owned(), overrides })
+    }
+
+    fn with_overrides(&self, py: Python<'_>, overrides: Vec<(String, String)>) -> PyResult<Self> {
+        let all = self.overrides.iter().cloned().chain(overrides).collect();
+        Self::parse(py, &self.source, &self.file, all)
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        self.text.name()
+    }
+
+    #[getter]
+    fn question(&self) -> &str {
+        self.text.question()
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.text.hash()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.model.seed.0
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.model.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        self.model.warmup.as_secs_f64()
+    }
+
+    fn to_toml(&self) -> String {
+        self.text.to_toml()
+    }
+
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let flows = self.text.describe_flows().into_iter().map(|flow| {
+            let dict = PyDict::new(py);
+            dict.set_item("name", flow.name)?;
+            dict.set_item("app", flow.app)?;
+            dict.set_item("label", flow.label)?;
+            dict.set_item("start_s", flow.start.as_secs_f64())?;
+            dict.set_item("caveats", flow.caveats)?;
+            Ok(dict)
+        });
+        PyList::new(py, flows.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Scenario {} {}>", self.text.name(), self.text.hash())
+    }
+}
+
+/// The JSON Schema of scenario files.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    text::schema().to_string()
+}
+
+/// The shipped game models.
+#[pyfunction]
+pub(crate) fn games(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let games = text::games().iter().map(|game| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", &game.name)?;
+        dict.set_item("title", &game.title)?;
+        dict.set_item("provenance", &game.provenance)?;
+        dict.set_item("players", game.players)?;
+        dict.set_item("notes", &game.notes)?;
+        Ok(dict)
+    });
+    PyList::new(py, games.collect::<PyResult<Vec<_>>>()?)
+}
