@@ -23,9 +23,9 @@ pub struct FlowDescription {
 }
 
 impl Scenario {
-    /// Every flow, in the order of the file.
+    /// Every flow of the run, in the order of the file.
     pub fn describe_flows(&self) -> Vec<FlowDescription> {
-        self.flow.iter().map(describe).collect()
+        self.flow.iter().filter(|flow| flow.enabled).map(describe).collect()
     }
 }
 

@@ -10,6 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::error::nearest;
+
 /// A value for both directions, or one for each; a direction left out takes the default.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -103,7 +105,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EachWayVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut rest: A) -> Result<Self::Value, A::Error> {
         let first = rest.next_key::<String>()?;
-        let by_direction = first.as_deref().is_none_or(|key| ["up", "down"].contains(&key));
+        // Nearly a direction counts, so that `dwn` is told what it should have been.
+        let by_direction = first.as_deref().is_none_or(|key| nearest(key, &["up", "down"]).is_some());
         let table = MapAccessDeserializer::new(Reread { first, rest });
         if by_direction {
             Split::deserialize(table).map(EachWay::Split)

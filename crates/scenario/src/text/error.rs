@@ -160,7 +160,7 @@ pub(crate) fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let given = given.to_lowercase();
     names
         .iter()
-        .map(|name| (strsim::damerau_levenshtein(&given, name), *name))
+        .map(|name| (strsim::damerau_levenshtein(&given, &name.to_lowercase()), *name))
         .filter(|(distance, name)| {
             *distance <= 1 + name.len() / 4 || (given.len() > 2 && name.contains(&given))
         })

@@ -183,11 +183,8 @@ fn updates(size: Updates) -> Result<UpdateSize, String> {
     }
     match size {
         Updates::Arma { fixed, per_player, sd_per_player, phi, theta, .. } => {
-            let stationary = phi.abs() < 1.0;
-            if !stationary
-                || !(sd_per_player >= 0.0)
-                || ![fixed, per_player, theta].iter().all(|n| n.is_finite())
-            {
+            let finite = [fixed, per_player, theta].iter().all(|number| number.is_finite());
+            if !(finite && phi.abs() < 1.0 && (0.0..=f64::MAX).contains(&sd_per_player)) {
                 return Err("an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
             }
             Ok(UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max })

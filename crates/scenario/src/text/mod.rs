@@ -12,6 +12,7 @@ pub mod error;
 mod from_text;
 pub mod games;
 pub mod keys;
+mod measure;
 mod origin;
 mod overrides;
 mod reference;

@@ -1,8 +1,6 @@
 //! Where a value was written. A scenario keeps its text, so that a mistake found late, when the model is built, is still
 //! reported with its line, or with the `--set` that brought it in.
 
-use std::fmt;
-
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -73,7 +71,7 @@ impl Origin {
                 Step::Key(key) => (".", key.clone()),
                 Step::Index(index) => {
                     match find(&self.values, &Path(path.0[..=depth].to_vec())).and_then(|v| v.get("name")) {
-                        Some(Value::String(name)) => (".", name.clone()),
+                        Some(Value::String(name)) if is_plain(name) => (".", name.clone()),
                         _ => ("", format!("[{}]", index + 1)),
                     }
                 }
@@ -110,22 +108,27 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Path {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (depth, step) in self.0.iter().enumerate() {
-            match step {
-                Step::Key(key) if depth == 0 => f.write_str(key)?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Index(index) => write!(f, "[{}]", index + 1)?,
-            }
-        }
-        Ok(())
+impl From<&serde_path_to_error::Path> for Path {
+    fn from(path: &serde_path_to_error::Path) -> Self {
+        use serde_path_to_error::Segment;
+        let steps = path.iter().filter_map(|segment| match segment {
+            Segment::Seq { index } => Some(Step::Index(*index)),
+            Segment::Map { key } | Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
+            Segment::Unknown => None,
+        });
+        Self(steps.collect())
     }
 }
 
 /// The line, from one, that holds the byte at `offset`.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// True for a name that can stand in a dotted key.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    !name.is_empty() && name.chars().all(plain)
 }
 
 enum Here<'a> {

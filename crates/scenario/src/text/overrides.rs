@@ -3,10 +3,11 @@
 
 use std::fmt;
 
+use gamelane_core::Direction;
 use toml::{Table, Value};
 
 use super::error::{Fault, Refusal, ScenarioError};
-use super::origin::{Path, Step};
+use super::origin::Path;
 
 /// One `--set`, and the values it reached.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ impl Override {
         let Fault { message, allowed, hint } = fault;
         Refusal {
             file: self.to_string(),
-            key: Some(self.key.clone()),
+            key: Some(self.key.clone()).filter(|key| !key.is_empty()),
             value: None,
             line: None,
             message,
@@ -97,34 +98,39 @@ fn put(
         } else if here == Path::default().key("flow") {
             put_in_flows(table.get_mut("flow"), rest, value, &here, reached)?;
         } else {
-            put(table_in(table, &key, rest[0]), rest, value, &here, reached)?;
+            let (inner, made) = table_in(table, &key, rest[0]);
+            if made {
+                reached.push(here.clone());
+            }
+            put(inner, rest, value, &here, reached)?;
         }
     }
     Ok(())
 }
 
-/// The table under `key`, made if there is none. One value for both directions is split before one of them is changed.
-fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> &'a mut Table {
-    let slot = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
-    let split = ["up", "down", "*"].contains(&next);
+/// The table under `key`, and whether it had to be made. One value for both directions is split before one of them is
+/// changed, so that the other keeps it.
+fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> (&'a mut Table, bool) {
+    let before = table.get(key).cloned();
     let by_direction = |value: &Value| value.get("up").is_some() || value.get("down").is_some();
-    if !slot.is_table()
-        || (split
-            && slot.as_table().is_some_and(|table| !table.is_empty())
-            && EACH_WAY.contains(&key)
-            && !by_direction(slot))
-    {
-        let before = slot.clone();
-        let mut directions = Table::new();
-        if split {
-            directions.insert("up".into(), before.clone());
-            directions.insert("down".into(), before);
-        }
-        *slot = Value::Table(directions);
+    let split = EACH_WAY.contains(&key) && ["up", "down", "*"].contains(&next);
+    let made = match before {
+        Some(value) if split && !by_direction(&value) => Some(
+            Direction::BOTH
+                .map(|direction| (direction.name().to_owned(), value.clone()))
+                .into_iter()
+                .collect(),
+        ),
+        Some(Value::Table(_)) => None,
+        _ => Some(Table::new()),
+    };
+    let is_made = made.is_some();
+    if let Some(made) = made {
+        table.insert(key.into(), Value::Table(made));
     }
-    match slot {
-        Value::Table(inner) => inner,
-        _ => unreachable!("the slot was made a table above"),
+    match table.get_mut(key) {
+        Some(Value::Table(inner)) => (inner, is_made),
+        _ => unreachable!("what is no table was replaced by one above"),
     }
 }
 
@@ -167,15 +173,3 @@ fn name_of(flow: &Value) -> &str {
 
 /// Keys that take one value or one for each direction.
 const EACH_WAY: [&str; 4] = ["jitter", "loss", "overhead", "path_jitter"];
-
-impl From<&serde_path_to_error::Path> for Path {
-    fn from(path: &serde_path_to_error::Path) -> Self {
-        use serde_path_to_error::Segment;
-        let steps = path.iter().filter_map(|segment| match segment {
-            Segment::Seq { index } => Some(Step::Index(*index)),
-            Segment::Map { key } | Segment::Enum { variant: key } => Some(Step::Key(key.clone())),
-            Segment::Unknown => None,
-        });
-        Self(steps.collect())
-    }
-}

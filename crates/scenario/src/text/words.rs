@@ -1,9 +1,9 @@
 //! Values that are one word of a list. The list is written once; reading, printing, the schema and the error that says
 //! what is allowed follow from it.
 
-/// Declares an enum whose variants are words in a scenario.
+/// Declares an enum whose variants are words in a scenario; the string after its name is what one of them is called.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[doc = $meaning:literal])+ $variant:ident = $word:literal,)+ }) => {
+    ($(#[$doc:meta])* $name:ident $noun:literal { $($(#[doc = $meaning:literal])+ $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name {
@@ -26,7 +26,7 @@ macro_rules! words {
             type Err = $crate::text::error::Fault;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|word| word.word() == text).ok_or_else(|| {
-                    let fault = $crate::text::error::Fault::new("this word is not known here");
+                    let fault = $crate::text::error::Fault::new(concat!("there is no such ", $noun));
                     fault.one_of(text, Self::ALL.iter().map(|word| word.word()))
                 })
             }
@@ -38,7 +38,7 @@ macro_rules! words {
             }
         }
 
-        $crate::text::from_text::in_text!($name, ["one of", $($word),+].join(" "));
+        $crate::text::from_text::in_text!($name, ["a ", $noun, " in quotes: ", [$($word),+].join(", ").as_str()].concat());
 
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {

@@ -56,7 +56,7 @@ fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
         }
     };
     let name = flow.trace.as_deref().unwrap_or_default();
-    files::trace(name, client, &place.key("trace")).map(AppConfig::Trace)
+    files::trace(name, client, place).map(AppConfig::Trace)
 }
 
 fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {

@@ -1,10 +1,10 @@
 //! Files a scenario names: game models and captures, looked for beside the scenario itself.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use gamelane_capture::CaptureError;
 use gamelane_traffic::config::{TraceConfig, TracePacket};
-use std::net::IpAddr;
 
 use super::Place;
 use crate::text::error::{Fault, ScenarioError};
@@ -30,15 +30,17 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
         .map_err(|why| place.refuse(Fault::new(format!("{} is not a game model: {why}", path.display()))))
 }
 
-/// The recorded flow of a capture.
+/// The recorded flow of a capture; `place` is that of the scenario's flow.
 pub(super) fn trace(
     name: &str,
     client: Option<IpAddr>,
     place: &Place<'_>,
 ) -> Result<TraceConfig, ScenarioError> {
     let path = beside(place, name);
-    let flow = gamelane_capture::read_udp_flow(&path, client)
-        .map_err(|error| place.refuse(unreadable(&error, &path)))?;
+    let flow = gamelane_capture::read_udp_flow(&path, client).map_err(|error| {
+        let key = if matches!(error, CaptureError::UnknownClient { .. }) { "client" } else { "trace" };
+        place.key(key).refuse(unreadable(&error, &path))
+    })?;
     let packets = |packets: Vec<(gamelane_core::Duration, u32)>| {
         packets.into_iter().map(|(at, payload)| TracePacket { at, payload }).collect()
     };

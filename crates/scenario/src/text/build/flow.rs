@@ -8,9 +8,10 @@ use super::{Place, app, link, listed, tcp};
 use crate::FlowModel;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::{App, Flow};
+use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 
-/// Every flow, in the order of the file.
+/// Every flow that is enabled, in the order of the file; the others are checked all the same.
 pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
     let all = top.key("flow");
     if scenario.flow.is_empty() {
@@ -40,7 +41,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             return Err(place.key("stop").refuse(fault.allowed("later than `start`")));
         }
         let host = hosts.place(flow.host.as_deref());
-        flows.push(FlowModel {
+        let model = FlowModel {
             name: flow.name.clone(),
             app: app::app(flow, scenario.link.mtu, &place)?,
             schedule: Schedule { start: flow.start.0, stop: flow.stop.map(|stop| stop.0) },
@@ -48,7 +49,10 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             key: address::key(index, host, flow.app),
             paths: Direction::BOTH.map(|direction| link::path(&scenario.link, flow, direction)),
             dscp: flow.dscp.0,
-        });
+        };
+        if flow.enabled {
+            flows.push(model);
+        }
     }
     Ok(flows)
 }
@@ -65,8 +69,7 @@ fn check_hosts(hosts: &[String], place: &Place<'_>) -> Result<(), ScenarioError>
 
 fn check_name(scenario: &Scenario, index: usize, place: &Place<'_>) -> Result<(), ScenarioError> {
     let name = &scenario.flow[index].name;
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(plain) {
+    if !is_plain(name) {
         let fault = Fault::new("a flow's name goes into keys and column names").allowed("a-z, 0-9, _ and -");
         return Err(place.key("name").refuse(fault));
     }

@@ -27,6 +27,9 @@ pub struct Flow {
     pub name: String,
     /// What runs.
     pub app: App,
+    /// `false` leaves the flow out of the run; it is still checked.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub enabled: bool,
     /// Host at home that runs it, one of `hosts` if that is given. Left out: a host of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -110,9 +113,17 @@ pub struct Flow {
     pub tcp: Option<Tcp>,
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(enabled: &bool) -> bool {
+    *enabled
+}
+
 words! {
     /// Application.
-    App {
+    App "app" {
         /// A game over UDP, from a model or a trace.
         Game = "game",
         /// A recorded UDP flow.
@@ -132,7 +143,7 @@ words! {
 
 words! {
     /// Which way bytes go.
-    Way {
+    Way "direction" {
         /// From the home to the internet.
         Up = "up",
         /// From the internet to the home.
@@ -142,7 +153,7 @@ words! {
 
 words! {
     /// Voice codec, a packet each 20 ms.
-    Codec {
+    Codec "codec" {
         /// 160 B of voice.
         G711 = "g711",
         /// 20 B of voice.
@@ -152,7 +163,7 @@ words! {
 
 words! {
     /// When video chunks are asked for.
-    Requests {
+    Requests "rule for requests" {
         /// Each rate once a cycle, `gap` apart, whatever the network does.
         Cycle = "cycle",
         /// As playing time runs out, at the highest rate the throughput bears.

@@ -20,13 +20,11 @@ pub struct Gateway {
 
 /// One queue. A parameter left out takes the value of the set named by `parameters`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Queue {
     /// Discipline.
-    #[serde(default)]
     pub queue: Discipline,
     /// Whose parameters and details hold where this table says nothing.
-    #[serde(default)]
     pub parameters: Parameters,
     /// Most it may hold, in packets or bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +72,7 @@ impl Default for Queue {
 
 words! {
     /// Queue discipline.
-    Discipline {
+    Discipline "queue" {
         /// One queue, tail drop.
         Fifo = "fifo",
         /// One queue under CoDel (RFC 8289).
@@ -90,7 +88,7 @@ words! {
 
 words! {
     /// Parameter set.
-    Parameters {
+    Parameters "parameter set" {
         /// RFC 8289, 8033 and 8290.
         Rfc = "rfc",
         /// Linux 6.1.
@@ -99,18 +97,6 @@ words! {
         Dummynet = "dummynet",
         /// ns-3.37.
         Ns3 = "ns3",
-    }
-}
-
-impl Default for Discipline {
-    fn default() -> Self {
-        Self::Fifo
-    }
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
-        Self::Linux
     }
 }
 

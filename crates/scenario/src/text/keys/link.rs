@@ -1,10 +1,14 @@
 //! `[link]`: the access link of the household and the path beyond it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::text::each_way::EachWay;
 use crate::text::error::Fault;
+use crate::text::from_text::in_text;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Percent, Rate, Time};
 use crate::text::words::words;
@@ -45,27 +49,34 @@ fn ethernet_mtu() -> u32 {
 }
 
 /// What carries the packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
 pub enum LinkKind {
     /// Each direction serialises one packet at a time at a fixed rate.
     #[default]
     Wired,
 }
 
-impl<'de> Deserialize<'de> for LinkKind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        match word.as_str() {
+impl FromStr for LinkKind {
+    type Err = Fault;
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        match text {
             "wired" => Ok(Self::Wired),
-            "docsis" | "wifi-g" | "trace" => {
-                let fault = Fault::new("this link is not built yet").allowed("wired");
-                Err(serde::de::Error::custom(fault))
-            }
-            _ => Err(serde::de::Error::custom(Fault::new("there is no such link").one_of(&word, ["wired"]))),
+            "docsis" | "wifi-g" | "trace" => Err(Fault::new("this link is not built yet").allowed("wired")),
+            _ => Err(Fault::new("there is no such link").one_of(text, ["wired"])),
         }
     }
 }
+
+impl fmt::Display for LinkKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wired => f.write_str("wired"),
+        }
+    }
+}
+
+in_text!(LinkKind, "the kind of a link in quotes: wired");
 
 /// Lost packets: a share (`"1%"`), or the Gilbert-Elliott model, which loses them in bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +111,7 @@ impl Default for Loss {
 
 words! {
     /// Framing of a link.
-    Framing {
+    Framing "framing" {
         /// The rate counts IP bytes.
         None = "none",
         /// Ethernet on the wire: 38 B a packet, at least 84 B.

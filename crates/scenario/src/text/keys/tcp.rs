@@ -69,7 +69,7 @@ pub struct Tcp {
 
 words! {
     /// Congestion control.
-    Congestion {
+    Congestion "congestion control" {
         /// RFC 5681: slow start, congestion avoidance, halving on loss.
         NewReno = "newreno",
     }
@@ -77,7 +77,7 @@ words! {
 
 words! {
     /// Loss recovery.
-    Recovery {
+    Recovery "loss recovery" {
         /// RFC 6582: one hole in a round trip, from duplicate ACKs alone.
         NewReno = "newreno",
         /// RFC 6675: every hole the selective acknowledgements show.
@@ -87,7 +87,7 @@ words! {
 
 words! {
     /// Retransmission timer.
-    Timer {
+    Timer "retransmission timer" {
         /// RFC 6298: at least one second.
         Rfc6298 = "rfc6298",
         /// Linux 6.1: at least 200 ms above the round trip.

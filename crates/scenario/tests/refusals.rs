@@ -1,0 +1,240 @@
+//! Every way to get a scenario wrong that we could think of, and the whole message each of them earns. The snapshot is
+//! meant to be read: would the message be enough to put the file right?
+
+#![cfg(feature = "text")]
+
+use std::path::{Path, PathBuf};
+
+use gamelane_scenario::{Scenario, ScenarioError};
+
+#[test]
+fn values_and_units() {
+    assert_page(messages(&[
+        Case::edit("a rate without a unit", "up = \"1mbit\"", "up = \"1\""),
+        Case::edit("a bare number for a rate", "up = \"1mbit\"", "up = 1"),
+        Case::edit("a bare decimal number for a rate", "up = \"1mbit\"", "up = 1.5"),
+        Case::edit("kbps", "up = \"1mbit\"", "up = \"1000kbps\""),
+        Case::edit("Mbit/s", "up = \"1mbit\"", "up = \"1Mbit/s\""),
+        Case::edit("a unit from nowhere", "up = \"1mbit\"", "up = \"1parsec\""),
+        Case::edit("capital letters", "up = \"1mbit\"", "up = \"1Mbit\""),
+        Case::edit("a rate of zero", "up = \"1mbit\"", "up = \"0mbit\""),
+        Case::edit("a rate beyond all links", "up = \"1mbit\"", "up = \"99999gbit\""),
+        Case::edit("an infinite rate", "up = \"1mbit\"", "up = inf"),
+        Case::edit("a truth value for a rate", "up = \"1mbit\"", "up = true"),
+        Case::edit("a negative duration", "duration = \"60s\"", "duration = \"-60s\""),
+        Case::edit("a duration of zero", "duration = \"60s\"", "duration = \"0s\""),
+        Case::edit("a duration without a unit", "duration = \"60s\"", "duration = 60"),
+        Case::edit("a duration in minutes", "duration = \"60s\"", "duration = \"1min\""),
+        Case::edit("a warm-up as long as the run", "seed = 1", "warmup = \"60s\""),
+        Case::edit("a negative seed", "seed = 1", "seed = -1"),
+        Case::edit("a seed in quotes", "seed = 1", "seed = \"one\""),
+        Case::edit("a loss without a unit", "rtt = \"40ms\"", "loss = 0.01"),
+        Case::edit("a loss of more than everything", "rtt = \"40ms\"", "loss = \"101%\""),
+        Case::edit("a size in kb", "\"64KiB\"", "\"64kb\""),
+        Case::edit("a time without end", "rtt = \"40ms\"", "rtt = \"99999999s\""),
+        Case::edit("a time of day", "rtt = \"40ms\"", "rtt = 10:00:00"),
+        Case::edit("a mtu that fits no packet", "rtt = \"40ms\"", "mtu = 40"),
+    ]));
+}
+
+#[test]
+fn keys_and_words() {
+    assert_page(messages(&[
+        Case::edit("a misspelt key", "up = \"1mbit\"", "upp = \"1mbit\""),
+        Case::edit("a misspelt table", "[gateway]", "[gatway]"),
+        Case::edit("a misspelt queue", "queue = \"fifo\"", "queue = \"fq-codel\""),
+        Case::edit("a queue that is a number", "queue = \"fifo\"", "queue = 3"),
+        Case::edit("a link we have not built", "kind = \"wired\"", "kind = \"docsis\""),
+        Case::edit("a link nobody has built", "kind = \"wired\"", "kind = \"pigeon\""),
+        Case::edit("a misspelt app", "app = \"bulk\"", "app = \"bulc\""),
+        Case::edit("an unknown game", "model = \"quake3\"", "model = \"quake5\""),
+        Case::edit("a game unlike all others", "model = \"quake3\"", "model = \"chess\""),
+        Case::edit("too many players", "players = 4", "players = 100"),
+        Case::edit("an app without its key", "direction = \"up\"", ""),
+        Case::edit("a game without a model", "model = \"quake3\"", ""),
+        Case::edit("a flow without a name", "name = \"upload\"", ""),
+        Case::edit("a misspelt key of a flow", "direction = \"up\"", "directoin = \"up\""),
+        Case::edit("a misspelt key of a flow's tcp", "receive_window", "recieve_window"),
+        Case::edit("a misspelt direction", "rtt = \"40ms\"", "jitter = { up = \"1ms\", dwn = \"1ms\" }"),
+        Case::edit(
+            "a misspelt key of bursts",
+            "rtt = \"40ms\"",
+            "loss = { good_to_bad = \"1%\", bad_too_good = \"9%\" }",
+        ),
+        Case::edit("half of the bursts", "rtt = \"40ms\"", "loss = { down = { good_to_bad = \"1%\" } }"),
+        Case::edit("a delayed ACK without a unit", "congestion = \"newreno\"", "delayed_ack = 40"),
+        Case::edit("a delayed ACK beyond the RFC", "congestion = \"newreno\"", "delayed_ack = \"1s\""),
+        Case::edit("a window to start with of none", "congestion = \"newreno\"", "initial_window = 0"),
+        Case::edit("a code point too high", "players = 4", "dscp = 64"),
+        Case::edit("a misspelt code point", "players = 4", "dscp = \"EFF\""),
+        Case::edit("no rate at all", "up = \"1mbit\"", ""),
+        Case::text("no link at all", "name = \"household\""),
+        Case::edit("a table for a word", "kind = \"wired\"", "kind = { wired = true }"),
+        Case::edit("a word for a table", "up = { queue = \"fifo\", limit = \"1000p\" }", "up = \"fifo\""),
+    ]));
+}
+
+#[test]
+fn keys_that_do_not_go_together() {
+    assert_page(messages(&[
+        Case::edit("a limit of zero packets", "limit = \"1000p\"", "limit = \"0p\""),
+        Case::edit("a limit of zero bytes", "limit = \"1000p\"", "limit = \"0B\""),
+        Case::edit("a limit without a unit", "limit = \"1000p\"", "limit = 1000"),
+        Case::edit("a target for a FIFO", "limit = \"1000p\"", "target = \"5ms\""),
+        Case::edit("an update for CoDel", "queue = \"fifo\"", "queue = \"codel\", update = \"15ms\""),
+        Case::edit("a quantum for PIE", "queue = \"fifo\"", "queue = \"pie\", quantum = \"300B\""),
+        Case::edit("no flow queues", "queue = \"fifo\"", "queue = \"fq_codel\", flows = 0"),
+        Case::edit(
+            "bytes for a fixed overhead",
+            "rtt = \"40ms\"",
+            "overhead = { kind = \"ethernet\", bytes = 40 }",
+        ),
+        Case::edit("a codec for an upload", "direction = \"up\"", "direction = \"up\"\ncodec = \"g711\""),
+        Case::edit("tcp for a game", "players = 4", "tcp = { ecn = true }"),
+        Case::edit("a host that does not exist", "host = \"phone\"", "host = \"phnoe\""),
+        Case::edit("a host like no other", "host = \"phone\"", "host = \"fridge\""),
+        Case::edit("a host listed twice", "\"phone\"]", "\"console\"]"),
+        Case::edit("two flows of one name", "name = \"upload\"", "name = \"quake3\""),
+        Case::edit("a name with a blank", "name = \"upload\"", "name = \"my upload\""),
+        Case::edit("a stop before the start", "start = \"10s\"", "start = \"10s\"\nstop = \"5s\""),
+        Case::edit("a model and a trace", "players = 4", "trace = \"m.pcap\""),
+        Case::edit("an address for a model's client", "players = 4", "client = \"10.0.0.1\""),
+        Case::edit("a client of no kind", "players = 4", "client = \"pktgne\""),
+        Case::flow(
+            "a packet too large",
+            "app = \"udp\"\ndirection = \"up\"\nrate = \"1mbit\"\nsize = \"1500B\"",
+        ),
+        Case::flow(
+            "a range of packet sizes",
+            "app = \"udp\"\nrate = \"1mbit\"\nsize = { min = \"1B\", max = \"2B\" }",
+        ),
+        Case::flow("a trace of nothing", "app = \"trace\""),
+        Case::flow("a web flow without a length", "app = \"web\""),
+        Case::flow("a web flow with two lengths", "app = \"web\"\nsize = \"1MiB\"\nlasting = \"3s\""),
+        Case::flow("a range upside down", "app = \"web\"\nlasting = { min = \"5s\", max = \"1s\" }"),
+        Case::flow("video rates out of order", "app = \"dash\"\nrates = [\"1mbit\", \"500kbit\"]"),
+        Case::flow("a buffer for a cycle", "app = \"dash\"\nbuffer = \"5s\""),
+        Case::flow("a gap for an adaptive player", "app = \"dash\"\nrequests = \"adaptive\"\ngap = \"5s\""),
+    ]));
+}
+
+#[test]
+fn overrides() {
+    assert_page(messages(&[
+        Case::set("an unknown key", "link.upp", "2mbit"),
+        Case::set("an unknown table", "lnik.up", "2mbit"),
+        Case::set("an unknown flow", "flow.quake4.players", "2"),
+        Case::set("an unknown key of a flow", "flow.quake3.player", "2"),
+        Case::set("a flow and no key", "flow.quake3", "2"),
+        Case::set("a value without a unit", "link.up", "2"),
+        Case::set("a queue nobody has", "gateway.*.queue", "red"),
+        Case::set("a key that does not apply", "gateway.up.target", "5ms"),
+        Case::set("a game nobody has", "flow.*.model", "quake5"),
+        Case::set("no key", "", "1"),
+        Case::set("a key with holes", "link..up", "1mbit"),
+        Case::set("a value inside a value", "link.up.rate", "1mbit"),
+        Case::set("half a jitter", "link.jitter.upp", "1ms"),
+    ]));
+}
+
+#[test]
+fn files() {
+    let folder = folder_with_captures();
+    let capture = |title, name: &str| {
+        Case::edit(title, "model = \"quake3\"\nplayers = 4", format!("trace = \"{name}\""))
+    };
+    assert_page(messages_in(
+        &folder,
+        &[
+            capture("a capture that is missing", "nowhere.pcapng"),
+            capture("a capture cut off", "truncated.pcapng"),
+            capture("a file that is no capture", "household.toml"),
+            capture("an empty capture", "empty.pcap"),
+            capture("a folder for a capture", "."),
+            capture("a client who is not in the capture", "match.pcapng\"\nclient = \"10.9.9.9"),
+            Case::edit("a model file that is missing", "model = \"quake3\"", "model = \"own.toml\""),
+            Case::edit("a model file that is none", "model = \"quake3\"", "model = \"household.toml\""),
+        ],
+    ));
+}
+
+#[test]
+fn texts_that_are_not_toml() {
+    assert_page(messages(&[
+        Case::text("empty", ""),
+        Case::text("not TOML at all", "<scenario><link up=\"1mbit\"/></scenario>"),
+        Case::text("JSON", "{ \"name\": \"household\" }"),
+        Case::text("an unclosed string", "name = \"household\nquestion = \"?\""),
+        Case::text("a key twice", "name = \"a\"\nname = \"b\""),
+        Case::text("no flow", "name = \"a\"\n[link]\nup = \"1mbit\"\ndown = \"1mbit\""),
+    ]));
+}
+
+#[track_caller]
+fn assert_page(page: String) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(name, page);
+    });
+}
+
+struct Case {
+    title: &'static str,
+    text: String,
+    set: Vec<(String, String)>,
+}
+
+impl Case {
+    fn text(title: &'static str, text: &str) -> Self {
+        Self { title, text: text.into(), set: Vec::new() }
+    }
+
+    /// The household with its first `before` replaced.
+    fn edit(title: &'static str, before: &str, after: impl AsRef<str>) -> Self {
+        assert!(HOUSEHOLD.contains(before), "{title}: {before}");
+        Self::text(title, &HOUSEHOLD.replacen(before, after.as_ref(), 1))
+    }
+
+    /// The household with a third flow.
+    fn flow(title: &'static str, keys: &str) -> Self {
+        Self::text(title, &format!("{HOUSEHOLD}\n[[flow]]\nname = \"third\"\n{keys}\n"))
+    }
+
+    fn set(title: &'static str, key: &str, value: &str) -> Self {
+        Self { set: vec![(key.into(), value.into())], ..Self::text(title, HOUSEHOLD) }
+    }
+}
+
+fn messages(cases: &[Case]) -> String {
+    messages_in(Path::new(""), cases)
+}
+
+fn messages_in(folder: &Path, cases: &[Case]) -> String {
+    let file = folder.join("household.toml");
+    let refusal = |case: &Case| -> ScenarioError {
+        Scenario::parse(&case.text, file.to_str().unwrap(), &case.set)
+            .and_then(|scenario| scenario.to_model())
+            .err()
+            .unwrap_or_else(|| panic!("{} was accepted", case.title))
+    };
+    let page: Vec<String> =
+        cases.iter().map(|case| format!("# {}\n{}\n", case.title, refusal(case))).collect();
+    let folder = folder.to_str().unwrap();
+    let page = page.join("\n");
+    if folder.is_empty() { page } else { page.replace(folder, "FOLDER") }
+}
+
+fn folder_with_captures() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refusals");
+    std::fs::create_dir_all(&folder).unwrap();
+    let shipped =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/captures/openarena-4p-srv.pcapng");
+    let capture = std::fs::read(shipped).unwrap();
+    std::fs::write(folder.join("match.pcapng"), &capture).unwrap();
+    std::fs::write(folder.join("truncated.pcapng"), &capture[..100_001]).unwrap();
+    std::fs::write(folder.join("empty.pcap"), b"").unwrap();
+    std::fs::write(folder.join("household.toml"), HOUSEHOLD).unwrap();
+    folder
+}
+
+const HOUSEHOLD: &str = include_str!("../../../scenarios/household.toml");

@@ -1,0 +1,131 @@
+//! The shipped scenarios: each is accepted, opens with its question, and says the same after a trip through its
+//! canonical text.
+
+#![cfg(feature = "text")]
+
+use std::path::{Path, PathBuf};
+
+use gamelane_core::dist::Dist;
+use gamelane_core::{Bitrate, Direction, Duration};
+use gamelane_qdisc::{Limit, ParameterSet, QueueKind};
+use gamelane_scenario::{Model, Scenario};
+use gamelane_traffic::config::{AppConfig, ClientStream, DashRequests, WebBurst};
+
+#[test]
+fn every_scenario_is_accepted_and_keeps_its_meaning() {
+    let files = shipped();
+    assert!(files.len() >= 7, "{files:?}");
+    for file in files {
+        let scenario = read(&file, &[]);
+        let model = model(&scenario);
+        assert_eq!(file.file_stem().unwrap().to_str().unwrap(), scenario.name());
+        assert!(scenario.question().ends_with('?'), "{}", scenario.question());
+        let again = Scenario::parse(&scenario.to_toml(), file.to_str().unwrap(), &[])
+            .unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(scenario, again);
+        assert_eq!(scenario.hash(), again.hash());
+        assert_eq!(model, again.to_model().unwrap());
+        assert_eq!(scenario.describe_flows().len(), model.flows.len());
+    }
+}
+
+#[test]
+fn every_scenario_opens_with_a_question() {
+    for file in shipped() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.lines().nth(1).unwrap().starts_with("question = "), "{}", file.display());
+    }
+}
+
+#[test]
+fn the_household_is_as_its_file_says() {
+    let model = model(&read(&folder().join("household.toml"), &[]));
+    let up = model.hop(Direction::Up);
+    assert_eq!((up.link.rate, up.queue.kind), (Bitrate::from_bps(1_000_000), QueueKind::Fifo));
+    assert_eq!(up.queue.limit, Some(Limit::Packets(1000)));
+    let [quake3, upload] = &model.flows[..] else { panic!("two flows") };
+    assert_eq!(quake3.paths[0].delay + quake3.paths[1].delay, Duration::from_millis(40));
+    assert_eq!(quake3.key.source.to_string(), "192.168.1.10:49152");
+    assert_eq!(upload.key.source.to_string(), "192.168.1.11:49216");
+    assert_eq!(upload.key.destination.to_string(), "198.51.100.11:443");
+    assert_eq!(upload.tcp.receive_window.bytes(), 65_536);
+    assert_eq!(upload.schedule.start, Duration::from_secs(10));
+}
+
+#[test]
+fn the_papers_household_has_its_traffic() {
+    let model = model(&read(&folder().join("collom2016.toml"), &[]));
+    assert_eq!(model.hop(Direction::Down).queue.parameters, ParameterSet::Dummynet);
+    let [game, upload, web, video] = &model.flows[..] else { panic!("four flows") };
+    match &game.app {
+        AppConfig::Game(game) => {
+            assert_eq!(game.client, ClientStream::pktgen());
+            assert_eq!(game.server.tick, Dist::Constant(0.05));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(upload.tcp.delayed_ack, Some(Duration::from_millis(100)));
+    match &web.app {
+        AppConfig::Web(web) => assert_eq!(web.burst, WebBurst::Lasting(Dist::Uniform { lo: 1.0, hi: 5.0 })),
+        other => panic!("{other:?}"),
+    }
+    match &video.app {
+        AppConfig::Dash(video) => {
+            let (gap, period) = (Duration::from_secs(2), Duration::from_secs(10));
+            assert_eq!(video.requests, DashRequests::Cycle { gap, period });
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_replay_has_the_packets_of_its_capture() {
+    let model = model(&read(&folder().join("match-replay.toml"), &[]));
+    match &model.flows[0].app {
+        // scenarios/captures/README.md.
+        AppConfig::Trace(trace) => assert_eq!((trace.up.len(), trace.down.len()), (3627, 2399)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_papers_sweep_fits_its_scenario() {
+    let file = folder().join("collom2016.toml");
+    for queue in ["fifo", "pie", "codel", "fq_pie", "fq_codel"] {
+        for game in gamelane_scenario::games() {
+            let sets =
+                [("gateway.*.queue", queue), ("gateway.*.limit", "1000p"), ("flow.game.model", &game.name)];
+            let scenario = read(&file, &sets);
+            assert!(model(&scenario).hops.iter().all(|hop| hop.queue.limit == Some(Limit::Packets(1000))));
+        }
+    }
+}
+
+fn shipped() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        // A sweep varies a scenario and is none itself.
+        .filter(|path| {
+            !std::fs::read_to_string(path).unwrap().lines().any(|line| line.starts_with("base = "))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn read(file: &Path, sets: &[(&str, &str)]) -> Scenario {
+    let text = std::fs::read_to_string(file).unwrap();
+    let sets: Vec<(String, String)> =
+        sets.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    Scenario::parse(&text, file.to_str().unwrap(), &sets).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+fn model(scenario: &Scenario) -> Model {
+    scenario.to_model().unwrap_or_else(|refusal| panic!("{refusal}"))
+}
