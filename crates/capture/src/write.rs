@@ -234,16 +234,17 @@ fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<
     let own = |offset: u64| numbers.initial_sequence.wrapping_add(offset as u32);
     let peer = |offset: u64| numbers.peer_initial_sequence.wrapping_add(offset as u32);
     let mut tcp = TcpHeader::new(key.source.port(), key.destination.port(), own(segment.seq), segment.window);
-    if segment.flags.ack {
+    let flags = segment.flags.get();
+    if flags.ack {
         tcp.acknowledgment_number = peer(segment.ack);
     }
-    (tcp.syn, tcp.ack, tcp.fin) = (segment.flags.syn, segment.flags.ack, segment.flags.fin);
-    (tcp.rst, tcp.psh) = (segment.flags.rst, segment.flags.psh);
-    (tcp.ece, tcp.cwr) = (segment.flags.ece, segment.flags.cwr);
+    (tcp.syn, tcp.ack, tcp.fin) = (flags.syn, flags.ack, flags.fin);
+    (tcp.rst, tcp.psh) = (flags.rst, flags.psh);
+    (tcp.ece, tcp.cwr) = (flags.ece, flags.cwr);
 
     // The order and padding of Linux, which is what Segment::ip_len counts.
     let mut options = Options::default();
-    if segment.flags.syn {
+    if flags.syn {
         options.push(TcpOptionElement::MaximumSegmentSize(numbers.maximum_segment_size));
         if segment.timestamps.is_none() {
             options.pad(2);
@@ -251,7 +252,7 @@ fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<
         options.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
     }
     if let Some((value, echo)) = segment.timestamps {
-        if !segment.flags.syn {
+        if !flags.syn {
             options.pad(2);
         }
         options.push(TcpOptionElement::Timestamp(value, echo));
@@ -260,11 +261,11 @@ fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<
         options.pad(1);
         options.push(TcpOptionElement::WindowScale(scale));
     }
-    if let [first, rest @ ..] = segment.sack_blocks() {
-        let block = |block: &gamelane_tcp::SackBlock| (peer(block.start), peer(block.end));
-        let more = [rest.first().map(block), rest.get(1).map(block), rest.get(2).map(block)];
+    let mut blocks = segment.sack_blocks().map(|block| (peer(block.start), peer(block.end)));
+    if let Some(first) = blocks.next() {
+        let more = [blocks.next(), blocks.next(), blocks.next()];
         options.pad(2);
-        options.push(TcpOptionElement::SelectiveAcknowledgement(block(first), more));
+        options.push(TcpOptionElement::SelectiveAcknowledgement(first, more));
     }
     tcp.set_options(options.used()).map_err(|e| invalid(&e.to_string()))?;
     Ok(tcp)

@@ -9,7 +9,7 @@ use gamelane_capture::{
     CapturedPacket, CapturedTransport, PacketHeader, PcapngWriter, TcpFields, TcpNumbers, WriteOptions,
 };
 use gamelane_core::{Ecn, FlowKey, IpLen, Protocol};
-use gamelane_tcp::{Flags, SackBlock, Segment};
+use gamelane_tcp::{Flags, SackBlock, SackBlocks, Segment};
 use proptest::prelude::*;
 use support::{header, key, open, read_all};
 
@@ -25,7 +25,7 @@ fn segments() -> Vec<Segment> {
     let ack = Flags { ack: true, ..Flags::default() };
     let syn = Segment {
         window: 64_240,
-        flags: Flags { syn: true, ece: true, cwr: true, ..Flags::default() },
+        flags: Flags { syn: true, ece: true, cwr: true, ..Flags::default() }.into(),
         window_scale: Some(7),
         timestamps: Some((1000, 0)),
         ..Segment::default()
@@ -36,27 +36,27 @@ fn segments() -> Vec<Segment> {
         ack: 1,
         len: 1448,
         window: 502,
-        flags: Flags { psh: true, ..ack },
+        flags: Flags { psh: true, ..ack }.into(),
         timestamps: Some((1040, 950)),
         ..Segment::default()
     };
+    let blocks = [
+        SackBlock { start: 5793, end: 7241 },
+        SackBlock { start: 2897, end: 4345 },
+        SackBlock { start: 1449, end: 1500 },
+    ];
     let holes = Segment {
         seq: 1449,
         ack: 1,
         window: 502,
-        flags: Flags { ece: true, ..ack },
+        flags: Flags { ece: true, ..ack }.into(),
         timestamps: Some((1080, 990)),
-        sack: [
-            SackBlock { start: 5793, end: 7241 },
-            SackBlock { start: 2897, end: 4345 },
-            SackBlock { start: 1449, end: 1500 },
-        ],
-        sack_blocks: 3,
+        sack: SackBlocks::new(1, &blocks),
         ..Segment::default()
     };
-    let one_hole = Segment { sack_blocks: 1, timestamps: None, ..holes };
-    let fin = Segment { seq: 1449, ack: 9000, flags: Flags { fin: true, ..ack }, ..Segment::default() };
-    let reset = Segment { seq: 1450, flags: Flags { rst: true, ..Flags::default() }, ..Segment::default() };
+    let one_hole = Segment { sack: SackBlocks::new(1, &blocks[..1]), timestamps: None, ..holes };
+    let fin = Segment { seq: 1449, ack: 9000, flags: Flags { fin: true, ..ack }.into(), ..Segment::default() };
+    let reset = Segment { seq: 1450, flags: Flags { rst: true, ..Flags::default() }.into(), ..Segment::default() };
     vec![syn, plain_syn, data, holes, one_hole, fin, reset]
 }
 
@@ -79,12 +79,12 @@ fn expected(segment: &Segment) -> TcpFields {
     }
     TcpFields {
         sequence: own(segment.seq),
-        acknowledgment: if segment.flags.ack { peer(segment.ack) } else { 0 },
+        acknowledgment: if segment.flags.ack() { peer(segment.ack) } else { 0 },
         window: segment.window,
-        flags: segment.flags,
-        maximum_segment_size: segment.flags.syn.then_some(1460),
+        flags: segment.flags.get(),
+        maximum_segment_size: segment.flags.syn().then_some(1460),
         window_scale: segment.window_scale,
-        sack_permitted: segment.flags.syn,
+        sack_permitted: segment.flags.syn(),
         timestamps: segment.timestamps,
         sack,
     }

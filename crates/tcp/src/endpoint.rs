@@ -109,7 +109,7 @@ impl TcpEndpoint {
             State::SynReceived(handshake, peer) => self.on_syn_received(segment, ce, handshake, peer, now),
             // The peer missed our last ACK.
             State::Closed
-                if self.sender.is_finished() && segment.sequence_len() > 0 && !segment.flags.rst =>
+                if self.sender.is_finished() && segment.sequence_len() > 0 && !segment.flags.rst() =>
             {
                 self.receiver.owe_ack();
             }
@@ -206,7 +206,7 @@ impl TcpEndpoint {
     }
 
     fn on_open(&mut self, segment: &Segment, ce: bool, now: Instant) {
-        if segment.flags.rst {
+        if segment.flags.rst() {
             // RFC 5961 section 3: exact, or challenged.
             if segment.seq == self.receiver.next() {
                 self.abort();
@@ -215,7 +215,7 @@ impl TcpEndpoint {
             }
             return;
         }
-        if segment.flags.syn || !segment.flags.ack {
+        if segment.flags.syn() || !segment.flags.ack() {
             self.receiver.owe_ack();
             return;
         }
@@ -230,7 +230,7 @@ impl TcpEndpoint {
             return;
         }
         if segment.len > 0 {
-            self.receiver.on_ecn(ce && self.sender.uses_ecn(), segment.flags.cwr);
+            self.receiver.on_ecn(ce && self.sender.uses_ecn(), segment.flags.cwr());
         }
         let had_fin = self.receiver.has_peer_fin();
         let delivered = self.receiver.on_segment(segment, &mut self.counters, now);
@@ -263,13 +263,11 @@ impl TcpEndpoint {
         let mut segment = Segment {
             seq: outgoing.seq,
             len: outgoing.len,
-            flags: Flags { psh: outgoing.push, fin: outgoing.fin, cwr: outgoing.cwr, ..Flags::default() },
+            timestamps: self.timestamps.then(|| (clock(now), self.receiver.recent_timestamp())),
             ..Segment::default()
         };
-        if self.timestamps {
-            segment.timestamps = Some((clock(now), self.receiver.recent_timestamp()));
-        }
-        self.receiver.stamp(&mut segment);
+        let flags = Flags { psh: outgoing.push, fin: outgoing.fin, cwr: outgoing.cwr, ..Flags::default() };
+        self.receiver.stamp(&mut segment, flags);
         segment
     }
 

@@ -31,4 +31,4 @@ pub use config::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKi
 pub use endpoint::TcpEndpoint;
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};
 pub use recovery::Phase;
-pub use segment::{Flags, SackBlock, Segment};
+pub use segment::{FlagBits, Flags, SackBlock, SackBlocks, Segment};

@@ -1,7 +1,7 @@
 //! Data received above a hole: which ranges, how many bytes, and which of them to report first (RFC 2018 section 4: the
 //! block that holds the newest segment, then those reported most recently).
 
-use crate::segment::SackBlock;
+use crate::segment::{SackBlock, SackBlocks};
 use alloc::vec::Vec;
 
 /// Ranges above the next byte expected.
@@ -15,8 +15,8 @@ pub(crate) struct Reassembly {
     recent_len: usize,
 }
 
-/// Blocks that fit beside timestamps (RFC 2018 section 3).
-const REPORTED: usize = 3;
+/// As many as a segment carries.
+const REPORTED: usize = SackBlocks::CAPACITY;
 
 impl Reassembly {
     pub(crate) fn is_empty(&self) -> bool {
@@ -29,8 +29,8 @@ impl Reassembly {
     }
 
     /// The blocks to report.
-    pub(crate) fn report(&self) -> (&[SackBlock; REPORTED], u8) {
-        (&self.recent, self.recent_len as u8)
+    pub(crate) fn report(&self) -> &[SackBlock] {
+        &self.recent[..self.recent_len]
     }
 
     /// Takes in `start..end`, not empty. False if all of it was held already.
@@ -100,8 +100,7 @@ mod tests {
     use super::*;
 
     fn reported(held: &Reassembly) -> Vec<(u64, u64)> {
-        let (blocks, len) = held.report();
-        blocks[..usize::from(len)].iter().map(|block| (block.start, block.end)).collect()
+        held.report().iter().map(|block| (block.start, block.end)).collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use crate::config::TcpConfig;
 use crate::observe::TcpCounters;
 use crate::reassembly::Reassembly;
-use crate::segment::Segment;
+use crate::segment::{Flags, SackBlocks, Segment};
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// Acknowledges.
@@ -116,7 +116,7 @@ impl Receiver {
         counters: &mut TcpCounters,
         now: Instant,
     ) -> ByteCount {
-        if segment.len == 0 && !segment.flags.fin {
+        if segment.len == 0 && !segment.flags.fin() {
             // A window probe or a keep-alive wants an answer; an old ACK does not.
             if segment.seq < self.acked || segment.seq > self.edge {
                 self.ack_now = true;
@@ -125,7 +125,7 @@ impl Receiver {
         }
         let end = segment.seq + u64::from(segment.len);
         let in_order = segment.seq == self.next && end <= self.edge && self.held.is_empty();
-        if in_order && !segment.flags.fin && self.fin == PeerFin::Awaited {
+        if in_order && !segment.flags.fin() && self.fin == PeerFin::Awaited {
             self.next = end;
             self.acknowledge_in_order(now);
             return ByteCount(u64::from(segment.len));
@@ -138,7 +138,7 @@ impl Receiver {
         let before = self.next;
         let start = segment.seq.max(self.next);
         let end_in_window = end.min(self.edge).min(self.last_data());
-        if segment.flags.fin && self.fin == PeerFin::Awaited && end <= self.edge && end >= self.next {
+        if segment.flags.fin() && self.fin == PeerFin::Awaited && end <= self.edge && end >= self.next {
             self.fin = PeerFin::Held(end);
         }
         let mut fresh = end_in_window > start;
@@ -206,11 +206,11 @@ impl Receiver {
         self.ack_now || self.duplicates_owed > 0
     }
 
-    /// Fills in what every segment says of the receiving half, and takes note that it was said.
-    pub(crate) fn stamp(&mut self, segment: &mut Segment) {
+    /// Fills in what every segment says of the receiving half beside the sender's `flags`, and takes note that it was
+    /// said.
+    pub(crate) fn stamp(&mut self, segment: &mut Segment, flags: Flags) {
         segment.ack = self.next;
-        segment.flags.ack = true;
-        segment.flags.ece = self.echo_congestion;
+        segment.flags = Flags { ack: true, ece: self.echo_congestion, ..flags }.into();
         segment.window = self.window_field();
         if !self.held.is_empty() {
             self.report_sack(segment);
@@ -224,11 +224,10 @@ impl Receiver {
     }
 
     fn report_sack(&self, segment: &mut Segment) {
-        let (blocks, count) = self.held.report();
-        let fits = segment.len == 0 || u64::from(segment.len) + 4 + 8 * u64::from(count) <= self.mss;
+        let blocks = self.held.report();
+        let fits = segment.len == 0 || u64::from(segment.len) + 4 + 8 * blocks.len() as u64 <= self.mss;
         if self.reports_sack && fits {
-            segment.sack = *blocks;
-            segment.sack_blocks = count;
+            segment.sack = SackBlocks::new(segment.ack, blocks);
         }
     }
 

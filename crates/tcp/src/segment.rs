@@ -1,6 +1,8 @@
 //! A TCP segment as endpoints exchange it. Sequence numbers are 64-bit stream offsets (SYN at 0, data from 1), so no
-//! arithmetic wraps; whoever writes bytes adds an initial sequence number and truncates.
+//! arithmetic wraps; whoever writes bytes adds an initial sequence number and truncates. It is copied from queue to queue
+//! all the way, so it fits a cache line: one byte of control bits, SACK blocks relative to the ACK.
 
+use core::num::NonZeroU16;
 use gamelane_core::IpLen;
 
 /// Bytes of IPv4 and TCP headers without options.
@@ -29,19 +31,71 @@ pub struct Segment {
     /// The window field as on the wire: unscaled on a SYN.
     pub window: u16,
     /// Control bits.
-    pub flags: Flags,
+    pub flags: FlagBits,
     /// Window scale offered; on a SYN only.
     pub window_scale: Option<u8>,
     /// Largest payload its sender takes, options not yet subtracted; on a SYN only.
-    pub mss: Option<u16>,
+    pub mss: Option<NonZeroU16>,
     /// Its sender understands selective acknowledgements (RFC 2018); on a SYN only.
     pub sack_permitted: bool,
     /// Timestamp value and echo in milliseconds, if the option is in use.
     pub timestamps: Option<(u32, u32)>,
-    /// Selective acknowledgements, most recent first; the first `sack_blocks` are valid.
-    pub sack: [SackBlock; 3],
-    /// How many of `sack` are valid.
-    pub sack_blocks: u8,
+    /// Selective acknowledgements, most recent first. They are relative to `ack`: a copy with another `ack` needs them
+    /// set again.
+    pub sack: SackBlocks,
+}
+
+/// A segment fits a cache line.
+const _: () = assert!(size_of::<Segment>() <= 64);
+
+/// Up to three SACK blocks, each as distance from the cumulative ACK and length: no real range is 2 GiB away, as no window
+/// reaches that far (RFC 7323 section 2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    /// The first one of no length ends the list.
+    blocks: [(i32, u32); SackBlocks::CAPACITY],
+}
+
+impl SackBlocks {
+    /// Blocks that fit beside timestamps (RFC 2018 section 3).
+    pub const CAPACITY: usize = 3;
+
+    /// The first blocks of those given, to go with a cumulative ACK of `ack`. Blocks that are empty or too far away are
+    /// left out.
+    pub fn new(ack: u64, blocks: &[SackBlock]) -> Self {
+        let mut packed = Self::default();
+        let fitting = blocks.iter().filter_map(|block| {
+            let distance = i32::try_from(block.start.wrapping_sub(ack) as i64).ok()?;
+            let len = u32::try_from(block.end.checked_sub(block.start)?).ok()?;
+            (len > 0).then_some((distance, len))
+        });
+        for (place, block) in packed.blocks.iter_mut().zip(fitting) {
+            *place = block;
+        }
+        packed
+    }
+
+    /// True if there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.blocks[0].1 == 0
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        let mut len = 0;
+        while len < Self::CAPACITY && self.blocks[len].1 > 0 {
+            len += 1;
+        }
+        len
+    }
+
+    /// The blocks as offsets, in order.
+    pub fn iter(&self, ack: u64) -> impl Iterator<Item = SackBlock> + use<> {
+        self.blocks.into_iter().take_while(|&(_, len)| len > 0).map(move |(distance, len)| {
+            let start = ack.saturating_add_signed(i64::from(distance));
+            SackBlock { start, end: start + u64::from(len) }
+        })
+    }
 }
 
 /// Control bits.
@@ -63,15 +117,56 @@ pub struct Flags {
     pub cwr: bool,
 }
 
+/// Control bits as a segment carries them: [`Flags`] in one byte.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct FlagBits(u8);
+
+macro_rules! bits {
+    ($($name:ident = $bit:literal),*) => {
+        impl FlagBits {
+            $(
+                #[doc = concat!("[`Flags::", stringify!($name), "`].")]
+                pub const fn $name(self) -> bool {
+                    self.0 & (1 << $bit) != 0
+                }
+            )*
+
+            /// All of them by name.
+            pub const fn get(self) -> Flags {
+                Flags { $($name: self.$name()),* }
+            }
+
+            /// From their names.
+            pub const fn new(flags: Flags) -> Self {
+                Self($((flags.$name as u8) << $bit)|*)
+            }
+        }
+    };
+}
+
+bits!(syn = 0, ack = 1, fin = 2, rst = 3, psh = 4, ece = 5, cwr = 6);
+
+impl From<Flags> for FlagBits {
+    fn from(flags: Flags) -> Self {
+        Self::new(flags)
+    }
+}
+
+impl core::fmt::Debug for FlagBits {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 impl Segment {
-    /// The valid SACK blocks.
-    pub fn sack_blocks(&self) -> &[SackBlock] {
-        &self.sack[..usize::from(self.sack_blocks).min(self.sack.len())]
+    /// Its SACK blocks, most recent first.
+    pub fn sack_blocks(&self) -> impl Iterator<Item = SackBlock> + use<> {
+        self.sack.iter(self.ack)
     }
 
     /// Sequence space it takes: payload, SYN and FIN.
     pub const fn sequence_len(&self) -> u64 {
-        self.len as u64 + self.flags.syn as u64 + self.flags.fin as u64
+        self.len as u64 + self.flags.syn() as u64 + self.flags.fin() as u64
     }
 
     /// Offset after its last byte.
@@ -81,7 +176,7 @@ impl Segment {
 
     /// True for a segment that only acknowledges.
     pub const fn is_pure_ack(&self) -> bool {
-        self.len == 0 && self.flags.ack && !self.flags.syn && !self.flags.fin && !self.flags.rst
+        self.len == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
     }
 
     /// Length of the IPv4 packet that carries it, options padded to 4 bytes.
@@ -90,15 +185,15 @@ impl Segment {
         if self.timestamps.is_some() {
             options += TIMESTAMP_OPTION_LEN;
         }
-        if self.flags.syn {
+        if self.flags.syn() {
             // MSS (4) and SACK permitted (2, shares the padding of the timestamps if there are any).
             options += 4 + if self.timestamps.is_some() { 0 } else { 4 };
         }
         if self.window_scale.is_some() {
             options += 4;
         }
-        if self.sack_blocks > 0 {
-            options += 4 + 8 * self.sack_blocks as u32;
+        if !self.sack.is_empty() {
+            options += 4 + 8 * self.sack.len() as u32;
         }
         IpLen(HEADER_LEN + options + self.len)
     }
@@ -113,12 +208,36 @@ mod tests {
         let data = Segment { len: 1448, timestamps: Some((1, 1)), ..Segment::default() };
         assert_eq!(data.ip_len(), IpLen(1500));
         let syn = Segment {
-            flags: Flags { syn: true, ..Flags::default() },
+            flags: Flags { syn: true, ..Flags::default() }.into(),
             timestamps: Some((1, 0)),
             window_scale: Some(7),
             ..Segment::default()
         };
         // Linux: 20 B IP, 40 B TCP with MSS, SACK permitted, timestamps, window scale.
         assert_eq!(syn.ip_len(), IpLen(60));
+    }
+    #[test]
+    fn sack_blocks_come_back_as_they_were_put_in() {
+        let block = |start, end| SackBlock { start, end };
+        let ack = 1 << 40;
+        let given = [block(ack + 1448, ack + 2896), block(ack - 500, ack), block(ack + 5000, ack + 5001)];
+        let sack = SackBlocks::new(ack, &given);
+        let segment = Segment { ack, sack, ..Segment::default() };
+        assert!(segment.sack_blocks().eq(given));
+        assert_eq!((sack.len(), segment.ip_len()), (3, IpLen(68)));
+        // Empty, reversed and far away: left out. A fourth: no room.
+        let odd = [block(5, 5), block(9, 7), block(ack, ack + 9), block(1, 2), given[0], given[1], given[2]];
+        let sack = SackBlocks::new(ack, &odd);
+        assert!(sack.iter(ack).eq([odd[2], given[0], given[1]]));
+        assert!(SackBlocks::default().is_empty());
+    }
+
+    #[test]
+    fn control_bits_keep_their_names() {
+        for bits in 0..128 {
+            assert_eq!(FlagBits::new(FlagBits(bits).get()), FlagBits(bits));
+        }
+        let fin = FlagBits::new(Flags { fin: true, ..Flags::default() });
+        assert!(fin.fin() && !fin.ack());
     }
 }

@@ -7,6 +7,7 @@ use crate::congestion::Congestion;
 use crate::receiver::window_shift;
 use crate::recovery::Recovery;
 use crate::segment::{Flags, HEADER_LEN, Segment, TIMESTAMP_OPTION_LEN};
+use core::num::NonZeroU16;
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// Our SYN or SYN-ACK on its way.
@@ -47,27 +48,27 @@ const MIN_MSS: u32 = 48;
 
 impl TcpEndpoint {
     pub(super) fn on_listen(&mut self, segment: &Segment) {
-        if !segment.flags.syn || segment.flags.ack || segment.flags.rst || segment.seq != 0 {
+        if !segment.flags.syn() || segment.flags.ack() || segment.flags.rst() || segment.seq != 0 {
             return;
         }
-        let asks_ecn = segment.flags.ece && segment.flags.cwr;
+        let asks_ecn = segment.flags.ece() && segment.flags.cwr();
         let peer = PeerSyn::of(segment, &self.config, asks_ecn);
         self.take_options(segment, &peer);
         self.state = State::SynReceived(Handshake::due(), peer);
     }
 
     pub(super) fn on_syn_sent(&mut self, segment: &Segment, handshake: Handshake, now: Instant) {
-        if !segment.flags.ack || segment.ack != 1 || handshake.sent_at.is_none() {
+        if !segment.flags.ack() || segment.ack != 1 || handshake.sent_at.is_none() {
             return;
         }
-        if segment.flags.rst {
+        if segment.flags.rst() {
             self.abort();
             return;
         }
-        if !segment.flags.syn || segment.seq != 0 {
+        if !segment.flags.syn() || segment.seq != 0 {
             return;
         }
-        let peer = PeerSyn::of(segment, &self.config, segment.flags.ece && !segment.flags.cwr);
+        let peer = PeerSyn::of(segment, &self.config, segment.flags.ece() && !segment.flags.cwr());
         self.take_options(segment, &peer);
         self.open(handshake, &peer, u64::from(peer.window), self.echo_age(segment, now), now);
         self.receiver.owe_ack();
@@ -81,14 +82,14 @@ impl TcpEndpoint {
         peer: PeerSyn,
         now: Instant,
     ) {
-        if segment.flags.syn {
+        if segment.flags.syn() {
             // Our SYN-ACK was lost; the retransmission timer goes on.
             self.state = State::SynReceived(Handshake { due: true, ..handshake }, peer);
-        } else if segment.flags.rst {
+        } else if segment.flags.rst() {
             if segment.seq == 1 {
                 self.abort();
             }
-        } else if segment.flags.ack && segment.ack == 1 && handshake.sent_at.is_some() {
+        } else if segment.flags.ack() && segment.ack == 1 && handshake.sent_at.is_some() {
             let window = u64::from(segment.window) << self.peer_shift;
             self.open(handshake, &peer, window, self.echo_age(segment, now), now);
             self.on_open(segment, ce, now);
@@ -197,9 +198,10 @@ impl TcpEndpoint {
                 ece: ecn,
                 cwr: ecn && peer.is_none(),
                 ..Flags::default()
-            },
+            }
+            .into(),
             window_scale: scales.then(|| window_shift(self.config.receive_window)),
-            mss: Some(self.offered_mss().min(u32::from(u16::MAX)) as u16),
+            mss: NonZeroU16::new(self.offered_mss().min(u32::from(u16::MAX)) as u16),
             sack_permitted: peer
                 .map_or(self.config.recovery == RecoveryKind::Sack, |peer| self.uses_sack(&peer)),
             timestamps: stamps.then(|| (clock(now), self.receiver.recent_timestamp())),
@@ -211,7 +213,7 @@ impl TcpEndpoint {
 impl PeerSyn {
     fn of(segment: &Segment, config: &TcpConfig, asks_ecn: bool) -> Self {
         Self {
-            mss: u32::from(segment.mss.unwrap_or(DEFAULT_MSS)),
+            mss: u32::from(segment.mss.map_or(DEFAULT_MSS, NonZeroU16::get)),
             window: segment.window,
             window_scale: segment.window_scale,
             sack_permitted: segment.sack_permitted,

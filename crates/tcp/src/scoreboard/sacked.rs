@@ -15,11 +15,11 @@ pub(super) struct KnownBlocks {
 
 impl Scoreboard {
     /// Marks what `blocks` cover; gives the bytes not known before. Blocks that make no sense are passed over.
-    pub fn sack(&mut self, blocks: &[SackBlock]) -> ByteCount {
+    pub fn sack(&mut self, blocks: impl IntoIterator<Item = SackBlock>) -> ByteCount {
         let mut fresh = 0;
         for block in blocks {
             if block.start < block.end && block.end <= self.next && block.end > self.una {
-                fresh += self.sack_block(*block);
+                fresh += self.sack_block(block);
             }
         }
         ByteCount(fresh)

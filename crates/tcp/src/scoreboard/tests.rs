@@ -43,10 +43,10 @@ fn lost(board: &Scoreboard) -> Vec<u64> {
 #[test]
 fn more_than_two_segments_sacked_above_mean_lost() {
     let mut board = board(10);
-    assert_eq!(board.sack(&[block(2, 4)]), ByteCount(200));
+    assert_eq!(board.sack([block(2, 4)]), ByteCount(200));
     board.detect_losses(MSS);
     assert!(lost(&board).is_empty());
-    assert_eq!(board.sack(&[block(2, 5)]), ByteCount(100));
+    assert_eq!(board.sack([block(2, 5)]), ByteCount(100));
     board.detect_losses(MSS);
     assert_eq!(lost(&board), [0, 1]);
     assert_eq!(board.pipe(), ByteCount(500));
@@ -59,10 +59,10 @@ fn three_runs_sacked_above_mean_lost_however_small() {
         push(&mut board, index, 10);
     }
     let at = |index: u64| SackBlock { start: 1 + index * 10, end: 11 + index * 10 };
-    board.sack(&[at(2), at(4)]);
+    board.sack([at(2), at(4)]);
     board.detect_losses(MSS);
     assert!(!board.front_is_lost());
-    board.sack(&[at(6), at(4), at(2)]);
+    board.sack([at(6), at(4), at(2)]);
     board.detect_losses(MSS);
     let lost: Vec<bool> = board.segments.iter().map(|sent| sent.lost).collect();
     assert_eq!(lost, [true, true, false, false, false, false, false, false]);
@@ -71,7 +71,7 @@ fn three_runs_sacked_above_mean_lost_however_small() {
 #[test]
 fn rules_one_three_and_four_choose_in_turn() {
     let mut board = board(10);
-    board.sack(&[block(2, 3), block(5, 8)]);
+    board.sack([block(2, 3), block(5, 8)]);
     board.detect_losses(MSS);
     assert_eq!(lost(&board), [0, 1, 3, 4]);
     let mut resent = Vec::new();
@@ -81,7 +81,7 @@ fn rules_one_three_and_four_choose_in_turn() {
     }
     assert_eq!(resent, [0, 1, 3, 4]);
     assert_eq!(board.next_below_sacked(), None);
-    board.sack(&[block(9, 10)]);
+    board.sack([block(9, 10)]);
     assert_eq!(board.next_below_sacked(), Some(8));
     assert_eq!(board.last_unsacked(), Some(8));
 }
@@ -89,12 +89,12 @@ fn rules_one_three_and_four_choose_in_turn() {
 #[test]
 fn a_receiver_that_goes_back_on_its_word_is_believed_no_more() {
     let mut board = board(4);
-    board.sack(&[block(0, 2)]);
+    board.sack([block(0, 2)]);
     board.mark_all_lost();
     assert_eq!(board.next_lost(), Some(0));
     assert_eq!(board.pipe(), ByteCount::ZERO);
     // And may say it again.
-    assert_eq!(board.sack(&[block(0, 2)]), ByteCount(200));
+    assert_eq!(board.sack([block(0, 2)]), ByteCount(200));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn apply(board: &mut Scoreboard, step: &Step) {
         }
         Step::Sack(start, len) => {
             let start = board.una() + start;
-            board.sack(&[SackBlock { start, end: start + len }]);
+            board.sack([SackBlock { start, end: start + len }]);
         }
         Step::DetectLosses => board.detect_losses(MSS),
         Step::MarkFrontLost if !board.is_empty() => board.mark_lost(0),

@@ -37,7 +37,7 @@ impl Sender {
         self.update_window(segment, window);
         let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
         let sacked = match self.recovery {
-            Recovery::Sack(_) if segment.sack_blocks > 0 => self.board.sack(segment.sack_blocks()),
+            Recovery::Sack(_) if !segment.sack.is_empty() => self.board.sack(segment.sack_blocks()),
             _ => ByteCount::ZERO,
         };
         let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
@@ -52,7 +52,7 @@ impl Sender {
             in_flight,
             may_grow: false,
         };
-        self.react(ack, segment.flags.ece, counters, now);
+        self.react(ack, segment.flags.ece(), counters, now);
         true
     }
 

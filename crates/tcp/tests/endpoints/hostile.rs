@@ -2,7 +2,7 @@
 
 use crate::pair::plain;
 use gamelane_core::{ByteCount, Duration, Instant};
-use gamelane_tcp::{Flags, RecoveryKind, SackBlock, Segment, TcpConfig, TcpEndpoint};
+use gamelane_tcp::{Flags, RecoveryKind, SackBlock, SackBlocks, Segment, TcpConfig, TcpEndpoint};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -36,8 +36,12 @@ fn segment() -> impl Strategy<Value = Segment> {
     (
         (offset(), offset(), prop_oneof![4 => Just(0u32), 4 => 0u32..3000, 1 => any::<u32>()]),
         (any::<u16>(), flags(), proptest::option::of(any::<u8>())),
-        (proptest::option::of(any::<(u32, u32)>()), proptest::option::of(any::<u16>()), any::<bool>()),
-        (proptest::array::uniform3((offset(), offset())), 0u8..=5),
+        (
+            proptest::option::of(any::<(u32, u32)>()),
+            proptest::option::of(any::<std::num::NonZeroU16>()),
+            any::<bool>(),
+        ),
+        (proptest::array::uniform3((offset(), offset())), 0usize..=3),
     )
         .prop_map(
             |((seq, ack, len), (window, flags, scale), (timestamps, mss, sack_permitted), (sack, blocks))| {
@@ -46,13 +50,12 @@ fn segment() -> impl Strategy<Value = Segment> {
                     ack,
                     len,
                     window,
-                    flags,
+                    flags: flags.into(),
                     window_scale: scale,
                     mss,
                     sack_permitted,
                     timestamps,
-                    sack: sack.map(|(start, end)| SackBlock { start, end }),
-                    sack_blocks: blocks,
+                    sack: SackBlocks::new(ack, &sack.map(|(start, end)| SackBlock { start, end })[..blocks]),
                 }
             },
         )
@@ -73,7 +76,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn open(config: TcpConfig) -> TcpEndpoint {
     let mut client = TcpEndpoint::connect(config, Instant::ZERO);
     let syn = client.poll_transmit(Instant::ZERO).unwrap();
-    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    let flags = Flags { syn: true, ack: true, ..Flags::default() }.into();
     let timestamps = syn.timestamps.map(|(value, _)| (1, value));
     client.handle_segment(
         &Segment { seq: 0, ack: 1, flags, timestamps, ..syn },

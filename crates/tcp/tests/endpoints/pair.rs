@@ -175,7 +175,7 @@ impl Pair {
         let micros = self.now.as_nanos() / 1000;
         let who = if side == Side::Client { "client" } else { "server" };
         let mut line = format!("{:>7}.{:03} {who}", micros / 1000, micros % 1000);
-        let flags = segment.flags;
+        let flags = segment.flags.get();
         for (set, name) in [
             (flags.syn, "SYN"),
             (flags.fin, "FIN"),

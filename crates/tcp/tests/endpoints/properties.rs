@@ -64,7 +64,7 @@ fn network(script: &Script) -> crate::pair::Rule {
     let mut edges = [0u64; 2];
     Box::new(move |side, _, segment| {
         let (me, peer) = (side as usize, 1 - side as usize);
-        if segment.flags.syn {
+        if segment.flags.syn() {
             shifts[me] = segment.window_scale.unwrap_or(0);
             edges[me] = edges[me].max(1 + u64::from(segment.window));
         } else {
@@ -75,7 +75,7 @@ fn network(script: &Script) -> crate::pair::Rule {
         }
         let (lose, mark) = (rng.chance(loss), rng.chance(marks));
         streaks[me] = if lose { streaks[me] + 1 } else { 0 };
-        let bearable = if segment.flags.syn { 1 } else { 3 };
+        let bearable = if segment.flags.syn() { 1 } else { 3 };
         if lose && streaks[me] <= bearable {
             Fate::Lost
         } else if mark {

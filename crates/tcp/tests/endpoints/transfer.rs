@@ -76,7 +76,7 @@ fn without_nagle_two_writes_at_once_are_two_segments() {
     pair.client.write(ByteCount(120));
     pair.client.write(ByteCount(1300));
     let segments: Vec<Segment> = core::iter::from_fn(|| pair.client.poll_transmit(pair.now)).collect();
-    let shape: Vec<_> = segments.iter().map(|segment| (segment.len, segment.flags.psh)).collect();
+    let shape: Vec<_> = segments.iter().map(|segment| (segment.len, segment.flags.psh())).collect();
     assert_eq!(shape, [(120, true), (1000, false), (300, true)]);
 }
 
@@ -125,15 +125,15 @@ fn a_mark_halves_the_window_once_and_is_answered() {
 fn a_shut_window_is_probed_until_it_opens() {
     let mut client = TcpEndpoint::connect(plain(), Instant::ZERO);
     let syn = client.poll_transmit(Instant::ZERO).unwrap();
-    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    let flags = Flags { syn: true, ack: true, ..Flags::default() }.into();
     let mut now = Instant::from_millis(100);
     let answer = Segment { ack: syn.end(), window: 0, flags, mss: syn.mss, ..Segment::default() };
     client.handle_segment(&answer, false, now);
     client.write(ByteCount(3_000));
     assert_eq!(sent_lens(&mut client, now), [0], "the ACK of the handshake");
     let mut probes = Vec::new();
-    let ack = Segment { seq: 1, ack: 1, flags: Flags { ack: true, ..Flags::default() }, ..answer };
-    let ack = Segment { flags: Flags { ack: true, ..Flags::default() }, mss: None, ..ack };
+    let ack = Segment { seq: 1, ack: 1, flags: Flags { ack: true, ..Flags::default() }.into(), ..answer };
+    let ack = Segment { flags: Flags { ack: true, ..Flags::default() }.into(), mss: None, ..ack };
     for _ in 0..4 {
         now = client.poll_timeout().unwrap();
         client.handle_timeout(now);
@@ -153,14 +153,14 @@ fn a_shut_window_is_probed_until_it_opens() {
 fn a_window_smaller_than_a_segment_is_used_when_the_timer_says_so() {
     let mut client = TcpEndpoint::connect(plain(), Instant::ZERO);
     let syn = client.poll_transmit(Instant::ZERO).unwrap();
-    let flags = Flags { syn: true, ack: true, ..Flags::default() };
+    let flags = Flags { syn: true, ack: true, ..Flags::default() }.into();
     let answer = Segment { ack: 1, window: 5_000, flags, mss: syn.mss, ..Segment::default() };
     let now = Instant::from_millis(100);
     client.handle_segment(&answer, false, now);
     client.write_forever();
     assert_eq!(sent_lens(&mut client, now), [1000; 5]);
     let now = Instant::from_millis(200);
-    let flags = Flags { ack: true, ..Flags::default() };
+    let flags = Flags { ack: true, ..Flags::default() }.into();
     client.handle_segment(
         &Segment { seq: 1, ack: 5_001, window: 300, flags, ..Segment::default() },
         false,
