@@ -92,6 +92,16 @@ fn a_star_reaches_every_key_of_its_table_and_missing_tables_are_made() {
 }
 
 #[test]
+fn a_flow_switched_off_leaves_the_others_as_they_were() {
+    let all = parse(HOUSEHOLD, &[]).to_model().unwrap();
+    let scenario = parse(HOUSEHOLD, &[("flow.udp.enabled".into(), "false".into())]);
+    let without = scenario.to_model().unwrap();
+    let others: Vec<_> = all.flows.into_iter().filter(|flow| flow.name != "udp").collect();
+    assert_eq!(without.flows, others);
+    assert_eq!(scenario.describe_flows().len(), others.len());
+}
+
+#[test]
 fn one_direction_of_a_value_for_both_can_be_set() {
     let sets = [("link.jitter", "3ms"), ("link.jitter.up", "8ms"), ("link.loss.down", "2%")];
     let sets = sets.map(|(key, value)| (key.to_owned(), value.to_owned()));
@@ -172,7 +182,7 @@ app = "dash"
 "#;
 
 /// Settings that leave the household readable, in any combination; a few of them do not go together.
-const VALID: [(&str, &str); 46] = [
+const VALID: [(&str, &str); 47] = [
     ("question", "why?"),
     ("duration", "1.5s"),
     ("warmup", "100ms"),
@@ -201,6 +211,7 @@ const VALID: [(&str, &str); 46] = [
     ("tcp.timer", "rfc6298"),
     ("flow.game.host", "tv"),
     ("flow.game.players", "12"),
+    ("flow.web.enabled", "false"),
     ("flow.game.client", "pktgen"),
     ("flow.game.dscp", "CS4"),
     ("flow.voip.dscp", "45"),

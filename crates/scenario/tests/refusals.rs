@@ -130,6 +130,7 @@ fn overrides() {
         Case::set("a queue nobody has", "gateway.*.queue", "red"),
         Case::set("a key that does not apply", "gateway.up.target", "5ms"),
         Case::set("a game nobody has", "flow.*.model", "quake5"),
+        Case::set("every flow off", "flow.*.enabled", "false"),
         Case::set("no key", "", "1"),
         Case::set("a key with holes", "link..up", "1mbit"),
         Case::set("a value inside a value", "link.up.rate", "1mbit"),

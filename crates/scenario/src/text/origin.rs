@@ -57,7 +57,7 @@ impl Origin {
             Some(set) => (set.to_string(), None),
             None => (self.file.clone(), self.line(path)),
         };
-        let value = find(&self.values, path).filter(|value| !value.is_table()).map(Value::to_string);
+        let value = find(&self.values, path).filter(|value| is_short(value)).map(Value::to_string);
         let key = (!path.0.is_empty()).then(|| self.dotted(path));
         let Fault { message, allowed, hint } = fault;
         Refusal { file, key, value, line, message, allowed, hint }.into()
@@ -123,6 +123,15 @@ impl From<&serde_path_to_error::Path> for Path {
 /// The line, from one, that holds the byte at `offset`.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// True for a value that reads well in a message: no table, no list of them.
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::Table(_) => false,
+        Value::Array(items) => !items.iter().any(Value::is_table),
+        _ => true,
+    }
 }
 
 /// True for a name that can stand in a dotted key.

@@ -31,7 +31,7 @@ pub fn reference_page() -> String {
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
         ("An `overhead` in detail", Encapsulation::schema_name().into(), |_| None),
-        ("`[gateway]` `up = { … }`, `down = { … }`", Queue::schema_name().into(), queue_readers),
+        ("`[gateway]`, `up` and `down`", Queue::schema_name().into(), queue_readers),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
     ];
@@ -100,6 +100,12 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Size" => "[size](#units)".into(),
             "QueueLimit" => "[packets or size](#units)".into(),
             "Percent" => "[share](#units)".into(),
+            "Link" => "[table](#link)".into(),
+            "Gateway" | "Queue" => "[table](#gateway-up-and-down)".into(),
+            "Flow" => "[tables](#flow)".into(),
+            "Tcp" => "[table](#tcp-flowtcp)".into(),
+            "GilbertElliott" => "[table](#a-loss-in-bursts)".into(),
+            "Encapsulation" => "[table](#an-overhead-in-detail)".into(),
             name => kind(lookup(schema, name), schema),
         };
     }

@@ -18,6 +18,10 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
         let fault = Fault::new("there is nothing to run").hint("add a [[flow]] with a name and an app");
         return Err(all.refuse(fault));
     }
+    if !scenario.flow.iter().any(|flow| flow.enabled) {
+        let fault = Fault::new("there is nothing to run: every flow is switched off");
+        return Err(all.refuse(fault.hint("leave `enabled = false` out of one of them")));
+    }
     if scenario.flow.len() > MOST_FLOWS {
         return Err(
             all.refuse(Fault::new("so many flows are out of reach").allowed(format!("up to {MOST_FLOWS}")))

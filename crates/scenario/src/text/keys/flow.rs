@@ -29,6 +29,7 @@ pub struct Flow {
     pub app: App,
     /// `false` leaves the flow out of the run; it is still checked.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[schemars(extend("x-default" = "true"))]
     pub enabled: bool,
     /// Host at home that runs it, one of `hosts` if that is given. Left out: a host of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
