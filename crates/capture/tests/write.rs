@@ -55,8 +55,10 @@ fn segments() -> Vec<Segment> {
         ..Segment::default()
     };
     let one_hole = Segment { sack: SackBlocks::new(1, &blocks[..1]), timestamps: None, ..holes };
-    let fin = Segment { seq: 1449, ack: 9000, flags: Flags { fin: true, ..ack }.into(), ..Segment::default() };
-    let reset = Segment { seq: 1450, flags: Flags { rst: true, ..Flags::default() }.into(), ..Segment::default() };
+    let fin =
+        Segment { seq: 1449, ack: 9000, flags: Flags { fin: true, ..ack }.into(), ..Segment::default() };
+    let reset =
+        Segment { seq: 1450, flags: Flags { rst: true, ..Flags::default() }.into(), ..Segment::default() };
     vec![syn, plain_syn, data, holes, one_hole, fin, reset]
 }
 

@@ -1,5 +1,6 @@
 //! How a TCP endpoint behaves: each field is a row of a table, so that a variant is a value and not a class.
 
+use crate::timer::ModifiedRto;
 use gamelane_core::{ByteCount, Duration, IpLen};
 
 /// What to resend after a loss.
@@ -28,6 +29,12 @@ pub enum TimerKind {
     /// Linux 6.1: the same with an RTTVAR floor of 200 ms and decay once a round trip.
     #[default]
     Linux,
+    /// Linux 2.6: the same estimator, three seconds before the first sample.
+    Linux26,
+    /// S4 section 4.4 over [`Linux26`](Self::Linux26): a round trip and a half without back-off while the stream is thin.
+    Modified(ModifiedRto),
+    /// Always this long, never backed off, once the connection is open.
+    Fixed(Duration),
 }
 
 /// Congestion window at the start and after idle.
@@ -88,5 +95,23 @@ impl Default for TcpConfig {
             ecn: false,
             restart_after_idle: true,
         }
+    }
+}
+
+/// What the defaults leave off: mechanisms a host or a socket switches on (as by `setsockopt`), most of them for thin
+/// streams. Handed to [`TcpEndpoint::tuned`](crate::TcpEndpoint::tuned).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpTuning {
+    /// A stream is thin with fewer segments than this in flight, once it has left its first slow start (Linux 6.1,
+    /// `tcp_stream_is_thin`: 4).
+    pub thin_below: u32,
+    /// No back-off on the first six timeouts in a row of a thin stream (Linux, `TCP_THIN_LINEAR_TIMEOUTS`).
+    pub linear_timeouts: bool,
+}
+
+impl Default for TcpTuning {
+    /// Everything off.
+    fn default() -> Self {
+        Self { thin_below: 4, linear_timeouts: false }
     }
 }

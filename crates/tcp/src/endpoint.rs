@@ -4,7 +4,7 @@
 
 mod handshake;
 
-use crate::config::TcpConfig;
+use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::{PendingEvents, TcpCounters, TcpEvent, TcpObservation};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
@@ -81,6 +81,13 @@ impl TcpEndpoint {
     /// A server: waits for a SYN.
     pub fn listen(config: TcpConfig) -> Self {
         Self::new(config, State::Listen)
+    }
+
+    /// Switches on what the defaults leave off. Call before anything else.
+    #[must_use]
+    pub fn tuned(mut self, tuning: TcpTuning) -> Self {
+        self.sender.tuning = tuning;
+        self
     }
 
     fn new(config: TcpConfig, state: State) -> Self {

@@ -27,8 +27,9 @@ pub mod segment;
 mod sender;
 pub mod timer;
 
-pub use config::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
+pub use config::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TcpTuning, TimerKind};
 pub use endpoint::TcpEndpoint;
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};
 pub use recovery::Phase;
 pub use segment::{FlagBits, Flags, SackBlock, SackBlocks, Segment};
+pub use timer::ModifiedRto;

@@ -120,6 +120,11 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
+    /// Segments sent and not cumulatively acknowledged: Linux's `packets_out`.
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
     /// Bytes sent and not cumulatively acknowledged: RFC 5681's FlightSize.
     pub const fn outstanding(&self) -> ByteCount {
         ByteCount(self.next - self.una)

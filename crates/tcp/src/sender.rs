@@ -3,8 +3,9 @@
 //! segment just below the window). What an ACK changes is in `acks`.
 
 mod acks;
+mod thin;
 
-use crate::config::TcpConfig;
+use crate::config::{TcpConfig, TcpTuning};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
@@ -19,12 +20,15 @@ use gamelane_core::{ByteCount, Duration, Instant};
 pub(crate) struct Sender {
     pub(crate) outbox: Outbox,
     pub(crate) timeout: RetransmissionTimeout,
+    pub(crate) tuning: TcpTuning,
     board: Scoreboard,
     recovery: Recovery,
     congestion: Congestion,
     timer: Timer,
     /// Timeouts, or unanswered probes, in a row.
     retries: u32,
+    /// When the first of them was.
+    stalled_since: Instant,
     mss: u64,
     window: PeerWindow,
     nagle: bool,
@@ -90,6 +94,8 @@ impl Outgoing {
 
 /// Timeouts in a row before the connection is given up: Linux `tcp_retries2`.
 const MAX_RETRIES: u32 = 15;
+/// How long that takes with a timeout of 200 ms that doubles (Linux): the bound for timeouts that do not.
+const GIVE_UP_AFTER: Duration = Duration::from_millis(924_600);
 /// First interval of the persist timer at least (Linux).
 const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(200);
 /// Longest interval between probes (Linux).
@@ -101,11 +107,13 @@ impl Sender {
         Self {
             outbox: Outbox::new(1),
             timeout: RetransmissionTimeout::new(config.timer),
+            tuning: TcpTuning::default(),
             board: Scoreboard::new(1),
             recovery: Recovery::new(config.recovery, mss, config.limited_transmit),
             congestion: Congestion::new(config.congestion, mss, mss),
             timer: Timer::Idle,
             retries: 0,
+            stalled_since: Instant::ZERO,
             mss: mss.bytes(),
             window: PeerWindow::default(),
             nagle: config.nagle,
@@ -252,7 +260,7 @@ impl Sender {
     }
 
     fn start_timer(&mut self, now: Instant) {
-        self.timer = Timer::Retransmit { at: now.saturating_add(self.timeout.rto()) };
+        self.timer = Timer::Retransmit { at: now.saturating_add(self.timeout.rto_with(self.board.len())) };
     }
 
     const fn is_probing(&self) -> bool {
@@ -292,7 +300,10 @@ impl Sender {
             _ => return true,
         }
         self.retries += 1;
-        self.retries <= MAX_RETRIES
+        if self.retries == 1 {
+            self.stalled_since = now;
+        }
+        self.retries <= MAX_RETRIES || self.may_wait_longer(now)
     }
 
     /// RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1.
@@ -309,7 +320,7 @@ impl Sender {
         self.congestion.on_timeout(flight, self.retries > 0, now);
         self.recovery.on_timeout(&mut self.board);
         self.on_reduced();
-        self.timeout.back_off();
+        self.back_off();
         self.start_timer(now);
     }
 
@@ -322,7 +333,7 @@ impl Sender {
             cwnd: self.congestion.cwnd(),
             ssthresh: self.congestion.ssthresh(),
             srtt: self.timeout.srtt(),
-            rto: self.timeout.rto(),
+            rto: self.timeout.rto_with(self.board.len()),
             bytes_in_flight: self.recovery.in_flight(&self.board),
             bytes_unsent: ByteCount(self.outbox.unsent(self.board.next())),
             peer_window: ByteCount(self.window.size),

@@ -24,6 +24,13 @@ pub struct Linux {
     round_end: u64,
 }
 
+impl Linux {
+    /// Smoothed round trip times 8, and what is added to it: microseconds.
+    pub(super) const fn estimate(&self) -> (i64, i64) {
+        (self.srtt_8, self.rttvar)
+    }
+}
+
 impl RtoEstimator for Linux {
     fn on_sample(&mut self, rtt: Duration, una: u64, next: u64) {
         let sample = (rtt.as_nanos() / 1_000).clamp(1, MAX_SAMPLE_US) as i64;

@@ -1,10 +1,14 @@
 //! The retransmission timeout: an estimator (a row of [`crate::TimerKind`]), exponential back-off (RFC 6298 section 5.5)
 //! and the value to use before the first sample. Karn's rule is the caller's: it offers unambiguous samples only.
 
+mod fixed;
 mod linux;
+mod modified;
 mod rfc6298;
 
+pub use fixed::Fixed;
 pub use linux::Linux;
+pub use modified::{Modified, ModifiedRto};
 pub use rfc6298::Rfc6298;
 
 use crate::config::TimerKind;
@@ -12,6 +16,8 @@ use gamelane_core::Duration;
 
 /// RFC 6298 section 2.1.
 pub const INITIAL_RTO: Duration = Duration::from_secs(1);
+/// Linux 2.6: RFC 1122's initial RTO (section 4.2.3.1).
+pub const OLD_INITIAL_RTO: Duration = Duration::from_secs(3);
 /// RFC 6298 section 5.7: when the SYN had to be sent again and gave no sample.
 pub const FALLBACK_RTO: Duration = Duration::from_secs(3);
 /// Linux `TCP_RTO_MAX`; RFC 6298 section 2.5 asks for at least 60 s.
@@ -26,12 +32,48 @@ pub trait RtoEstimator {
     fn srtt(&self) -> Duration;
     /// Timeout before back-off; meaningful after the first sample.
     fn rto(&self) -> Duration;
+    /// The timeout that holds instead, and is not backed off, with this many segments in flight; `None` if there is no
+    /// such rule.
+    fn steady_rto(&self, _in_flight: usize) -> Option<Duration> {
+        None
+    }
 }
 
 #[derive(Clone, Debug)]
 enum Estimator {
     Rfc6298(Rfc6298),
     Linux(Linux),
+    Modified(Modified),
+    Fixed(Fixed),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $estimator:ident => $call:expr) => {
+        match $self {
+            Estimator::Rfc6298($estimator) => $call,
+            Estimator::Linux($estimator) => $call,
+            Estimator::Modified($estimator) => $call,
+            Estimator::Fixed($estimator) => $call,
+        }
+    };
+}
+
+impl RtoEstimator for Estimator {
+    fn on_sample(&mut self, rtt: Duration, una: u64, next: u64) {
+        dispatch!(self, estimator => estimator.on_sample(rtt, una, next));
+    }
+
+    fn srtt(&self) -> Duration {
+        dispatch!(self, estimator => estimator.srtt())
+    }
+
+    fn rto(&self) -> Duration {
+        dispatch!(self, estimator => estimator.rto())
+    }
+
+    fn steady_rto(&self, in_flight: usize) -> Option<Duration> {
+        dispatch!(self, estimator => estimator.steady_rto(in_flight))
+    }
 }
 
 /// The timeout of one connection.
@@ -44,33 +86,35 @@ pub struct RetransmissionTimeout {
 }
 
 impl RetransmissionTimeout {
-    /// One second, until a sample arrives.
+    /// The initial timeout of the row, until a sample arrives.
     pub fn new(kind: TimerKind) -> Self {
-        let estimator = match kind {
-            TimerKind::Rfc6298 => Estimator::Rfc6298(Rfc6298::default()),
-            TimerKind::Linux => Estimator::Linux(Linux::default()),
+        let (estimator, rto) = match kind {
+            TimerKind::Rfc6298 => (Estimator::Rfc6298(Rfc6298::default()), INITIAL_RTO),
+            TimerKind::Linux => (Estimator::Linux(Linux::default()), INITIAL_RTO),
+            TimerKind::Linux26 => (Estimator::Linux(Linux::default()), OLD_INITIAL_RTO),
+            TimerKind::Modified(rule) => (Estimator::Modified(Modified::new(rule)), OLD_INITIAL_RTO),
+            TimerKind::Fixed(timeout) => (Estimator::Fixed(Fixed::new(timeout)), INITIAL_RTO),
         };
-        Self { estimator, sampled: false, rto: INITIAL_RTO }
+        Self { estimator, sampled: false, rto }
     }
 
     /// Takes an unambiguous sample; ends any back-off (RFC 6298 section 5.7, Karn).
     pub fn on_sample(&mut self, rtt: Duration, una: u64, next: u64) {
         self.sampled = true;
-        self.rto = match &mut self.estimator {
-            Estimator::Rfc6298(estimator) => {
-                estimator.on_sample(rtt, una, next);
-                estimator.rto()
-            }
-            Estimator::Linux(estimator) => {
-                estimator.on_sample(rtt, una, next);
-                estimator.rto()
-            }
-        };
+        self.estimator.on_sample(rtt, una, next);
+        self.rto = self.estimator.rto();
     }
 
     /// The timer expired: double (RFC 6298 section 5.5).
     pub fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(MAX_RTO);
+    }
+
+    /// Undoes all back-off, as linear timeouts do.
+    pub fn stay(&mut self) {
+        if self.sampled {
+            self.rto = self.estimator.rto();
+        }
     }
 
     /// The handshake ended without a sample because its segments were sent more than once.
@@ -85,12 +129,19 @@ impl RetransmissionTimeout {
         self.rto
     }
 
+    /// The timeout with this many segments in flight.
+    pub fn rto_with(&self, in_flight: usize) -> Duration {
+        self.steady_rto(in_flight).unwrap_or(self.rto)
+    }
+
+    /// The timeout that is not to be backed off, if one holds with this many segments in flight.
+    pub fn steady_rto(&self, in_flight: usize) -> Option<Duration> {
+        if self.sampled { self.estimator.steady_rto(in_flight) } else { None }
+    }
+
     /// Smoothed round trip, once sampled.
     pub fn srtt(&self) -> Option<Duration> {
-        self.sampled.then(|| match &self.estimator {
-            Estimator::Rfc6298(estimator) => estimator.srtt(),
-            Estimator::Linux(estimator) => estimator.srtt(),
-        })
+        self.sampled.then(|| self.estimator.srtt())
     }
 }
 

@@ -1,8 +1,9 @@
 //! A peer that sends anything at all: no panic, no work without end, and quiet after a reset.
 
 use crate::pair::plain;
+use crate::properties::{recovery, timer, tuning};
 use gamelane_core::{ByteCount, Duration, Instant};
-use gamelane_tcp::{Flags, RecoveryKind, SackBlock, SackBlocks, Segment, TcpConfig, TcpEndpoint};
+use gamelane_tcp::{Flags, SackBlock, SackBlocks, Segment, TcpConfig, TcpEndpoint, TcpTuning};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -73,8 +74,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// An endpoint with the handshake done, so that the rest reaches deep.
-fn open(config: TcpConfig) -> TcpEndpoint {
-    let mut client = TcpEndpoint::connect(config, Instant::ZERO);
+fn open(config: TcpConfig, tuning: TcpTuning) -> TcpEndpoint {
+    let mut client = TcpEndpoint::connect(config, Instant::ZERO).tuned(tuning);
     let syn = client.poll_transmit(Instant::ZERO).unwrap();
     let flags = Flags { syn: true, ack: true, ..Flags::default() }.into();
     let timestamps = syn.timestamps.map(|(value, _)| (1, value));
@@ -124,13 +125,15 @@ proptest! {
     #[test]
     fn nothing_a_peer_sends_does_harm(
         operations in proptest::collection::vec(operation(), 1..120),
-        sack: bool,
+        recovery in recovery(),
+        timer in timer(),
+        tuning in tuning(),
         timestamps: bool,
         ecn: bool,
         server: bool,
     ) {
-        let recovery = if sack { RecoveryKind::Sack } else { RecoveryKind::NewReno };
-        let config = TcpConfig { recovery, timestamps, ecn, ..plain() };
-        survive(if server { TcpEndpoint::listen(config) } else { open(config) }, &operations)?;
+        let config = TcpConfig { recovery, timer, timestamps, ecn, ..plain() };
+        let end = if server { TcpEndpoint::listen(config).tuned(tuning) } else { open(config, tuning) };
+        survive(end, &operations)?;
     }
 }

@@ -1,7 +1,7 @@
 //! The test bench: two endpoints, one clock, a fixed one-way delay, a rule that loses segments, a log of every packet.
 
 use gamelane_core::{ByteCount, Duration, Ecn, Instant, IpLen, time::earliest};
-use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
+use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent, TcpTuning};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -82,7 +82,11 @@ impl Pair {
 
     /// The same, with the handshake done; data segments are counted from here and the log is empty.
     pub fn connected(config: &TcpConfig, delay_ms: u64) -> Self {
-        let mut pair = Self::of(config, delay_ms);
+        Self::connected_and_tuned(config, TcpTuning::default(), delay_ms)
+    }
+
+    pub fn connected_and_tuned(config: &TcpConfig, tuning: TcpTuning, delay_ms: u64) -> Self {
+        let mut pair = Self::of(config, delay_ms).tuned(tuning);
         pair.run_for(3 * delay_ms);
         pair.log.clear();
         pair
@@ -105,6 +109,13 @@ impl Pair {
     pub fn run_to_end(&mut self, limit_s: u64) -> bool {
         self.run_until(Instant::from_secs(limit_s));
         self.next_event().is_none()
+    }
+
+    /// Both ends with this switched on, before anything happens.
+    pub fn tuned(mut self, tuning: TcpTuning) -> Self {
+        self.client = self.client.tuned(tuning);
+        self.server = self.server.tuned(tuning);
+        self
     }
 
     pub fn run_for(&mut self, millis: u64) {

@@ -2,25 +2,45 @@
 
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
-use gamelane_tcp::{InitialWindow, RecoveryKind, TcpConfig, TimerKind};
+use gamelane_tcp::{InitialWindow, ModifiedRto, RecoveryKind, TcpConfig, TcpTuning, TimerKind};
 use proptest::prelude::*;
+
+pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
+    prop_oneof![Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)]
+}
+
+pub fn timer() -> impl Strategy<Value = TimerKind> {
+    prop_oneof![
+        Just(TimerKind::Linux),
+        Just(TimerKind::Rfc6298),
+        Just(TimerKind::Linux26),
+        Just(TimerKind::Modified(ModifiedRto::default())),
+        (20u64..2_000).prop_map(|millis| TimerKind::Fixed(Duration::from_millis(millis))),
+    ]
+}
+
+/// Every switch both ways.
+pub fn tuning() -> impl Strategy<Value = TcpTuning> {
+    (1u32..8, any::<bool>())
+        .prop_map(|(thin_below, linear_timeouts)| TcpTuning { thin_below, linear_timeouts })
+}
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     (
-        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (recovery(), timer(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         (100u32..1500, 500u64..400_000, 1u32..20, 0u32..20, proptest::option::of(1u64..200)),
     )
         .prop_map(
             |(
-                (sack, linux, timestamps, nagle, limited_transmit, ecn),
+                (recovery, timer, timestamps, nagle, limited_transmit, ecn),
                 (mtu, window, initial, quick, ack),
             )| {
                 TcpConfig {
                     mtu: IpLen(mtu),
                     timestamps,
                     initial_window: InitialWindow::Segments(initial),
-                    recovery: if sack { RecoveryKind::Sack } else { RecoveryKind::NewReno },
-                    timer: if linux { TimerKind::Linux } else { TimerKind::Rfc6298 },
+                    recovery,
+                    timer,
                     limited_transmit,
                     nagle,
                     delayed_ack: ack.map(Duration::from_millis),
@@ -86,8 +106,8 @@ fn network(script: &Script) -> crate::pair::Rule {
     })
 }
 
-fn transfer(client: TcpConfig, server: TcpConfig, script: &Script) -> Pair {
-    let mut pair = Pair::new(client, server, script.delay_ms);
+fn transfer(client: TcpConfig, server: TcpConfig, tuning: TcpTuning, script: &Script) -> Pair {
+    let mut pair = Pair::new(client, server, script.delay_ms).tuned(tuning);
     pair.rule = network(script);
     let mut written = [0; 2];
     for &(wait, up, down) in &script.writes {
@@ -109,15 +129,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_is_delivered_once(client in config(), server in config(), script in script()) {
-        let pair = transfer(client, server, &script);
+    fn every_byte_is_delivered_once(
+        client in config(),
+        server in config(),
+        tuning in tuning(),
+        script in script(),
+    ) {
+        let pair = transfer(client, server, tuning, &script);
         prop_assert!(pair.client.is_closed());
     }
 
     #[test]
-    fn the_same_script_gives_the_same_packets(config in config(), script in script()) {
-        let first = transfer(config.clone(), config.clone(), &script);
-        let second = transfer(config.clone(), config, &script);
+    fn the_same_script_gives_the_same_packets(config in config(), tuning in tuning(), script in script()) {
+        let first = transfer(config.clone(), config.clone(), tuning, &script);
+        let second = transfer(config.clone(), config, tuning, &script);
         prop_assert_eq!(first.log, second.log);
     }
 }

@@ -2,11 +2,15 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration};
-use gamelane_tcp::{TcpConfig, TcpEvent, TimerKind};
+use gamelane_tcp::{ModifiedRto, TcpConfig, TcpEvent, TcpTuning, TimerKind};
 
 /// A thin stream with the estimator settled: 120 bytes every second over a 200 ms round trip.
 fn settled(config: &TcpConfig) -> Pair {
-    let mut pair = Pair::connected(config, 100);
+    settled_and_tuned(config, TcpTuning::default())
+}
+
+fn settled_and_tuned(config: &TcpConfig, tuning: TcpTuning) -> Pair {
+    let mut pair = Pair::connected_and_tuned(config, tuning, 100);
     for _ in 0..100 {
         pair.write(120);
         pair.run_for(1_000);
@@ -36,6 +40,73 @@ fn linux_at_200_ms_resends_at_400_1200_2800_ms() {
 fn rfc_6298_waits_a_second() {
     let config = TcpConfig { nagle: false, delayed_ack: None, timer: TimerKind::Rfc6298, ..plain() };
     assert_eq!(retransmissions(settled(&config), 3), [1000, 3000, 7000]);
+}
+
+#[test]
+fn the_modified_timer_resends_at_300_600_900_ms() {
+    // 1.5 x 200 ms each time (reference/tcp.md section 7).
+    let timer = TimerKind::Modified(ModifiedRto::default());
+    let config = TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() };
+    assert_eq!(retransmissions(settled(&config), 4), [300, 600, 900, 1200]);
+}
+
+#[test]
+fn the_modified_timer_is_linux_s_with_three_in_flight() {
+    let timer = TimerKind::Modified(ModifiedRto::default());
+    let mut pair = settled(&TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() });
+    pair.rule = Box::new(|_, number, _| if number > 0 { Fate::Lost } else { Fate::Arrives });
+    for _ in 0..3 {
+        pair.write(120);
+    }
+    // The first of three starts the timer: it alone is in flight then, so 300 ms; the third is in flight afterwards.
+    pair.run_for(299);
+    assert_eq!(pair.sent.len(), 3);
+    pair.run_for(1);
+    // Three small segments fit a window of one full one.
+    assert_eq!(pair.sent.len(), 6);
+    // 400 ms doubled.
+    pair.run_for(799);
+    assert_eq!(pair.sent.len(), 6);
+    pair.run_for(2);
+    assert_eq!(pair.sent.len(), 9);
+}
+
+#[test]
+fn a_fixed_timer_stays_as_it_is() {
+    let timer = TimerKind::Fixed(Duration::from_millis(250));
+    let config = TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() };
+    assert_eq!(retransmissions(settled(&config), 4), [250, 500, 750, 1000]);
+}
+
+#[test]
+fn linux_2_6_waits_three_seconds_for_the_handshake() {
+    let config = TcpConfig { timer: TimerKind::Linux26, ..plain() };
+    let mut pair = Pair::of(&config, 100);
+    pair.rule = Box::new(|_, _, _| Fate::Lost);
+    pair.run_for(9_000);
+    let times: Vec<&str> =
+        pair.log.lines().map(|line| line.trim_start().split('.').next().unwrap()).collect();
+    assert_eq!(times, ["0", "3000", "9000"]);
+}
+
+#[test]
+fn linear_timeouts_double_after_six() {
+    let tuning = TcpTuning { linear_timeouts: true, ..TcpTuning::default() };
+    let config = TcpConfig { nagle: false, delayed_ack: None, ..plain() };
+    let times = retransmissions(settled_and_tuned(&config, tuning), 9);
+    // Six timeouts leave it at 400 ms, so the seventh comes 400 ms later too; from then on it doubles.
+    assert_eq!(times, [400, 800, 1200, 1600, 2000, 2400, 2800, 3600, 5200]);
+}
+
+#[test]
+fn a_timer_that_does_not_grow_gives_up_after_as_long() {
+    let timer = TimerKind::Fixed(Duration::from_millis(300));
+    let mut pair = Pair::connected(&TcpConfig { timer, ..plain() }, 50);
+    pair.rule = Box::new(|_, _, _| Fate::Lost);
+    pair.write(100);
+    assert!(pair.run_to_end(3_600));
+    // 924.6 s after the first timeout at 300 ms: 3082 intervals, so 3083 timeouts.
+    assert_eq!(pair.client.counters().timeouts, 3_083);
 }
 
 #[test]

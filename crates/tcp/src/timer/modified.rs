@@ -1,0 +1,93 @@
+//! The modified timeout of S4 section 4.4 (Griwodz and Halvorsen, NOSSDAV 2006, Linux 2.6.15): while a stream is thin,
+//! `min((srtt >> 3) + min(srtt >> 4, rttvar), 120 s)` and no back-off; otherwise Linux's timer. `srtt` is kept times 8, so
+//! this is one and a half round trips unless the variation is smaller. Leaves out the rounding to jiffies.
+
+use super::{Linux, MAX_RTO, RtoEstimator};
+use gamelane_core::Duration;
+
+/// Parameters of the modified timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModifiedRto {
+    /// Holds while fewer segments than this are in flight (`packets_out < 3`).
+    pub in_flight_below: u32,
+    /// The margin is at most the round trip shifted right by this: 1 for half of it (`srtt >> 4`, as `srtt` is times 8).
+    pub margin_shift: u8,
+    /// Longest timeout (`TCP_RTO_MAX`: 120 s).
+    pub longest: Duration,
+}
+
+impl Default for ModifiedRto {
+    /// As published.
+    fn default() -> Self {
+        Self { in_flight_below: 3, margin_shift: 1, longest: MAX_RTO }
+    }
+}
+
+/// Linux's estimator with the modified timeout on top.
+#[derive(Clone, Debug)]
+pub struct Modified {
+    linux: Linux,
+    parameters: ModifiedRto,
+}
+
+/// A jiffy at 1000 Hz: a timer cannot be shorter.
+const JIFFY: Duration = Duration::from_millis(1);
+
+impl Modified {
+    /// Nothing sampled yet.
+    pub fn new(parameters: ModifiedRto) -> Self {
+        Self { linux: Linux::default(), parameters }
+    }
+}
+
+impl RtoEstimator for Modified {
+    fn on_sample(&mut self, rtt: Duration, una: u64, next: u64) {
+        self.linux.on_sample(rtt, una, next);
+    }
+
+    fn srtt(&self) -> Duration {
+        self.linux.srtt()
+    }
+
+    fn rto(&self) -> Duration {
+        self.linux.rto()
+    }
+
+    fn steady_rto(&self, in_flight: usize) -> Option<Duration> {
+        if in_flight >= self.parameters.in_flight_below as usize {
+            return None;
+        }
+        let (srtt_8, rttvar) = self.linux.estimate();
+        let margin = (srtt_8 >> (3 + u32::from(self.parameters.margin_shift.min(32)))).min(rttvar);
+        let timeout = Duration::from_micros(((srtt_8 >> 3) + margin) as u64);
+        Some(timeout.min(self.parameters.longest).max(JIFFY))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(rtt_ms: u64, samples: u64) -> Modified {
+        let mut estimator = Modified::new(ModifiedRto::default());
+        for round in 1..=samples {
+            estimator.on_sample(Duration::from_millis(rtt_ms), round, round);
+        }
+        estimator
+    }
+
+    #[test]
+    fn one_and_a_half_round_trips_while_fewer_than_three_are_in_flight() {
+        let estimator = after(200, 1);
+        assert_eq!(estimator.steady_rto(2), Some(Duration::from_millis(300)));
+        assert_eq!(estimator.steady_rto(3), None);
+        assert_eq!(estimator.rto(), Duration::from_millis(600));
+    }
+
+    #[test]
+    fn the_variation_bounds_the_margin_beyond_400_ms() {
+        // After many equal samples rttvar is at its floor of 200 ms: 600 + min(300, 200) = 800, not 900.
+        let timeout = after(600, 200).steady_rto(1).unwrap();
+        assert!(timeout.abs_diff(Duration::from_millis(800)) < Duration::from_micros(10), "{timeout}");
+    }
+}
