@@ -57,13 +57,13 @@ fn stopping_to_look_changes_nothing() {
 
 #[test]
 fn a_game_alone_on_the_link_takes_under_two_milliseconds() {
-    // collom2016 Fig. 4. By hand: 88 B up at 1 Mbit/s is 0.70 ms, about 180 B down at 12 Mbit/s 0.12 ms.
+    // collom2016 Fig. 4. By hand: 59 to 103 B up at 1 Mbit/s take 0.47 to 0.82 ms, about 180 B down at 12 Mbit/s 0.12 ms.
     let model = common::model("game-alone", &[]);
     let outcome = run(&model, 1);
     let summary = Summary::new(&model, &outcome);
     let game = &summary.flows[0];
     assert!(game.rtt_samples > 1000);
-    assert!(game.rtt_ms.max < 2.0 && game.rtt_ms.quantiles[0] > 0.5, "{:?}", game.rtt_ms);
+    assert!(game.rtt_ms.max < 2.0 && game.rtt_ms.quantiles[0] > 0.47 + 0.05, "{:?}", game.rtt_ms);
     assert!(game.directions.iter().all(|direction| direction.lost == 0));
 }
 
