@@ -58,7 +58,7 @@ fn stopping_to_look_changes_nothing() {
 #[test]
 fn a_game_alone_on_the_link_takes_under_two_milliseconds() {
     // collom2016 Fig. 4. By hand: 59 to 103 B up at 1 Mbit/s take 0.47 to 0.82 ms, about 180 B down at 12 Mbit/s 0.12 ms.
-    let model = common::model("game-alone", &[]);
+    let model = common::model("game-alone", &[("link.rtt", "0ms")]);
     let outcome = run(&model, 1);
     let summary = Summary::new(&model, &outcome);
     let game = &summary.flows[0];
