@@ -107,11 +107,15 @@ pub struct TcpTuning {
     pub thin_below: u32,
     /// No back-off on the first six timeouts in a row of a thin stream (Linux, `TCP_THIN_LINEAR_TIMEOUTS`).
     pub linear_timeouts: bool,
+    /// The first duplicate ACK of a thin stream means a loss (Linux until 4.11, `TCP_THIN_DUPACK`).
+    pub single_duplicate_ack: bool,
+    /// RFC 5827: with fewer than four segments in flight and nothing new to send, one duplicate ACK less than segments.
+    pub early_retransmit: bool,
 }
 
 impl Default for TcpTuning {
     /// Everything off.
     fn default() -> Self {
-        Self { thin_below: 4, linear_timeouts: false }
+        Self { thin_below: 4, linear_timeouts: false, single_duplicate_ack: false, early_retransmit: false }
     }
 }

@@ -19,6 +19,8 @@ pub struct AckSample {
     pub sacked: ByteCount,
     /// A duplicate ACK in the sense of RFC 5681 section 2.
     pub duplicate: bool,
+    /// How many duplicate ACKs in a row mean a loss now: three, fewer for thin streams if so configured.
+    pub duplicate_threshold: u32,
     /// Round-trip sample, if there is an unambiguous one.
     pub rtt: Option<Duration>,
     /// Bytes in flight just before it arrived.

@@ -3,7 +3,7 @@
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
-use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use crate::scoreboard::Scoreboard;
 use gamelane_core::ByteCount;
 
 /// Fast retransmit and fast recovery without SACK.
@@ -30,13 +30,13 @@ impl NewReno {
         }
     }
 
-    fn on_duplicate(&mut self, una: u64, board: &mut Scoreboard) -> Verdict {
+    fn on_duplicate(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
         match self.episode.phase {
             Phase::Open => {
                 self.episode.duplicate_acks += 1;
                 // Step 2: duplicates of the last window's retransmissions must not start another recovery.
-                if self.episode.duplicate_acks >= DUPLICATE_THRESHOLD && una > self.episode.point {
-                    self.inflation = i64::from(DUPLICATE_THRESHOLD) * self.mss;
+                if self.episode.duplicate_acks >= ack.duplicate_threshold && ack.una > self.episode.point {
+                    self.inflation = i64::from(ack.duplicate_threshold) * self.mss;
                     self.partial_acks = 0;
                     return self.episode.enter(board);
                 }
@@ -54,7 +54,7 @@ impl NewReno {
 impl LossRecovery for NewReno {
     fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
         if ack.duplicate {
-            return self.on_duplicate(ack.una, board);
+            return self.on_duplicate(ack, board);
         }
         if ack.acked == ByteCount::ZERO {
             return Verdict::Unchanged;

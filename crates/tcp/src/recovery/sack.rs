@@ -3,7 +3,7 @@
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
-use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use crate::scoreboard::Scoreboard;
 use gamelane_core::ByteCount;
 
 /// SACK-based recovery.
@@ -46,7 +46,7 @@ impl LossRecovery for Sack {
                     return Verdict::Unchanged;
                 }
                 board.detect_losses(self.mss);
-                if self.episode.duplicate_acks >= DUPLICATE_THRESHOLD || board.front_is_lost() {
+                if self.episode.duplicate_acks >= ack.duplicate_threshold || board.front_is_lost() {
                     board.mark_lost(0);
                     self.rescued = false;
                     return self.episode.enter(board);

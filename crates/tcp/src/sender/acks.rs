@@ -48,6 +48,7 @@ impl Sender {
             acked: acked.bytes,
             sacked,
             duplicate,
+            duplicate_threshold: self.duplicate_threshold(),
             rtt,
             in_flight,
             may_grow: false,

@@ -8,5 +8,6 @@ mod hostile;
 mod pair;
 mod properties;
 mod recovery;
+mod thin;
 mod timers;
 mod transfer;

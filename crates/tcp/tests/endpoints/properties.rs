@@ -21,8 +21,14 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
 
 /// Every switch both ways.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
-    (1u32..8, any::<bool>())
-        .prop_map(|(thin_below, linear_timeouts)| TcpTuning { thin_below, linear_timeouts })
+    (1u32..8, any::<[bool; 3]>()).prop_map(
+        |(thin_below, [linear_timeouts, single_duplicate_ack, early_retransmit])| TcpTuning {
+            thin_below,
+            linear_timeouts,
+            single_duplicate_ack,
+            early_retransmit,
+        },
+    )
 }
 
 fn config() -> impl Strategy<Value = TcpConfig> {
