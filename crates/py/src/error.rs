@@ -24,6 +24,9 @@ pub(crate) fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
         ("hint", refusal.hint.as_ref()),
     ];
     let instance = error.value(py);
+    if let Err(failed) = instance.setattr("line", refusal.line) {
+        return failed;
+    }
     for (name, value) in attributes {
         if let Err(failed) = instance.setattr(name, value) {
             return failed;

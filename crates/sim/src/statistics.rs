@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn few_samples_are_no_trouble() {
         assert_eq!(Distribution::of(vec![]), Distribution::default());
-        assert_eq!(Distribution::of(vec![7]).quantiles, [7.0; 6]);
-        assert_eq!(Distribution::of(vec![4, 4]).quantiles, [4.0; 6]);
+        assert!(Distribution::of(vec![7]).quantiles.iter().all(|q| (q - 7.0).abs() < 1e-12));
+        assert!(Distribution::of(vec![4, 4]).quantiles.iter().all(|q| (q - 4.0).abs() < 1e-12));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use gamelane_scenario::{Model, Scenario};
 
 /// A shipped scenario with overrides.
-pub fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
+pub(crate) fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
     let text = std::fs::read_to_string(&file).expect("the shipped scenario is readable");
     let overrides: Vec<_> =
@@ -14,4 +14,4 @@ pub fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
     scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub const QUEUES: [&str; 5] = ["fifo", "pie", "codel", "fq_pie", "fq_codel"];
+pub(crate) const QUEUES: [&str; 5] = ["fifo", "pie", "codel", "fq_pie", "fq_codel"];
