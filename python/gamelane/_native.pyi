@@ -1,0 +1,85 @@
+"""The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
+
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+class ScenarioError(ValueError):
+    """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
+
+    file: str
+    key: str | None
+    value: str | None
+    allowed: str | None
+    hint: str | None
+
+class Cancelled(Exception):  # noqa: N818 - not an error: somebody asked for it
+    """A run was stopped through its `Cancel`."""
+
+class FlowDescription(TypedDict):
+    """A flow of a scenario, for labels."""
+
+    name: str
+    app: str
+    label: str
+    start_s: float
+    caveats: list[str]
+
+class GameDescription(TypedDict):
+    """A shipped game model."""
+
+    name: str
+    title: str
+    provenance: str
+    players: int
+    notes: str
+
+class Scenario:
+    """A scenario that has been read and checked. Immutable."""
+
+    @staticmethod
+    def parse(text: str, file: str, overrides: list[tuple[str, str]]) -> Scenario: ...
+    def with_overrides(self, overrides: list[tuple[str, str]]) -> Scenario: ...
+    def to_toml(self) -> str: ...
+    def flows(self) -> list[FlowDescription]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_s(self) -> float: ...
+    @property
+    def warmup_s(self) -> float: ...
+
+class Cancel:
+    """Stops the runs it was given to."""
+
+    def __new__(cls) -> Cancel: ...
+    def cancel(self) -> None: ...
+
+class Run:
+    """A finished run."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def cpu_seconds(self) -> float: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def bottleneck_packets(self) -> int: ...
+    def summary_json(self) -> str: ...
+    def tables(self) -> dict[str, dict[str, npt.NDArray[np.generic]]]: ...
+    def write_pcapng(self, path: str, side: str) -> None: ...
+
+def run(
+    scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
+) -> Run: ...
+def schema() -> str: ...
+def games() -> list[GameDescription]: ...
+def version() -> str: ...
