@@ -1,0 +1,1 @@
+"""Statistics over records. Per packet happens in Rust; per run and per figure happens here."""

@@ -1,0 +1,114 @@
+"""The summary table: one row per variant, one estimate over runs per column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gamelane.analysis.stats import Estimate, estimate
+from gamelane.records.results import Flow, Results, Variant
+
+INTERACTIVE = ("game", "trace", "voip")
+"""Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
+
+BULK = "bulk"
+
+Run = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column shows. `better` is the direction a reader should wish for."""
+
+    key: str
+    heading: str
+    unit: str
+    better: str
+    flow: str
+    value: Callable[[Run], float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Estimates of one variant, in the order of the columns."""
+
+    variant: Variant
+    cells: tuple[Estimate, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+def focus(results: Results) -> list[Flow]:
+    """Return the flows a report is about: games and voice, else whatever there is."""
+    interactive = [flow for flow in results.flows if flow.app in INTERACTIVE]
+    return interactive or list(results.flows)
+
+
+def summary_table(results: Results, flow: Flow) -> Table:
+    """Round trip and loss of one flow, and the goodput of bulk transfers beside it."""
+    bulk = [other for other in results.flows if other.app == BULK and other != flow]
+    columns = (
+        *(_round_trip(flow, key, heading) for key, heading in QUANTILES),
+        Column("loss", "loss", "%", "lower", flow.name, lambda run: _percent(_loss(run, flow.name))),
+        *(_goodput(other) for other in bulk),
+    )
+    return _filled(results, columns)
+
+
+def neighbours_table(results: Results, flow: Flow) -> Table:
+    """Goodput of the flows that the summary leaves out."""
+    others = [other for other in results.flows if other != flow and other.app != BULK]
+    return _filled(results, tuple(_goodput(other) for other in others))
+
+
+def _filled(results: Results, columns: tuple[Column, ...]) -> Table:
+    rows = (
+        Row(variant, tuple(estimate([column.value(run.summary) for run in variant.runs]) for column in columns))
+        for variant in results.variants
+    )
+    return Table(columns, tuple(rows))
+
+
+def _round_trip(flow: Flow, key: str, heading: str) -> Column:
+    def value(run: Run) -> float | None:
+        number: float | None = run["flows"].get(flow.name, NOTHING)["rtt_ms"][key]
+        return number
+
+    return Column(f"rtt_ms.{key}", heading, "ms", "lower", flow.name, value)
+
+
+def _goodput(flow: Flow) -> Column:
+    def value(run: Run) -> float | None:
+        number: float | None = run["flows"].get(flow.name, NOTHING)["goodput_bps"]
+        return None if number is None else number / 1e6
+
+    return Column("goodput", f"{flow.name} goodput", "Mbit/s", "higher", flow.name, value)
+
+
+def _loss(run: Run, flow: str) -> float | None:
+    """Lost packets of both directions over sent packets of both directions."""
+    ways = [run["flows"].get(flow, NOTHING)[way] for way in ("up", "down")]
+    sent = sum(way["sent"] for way in ways)
+    return sum(way["lost"] for way in ways) / sent if sent else None
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+QUANTILES = (("p50", "median"), ("p95", "95 %"), ("p99", "99 %"), ("max", "peak"))
+
+NOTHING: Run = {
+    "rtt_ms": dict.fromkeys(key for key, _ in QUANTILES),
+    "goodput_bps": None,
+    "up": {"sent": 0, "lost": 0},
+    "down": {"sent": 0, "lost": 0},
+}
+"""A flow that a variant leaves out."""
