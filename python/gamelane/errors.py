@@ -1,0 +1,45 @@
+"""What can go wrong through no fault of the program, as exceptions with a message for the person at the keyboard.
+
+The command maps them onto exit codes (docs/exit-codes.md); anything else that escapes is our bug.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gamelane._native import ScenarioError
+
+if TYPE_CHECKING:
+    from gamelane.records import Results
+
+__all__ = ["Interrupted", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]
+
+
+class UsageError(ValueError):
+    """A request that makes no sense, with the way out in its text."""
+
+
+class RecordsError(UsageError):
+    """A folder that should hold records does not, or holds records this version cannot read."""
+
+
+class OutputError(OSError):
+    """A result that cannot be written."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C half-way; `results` holds the runs that had finished, or is None if none had."""
+
+    def __init__(self, results: Results | None, finished: int, planned: int) -> None:
+        super().__init__(f"interrupted: {finished} of {planned} runs finished")
+        self.results = results
+        self.finished = finished
+        self.planned = planned
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return a hint line naming the closest known word, or nothing."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return f"\n  hint:    did you mean `{close[0]}`?" if close else ""

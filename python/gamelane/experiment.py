@@ -1,0 +1,175 @@
+"""A scenario to run, as the library and the command see it.
+
+results = gamelane.load("household").with_({"link.up": "2mbit"}).run(seeds=5)
+queues = gamelane.compare(gamelane.load("household"), {"fifo": {"gateway.up.queue": "fifo"}, "as is": {}})
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from gamelane import _native, host, library
+from gamelane.errors import Interrupted, UsageError
+from gamelane.records.frames import TABLES
+from gamelane.records.results import ALONE, Flow, Results, Variant
+from gamelane.runner import Batch, Job, run_all
+
+Value = str | int | float
+Overrides = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario that has been read and checked."""
+
+    scenario: _native.Scenario
+    file: str
+
+    def with_(self, overrides: Overrides | None = None, /, **keys: Value) -> Experiment:
+        """Change keys of the scenario, with values as its file writes them: `with_({"link.up": "2mbit"})`."""
+        return Experiment(self.scenario.with_overrides(_pairs({**(overrides or {}), **keys})), self.file)
+
+    def run(self, *, seeds: int | Sequence[int] = 1, threads: int | None = None, hooks: Hooks | None = None) -> Results:
+        """Run once per seed: that many from the scenario's own on, or exactly those given."""
+        return _execute(self, {ALONE: ({}, self.scenario)}, seeds=seeds, threads=threads, hooks=hooks)
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a caller wants to see of a batch while it runs. `packets` keeps every packet until `on_run` has seen it."""
+
+    on_run: Callable[[Job, _native.Run], None] | None = None
+    on_done: Callable[[int], None] | None = None
+    packets: bool = False
+    command: tuple[str, ...] = ()
+
+
+def load(path_or_name: str | os.PathLike[str]) -> Experiment:
+    """Read a scenario file, or a shipped scenario by its name."""
+    given = os.fspath(path_or_name)
+    path = library.find(given)
+    return Experiment(_native.Scenario.parse(library.text_of(path), str(path), []), given)
+
+
+def compare(
+    experiment: Experiment,
+    variants: Mapping[str, Overrides],
+    *,
+    seeds: int | Sequence[int] = 1,
+    threads: int | None = None,
+    hooks: Hooks | None = None,
+) -> Results:
+    """Run several variants of a scenario with the same seeds; each variant names the keys it changes."""
+    if not variants:
+        raise UsageError("a comparison needs at least one variant")
+    checked = {}
+    for name, overrides in variants.items():
+        pairs = _pairs(overrides)
+        checked[name] = (dict(pairs), experiment.scenario.with_overrides(pairs))
+    return _execute(experiment, checked, seeds=seeds, threads=threads, hooks=hooks)
+
+
+def seeds_of(experiment: Experiment, seeds: int | Sequence[int]) -> list[int]:
+    """Spell out `seeds`: a count starts at the scenario's own seed."""
+    if isinstance(seeds, int):
+        if seeds < 1:
+            raise UsageError(f"{seeds} runs were asked for; at least one is needed")
+        return [experiment.scenario.seed + offset for offset in range(seeds)]
+    chosen = list(dict.fromkeys(seeds))
+    if not chosen:
+        raise UsageError("no seed was given")
+    return chosen
+
+
+def _pairs(overrides: Overrides) -> list[tuple[str, str]]:
+    return [(key, _written(value)) for key, value in overrides.items()]
+
+
+def _written(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _execute(
+    experiment: Experiment,
+    variants: Mapping[str, tuple[dict[str, str], _native.Scenario]],
+    *,
+    seeds: int | Sequence[int],
+    threads: int | None,
+    hooks: Hooks | None,
+) -> Results:
+    hooks = hooks or Hooks()
+    numbers = seeds_of(experiment, seeds)
+    jobs = [Job(name, scenario, seed) for name, (_, scenario) in variants.items() for seed in numbers]
+    batch = run_all(
+        jobs,
+        threads=host.cores() if threads is None else threads,
+        packets=hooks.packets,
+        on_run=hooks.on_run,
+        on_done=hooks.on_done,
+    )
+    results = _gather(experiment, variants, batch, len(jobs), hooks.command) if batch.finished else None
+    if batch.interrupted:
+        raise Interrupted(results, len(batch.finished), len(jobs))
+    if results is None:
+        raise RuntimeError("no run finished, and none said why")
+    return results
+
+
+def _gather(
+    experiment: Experiment,
+    variants: Mapping[str, tuple[dict[str, str], _native.Scenario]],
+    batch: Batch,
+    planned: int,
+    command: tuple[str, ...],
+) -> Results:
+    base = experiment.scenario
+    return Results(
+        name=base.name,
+        question=base.question,
+        file=experiment.file,
+        hash=base.hash,
+        duration_s=base.duration_s,
+        warmup_s=base.warmup_s,
+        engine="sim",
+        variants=tuple(
+            Variant(
+                name=name,
+                overrides=overrides,
+                toml=scenario.to_toml(),
+                hash=scenario.hash,
+                flows=_flows(scenario),
+                runs=tuple(done.record for done in batch.finished if done.job.variant == name),
+            )
+            for name, (overrides, scenario) in variants.items()
+            if any(done.job.variant == name for done in batch.finished)
+        ),
+        planned_runs=planned,
+        frames={table: pl.concat([done.frames[table] for done in batch.finished]) for table in TABLES},
+        host=host.describe(),
+        command=command,
+    )
+
+
+def _flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
+    provenance = {game["name"]: game["provenance"] for game in _native.games()}
+    models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
+    return tuple(
+        Flow(
+            name=flow["name"],
+            app=flow["app"],
+            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "")),
+            start_s=flow["start_s"],
+            caveats=tuple(flow["caveats"]),
+        )
+        for flow in scenario.flows()
+    )
+
+
+def _mark(provenance: str | None) -> str:
+    """Say beside its name that a model is not measured and not the literature's."""
+    return "" if provenance in (None, "capture", "literature") else f" [{provenance}]"

@@ -1,0 +1,176 @@
+"""Results of an experiment: one or several variants of a scenario, each run with several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from gamelane.analysis import stats
+from gamelane.errors import UsageError, did_you_mean
+
+ALONE = "run"
+"""Name of the variant when nothing is compared."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow, as labels name it. `label` carries "[synthetic-default]" where the model is our construction."""
+
+    name: str
+    app: str
+    label: str
+    start_s: float
+    caveats: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One finished run: what it cost and its summary, an element of `runs` in the JSON output."""
+
+    seed: int
+    cpu_seconds: float
+    events: int
+    bottleneck_packets: int
+    summary: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A scenario with some of its keys changed, and the runs of it."""
+
+    name: str
+    overrides: Mapping[str, str]
+    toml: str
+    hash: str
+    flows: tuple[Flow, ...]
+    runs: tuple[RunRecord, ...]
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Mean and 95 % half-width over the runs, shaped like a run without its seed."""
+        shapes = [{key: run.summary[key] for key in ("flows", "queues")} for run in self.runs]
+        return stats.over_runs(shapes) if shapes else {}
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything measured, and what it was measured on. The frames are attributes: `.rtt` and so on."""
+
+    name: str
+    question: str
+    file: str
+    hash: str
+    duration_s: float
+    warmup_s: float
+    engine: str
+    variants: tuple[Variant, ...]
+    planned_runs: int
+    frames: Mapping[str, pl.DataFrame]
+    host: Mapping[str, str | int]
+    command: tuple[str, ...] = ()
+
+    def __getitem__(self, variant: str) -> Results:
+        """Narrow to one variant."""
+        names = [known.name for known in self.variants]
+        if variant not in names:
+            raise UsageError(f"no variant {variant!r}; there are: {', '.join(names)}{did_you_mean(variant, names)}")
+        chosen = self.variants[names.index(variant)]
+        return replace(
+            self,
+            hash=chosen.hash,
+            variants=(chosen,),
+            planned_runs=len(chosen.runs),
+            frames={name: frame.filter(pl.col("variant") == variant) for name, frame in self.frames.items()},
+        )
+
+    @property
+    def compared(self) -> bool:
+        """Whether variants were asked for, even if only one of them finished."""
+        return self.variants[0].name != ALONE
+
+    @property
+    def only(self) -> Variant:
+        """The variant of a run without comparison."""
+        if len(self.variants) != 1:
+            names = ", ".join(variant.name for variant in self.variants)
+            raise UsageError(
+                f"there are several variants ({names}); choose one, as in results[{self.variants[0].name!r}]"
+            )
+        return self.variants[0]
+
+    @property
+    def runs(self) -> tuple[RunRecord, ...]:
+        """The runs of the only variant."""
+        return self.only.runs
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Mean and 95 % half-width over the runs of the only variant."""
+        return self.only.summary
+
+    @property
+    def flows(self) -> tuple[Flow, ...]:
+        """The flows of all variants; one that differs among them carries each of its labels."""
+        found: dict[str, Flow] = {}
+        for flow in (flow for variant in self.variants for flow in variant.flows):
+            known = found.setdefault(flow.name, flow)
+            if flow.label not in known.label.split(" or "):
+                found[flow.name] = replace(known, label=f"{known.label} or {flow.label}")
+        return tuple(found.values())
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What to keep in mind about the models, each said once."""
+        said = (caveat for variant in self.variants for flow in variant.flows for caveat in flow.caveats)
+        return tuple(dict.fromkeys(said))
+
+    @property
+    def finished_runs(self) -> int:
+        """Runs that were not cut short."""
+        return sum(len(variant.runs) for variant in self.variants)
+
+    @property
+    def rtt(self) -> pl.DataFrame:
+        """Network round trips, as taps at the two hosts see them."""
+        return self.frames["rtt"]
+
+    @property
+    def delay(self) -> pl.DataFrame:
+        """Queue delay and one-way delay of every packet that arrived."""
+        return self.frames["delay"]
+
+    @property
+    def windows(self) -> pl.DataFrame:
+        """Packets and bytes in windows of 1 s."""
+        return self.frames["windows"]
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """Every packet lost, with the reason."""
+        return self.frames["drops"]
+
+    @property
+    def tcp(self) -> pl.DataFrame:
+        """State of TCP senders each 100 ms."""
+        return self.frames["tcp"]
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """Backlog of both queues each 100 ms."""
+        return self.frames["queues"]
+
+    @property
+    def app(self) -> pl.DataFrame:
+        """What applications reported: video chunks and stalls."""
+        return self.frames["app"]
+
+    def write(self, folder: str | PathLike[str]) -> None:
+        """Write tables and manifest; `gamelane.read` and `gamelane report` take them from there."""
+        from gamelane.records.store import write  # noqa: PLC0415 - the store reads results too
+
+        write(self, folder)

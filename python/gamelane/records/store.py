@@ -1,0 +1,107 @@
+"""Records on disk: one Parquet file per table and `manifest.json`, which says what they are (docs/records.md).
+
+The same scenario, seeds and versions give the same bytes, but for what the manifest says of host and CPU time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamelane import _native
+from gamelane.errors import OutputError, RecordsError
+from gamelane.records.frames import TABLES
+from gamelane.records.results import Flow, Results, RunRecord, Variant
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+
+
+def write(results: Results, folder: str | PathLike[str]) -> None:
+    """Write tables first and the manifest last: a folder with a manifest is complete."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name, frame in results.frames.items():
+            frame.write_parquet(path / f"{name}.parquet", compression="zstd", statistics=True)
+        text = json.dumps(manifest(results), indent=2, ensure_ascii=False, allow_nan=False)
+        (path / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror or error}") from error
+
+
+def read(folder: str | PathLike[str]) -> Results:
+    """Read what `write` wrote."""
+    path = Path(folder)
+    document = _manifest(path)
+    try:
+        frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES}
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise RecordsError(f"{path}: a table of the records is missing or damaged: {error}") from error
+    return Results(
+        name=document["scenario"]["name"],
+        question=document["scenario"]["question"],
+        file=document["scenario"]["file"],
+        hash=document["scenario"]["hash"],
+        duration_s=document["scenario"]["duration_s"],
+        warmup_s=document["scenario"]["warmup_s"],
+        engine=document["engine"],
+        variants=tuple(_variant(entry) for entry in document["variants"]),
+        planned_runs=document["planned_runs"],
+        frames=frames,
+        host=document["host"],
+        command=tuple(document["command"]),
+    )
+
+
+def manifest(results: Results) -> dict[str, Any]:
+    """What `manifest.json` holds."""
+    return {
+        "schema": SCHEMA,
+        "gamelane": _native.version(),
+        "engine": results.engine,
+        "scenario": {
+            "name": results.name,
+            "question": results.question,
+            "file": results.file,
+            "hash": results.hash,
+            "duration_s": results.duration_s,
+            "warmup_s": results.warmup_s,
+        },
+        "command": list(results.command),
+        "planned_runs": results.planned_runs,
+        "finished_runs": results.finished_runs,
+        "variants": [asdict(variant) for variant in results.variants],
+        "caveats": list(results.caveats),
+        "tables": list(TABLES),
+        "host": dict(results.host),
+    }
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RecordsError(
+            f"{path}: no {MANIFEST} in it, so it does not hold records\n"
+            f"  hint:    `gamelane run SCENARIO -o {path}` writes some"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"{path / MANIFEST}: cannot be read: {error}") from error
+    if document.get("schema") != SCHEMA:
+        raise RecordsError(
+            f"{path / MANIFEST}: schema {document.get('schema')!r}; this gamelane reads schema {SCHEMA}\n"
+            f"  hint:    it was written by gamelane {document.get('gamelane', 'of unknown version')}"
+        )
+    return document
+
+
+def _variant(entry: dict[str, Any]) -> Variant:
+    flows = tuple(Flow(**{**flow, "caveats": tuple(flow["caveats"])}) for flow in entry["flows"])
+    runs = tuple(RunRecord(**run) for run in entry["runs"])
+    return Variant(**{**entry, "flows": flows, "runs": runs})

@@ -1,0 +1,117 @@
+"""Runs scenarios on threads. The native run releases the interpreter, so threads are enough.
+
+Results come back in the order of the jobs, whichever finished first: the number of threads cannot be seen in them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from gamelane import _native
+from gamelane.records.frames import Flows, frames
+from gamelane.records.results import RunRecord
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to make."""
+
+    variant: str
+    scenario: _native.Scenario
+    seed: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One run made."""
+
+    job: Job
+    record: RunRecord
+    frames: dict[str, pl.DataFrame]
+
+
+@dataclass
+class Batch:
+    """What came of the jobs; `interrupted` if Ctrl-C came before the last was done."""
+
+    finished: list[Finished] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def run_all(
+    jobs: Sequence[Job],
+    *,
+    threads: int,
+    packets: bool = False,
+    on_run: Callable[[Job, _native.Run], None] | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> Batch:
+    """Run every job.
+
+    `on_run` sees each native run on its thread, before its packets are let go; `on_done` is told how many are done.
+    After Ctrl-C the runs under way are stopped and those that had finished are kept.
+    """
+    cancel = _native.Cancel()
+    variants = list(dict.fromkeys(job.variant for job in jobs))
+    flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
+    batch = Batch()
+
+    def work(job: Job) -> Finished:
+        run = _native.run(job.scenario, job.seed, samples=True, packets=packets, cancel=cancel)
+        if on_run is not None:
+            on_run(job, run)
+        return _finished(job, run, variants, flows)
+
+    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+        futures: list[Future[Finished]] = [pool.submit(work, job) for job in jobs]
+        try:
+            _watch(futures, on_done)
+        except KeyboardInterrupt:
+            batch.interrupted = True
+        finally:
+            if batch.interrupted or any(_failed(future) for future in futures):
+                cancel.cancel()
+                pool.shutdown(wait=True, cancel_futures=True)
+    for future in futures:
+        try:
+            batch.finished.append(future.result())
+        except (_native.Cancelled, CancelledError):
+            continue
+    return batch
+
+
+def _watch(futures: Sequence[Future[Finished]], on_done: Callable[[int], None] | None) -> None:
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        if any(_failed(future) for future in done):
+            return
+        if on_done is not None:
+            on_done(len(futures) - len(waiting))
+
+
+def _failed(future: Future[Finished]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is not None
+
+
+def flow_names(scenario: _native.Scenario) -> list[str]:
+    """Return the names of the flows of a scenario, in native order."""
+    return [flow["name"] for flow in scenario.flows()]
+
+
+def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequence[str]) -> Finished:
+    record = RunRecord(
+        seed=run.seed,
+        cpu_seconds=run.cpu_seconds,
+        events=run.events,
+        bottleneck_packets=run.bottleneck_packets,
+        summary=json.loads(run.summary_json()),
+    )
+    among = Flows(own=flow_names(job.scenario), all=flows)
+    tables = frames(run.tables(), run=(job.variant, job.seed), variants=variants, flows=among)
+    return Finished(job, record, tables)
