@@ -1,0 +1,275 @@
+"""The figures of a report, as panels a page can lay out and a picture can put side by side.
+
+Colours beginning with `$` are the theme's and filled in by whoever shows the figure (`style.THEMES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from gamelane.analysis.tables import focus
+from gamelane.records.results import Flow, Results, Variant
+from gamelane.report import series, style
+
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot. `title` and `colour` name what it shows; a figure of one panel has neither."""
+
+    chart: Chart
+    title: str = ""
+    colour: str = ""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A line of the legend."""
+
+    label: str
+    colour: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels with a caption: what it shows, in which unit, which direction is better."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    legend: tuple[Key, ...] = ()
+
+
+def figures(results: Results) -> list[Figure]:
+    """Every figure the records have something for."""
+    found: list[Figure] = []
+    for flow in focus(results):
+        if not results.rtt.filter(pl.col("flow") == flow.name).is_empty():
+            found += [_round_trips(results, flow), _distribution(results, flow), _boxes(results, flow)]
+        found.append(_loss(results, flow))
+    found += [_throughput(results, "up"), _throughput(results, "down"), _losses(results), _backlog(results)]
+    if not results.tcp.is_empty():
+        found.append(_windows(results))
+    return found
+
+
+def _round_trips(results: Results, flow: Flow) -> Figure:
+    return Figure(
+        f"rtt-{flow.name}",
+        f"Round trip of {style.noun(flow)} over time",
+        f"{flow.label}. Network round trip in ms against seconds; lower is better. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.round_trips(results, variant, flow.name),
+            "ms",
+            lambda look: {"color": alt.value(look.colour)},
+        ),
+    )
+
+
+def _distribution(results: Results, flow: Flow) -> Figure:
+    looks = style.variant_looks(results)
+    data = series.distributions(results, flow.name)
+    chart = (
+        alt.Chart(series.inline(data))
+        .mark_line(interpolate="step-after", strokeWidth=1.5, opacity=0.75)
+        .encode(
+            x=_x("x", "ms"),
+            y=_y("share", "share", top=1.0),
+            color=_by("variant", {name: look.colour for name, look in looks.items()}),
+            detail="seed:N",
+        )
+    )
+    counts = results.rtt.filter(pl.col("flow") == flow.name, pl.col("t_s") >= results.warmup_s)
+    spread = counts.group_by("variant", maintain_order=True).agg(pl.len(), pl.col("rtt_ms").max())
+    said = "; ".join(
+        f"{looks[name].label} n = {n:,}, largest {style.number(top)} ms" for name, n, top in spread.iter_rows()
+    )
+    return Figure(
+        f"ecdf-{flow.name}",
+        f"Distribution of the round trip of {style.noun(flow)}",
+        f"{flow.label}. Share of round trips at or below a value in ms, one line a run; further left is better. "
+        f"Cut at 99.9 %: {said}.",
+        (Panel(chart.properties(height=260)),),
+        tuple(Key(look.label, look.colour) for look in looks.values()),
+    )
+
+
+def _boxes(results: Results, flow: Flow) -> Figure:
+    looks = style.variant_looks(results)
+    rows, outliers = series.boxes(results, flow.name)
+    labels = {name: look.label for name, look in looks.items()}
+    rows, outliers = (frame.with_columns(pl.col("variant").replace(labels)) for frame in (rows, outliers))
+    order = [look.label for look in looks.values()]
+    y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140))
+    color = _by("variant", {look.label: look.colour for look in looks.values()})
+    x = _x("low", "ms")
+    base = alt.Chart(series.inline(rows))
+    chart = alt.layer(
+        alt.Chart(series.inline(outliers))
+        .mark_point(size=12, opacity=0.5, strokeWidth=1)
+        .encode(x=_x("v", "ms"), y=y, color=color),
+        base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high", y=y, color=color),
+        base.mark_bar(size=18, stroke="$paper", strokeWidth=1).encode(
+            x=_x("lower", "ms"), x2="upper", y=y, color=color
+        ),
+        base.mark_tick(size=18, thickness=2.5, color="$paper").encode(x=_x("median", "ms"), y=y),
+    )
+    thinned = bool((rows["outliers"] > series.OUTLIERS).any())
+    few = f" Of more than {series.OUTLIERS} outliers, {series.OUTLIERS} are drawn, the extremes among them."
+    return Figure(
+        f"box-{flow.name}",
+        f"Spread of the round trip of {style.noun(flow)}",
+        f"{flow.label}. Round trips of all runs in ms; further left is better. Tukey boxes: hinges, median, whiskers "
+        f"to the last sample within 1.5 box lengths, outliers as circles.{few if thinned else ''} "
+        "To judge a difference use the table: its intervals are over runs.",
+        (Panel(chart.properties(height=40 * len(order) + 10)),),
+    )
+
+
+def _throughput(results: Results, direction: str) -> Figure:
+    words = {"up": "Upstream", "down": "Downstream"}
+    return Figure(
+        f"throughput-{direction}",
+        f"{words[direction]} throughput of each flow",
+        "IP packets received in windows of 1 s, in kbit/s against seconds; for bulk transfers higher is better, for a "
+        f"game steadier is better. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.throughput(results, variant, direction),
+            "kbit/s",
+            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+            interpolate="step-after",
+        ),
+        _flow_keys(results.flows),
+    )
+
+
+def _loss(results: Results, flow: Flow) -> Figure:
+    return Figure(
+        f"loss-{flow.name}",
+        f"Packet loss of {style.noun(flow)}",
+        f"{flow.label}. Share of the packets sent in each second that were lost, both directions together, in % against "
+        f"seconds; lower is better. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.losses(results, variant).filter(pl.col("flow") == flow.name),
+            "%",
+            lambda look: {"color": alt.value(look.colour)},
+            interpolate="step-after",
+        ),
+    )
+
+
+def _losses(results: Results) -> Figure:
+    return Figure(
+        "loss",
+        "Packet loss of each flow",
+        "Share of the packets sent in each second that were lost, both directions together, in % against seconds; "
+        f"lower is better, though TCP needs some loss to find its rate. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.losses(results, variant),
+            "%",
+            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+            interpolate="step-after",
+        ),
+        _flow_keys(results.flows),
+    )
+
+
+def _backlog(results: Results) -> Figure:
+    return Figure(
+        "backlog",
+        "Backlog of the queues",
+        "Packets waiting at each end of the link, looked at each 100 ms, against seconds; lower means less delay. "
+        f"{_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.backlog(results, variant),
+            "packets",
+            lambda _: {"color": _by("direction", style.DIRECTIONS)},
+        ),
+        (Key("upstream", style.DIRECTIONS["up"]), Key("downstream", style.DIRECTIONS["down"])),
+    )
+
+
+def _windows(results: Results) -> Figure:
+    senders = [flow for flow in results.flows if flow.name in results.tcp["flow"].unique().to_list()]
+    return Figure(
+        "cwnd",
+        "Congestion windows",
+        "Window of the sending TCP of each flow, looked at each 100 ms, in KiB against seconds. Neither direction is "
+        f"better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.windows_of_tcp(results, variant),
+            "KiB",
+            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+        ),
+        _flow_keys(senders, results.flows),
+    )
+
+
+def _over_time(
+    results: Results,
+    rows: Callable[[Variant], pl.DataFrame],
+    unit: str,
+    color: Callable[[style.Look], dict[str, alt.Value | alt.Color]],
+    interpolate: str = "linear",
+) -> tuple[Panel, ...]:
+    """One panel a variant, all with the same axes."""
+    looks = style.variant_looks(results)
+    frames = [rows(variant) for variant in results.variants]
+    top = max((float(frame["v"].max() or 0) for frame in frames if len(frame)), default=0.0)  # type: ignore[arg-type]
+    return tuple(
+        Panel(
+            alt.Chart(series.inline(frame))
+            .mark_line(strokeWidth=1.2, interpolate=interpolate, clip=True)  # type: ignore[arg-type]
+            .encode(
+                x=_x("t", "s", top=results.duration_s),
+                y=_y("v", unit, top=top or 1.0),
+                **color(looks[variant.name]),
+            )
+            .properties(height=150),
+            looks[variant.name].label,
+            looks[variant.name].colour,
+        )
+        for variant, frame in zip(results.variants, frames, strict=True)
+    )
+
+
+def _x(field: str, unit: str, *, top: float | None = None) -> alt.X:
+    axis = alt.Axis(labelExpr=f"datum.index == 1 ? datum.label + ' {unit}' : datum.label", labelFlush=True)
+    return alt.X(f"{field}:Q", title=None, axis=axis, scale=_from_zero(top))
+
+
+def _y(field: str, unit: str, *, top: float) -> alt.Y:
+    return alt.Y(f"{field}:Q", title=unit, scale=_from_zero(top))
+
+
+def _from_zero(top: float | None) -> alt.Scale:
+    return alt.Scale(domainMin=0, zero=True) if top is None else alt.Scale(domain=[0, top], nice=True)
+
+
+def _by(field: str, colours: Mapping[str, str]) -> alt.Color:
+    return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
+
+
+def _flow_keys(shown: Iterable[Flow], of: Sequence[Flow] | None = None) -> tuple[Key, ...]:
+    shown = list(shown)
+    colours = style.flow_colours(of or shown)
+    return tuple(Key(flow.name, colours[flow.name]) for flow in shown)
+
+
+def _shown_run(results: Results) -> str:
+    seeds = sorted({variant.runs[0].seed for variant in results.variants})
+    if all(len(variant.runs) == 1 for variant in results.variants):
+        return ""
+    return f"Shown is the run with seed {' or '.join(map(str, seeds))}."

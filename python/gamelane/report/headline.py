@@ -1,0 +1,44 @@
+"""The one sentence somebody remembers, made from the numbers."""
+
+from __future__ import annotations
+
+from gamelane.analysis.stats import Estimate
+from gamelane.analysis.tables import focus, summary_table
+from gamelane.records.results import Results
+from gamelane.report.style import noun, number, variant_looks
+
+
+def headline(results: Results) -> str:
+    """Compare the worst and the best variant by the peak round trip of the flow the report is about."""
+    flow = focus(results)[0]
+    looks = variant_looks(results)
+    table = summary_table(results, flow)
+    keys = [column.key for column in table.columns]
+    peaks = {row.variant.name: row.cells[keys.index("rtt_ms.max")] for row in table.rows}
+    known = {name: peak for name, peak in peaks.items() if peak.mean is not None}
+    if not known:
+        return f"No packet of {flow.name} made a round trip."
+    worst = max(known, key=lambda name: known[name].mean or 0.0)
+    best = min(known, key=lambda name: known[name].mean or 0.0)
+    if worst == best:
+        row = next(row for row in table.rows if row.variant.name == worst)
+        median, loss = (row.cells[keys.index(key)] for key in ("rtt_ms.p50", "loss"))
+        return (
+            f"Behind {looks[worst].label} the round trip of {noun(flow)} is {number(median.mean)} ms at the median "
+            f"and peaks at {number(known[worst].mean)} ms; {_loss(loss)}.{_runs(results)}"
+        )
+    return (
+        f"The round trip of {noun(flow)} peaks at {number(known[worst].mean)} ms with {looks[worst].label} "
+        f"and at {number(known[best].mean)} ms with {looks[best].label}.{_runs(results)}"
+    )
+
+
+def _loss(loss: Estimate) -> str:
+    if not loss.mean:
+        return "none of its packets are lost"
+    return f"{number(loss.mean)} % of its packets are lost"
+
+
+def _runs(results: Results) -> str:
+    runs = max(len(variant.runs) for variant in results.variants)
+    return f" (Mean of {runs} runs.)" if runs > 1 else ""

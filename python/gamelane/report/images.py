@@ -1,0 +1,71 @@
+"""Figures as PNG and SVG, for papers and slides: panels side by side on white, with title and legend inside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from gamelane.report.figures import Chart, Figure, Key
+from gamelane.report.style import CONFIG, THEMES
+
+VEGA_LITE = "6.4"
+"""The version Altair writes."""
+
+COLUMNS = 3
+WIDTH = 300
+SCALE = 2
+
+
+def write(figures: list[Figure], folder: Path) -> list[Path]:
+    """Write each figure as `NAME.png` and `NAME.svg`, in place of those of an earlier report."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in (*folder.glob("*.png"), *folder.glob("*.svg")):
+        stale.unlink()
+    written = []
+    for figure in figures:
+        spec = specification(figure)
+        png, svg = folder / f"{figure.name}.png", folder / f"{figure.name}.svg"
+        png.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE))
+        svg.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+        written += [png, svg]
+    return written
+
+
+def specification(figure: Figure) -> dict[str, Any]:
+    """Return one Vega-Lite specification with every panel."""
+    width = 2 * WIDTH if len(figure.panels) == 1 else WIDTH
+    charts = [panel.chart.properties(width=width, title=panel.title) for panel in figure.panels]
+    panels = alt.concat(*charts, columns=COLUMNS, spacing=24)
+    rows = [_legend(figure.legend), panels] if figure.legend else [panels]
+    chart = alt.vconcat(*rows, spacing=12).properties(title=alt.Title(figure.title, fontSize=15))
+    return themed({**chart.to_dict(), "config": CONFIG}, "light")
+
+
+def _legend(keys: tuple[Key, ...]) -> Chart:
+    """Dots and words in a row; a legend of Vega-Lite's own would be repeated beside every panel."""
+    starts = [sum(GAP + LETTER * len(key.label) for key in keys[:index]) for index in range(len(keys))]
+    rows = [{"label": key.label, "colour": key.colour, "x": start} for key, start in zip(keys, starts, strict=True)]
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("x:Q", scale=None, axis=None), y=alt.value(8), color=alt.Color("colour:N", scale=None)
+    )
+    dots = base.mark_point(filled=True, size=70, shape="square", opacity=1, xOffset=5)
+    words = base.mark_text(align="left", dx=16, fontSize=12).encode(text="label:N", color=alt.value("$ink"))
+    return alt.layer(dots, words).properties(width=2 * WIDTH, height=16)
+
+
+def themed(spec: dict[str, Any], theme: str) -> dict[str, Any]:
+    """Put a theme's colours in the place of their names."""
+    text = json.dumps(spec)
+    for name, colour in THEMES[theme].items():
+        text = text.replace(f'"{name}"', f'"{colour}"')
+    coloured: dict[str, Any] = json.loads(text)
+    return coloured
+
+
+GAP = 34
+LETTER = 7
+"""Pixels of a legend between entries and per letter."""

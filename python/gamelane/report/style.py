@@ -1,0 +1,140 @@
+"""How variants, flows and numbers look in every format: one label and one colour each, everywhere.
+
+Colours are Okabe and Ito's, which stay apart for colour-blind readers. Queues without flow isolation are warm, flow
+queues are blue. A name beginning with `$` stands for a colour of the page's theme (see `THEMES`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gamelane.analysis.stats import Estimate
+from gamelane.records.results import Flow, Results, Variant
+
+QUEUES = {
+    "fifo": ("FIFO", "#d55e00"),
+    "pie": ("PIE", "#e69f00"),
+    "codel": ("CoDel", "#cc79a7"),
+    "fq_pie": ("FQ-PIE", "#56b4e9"),
+    "fq_codel": ("FQ-CoDel", "$blue"),
+}
+OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "$ink", "$muted")
+APPS = {
+    "game": "$ink",
+    "trace": "$ink",
+    "voip": "#cc79a7",
+    "bulk": "#009e73",
+    "dash": "#b07d2b",
+    "web": "#8a7cc8",
+    "udp": "$muted",
+}
+DIRECTIONS = {"up": "#009e73", "down": "$muted"}
+
+THEMES = {
+    "light": {"$ink": "#1d2329", "$muted": "#7b858f", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
+    "dark": {"$ink": "#e8ebee", "$muted": "#8f9aa5", "$grid": "#2c343b", "$paper": "#14181c", "$blue": "#2f96d6"},
+}
+
+CONFIG: dict[str, Any] = {
+    "background": "$paper",
+    "font": "Inter, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "domainColor": "$grid",
+        "gridColor": "$grid",
+        "labelColor": "$muted",
+        "labelFontSize": 11,
+        "tickColor": "$grid",
+        "tickSize": 4,
+        "titleColor": "$muted",
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    },
+    "axisX": {"grid": False, "tickCount": 6, "titleAnchor": "end", "titlePadding": 2},
+    "axisY": {"domain": False, "ticks": False, "tickCount": 4, "labelPadding": 6}
+    | {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": -28, "titleY": -9},
+    "title": {"anchor": "start", "color": "$ink", "fontSize": 13, "fontWeight": 600, "offset": 14},
+}
+"""Vega-Lite's configuration for every plot: quiet axes, the unit above the y axis instead of along it."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Label and colour of a variant, and for a second line its limit or what it changes."""
+
+    label: str
+    colour: str
+    detail: str
+
+
+def variant_looks(results: Results) -> dict[str, Look]:
+    """Each variant by its queue if that tells them apart, else by the name it was given."""
+    queues = [_queues(variant) for variant in results.variants]
+    apart = len({up for up, _ in queues}) == len(queues) and all(up in QUEUES for up, _ in queues)
+    looks = {}
+    for position, (variant, queue) in enumerate(zip(results.variants, queues, strict=True)):
+        if apart and (len(queues) == 1 or variant.name in QUEUES):
+            looks[variant.name] = Look(_queue_label(queue), QUEUES[queue[0]][1], _limit(variant))
+        else:
+            changes = ", ".join(f"{key} = {value}" for key, value in variant.overrides.items())
+            looks[variant.name] = Look(variant.name, OTHERS[position % len(OTHERS)], changes)
+    return looks
+
+
+def flow_colours(flows: Sequence[Flow]) -> dict[str, str]:
+    """Return a colour per flow by application; further flows of one application take what is left."""
+    colours: dict[str, str] = {}
+    for flow in flows:
+        own = APPS.get(flow.app, "$muted")
+        if own in colours.values():
+            own = next((colour for colour in OTHERS if colour not in colours.values()), "$muted")
+        colours[flow.name] = own
+    return colours
+
+
+def noun(flow: Flow) -> str:
+    """Name a flow within a sentence."""
+    if flow.name == flow.app:
+        return f"the {flow.app}"
+    return f"the game {flow.name}" if flow.app == "game" else flow.name
+
+
+def number(value: float | None) -> str:
+    """Three significant figures or whole numbers, never an exponent."""
+    if value is None:
+        return "n/a"
+    size = abs(value)
+    if size == 0:
+        return "0"
+    return f"{value:.0f}" if size >= 100 else f"{value:.1f}" if size >= 10 else f"{value:.2f}"
+
+
+def half_width(of: Estimate) -> str:
+    """Return the half-width with the decimals of its mean; nothing where one run gives no interval."""
+    if of.ci95 is None or of.mean is None:
+        return ""
+    decimals = len(number(of.mean).partition(".")[2])
+    return f"{of.ci95:.{decimals}f}"
+
+
+def _queue_label(queue: tuple[str, str]) -> str:
+    up, down = (QUEUES.get(name, (name, ""))[0] for name in queue)
+    return up if up == down else f"{up} up, {down} down"
+
+
+def _queues(variant: Variant) -> tuple[str, str]:
+    return _both_ways(variant, "queue")
+
+
+def _limit(variant: Variant) -> str:
+    up, down = _both_ways(variant, "limit")
+    return f"limit {up}" if up == down else f"limit {up} up, {down} down"
+
+
+def _both_ways(variant: Variant, key: str) -> tuple[str, str]:
+    gateway = tomllib.loads(variant.toml).get("gateway", {})
+    up, down = (str(gateway.get(way, {}).get(key, "")) for way in ("up", "down"))
+    return up, down
