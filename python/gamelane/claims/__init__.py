@@ -1,0 +1,67 @@
+"""The papers' claims: what a paper says, what we find, and a verdict.
+
+A paper is a module beside this file: `NAME.toml` holds its claims, `NAME.py` the scenario they start from and one
+check per claim. `judge.py` brings the two together.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal, get_args
+
+Judgement = Literal["reproduced", "differs", "cannot-tell"]
+JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
+
+PAPERS = {
+    "collom2016": "Collom, The effects of an AQM enabled home gateway on First Person Shooter game traffic, 2016",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that can be checked.
+
+    `where` is the section or figure, `theirs` the paper's value or, where it is a relation, its words; `tolerance`
+    says how near counts.
+    """
+
+    id: str
+    where: str
+    kind: str
+    metric: str
+    theirs: Any
+    tolerance: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What our runs say about a claim, and why."""
+
+    id: str
+    verdict: Judgement
+    theirs: Any
+    ours: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper, and its claims in its order."""
+
+    name: str
+    title: str
+    claims: tuple[Claim, ...]
+
+    @classmethod
+    def read(cls, name: str) -> Paper:
+        """Read the claims of one of `PAPERS`."""
+        text = (resources.files(__name__) / f"{name}.toml").read_text(encoding="utf-8")
+        return cls(name, PAPERS[name], tuple(Claim(**row) for row in tomllib.loads(text)["claim"]))
+
+
+def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
+    """How often each judgement came out."""
+    return {judgement: sum(verdict.verdict == judgement for verdict in verdicts) for judgement in JUDGEMENTS}
