@@ -1,0 +1,68 @@
+"""One door for every command: what goes wrong becomes a message and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import typer
+
+from gamelane.cli import about, doctor, report, reproduce, run
+from gamelane.cli.talk import say
+from gamelane.errors import Interrupted, OutputError, ScenarioError, UsageError
+
+OK, INTERNAL, USAGE, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
+
+TRACEBACK = "GAMELANE_TRACEBACK"
+
+app = typer.Typer(
+    help="Keeps online games playable on a shared home link, and proves it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (run, report, reproduce, doctor, about):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command and exit."""
+    sys.exit(_guarded())
+
+
+def _guarded() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except typer.Exit as asked:
+        return asked.exit_code
+    except typer.TyperException as error:
+        if error.format_message():
+            say(f"error: {error.format_message()}\n  hint:    add --help to the command")
+        return USAGE
+    except (ScenarioError, UsageError) as error:
+        say(f"error: {error}")
+        return USAGE
+    except BrokenPipeError:
+        # Whoever read stdout has left; what was not read cannot be written, and Python must not try again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OUTPUT
+    except OutputError as error:
+        say(f"error: {error}")
+        return OUTPUT
+    except (Interrupted, KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        return _our_bug(error)
+    return code if isinstance(code, int) else OK
+
+
+def _our_bug(error: Exception) -> int:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exc()
+    say(f"internal error: {type(error).__name__}: {error}")
+    say(f"This is a bug in gamelane. With {TRACEBACK}=1 the command says where it happened.")
+    return INTERNAL

@@ -1,0 +1,158 @@
+"""`gamelane run`: one scenario, or variants of it; table, JSON, records, report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gamelane import _native, experiment, host
+from gamelane.cli.talk import emit, progress, say, stdout, writable
+from gamelane.cli.variants import overrides, variants
+from gamelane.errors import Interrupted, OutputError, UsageError
+from gamelane.experiment import Experiment, Hooks
+from gamelane.records.results import ALONE, Results
+from gamelane.report.document import document
+from gamelane.report.terminal import show
+from gamelane.report.write import write_report
+from gamelane.runner import Job
+
+ENGINES = ("sim",)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)
+
+
+def run(
+    scenario: Annotated[
+        str, typer.Argument(help="A TOML file, or the name of a shipped scenario.", show_default=False)
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. link.up=2mbit. Repeatable."),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(metavar="KEY=A,B,…", help="One variant per value, e.g. 'gateway.*.queue=fifo,pie,fq_codel'."),
+    ] = None,
+    named: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variant",
+            metavar="NAME:KEY=VALUE,…",
+            help="A variant of its own, or more keys for one of --compare, e.g. 'fifo:gateway.*.limit=100p'. Repeatable.",
+        ),
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs, with seeds counting up; intervals need 2.")
+    ] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="First seed.", show_default="the scenario's")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help="Only sim so far; `gamelane doctor` says more.")
+    ] = "sim",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Write records, report.html and figures/ there."),
+    ] = None,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="With -o: write what passed both sides of the gateway as pcapng.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+) -> None:
+    """Run a scenario: table on the terminal; with -o an HTML report, figures and records."""
+    if engine not in ENGINES:
+        raise UsageError(
+            f"--engine {engine}: not an engine of this gamelane\n  allowed: {', '.join(ENGINES)}\n"
+            "  hint:    `gamelane doctor` lists engines and what they need"
+        )
+    if pcap and out is None:
+        raise UsageError("--pcap needs a folder to write to\n  hint:    add -o DIR")
+    chosen = _load(scenario, overrides(settings or []), seed)
+    compared = variants(compare, named or [])
+    folder = None if out is None else writable(out)
+    hooks = Hooks(packets=pcap, command=_command(), on_run=_pcap_writer(folder) if pcap and folder else None)
+    try:
+        results = _execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
+    except Interrupted as stopped:
+        _keep(stopped, json=json, folder=folder, quiet=quiet)
+        raise typer.Exit(130) from None
+    deliver(results, json=json, folder=folder, quiet=quiet)
+
+
+def deliver(results: Results, *, json: bool, folder: Path | None, quiet: bool) -> None:
+    """Print what was found, and write it if a folder was given."""
+    if folder is not None:
+        results.write(folder)
+        page = write_report(results, folder)
+    if json:
+        emit(document(results))
+    else:
+        show(results, stdout())
+    if quiet:
+        return
+    if folder is not None:
+        say(f"report: {page}")
+    elif not json:
+        say("-o DIR adds a report with plots, and the records")
+
+
+def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:
+    chosen = experiment.load(scenario)
+    if seed is not None:
+        settings = {**settings, "seed": str(seed)}
+    return chosen.with_(settings) if settings else chosen
+
+
+def _execute(
+    chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
+) -> Results:
+    total = repeat * max(len(compared), 1)
+    with progress(quiet=quiet) as bar:
+        task = bar.add_task(f"{chosen.scenario.name}", total=total)
+        hooks = Hooks(hooks.on_run, lambda done: bar.update(task, completed=done), hooks.packets, hooks.command)
+        if compared:
+            return experiment.compare(chosen, compared, seeds=repeat, threads=threads, hooks=hooks)
+        return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
+
+
+def _keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
+    say(f"interrupted: {stopped.finished} of {stopped.planned} runs finished")
+    if stopped.results is not None:
+        deliver(stopped.results, json=json, folder=folder, quiet=quiet)
+
+
+def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
+    def write(job: Job, finished: _native.Run) -> None:
+        name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
+        for side in ("lan", "wan"):
+            path = folder / f"{name.replace('/', '_')}-{side}.pcapng"
+            try:
+                finished.write_pcapng(str(path), side)
+            except OSError as error:
+                raise OutputError(str(error)) from error
+
+    return write
+
+
+def _command() -> tuple[str, ...]:
+    """Return what was typed, without where the results go: that does not change them."""
+    words, kept, skip = sys.argv[1:], [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("-o", "--output"):
+            skip = True
+        elif word not in ("--json", "--quiet", "-q") and not word.startswith(("--output=", "-o")):
+            kept.append(word)
+    return (os.path.basename(sys.argv[0]) or "gamelane", *kept)  # noqa: PTH119 - a word, not a path

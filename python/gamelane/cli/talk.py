@@ -1,0 +1,65 @@
+"""Talk on stderr, data on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from gamelane.errors import OutputError
+
+WIDTH_WITHOUT_TERMINAL = 160
+
+
+def stdout() -> Console:
+    """Tables go here; wide enough not to wrap when piped."""
+    wide = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    return Console(width=wide, highlight=False, soft_wrap=False)
+
+
+def stderr() -> Console:
+    """Everything that is not the result."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(message: str) -> None:
+    """Say something to the person, not to the pipe."""
+    stderr().print(message, markup=False)
+
+
+def emit(document: Any) -> None:
+    """Print a JSON document."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def progress(*, quiet: bool) -> Progress:
+    """Return a bar on a terminal, nothing elsewhere."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=stderr(),
+        transient=True,
+        disable=quiet or not sys.stderr.isatty(),
+    )
+
+
+def writable(folder: Path) -> Path:
+    """Make the folder and prove that files can be written to it, before any time is spent on filling it."""
+    probe = folder / f".gamelane-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: cannot be written to: {error.strerror}\n"
+            "  hint:    give another folder with -o, or change its permissions"
+        ) from None
+    return folder
