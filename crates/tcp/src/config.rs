@@ -111,11 +111,23 @@ pub struct TcpTuning {
     pub single_duplicate_ack: bool,
     /// RFC 5827: with fewer than four segments in flight and nothing new to send, one duplicate ACK less than segments.
     pub early_retransmit: bool,
+    /// RFC 2883: the receiver reports what arrived twice; the sender counts it, and takes a reduction of its window back
+    /// once all retransmissions of an episode are reported (Linux, `tcp_dsack`).
+    pub duplicate_sack: bool,
+    /// RFC 5682: after a timeout, probe with new data whether the timeout was needed.
+    pub forward_rto: bool,
 }
 
 impl Default for TcpTuning {
     /// Everything off.
     fn default() -> Self {
-        Self { thin_below: 4, linear_timeouts: false, single_duplicate_ack: false, early_retransmit: false }
+        Self {
+            thin_below: 4,
+            linear_timeouts: false,
+            single_duplicate_ack: false,
+            early_retransmit: false,
+            duplicate_sack: false,
+            forward_rto: false,
+        }
     }
 }

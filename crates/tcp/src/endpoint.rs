@@ -87,6 +87,7 @@ impl TcpEndpoint {
     #[must_use]
     pub fn tuned(mut self, tuning: TcpTuning) -> Self {
         self.sender.tuning = tuning;
+        self.receiver.tune(&tuning);
         self
     }
 

@@ -71,6 +71,10 @@ pub struct TcpCounters {
     pub fast_recoveries: u64,
     /// Duplicate ACKs received (RFC 5681 section 2).
     pub duplicate_acks: u64,
+    /// Retransmissions the peer reported as not needed (RFC 2883).
+    pub spurious_retransmissions: u64,
+    /// Timeouts found not to have been needed (RFC 5682).
+    pub spurious_timeouts: u64,
     /// Times the congestion window was reduced for an ECN echo.
     pub ecn_reductions: u64,
     /// Zero-window probes sent.

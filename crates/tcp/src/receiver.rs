@@ -1,11 +1,12 @@
 //! The receiving half: what arrived, when to acknowledge it (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2), how much window
 //! to offer (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), SACK blocks and the ECN echo. The application reads at once,
-//! so only data above a hole takes buffer. Leaves out PAWS (offsets do not wrap) and DSACK.
+//! so only data above a hole takes buffer. DSACK (RFC 2883) on request. Leaves out PAWS (offsets do
+//! not wrap).
 
-use crate::config::TcpConfig;
+use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::TcpCounters;
 use crate::reassembly::Reassembly;
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// Acknowledges.
@@ -32,6 +33,9 @@ pub(crate) struct Receiver {
     /// Duplicate ACKs to go at once and alone: the peer counts them.
     duplicates_owed: u32,
     reports_sack: bool,
+    reports_duplicates: bool,
+    /// What arrived twice lately, to be reported once (RFC 2883 section 4).
+    duplicate: Option<SackBlock>,
     /// Congestion was experienced and the peer has not yet said that it slowed down.
     echo_congestion: bool,
     /// Timestamp to echo (TS.Recent).
@@ -71,9 +75,15 @@ impl Receiver {
             ack_now: false,
             duplicates_owed: 0,
             reports_sack: false,
+            reports_duplicates: false,
+            duplicate: None,
             echo_congestion: false,
             recent_timestamp: 0,
         }
+    }
+
+    pub(crate) fn tune(&mut self, tuning: &TcpTuning) {
+        self.reports_duplicates = tuning.duplicate_sack;
     }
 
     /// The peer's SYN arrived. The window in our own SYN is never scaled.
@@ -148,6 +158,12 @@ impl Receiver {
             fresh = self.held.insert(start, end_in_window);
         }
         counters.duplicate_segments_received += u64::from(segment.len > 0 && !fresh);
+        if self.reports_duplicates {
+            let end = if segment.seq < before { end_in_window.min(before) } else { end_in_window };
+            if segment.seq < end && (segment.seq < before || !fresh) {
+                self.duplicate = Some(SackBlock { start: segment.seq, end });
+            }
+        }
         self.next = self.held.advance(self.next);
         let delivered = self.next - before;
         if self.fin == PeerFin::Held(self.next) {
@@ -212,7 +228,7 @@ impl Receiver {
         segment.ack = self.next;
         segment.flags = Flags { ack: true, ece: self.echo_congestion, ..flags }.into();
         segment.window = self.window_field();
-        if !self.held.is_empty() {
+        if !self.held.is_empty() || self.duplicate.is_some() {
             self.report_sack(segment);
         }
         self.acked = self.next;
@@ -223,12 +239,22 @@ impl Receiver {
         }
     }
 
-    fn report_sack(&self, segment: &mut Segment) {
-        let blocks = self.held.report();
-        let fits = segment.len == 0 || u64::from(segment.len) + 4 + 8 * blocks.len() as u64 <= self.mss;
-        if self.reports_sack && fits {
-            segment.sack = SackBlocks::new(segment.ack, blocks);
+    /// What arrived twice comes first; if it lies above a hole, the block that holds it is second (RFC 2883 section 4).
+    fn report_sack(&mut self, segment: &mut Segment) {
+        let held = self.held.report();
+        let count = (held.len() + usize::from(self.duplicate.is_some())).min(SackBlocks::CAPACITY);
+        let fits = segment.len == 0 || u64::from(segment.len) + 4 + 8 * count as u64 <= self.mss;
+        if !self.reports_sack || !fits {
+            return;
         }
+        segment.sack = match self.duplicate.take() {
+            None => SackBlocks::new(segment.ack, held),
+            Some(duplicate) => {
+                let mut blocks = [duplicate; SackBlocks::CAPACITY];
+                blocks[1..count].copy_from_slice(&held[..count - 1]);
+                SackBlocks::new(segment.ack, &blocks[..count])
+            }
+        };
     }
 
     /// The window field: the free buffer, in the units negotiated, without moving the right edge left.

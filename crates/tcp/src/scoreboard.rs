@@ -226,6 +226,22 @@ impl Scoreboard {
         self.restart_resending();
     }
 
+    /// The timeout was not needed: what it took for lost is in the network after all. Walks all that is outstanding.
+    pub fn unmark_lost(&mut self) {
+        let (mut pipe, mut sacked_above, mut runs_above, mut in_run) = (0, 0, 0, false);
+        for sent in &mut self.segments {
+            sent.lost = false;
+            sent.resent = false;
+            pipe += sent.pipe();
+            sacked_above += if sent.sacked { sent.sequence_len() } else { 0 };
+            runs_above += u32::from(sent.sacked && !in_run);
+            in_run = sent.sacked;
+        }
+        (self.pipe, self.sacked_above, self.runs_above) = (pipe, sacked_above, runs_above);
+        self.lost_below = self.front;
+        self.restart_resending();
+    }
+
     /// A recovery begins: nothing has been resent in it.
     pub fn restart_resending(&mut self) {
         self.resent_below = self.front;

@@ -3,6 +3,7 @@
 //! segment just below the window). What an ACK changes is in `acks`.
 
 mod acks;
+mod spurious;
 mod thin;
 
 use crate::config::{TcpConfig, TcpTuning};
@@ -14,6 +15,7 @@ use crate::scoreboard::{Scoreboard, Sent};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
 use gamelane_core::{ByteCount, Duration, Instant};
+use spurious::Undo;
 
 /// Sends.
 #[derive(Clone, Debug)]
@@ -36,6 +38,7 @@ pub(crate) struct Sender {
     last_sent: Option<Instant>,
     fin_sent: bool,
     ecn: EcnState,
+    undo: Undo,
 }
 
 /// The peer's offer (RFC 9293 section 3.3.1).
@@ -121,6 +124,7 @@ impl Sender {
             last_sent: None,
             fin_sent: false,
             ecn: EcnState::default(),
+            undo: Undo::default(),
         }
     }
 
@@ -159,13 +163,13 @@ impl Sender {
     /// The next segment with sequence space, or a window probe.
     pub(crate) fn poll(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
         let phase = self.recovery.phase();
-        if phase != Phase::Open && !self.board.is_empty() {
+        if phase != Phase::Open && !self.board.is_empty() && self.may_resend() {
             let cwnd = self.congestion.cwnd();
             if let Some(resend) = self.recovery.next_resend(&mut self.board, cwnd) {
                 return Some(self.resend(resend, counters, now));
             }
         }
-        let new = self.poll_new(counters, now);
+        let new = if self.may_send_new() { self.poll_new(counters, now) } else { None };
         if new.is_some() || phase != Phase::Recovery {
             return new;
         }
@@ -183,6 +187,7 @@ impl Sender {
             self.start_timer(now);
         }
         self.last_sent = Some(now);
+        self.note_resent();
         let sent = self.board.resend(resend.index, resend.in_order, now);
         Outgoing { seq: sent.start, len: sent.payload(), push: sent.push, fin: sent.fin, cwr: false }
     }
@@ -234,6 +239,7 @@ impl Sender {
         let start = self.board.next();
         let end = start + len + u64::from(fin);
         let push = self.outbox.sent(start + len);
+        self.note_new();
         self.fin_sent |= fin;
         self.board.push(Sent {
             start,
@@ -317,6 +323,7 @@ impl Sender {
             // What waits to be sent again is not in flight.
             Phase::Loss => self.board.pipe(),
         };
+        self.keep_for_undo(true);
         self.congestion.on_timeout(flight, self.retries > 0, now);
         self.recovery.on_timeout(&mut self.board);
         self.on_reduced();

@@ -74,6 +74,8 @@ pub trait LossRecovery {
     fn episode(&self) -> &Episode;
     /// The retransmission timer expired.
     fn on_timeout(&mut self, board: &mut Scoreboard);
+    /// It need not have: nothing is being repaired any more.
+    fn on_spurious_timeout(&mut self);
 }
 
 /// What every method remembers.
@@ -190,5 +192,9 @@ impl LossRecovery for Recovery {
 
     fn on_timeout(&mut self, board: &mut Scoreboard) {
         dispatch!(self, method => method.on_timeout(board));
+    }
+
+    fn on_spurious_timeout(&mut self) {
+        dispatch!(self, method => method.on_spurious_timeout());
     }
 }

@@ -121,4 +121,8 @@ impl LossRecovery for NewReno {
         self.inflation = 0;
         self.episode.time_out(board);
     }
+
+    fn on_spurious_timeout(&mut self) {
+        self.episode.leave(None);
+    }
 }

@@ -112,4 +112,8 @@ impl LossRecovery for Sack {
     fn on_timeout(&mut self, board: &mut Scoreboard) {
         self.episode.time_out(board);
     }
+
+    fn on_spurious_timeout(&mut self) {
+        self.episode.leave(None);
+    }
 }

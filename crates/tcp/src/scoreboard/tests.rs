@@ -3,6 +3,7 @@
 use super::*;
 use crate::segment::SackBlock;
 use proptest::prelude::*;
+use std::vec;
 use std::vec::Vec;
 
 const MSS: ByteCount = ByteCount(100);
@@ -117,6 +118,7 @@ enum Step {
     Rescue,
     RestartResending,
     MarkAllLost,
+    UnmarkLost,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -131,6 +133,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Rescue),
         1 => Just(Step::RestartResending),
         1 => Just(Step::MarkAllLost),
+        1 => Just(Step::UnmarkLost),
     ]
 }
 
@@ -156,6 +159,7 @@ fn apply(board: &mut Scoreboard, step: &Step) {
         }
         Step::RestartResending => board.restart_resending(),
         Step::MarkAllLost => board.mark_all_lost(),
+        Step::UnmarkLost => board.unmark_lost(),
         Step::MarkFrontLost => {}
     }
 }

@@ -3,6 +3,7 @@
 //! a segment of all of it afterwards (Linux `tcp_is_cwnd_limited`, in the spirit of RFC 7661). Linux measures the
 //! flight over a round trip; here it is what was in flight before the ACK.
 
+use super::spurious::ForwardProbe;
 use super::{Sender, Timer};
 use crate::congestion::{AckSample, CongestionControl};
 use crate::observe::TcpCounters;
@@ -40,6 +41,9 @@ impl Sender {
             Recovery::Sack(_) if !segment.sack.is_empty() => self.board.sack(segment.sack_blocks()),
             _ => ByteCount::ZERO,
         };
+        if self.tuning.duplicate_sack && !segment.sack.is_empty() {
+            self.take_duplicate_report(segment, counters);
+        }
         let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };
         counters.duplicate_acks += u64::from(duplicate);
         counters.bytes_acked += acked.bytes;
@@ -81,12 +85,16 @@ impl Sender {
 
     /// Recovery, window and timer after an ACK.
     fn react(&mut self, mut ack: AckSample, echo: bool, counters: &mut TcpCounters, now: Instant) {
+        if self.undo.probe != ForwardProbe::Off {
+            self.probe_forward(&ack, counters);
+        }
         let cwnd = self.congestion.cwnd();
         let verdict = self.recovery.on_ack(&ack, &mut self.board);
         match verdict {
             Verdict::Unchanged => {}
             Verdict::Entered => {
                 counters.fast_recoveries += 1;
+                self.keep_for_undo(false);
                 // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
                 self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
                 self.on_reduced();

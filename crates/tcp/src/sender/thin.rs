@@ -29,7 +29,7 @@ impl Sender {
     }
 
     /// Something new could go as far as the peer's window is concerned.
-    fn has_sendable_data(&self) -> bool {
+    pub(super) fn has_sendable_data(&self) -> bool {
         let next = self.board.next();
         let fin_due = self.outbox.is_closing() && !self.fin_sent;
         (self.outbox.unsent(next) > 0 || fin_due) && self.window.edge > next

@@ -8,6 +8,7 @@ mod hostile;
 mod pair;
 mod properties;
 mod recovery;
+mod spurious;
 mod thin;
 mod timers;
 mod transfer;

@@ -38,6 +38,8 @@ pub struct Pair {
     pub sent: Vec<(u64, u64)>,
     data_segments: [u64; 2],
     flying: BTreeMap<(Instant, u64), (Side, Segment, bool)>,
+    /// Nothing arrives earlier.
+    not_before: Instant,
     launched: u64,
     steps: u64,
 }
@@ -70,6 +72,7 @@ impl Pair {
             sent: Vec::new(),
             data_segments: [0; 2],
             flying: BTreeMap::new(),
+            not_before: Instant::ZERO,
             launched: 0,
             steps: 0,
         }
@@ -116,6 +119,14 @@ impl Pair {
         self.client = self.client.tuned(tuning);
         self.server = self.server.tuned(tuning);
         self
+    }
+
+    /// The network holds back what is in it for so long, and what follows behind it.
+    pub fn stall_for(&mut self, millis: u64) {
+        let by = Duration::from_millis(millis);
+        let flying = core::mem::take(&mut self.flying);
+        self.flying = flying.into_iter().map(|((at, number), packet)| ((at + by, number), packet)).collect();
+        self.not_before = self.flying.keys().last().map_or(self.now + by, |key| key.0);
     }
 
     pub fn run_for(&mut self, millis: u64) {
@@ -178,7 +189,8 @@ impl Pair {
         if fate != Fate::Lost {
             self.launched += 1;
             let ce = fate == Fate::Marked && ect;
-            self.flying.insert((self.now + self.delay, self.launched), (side, segment, ce));
+            let at = (self.now + self.delay).max(self.not_before);
+            self.flying.insert((at, self.launched), (side, segment, ce));
         }
     }
 

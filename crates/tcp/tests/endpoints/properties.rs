@@ -21,14 +21,14 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
 
 /// Every switch both ways.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
-    (1u32..8, any::<[bool; 3]>()).prop_map(
-        |(thin_below, [linear_timeouts, single_duplicate_ack, early_retransmit])| TcpTuning {
-            thin_below,
-            linear_timeouts,
-            single_duplicate_ack,
-            early_retransmit,
-        },
-    )
+    (1u32..8, any::<[bool; 5]>()).prop_map(|(thin_below, on)| TcpTuning {
+        thin_below,
+        linear_timeouts: on[0],
+        single_duplicate_ack: on[1],
+        early_retransmit: on[2],
+        duplicate_sack: on[3],
+        forward_rto: on[4],
+    })
 }
 
 fn config() -> impl Strategy<Value = TcpConfig> {
