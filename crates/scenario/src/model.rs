@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use gamelane_core::{Direction, Duration, FlowKey, Seed};
+use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
 use gamelane_link::{LinkConfig, PathConfig};
 use gamelane_qdisc::QueueConfig;
 use gamelane_tcp::TcpConfig;
@@ -35,6 +35,8 @@ impl Model {
 pub struct HopModel {
     /// Discipline.
     pub queue: QueueConfig,
+    /// Largest IP packet, which CoDel's and PIE's guards depend on.
+    pub mtu: IpLen,
     /// Medium.
     pub link: LinkConfig,
 }

@@ -84,7 +84,7 @@ impl<R: Recorder> Household<R> {
         let hop = |direction: Direction| {
             let hop = model.hop(direction);
             let name = direction.name();
-            let queue = AnyQueue::new(&hop.queue, IpLen(1500), seed, &alloc::format!("gateway/{name}"));
+            let queue = AnyQueue::new(&hop.queue, hop.mtu, seed, &alloc::format!("gateway/{name}"));
             Hop::new(queue, WiredLink::new(hop.link.clone(), seed, &alloc::format!("link/{name}")))
         };
         let flows: Vec<_> =

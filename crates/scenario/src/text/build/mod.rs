@@ -9,7 +9,7 @@ mod gateway;
 mod link;
 mod tcp;
 
-use gamelane_core::{Direction, Seed};
+use gamelane_core::{Direction, IpLen, Seed};
 
 use super::error::{Fault, ScenarioError};
 use super::origin::{Origin, Path};
@@ -26,6 +26,7 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let hop = |direction: Direction| -> Result<HopModel, ScenarioError> {
         Ok(HopModel {
             queue: gateway::queue(scenario, direction, &top.key("gateway").key(direction.name()))?,
+            mtu: IpLen(scenario.link.mtu),
             link: link::link(&scenario.link, direction, &top.key("link"))?,
         })
     };
