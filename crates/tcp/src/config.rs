@@ -11,6 +11,15 @@ pub enum RecoveryKind {
     /// RFC 6675: holes seen through selective acknowledgements.
     #[default]
     Sack,
+    /// Forward acknowledgement: the same, lost by distance from the highest byte received.
+    Fack,
+}
+
+impl RecoveryKind {
+    /// It needs the peer's selective acknowledgements.
+    pub const fn uses_sack(self) -> bool {
+        !matches!(self, Self::NewReno)
+    }
 }
 
 /// How the congestion window grows and shrinks.

@@ -190,12 +190,23 @@ impl Scoreboard {
     pub fn detect_losses(&mut self, mss: ByteCount) {
         let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
         while self.sacked_above > enough || self.runs_above >= DUPLICATE_THRESHOLD {
-            let index = (self.lost_below - self.front) as usize;
-            if !self.segments[index].sacked {
-                self.mark_lost(index);
-            }
-            self.pass_lost_edge();
+            self.lose_next();
         }
+    }
+
+    /// Takes for lost what is more than `segments` segments below the end of the highest sacked one.
+    pub fn lose_far_below_sacked(&mut self, segments: u32) {
+        while self.lost_below + u64::from(segments) < self.sacked_below {
+            self.lose_next();
+        }
+    }
+
+    fn lose_next(&mut self) {
+        let index = (self.lost_below - self.front) as usize;
+        if !self.segments[index].sacked {
+            self.mark_lost(index);
+        }
+        self.pass_lost_edge();
     }
 
     /// Takes one segment for lost.

@@ -165,7 +165,7 @@ impl TcpEndpoint {
     }
 
     fn uses_sack(&self, peer: &PeerSyn) -> bool {
-        self.config.recovery == RecoveryKind::Sack && peer.sack_permitted
+        self.config.recovery.uses_sack() && peer.sack_permitted
     }
 
     pub(super) fn poll_syn(
@@ -202,8 +202,7 @@ impl TcpEndpoint {
             .into(),
             window_scale: scales.then(|| window_shift(self.config.receive_window)),
             mss: NonZeroU16::new(self.offered_mss().min(u32::from(u16::MAX)) as u16),
-            sack_permitted: peer
-                .map_or(self.config.recovery == RecoveryKind::Sack, |peer| self.uses_sack(&peer)),
+            sack_permitted: peer.map_or(self.config.recovery.uses_sack(), |peer| self.uses_sack(&peer)),
             timestamps: stamps.then(|| (clock(now), self.receiver.recent_timestamp())),
             ..Segment::default()
         })

@@ -2,11 +2,12 @@
 //! [`Scoreboard`]; how far the window falls is [`crate::congestion`]'s affair. What follows a timeout is the same for all
 //! and lives here.
 
+mod fack;
 mod newreno;
 mod sack;
 
 pub use newreno::NewReno;
-pub use sack::Sack;
+pub use sack::{Detection, Sack};
 
 use crate::config::RecoveryKind;
 use crate::congestion::AckSample;
@@ -133,7 +134,7 @@ impl Episode {
 pub enum Recovery {
     /// RFC 6582.
     NewReno(NewReno),
-    /// RFC 6675.
+    /// RFC 6675, and FACK over it.
     Sack(Sack),
 }
 
@@ -142,7 +143,8 @@ impl Recovery {
     pub const fn new(kind: RecoveryKind, mss: ByteCount, limited_transmit: bool) -> Self {
         match kind {
             RecoveryKind::NewReno => Self::NewReno(NewReno::new(mss, limited_transmit)),
-            RecoveryKind::Sack => Self::Sack(Sack::new(mss, limited_transmit)),
+            RecoveryKind::Sack => Self::Sack(Sack::new(Detection::Counted, mss, limited_transmit)),
+            RecoveryKind::Fack => Self::Sack(Sack::new(Detection::Forward, mss, limited_transmit)),
         }
     }
 

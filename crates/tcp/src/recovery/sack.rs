@@ -1,14 +1,24 @@
 //! RFC 6675: recovery from selective acknowledgements. `IsLost` and `pipe` are the scoreboard's; here are the entry and exit
 //! of section 5 and the choice of `NextSeg` (section 4). A retransmission that is lost again waits for the timer.
 
-use super::{Episode, LossRecovery, Phase, Resend, Verdict};
+use super::{Episode, LossRecovery, Phase, Resend, Verdict, fack};
 use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
 use gamelane_core::ByteCount;
 
+/// What makes a segment count as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// Enough was received above it: RFC 6675 `IsLost`.
+    Counted,
+    /// It is far below the highest received: FACK.
+    Forward,
+}
+
 /// SACK-based recovery.
 #[derive(Clone, Debug)]
 pub struct Sack {
+    detection: Detection,
     mss: ByteCount,
     limited_transmit: bool,
     episode: Episode,
@@ -18,12 +28,20 @@ pub struct Sack {
 
 impl Sack {
     /// `mss` is the room that `pipe` must leave in the window.
-    pub const fn new(mss: ByteCount, limited_transmit: bool) -> Self {
+    pub const fn new(detection: Detection, mss: ByteCount, limited_transmit: bool) -> Self {
         Self {
+            detection,
             mss,
             limited_transmit,
             episode: Episode { phase: Phase::Open, point: 0, duplicate_acks: 0, resend_front: false },
             rescued: false,
+        }
+    }
+
+    fn detect_losses(&self, board: &mut Scoreboard) {
+        match self.detection {
+            Detection::Counted => board.detect_losses(self.mss),
+            Detection::Forward => fack::detect_losses(board),
         }
     }
 
@@ -45,7 +63,7 @@ impl LossRecovery for Sack {
                 if ack.sacked == ByteCount::ZERO && !board.has_sacked() {
                     return Verdict::Unchanged;
                 }
-                board.detect_losses(self.mss);
+                self.detect_losses(board);
                 if self.episode.duplicate_acks >= ack.duplicate_threshold || board.front_is_lost() {
                     board.mark_lost(0);
                     self.rescued = false;
@@ -55,7 +73,7 @@ impl LossRecovery for Sack {
             }
             Phase::Recovery | Phase::Loss if ack.una >= self.episode.point => self.episode.leave(None),
             Phase::Recovery => {
-                board.detect_losses(self.mss);
+                self.detect_losses(board);
                 Verdict::Unchanged
             }
             Phase::Loss => Verdict::Unchanged,

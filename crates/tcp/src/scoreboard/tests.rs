@@ -70,6 +70,21 @@ fn three_runs_sacked_above_mean_lost_however_small() {
 }
 
 #[test]
+fn forward_acknowledgement_counts_the_distance() {
+    let mut board = board(10);
+    // Of the segments up to the highest received, all but the last three are lost.
+    board.sack([block(2, 3)]);
+    board.lose_far_below_sacked(3);
+    assert!(lost(&board).is_empty());
+    board.sack([block(3, 4)]);
+    board.lose_far_below_sacked(3);
+    assert_eq!(lost(&board), [0]);
+    board.sack([block(7, 8)]);
+    board.lose_far_below_sacked(3);
+    assert_eq!(lost(&board), [0, 1, 4]);
+}
+
+#[test]
 fn rules_one_three_and_four_choose_in_turn() {
     let mut board = board(10);
     board.sack([block(2, 3), block(5, 8)]);
@@ -112,6 +127,7 @@ enum Step {
     Acknowledge(u64),
     Sack(u64, u64),
     DetectLosses,
+    DetectForward,
     MarkFrontLost,
     Resend,
     ResendBelowSacked,
@@ -127,6 +143,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..300u64).prop_map(Step::Acknowledge),
         6 => (0..1000u64, 1..400u64).prop_map(|(start, len)| Step::Sack(start, len)),
         4 => Just(Step::DetectLosses),
+        1 => Just(Step::DetectForward),
         1 => Just(Step::MarkFrontLost),
         3 => Just(Step::Resend),
         1 => Just(Step::ResendBelowSacked),
@@ -148,6 +165,7 @@ fn apply(board: &mut Scoreboard, step: &Step) {
             let start = board.una() + start;
             board.sack([SackBlock { start, end: start + len }]);
         }
+        Step::DetectForward => board.lose_far_below_sacked(3),
         Step::DetectLosses => board.detect_losses(MSS),
         Step::MarkFrontLost if !board.is_empty() => board.mark_lost(0),
         Step::Resend => resend(board, Scoreboard::next_lost),

@@ -6,7 +6,7 @@ use gamelane_tcp::{InitialWindow, ModifiedRto, RecoveryKind, TcpConfig, TcpTunin
 use proptest::prelude::*;
 
 pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
-    prop_oneof![Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack)]
+    prop_oneof![Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack), Just(RecoveryKind::Fack)]
 }
 
 pub fn timer() -> impl Strategy<Value = TimerKind> {

@@ -32,6 +32,24 @@ fn sack_repairs_three_holes_in_one_round_trip() {
 }
 
 #[test]
+fn fack_resends_after_one_ack_from_far_above() {
+    // Of five small segments the first four are lost: the one ACK back reports the fifth, and of the five all but the last
+    // three, less what was received, are lost.
+    for (recovery, recoveries) in [(RecoveryKind::Fack, 1), (RecoveryKind::Sack, 0)] {
+        let mut pair = Pair::connected(&TcpConfig { recovery, nagle: false, ..plain() }, 50);
+        pair.rule = losing(&[1, 2, 3, 4]);
+        for _ in 0..5 {
+            pair.write(100);
+        }
+        pair.run_for(100);
+        assert_eq!(pair.client.counters().fast_recoveries, recoveries, "{recovery:?}");
+        pair.run_for(5_000);
+        assert_eq!(pair.delivered[Side::Server as usize], 500);
+        assert_eq!(pair.client.counters().timeouts == 0, recovery == RecoveryKind::Fack);
+    }
+}
+
+#[test]
 fn limited_transmit_saves_a_small_window_from_the_timer() {
     for recovery in [RecoveryKind::NewReno, RecoveryKind::Sack] {
         for limited_transmit in [true, false] {
