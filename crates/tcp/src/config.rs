@@ -28,6 +28,14 @@ pub enum CongestionKind {
     /// RFC 5681 slow start and congestion avoidance, halving on loss.
     #[default]
     NewReno,
+    /// RFC 9438: a cubic of the time since the loss.
+    Cubic,
+    /// Binary increase towards the window of the last loss.
+    Bic,
+    /// Two to four segments in the queue, seen in the round trip.
+    Vegas,
+    /// Westwood+: after a loss, what the measured bandwidth fills.
+    Westwood,
 }
 
 /// How the retransmission timeout follows the round trip.

@@ -1,9 +1,17 @@
 //! The congestion window: how it grows with ACKs and shrinks with losses. A row of [`crate::CongestionKind`] each; what
 //! was lost and what to resend is [`crate::recovery`]'s affair.
 
+mod bic;
+mod cubic;
 mod newreno;
+mod vegas;
+mod westwood;
 
+pub use bic::Bic;
+pub use cubic::Cubic;
 pub use newreno::NewReno;
+pub use vegas::Vegas;
+pub use westwood::Westwood;
 
 use crate::config::{CongestionKind, InitialWindow};
 use gamelane_core::{ByteCount, Duration, Instant};
@@ -13,6 +21,8 @@ use gamelane_core::{ByteCount, Duration, Instant};
 pub struct AckSample {
     /// First offset not yet acknowledged, this ACK counted.
     pub una: u64,
+    /// Next offset to send.
+    pub next: u64,
     /// Bytes newly acknowledged by the cumulative ACK.
     pub acked: ByteCount,
     /// Bytes newly acknowledged selectively.
@@ -53,6 +63,14 @@ pub trait CongestionControl {
 pub enum Congestion {
     /// RFC 5681.
     NewReno(NewReno),
+    /// RFC 9438.
+    Cubic(Cubic),
+    /// Binary increase.
+    Bic(Bic),
+    /// Delay-based.
+    Vegas(Vegas),
+    /// Bandwidth after a loss.
+    Westwood(Westwood),
 }
 
 impl Congestion {
@@ -60,6 +78,10 @@ impl Congestion {
     pub fn new(kind: CongestionKind, mss: ByteCount, initial: ByteCount) -> Self {
         match kind {
             CongestionKind::NewReno => Self::NewReno(NewReno::new(mss, initial)),
+            CongestionKind::Cubic => Self::Cubic(Cubic::new(mss, initial)),
+            CongestionKind::Bic => Self::Bic(Bic::new(mss, initial)),
+            CongestionKind::Vegas => Self::Vegas(Vegas::new(mss, initial)),
+            CongestionKind::Westwood => Self::Westwood(Westwood::new(mss, initial)),
         }
     }
 }
@@ -68,6 +90,10 @@ macro_rules! dispatch {
     ($self:ident, $rule:ident => $call:expr) => {
         match $self {
             Congestion::NewReno($rule) => $call,
+            Congestion::Cubic($rule) => $call,
+            Congestion::Bic($rule) => $call,
+            Congestion::Vegas($rule) => $call,
+            Congestion::Westwood($rule) => $call,
         }
     };
 }

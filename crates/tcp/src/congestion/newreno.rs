@@ -28,6 +28,11 @@ impl NewReno {
         }
     }
 
+    /// For rules built on this one.
+    pub(super) fn set(&mut self, cwnd: u64, ssthresh: u64) {
+        (self.cwnd, self.ssthresh, self.credit) = (cwnd, ssthresh, 0);
+    }
+
     /// Equation 4.
     fn half(&self, flight: ByteCount) -> u64 {
         (flight.bytes() / 2).max(2 * self.mss)

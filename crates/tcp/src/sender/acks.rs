@@ -49,6 +49,7 @@ impl Sender {
         counters.bytes_acked += acked.bytes;
         let ack = AckSample {
             una: segment.ack,
+            next: self.board.next(),
             acked: acked.bytes,
             sacked,
             duplicate,

@@ -1,7 +1,7 @@
 //! A peer that sends anything at all: no panic, no work without end, and quiet after a reset.
 
 use crate::pair::plain;
-use crate::properties::{recovery, timer, tuning};
+use crate::properties::{congestion, recovery, timer, tuning};
 use gamelane_core::{ByteCount, Duration, Instant};
 use gamelane_tcp::{Flags, SackBlock, SackBlocks, Segment, TcpConfig, TcpEndpoint, TcpTuning};
 use proptest::prelude::*;
@@ -126,13 +126,14 @@ proptest! {
     fn nothing_a_peer_sends_does_harm(
         operations in proptest::collection::vec(operation(), 1..120),
         recovery in recovery(),
+        congestion in congestion(),
         timer in timer(),
         tuning in tuning(),
         timestamps: bool,
         ecn: bool,
         server: bool,
     ) {
-        let config = TcpConfig { recovery, timer, timestamps, ecn, ..plain() };
+        let config = TcpConfig { recovery, congestion, timer, timestamps, ecn, ..plain() };
         let end = if server { TcpEndpoint::listen(config).tuned(tuning) } else { open(config, tuning) };
         survive(end, &operations)?;
     }

@@ -40,6 +40,9 @@ pub struct Pair {
     flying: BTreeMap<(Instant, u64), (Side, Segment, bool)>,
     /// Nothing arrives earlier.
     not_before: Instant,
+    bottleneck: Option<(Duration, u64)>,
+    /// When the bottleneck is free.
+    free_at: Instant,
     launched: u64,
     steps: u64,
 }
@@ -73,6 +76,8 @@ impl Pair {
             data_segments: [0; 2],
             flying: BTreeMap::new(),
             not_before: Instant::ZERO,
+            bottleneck: None,
+            free_at: Instant::ZERO,
             launched: 0,
             steps: 0,
         }
@@ -119,6 +124,11 @@ impl Pair {
         self.client = self.client.tuned(tuning);
         self.server = self.server.tuned(tuning);
         self
+    }
+
+    /// From the client the network takes a data segment each `interval` and drops what would wait behind `queue` others.
+    pub fn serialise(&mut self, interval: Duration, queue: u64) {
+        self.bottleneck = Some((interval, queue));
     }
 
     /// The network holds back what is in it for so long, and what follows behind it.
@@ -184,12 +194,21 @@ impl Pair {
             }
         }
         let ect = self.end(side).ecn_codepoint(&segment) == Ecn::Ect0;
-        let fate = (self.rule)(side, number, &segment);
+        let mut fate = (self.rule)(side, number, &segment);
+        let mut leaves = self.now;
+        if let Some((interval, queue)) = self.bottleneck.filter(|_| side == Side::Client && segment.len > 0) {
+            if self.free_at > self.now + interval * queue {
+                fate = Fate::Lost;
+            } else {
+                self.free_at = self.free_at.max(self.now) + interval;
+                leaves = self.free_at;
+            }
+        }
         self.describe(side, &segment, fate);
         if fate != Fate::Lost {
             self.launched += 1;
             let ce = fate == Fate::Marked && ect;
-            let at = (self.now + self.delay).max(self.not_before);
+            let at = (leaves + self.delay).max(self.not_before);
             self.flying.insert((at, self.launched), (side, segment, ce));
         }
     }

@@ -2,11 +2,23 @@
 
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
-use gamelane_tcp::{InitialWindow, ModifiedRto, RecoveryKind, TcpConfig, TcpTuning, TimerKind};
+use gamelane_tcp::{
+    CongestionKind, InitialWindow, ModifiedRto, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
+};
 use proptest::prelude::*;
 
 pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
     prop_oneof![Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack), Just(RecoveryKind::Fack)]
+}
+
+pub fn congestion() -> impl Strategy<Value = CongestionKind> {
+    prop_oneof![
+        Just(CongestionKind::NewReno),
+        Just(CongestionKind::Cubic),
+        Just(CongestionKind::Bic),
+        Just(CongestionKind::Vegas),
+        Just(CongestionKind::Westwood),
+    ]
 }
 
 pub fn timer() -> impl Strategy<Value = TimerKind> {
@@ -33,12 +45,12 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     (
-        (recovery(), timer(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (recovery(), congestion(), timer(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         (100u32..1500, 500u64..400_000, 1u32..20, 0u32..20, proptest::option::of(1u64..200)),
     )
         .prop_map(
             |(
-                (recovery, timer, timestamps, nagle, limited_transmit, ecn),
+                (recovery, congestion, timer, timestamps, nagle, limited_transmit, ecn),
                 (mtu, window, initial, quick, ack),
             )| {
                 TcpConfig {
@@ -46,6 +58,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                     timestamps,
                     initial_window: InitialWindow::Segments(initial),
                     recovery,
+                    congestion,
                     timer,
                     limited_transmit,
                     nagle,

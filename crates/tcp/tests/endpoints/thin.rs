@@ -49,6 +49,21 @@ fn one_duplicate_ack_is_enough_for_a_thin_stream() {
 }
 
 #[test]
+fn no_window_rule_shortens_the_wait_of_a_thin_stream() {
+    use gamelane_tcp::CongestionKind::{Bic, Cubic, NewReno, Vegas, Westwood};
+    for congestion in [NewReno, Cubic, Bic, Vegas, Westwood] {
+        let mut pair = Pair::connected(&TcpConfig { congestion, ..hasty(RecoveryKind::Fack) }, 100);
+        for _ in 0..100 {
+            pair.write(120);
+            pair.run_for(1_000);
+        }
+        pair.sent.clear();
+        // S4 figure 2: about 400 ms in every variant at 2 x 100 ms.
+        assert_eq!(repair(pair, 2), 400, "{congestion:?}");
+    }
+}
+
+#[test]
 fn a_stream_in_its_first_slow_start_is_not_thin() {
     let on = TcpTuning { single_duplicate_ack: true, ..TcpTuning::default() };
     let mut pair = Pair::connected_and_tuned(&hasty(RecoveryKind::Sack), on, 100);

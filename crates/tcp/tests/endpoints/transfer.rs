@@ -2,7 +2,7 @@
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration, Instant};
-use gamelane_tcp::{Flags, Segment, TcpConfig, TcpEndpoint};
+use gamelane_tcp::{CongestionKind, Flags, Segment, TcpConfig, TcpEndpoint};
 
 fn sent_lens(end: &mut TcpEndpoint, now: Instant) -> Vec<u32> {
     core::iter::from_fn(|| end.poll_transmit(now)).map(|segment| segment.len).collect()
@@ -19,6 +19,28 @@ fn slow_start_doubles_each_round_trip() {
     };
     // The first 16 ACKs are quick, one a segment; then every second segment, which grows by half.
     assert_eq!([in_round(0), in_round(1), in_round(2), in_round(3)], [10, 20, 33, 50]);
+}
+
+/// A path of 1000 bytes a millisecond, 100 ms long, with room for 50 segments in its queue.
+fn filled(congestion: CongestionKind) -> Pair {
+    let config = TcpConfig { congestion, receive_window: ByteCount(1 << 20), ..plain() };
+    let mut pair = Pair::connected(&config, 50);
+    pair.serialise(Duration::from_millis(1), 50);
+    pair.client.write_forever();
+    pair.run_for(60_000);
+    pair
+}
+
+#[test]
+fn every_rule_fills_a_path_and_vegas_without_loss() {
+    use CongestionKind::{Bic, Cubic, NewReno, Vegas, Westwood};
+    for congestion in [NewReno, Cubic, Bic, Vegas, Westwood] {
+        let pair = filled(congestion);
+        let kilobytes = pair.delivered[Side::Server as usize] / 1000;
+        assert!(kilobytes > 54_000, "{congestion:?}: {kilobytes} of 60 000");
+        let retransmissions = pair.client.counters().retransmissions();
+        assert_eq!(retransmissions == 0, congestion == Vegas, "{congestion:?}: {retransmissions}");
+    }
 }
 
 #[test]

@@ -1,0 +1,167 @@
+//! Binary increase (Xu, Harfoush and Rhee, INFOCOM 2004) with the constants of Linux (`tcp_bic.c`): between the window of
+//! the last loss and the present one the step is a quarter of the distance, within bounds; above it the search goes on
+//! outwards. Small windows are Reno's. Growth is counted in acknowledged bytes, so Linux's delayed-ACK ratio is left out.
+
+use super::{AckSample, CongestionControl};
+use gamelane_core::{ByteCount, Instant};
+
+/// Windows up to this many segments are Reno's.
+const LOW_WINDOW: u64 = 14;
+/// Segments a round trip at most.
+const MAX_INCREMENT: u64 = 16;
+/// Multiplicative decrease, of 1024.
+const BETA: u64 = 819;
+/// The search takes this part of the distance.
+const DIVISOR: u64 = 4;
+/// Round trips to go the last segments to the old maximum, times [`DIVISOR`].
+const SMOOTH_PART: u64 = 20;
+
+/// BIC.
+#[derive(Clone, Debug)]
+pub struct Bic {
+    mss: u64,
+    initial: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    credit: u64,
+    /// Window of the last loss, in segments; 0 if there was none since the last timeout.
+    last_max: u64,
+}
+
+impl Bic {
+    /// Starts in slow start with the `initial` window.
+    pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
+        Self {
+            mss: mss.bytes(),
+            initial: initial.bytes(),
+            cwnd: initial.bytes(),
+            ssthresh: u64::MAX,
+            credit: 0,
+            last_max: 0,
+        }
+    }
+
+    /// Acknowledged segments for one more of window.
+    fn segments_per_step(&self) -> u64 {
+        let cwnd = self.cwnd / self.mss;
+        if cwnd <= LOW_WINDOW {
+            return cwnd.max(1);
+        }
+        let count = if cwnd < self.last_max {
+            match (self.last_max - cwnd) / DIVISOR {
+                distance if distance > MAX_INCREMENT => cwnd / MAX_INCREMENT,
+                0 | 1 => cwnd * SMOOTH_PART / DIVISOR,
+                distance => cwnd / distance,
+            }
+        } else if cwnd < self.last_max + DIVISOR {
+            cwnd * SMOOTH_PART / DIVISOR
+        } else if cwnd < self.last_max + MAX_INCREMENT * (DIVISOR - 1) {
+            cwnd * (DIVISOR - 1) / (cwnd - self.last_max)
+        } else {
+            cwnd / MAX_INCREMENT
+        };
+        // Without a loss to search from: five per cent a round trip at least.
+        let count = if self.last_max == 0 { count.min(20) } else { count };
+        count.max(1)
+    }
+
+    fn reduce(&mut self) {
+        let cwnd = self.cwnd / self.mss;
+        // Fast convergence.
+        self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
+        let reduced = if cwnd <= LOW_WINDOW { cwnd / 2 } else { cwnd * BETA / 1024 };
+        self.ssthresh = reduced.max(2) * self.mss;
+        self.credit = 0;
+    }
+}
+
+impl CongestionControl for Bic {
+    fn cwnd(&self) -> ByteCount {
+        ByteCount(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> ByteCount {
+        ByteCount(self.ssthresh)
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
+        if !ack.may_grow {
+            return;
+        }
+        if self.cwnd < self.ssthresh {
+            self.cwnd += ack.acked.bytes().min(self.mss);
+            return;
+        }
+        self.credit += ack.acked.bytes();
+        let step = self.segments_per_step() * self.mss;
+        if self.credit >= step {
+            self.credit -= step;
+            self.cwnd += self.mss;
+        }
+    }
+
+    fn on_congestion(&mut self, _flight: ByteCount, _now: Instant) {
+        self.reduce();
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, _flight: ByteCount, repeated: bool, _now: Instant) {
+        if !repeated {
+            self.reduce();
+        }
+        self.last_max = 0;
+        self.cwnd = self.mss;
+    }
+
+    fn limit(&mut self, cwnd: ByteCount) {
+        self.cwnd = self.cwnd.min(cwnd.bytes());
+    }
+
+    fn on_idle(&mut self, _now: Instant) {
+        self.cwnd = self.cwnd.min(self.initial);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    /// At this window, with the last loss at another.
+    fn at(cwnd: u64, last_max: u64) -> Bic {
+        let mut rule = Bic::new(ByteCount(MSS), ByteCount(cwnd * MSS));
+        rule.last_max = last_max;
+        rule
+    }
+
+    #[test]
+    fn the_step_is_a_quarter_of_the_distance_within_bounds() {
+        // Far: 16 a round trip. 200 to 240: 40 / 4 = 10 a round trip. Near: one in five.
+        for (cwnd, last_max, per_step) in [
+            (320, 640, 20),
+            (200, 240, 20),
+            (200, 204, 1000),
+            (200, 198, 1000),
+            (200, 190, 60),
+            (320, 100, 20),
+            (14, 100, 14),
+            (400, 0, 20),
+        ] {
+            assert_eq!(at(cwnd, last_max).segments_per_step(), per_step, "{cwnd} {last_max}");
+        }
+    }
+
+    #[test]
+    fn a_loss_takes_a_fifth_and_a_second_one_lowers_the_aim() {
+        let mut rule = at(100, 0);
+        rule.on_congestion(ByteCount(100 * MSS), Instant::ZERO);
+        // 100 x 819 / 1024 = 79; 79 x 1843 / 2048 = 71.
+        assert_eq!((rule.cwnd(), rule.last_max), (ByteCount(79 * MSS), 100));
+        rule.on_congestion(ByteCount(79 * MSS), Instant::ZERO);
+        assert_eq!((rule.cwnd(), rule.last_max), (ByteCount(63 * MSS), 71));
+        let mut small = at(10, 0);
+        small.on_congestion(ByteCount(10 * MSS), Instant::ZERO);
+        assert_eq!(small.cwnd(), ByteCount(5 * MSS));
+    }
+}

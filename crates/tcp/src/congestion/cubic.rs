@@ -1,0 +1,236 @@
+//! CUBIC (RFC 9438): after a loss the window follows a cubic of time with its plateau where the loss was, and is never below
+//! what Reno would have. Leaves out HyStart++ (slow start is RFC 5681's) and spurious-loss rollback, which the sender does.
+
+use super::{AckSample, CongestionControl};
+use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Multiplicative decrease (section 4.6).
+const BETA: f64 = 0.7;
+/// Aggressiveness, in segments per second cubed (section 5.1).
+const C: f64 = 0.4;
+/// Reno's increase that is fair with [`BETA`], in segments per round trip (section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// CUBIC. Windows inside the law are in segments.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    mss: u64,
+    initial: u64,
+    cwnd: u64,
+    ssthresh: u64,
+    /// Growth below a byte.
+    fraction: f64,
+    /// Window before the latest reduction, less if two came close together (section 4.7).
+    w_max: f64,
+    /// The latest reduction was a timeout: the next stage starts on its plateau (section 4.8).
+    from_timeout: bool,
+    /// Window when the latest reduction came.
+    prior: f64,
+    stage: Option<Stage>,
+    /// Smoothed round trip, by which the curve is read ahead.
+    rtt: Duration,
+    last_ack: Instant,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    start: Instant,
+    /// Time to the plateau, in seconds.
+    k: f64,
+    /// What Reno would have.
+    w_est: f64,
+}
+
+impl Cubic {
+    /// Starts in slow start with the `initial` window.
+    pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
+        Self {
+            mss: mss.bytes(),
+            initial: initial.bytes(),
+            cwnd: initial.bytes(),
+            ssthresh: u64::MAX,
+            fraction: 0.0,
+            w_max: 0.0,
+            from_timeout: false,
+            prior: 0.0,
+            stage: None,
+            rtt: Duration::ZERO,
+            last_ack: Instant::ZERO,
+        }
+    }
+
+    fn segments(&self) -> f64 {
+        self.cwnd as f64 / self.mss as f64
+    }
+
+    fn begin_stage(&mut self, now: Instant) -> Stage {
+        let cwnd = self.segments();
+        if self.from_timeout || cwnd >= self.w_max {
+            self.w_max = cwnd;
+        }
+        self.from_timeout = false;
+        // Equation 2.
+        Stage { start: now, k: libm::cbrt((self.w_max - cwnd) / C), w_est: cwnd }
+    }
+
+    /// Sections 4.2 to 4.5 for so many acknowledged segments.
+    fn avoid_congestion(&mut self, acked: f64, now: Instant) {
+        let mut stage = match self.stage {
+            Some(stage) => stage,
+            None => self.begin_stage(now),
+        };
+        let cwnd = self.segments();
+        let curve = |after: Duration| {
+            let t = after.as_secs_f64() - stage.k;
+            C * t * t * t + self.w_max
+        };
+        let elapsed = now.saturating_since(stage.start);
+        let (present, ahead) = (curve(elapsed), curve(elapsed + self.rtt));
+        let alpha = if stage.w_est >= self.prior { 1.0 } else { ALPHA };
+        stage.w_est += alpha * acked / cwnd;
+        let growth = if present < stage.w_est {
+            (stage.w_est - cwnd).max(0.0)
+        } else {
+            (ahead.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
+        };
+        self.stage = Some(stage);
+        self.fraction += growth * self.mss as f64;
+        let whole = self.fraction as u64;
+        self.fraction -= whole as f64;
+        self.cwnd += whole;
+    }
+
+    /// Section 4.6, with fast convergence (4.7): the new threshold.
+    fn reduce(&mut self, flight: ByteCount) {
+        let cwnd = self.segments();
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.prior = cwnd;
+        self.ssthresh = ((flight.bytes() as f64 * BETA) as u64).max(2 * self.mss);
+        self.stage = None;
+        self.fraction = 0.0;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn cwnd(&self) -> ByteCount {
+        ByteCount(self.cwnd)
+    }
+
+    fn ssthresh(&self) -> ByteCount {
+        ByteCount(self.ssthresh)
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, now: Instant) {
+        if let Some(rtt) = ack.rtt {
+            self.rtt = if self.rtt.is_zero() { rtt } else { (self.rtt * 7 + rtt) / 8 };
+        }
+        let since_last = now.saturating_since(self.last_ack);
+        self.last_ack = now;
+        if !ack.may_grow {
+            // Time in which the application held back does not count (section 5.8).
+            if let Some(stage) = &mut self.stage {
+                stage.start += since_last;
+            }
+        } else if self.cwnd < self.ssthresh {
+            self.cwnd += ack.acked.bytes().min(self.mss);
+        } else {
+            self.avoid_congestion(ack.acked.bytes() as f64 / self.mss as f64, now);
+        }
+    }
+
+    fn on_congestion(&mut self, flight: ByteCount, _now: Instant) {
+        self.reduce(flight);
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
+        if !repeated {
+            self.reduce(flight);
+        }
+        self.from_timeout = true;
+        self.stage = None;
+        self.cwnd = self.mss;
+    }
+
+    fn limit(&mut self, cwnd: ByteCount) {
+        self.cwnd = self.cwnd.min(cwnd.bytes());
+    }
+
+    fn on_idle(&mut self, _now: Instant) {
+        self.cwnd = self.cwnd.min(self.initial);
+        self.stage = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    fn at_100() -> Cubic {
+        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(100 * MSS));
+        rule.on_congestion(ByteCount(100 * MSS), Instant::ZERO);
+        rule
+    }
+
+    /// Acknowledges a window every 100 ms; the window in segments at the end.
+    fn run(rule: &mut Cubic, from_ms: u64, to_ms: u64) -> f64 {
+        for at in (from_ms..to_ms).step_by(100) {
+            let window = rule.cwnd().bytes() / MSS;
+            for part in 0..window {
+                let now = Instant::from_micros(at * 1000 + part * 100_000 / window);
+                let rtt = Some(Duration::from_millis(100));
+                rule.on_ack(
+                    &AckSample { acked: ByteCount(MSS), may_grow: true, rtt, ..AckSample::default() },
+                    now,
+                );
+            }
+        }
+        rule.segments()
+    }
+
+    #[test]
+    fn a_loss_at_100_segments_has_its_plateau_after_4_217_s() {
+        let mut rule = at_100();
+        assert_eq!(rule.cwnd(), ByteCount(70 * MSS));
+        run(&mut rule, 0, 100);
+        // The cube root of (100 - 70) / 0.4.
+        let k = rule.stage.unwrap().k;
+        assert!((k - 4.217).abs() < 0.001, "{k}");
+        // 100 - 0.4 x 2.217^3 = 95.6 after two seconds, 100 at the plateau, 100 + 0.4 x 1.783^3 = 102.3 after six.
+        for (from, to, expected) in [(100, 2_000, 95.6), (2_000, 4_200, 100.0), (4_200, 6_000, 102.3)] {
+            let window = run(&mut rule, from, to);
+            assert!((window - expected).abs() < 0.5, "{window} at {to} ms");
+        }
+    }
+
+    #[test]
+    fn a_second_loss_below_the_plateau_makes_room() {
+        let mut rule = at_100();
+        rule.on_congestion(ByteCount(70 * MSS), Instant::ZERO);
+        // 70 x 1.7 / 2.
+        assert!((rule.w_max - 59.5).abs() < 1e-9);
+        assert_eq!(rule.cwnd(), ByteCount(49 * MSS));
+    }
+
+    #[test]
+    fn a_small_window_grows_as_reno_s() {
+        let mut rule = Cubic::new(ByteCount(MSS), ByteCount(10 * MSS));
+        rule.on_congestion(ByteCount(10 * MSS), Instant::ZERO);
+        // K = cbrt(3 / 0.4) = 1.957 s; Reno with alpha 9/17 has 7 + 10 x 0.53 = 12.3 after ten round trips, where the
+        // curve has 10 - 0.4 x 0.957^3 = 9.6. Above 10, where it was, alpha is 1.
+        let window = run(&mut rule, 0, 1_000);
+        assert!((11.0..14.0).contains(&window), "{window}");
+    }
+
+    #[test]
+    fn after_a_timeout_the_stage_starts_on_its_plateau() {
+        let mut rule = at_100();
+        rule.on_timeout(ByteCount(70 * MSS), false, Instant::ZERO);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (ByteCount(MSS), ByteCount(49 * MSS)));
+        run(&mut rule, 0, 1_000);
+        assert!(rule.stage.unwrap().k.abs() < 1e-9);
+    }
+}

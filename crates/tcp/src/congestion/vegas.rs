@@ -1,0 +1,153 @@
+//! Vegas (Brakmo, O'Malley and Peterson, SIGCOMM 1994) as in Linux (`tcp_vegas.c`): once a round trip the smallest round trip
+//! in it is compared with the smallest ever, and the window moves so that two to four segments wait in the queue. Losses
+//! are Reno's. Leaves out the paper's finer retransmission, as Linux does.
+
+use super::{AckSample, CongestionControl, NewReno};
+use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Fewer segments than this in the queue: grow.
+const ALPHA: u64 = 2;
+/// More than this: shrink.
+const BETA: u64 = 4;
+/// More than this in slow start: leave it.
+const GAMMA: u64 = 1;
+/// With no more samples than this in a round trip it is Reno for that round trip.
+const FEW_SAMPLES: u32 = 2;
+
+/// Vegas.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    reno: NewReno,
+    mss: u64,
+    /// Smallest round trip ever.
+    base: Duration,
+    /// Smallest of this round trip, and how many samples it had.
+    smallest: Duration,
+    samples: u32,
+    /// It ends when more than this is acknowledged.
+    round_end: u64,
+}
+
+impl Vegas {
+    /// Starts in slow start with the `initial` window.
+    pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
+        Self {
+            reno: NewReno::new(mss, initial),
+            mss: mss.bytes(),
+            base: Duration::MAX,
+            smallest: Duration::MAX,
+            samples: 0,
+            round_end: 0,
+        }
+    }
+
+    /// The round trip is over: one step.
+    fn adjust(&mut self, ack: &AckSample, now: Instant) {
+        let (cwnd, ssthresh) = (self.reno.cwnd().bytes(), self.reno.ssthresh().bytes());
+        let segments = cwnd / self.mss;
+        let (base, rtt) = (self.base.as_nanos().max(1), self.smallest.as_nanos().max(1));
+        let scaled = |by: u64, over: u64| {
+            u64::try_from(u128::from(segments) * u128::from(by) / u128::from(over)).unwrap_or(u64::MAX)
+        };
+        let queued = scaled(rtt - base.min(rtt), base);
+        if cwnd < ssthresh {
+            if queued > GAMMA {
+                let target = (scaled(base, rtt) + 1) * self.mss;
+                let cwnd = cwnd.min(target).max(2 * self.mss);
+                self.reno.set(cwnd, ssthresh.min(cwnd - self.mss).max(2 * self.mss));
+            } else {
+                self.reno.on_ack(ack, now);
+            }
+        } else if queued > BETA {
+            let cwnd = (cwnd - self.mss).max(2 * self.mss);
+            self.reno.set(cwnd, ssthresh.min(cwnd - self.mss).max(2 * self.mss));
+        } else if queued < ALPHA {
+            self.reno.set(cwnd + self.mss, ssthresh);
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn cwnd(&self) -> ByteCount {
+        self.reno.cwnd()
+    }
+
+    fn ssthresh(&self) -> ByteCount {
+        self.reno.ssthresh()
+    }
+
+    fn on_ack(&mut self, ack: &AckSample, now: Instant) {
+        if let Some(rtt) = ack.rtt {
+            self.base = self.base.min(rtt);
+            self.smallest = self.smallest.min(rtt);
+            self.samples += 1;
+        }
+        if ack.una <= self.round_end {
+            if self.reno.cwnd() < self.reno.ssthresh() {
+                self.reno.on_ack(ack, now);
+            }
+            return;
+        }
+        self.round_end = ack.next;
+        if self.samples <= FEW_SAMPLES {
+            self.reno.on_ack(ack, now);
+        } else if ack.may_grow {
+            self.adjust(ack, now);
+        }
+        (self.smallest, self.samples) = (Duration::MAX, 0);
+    }
+
+    fn on_congestion(&mut self, flight: ByteCount, now: Instant) {
+        self.reno.on_congestion(flight, now);
+    }
+
+    fn on_timeout(&mut self, flight: ByteCount, repeated: bool, now: Instant) {
+        self.reno.on_timeout(flight, repeated, now);
+    }
+
+    fn limit(&mut self, cwnd: ByteCount) {
+        self.reno.limit(cwnd);
+    }
+
+    fn on_idle(&mut self, now: Instant) {
+        self.reno.on_idle(now);
+        (self.smallest, self.samples) = (Duration::MAX, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+
+    /// The window in segments after one round of ten samples with this round trip, from 20 segments and a base of 100 ms.
+    fn after(rtt_ms: u64, ssthresh: u64) -> u64 {
+        let mut rule = Vegas::new(ByteCount(MSS), ByteCount(20 * MSS));
+        rule.reno.set(20 * MSS, ssthresh);
+        rule.base = Duration::from_millis(100);
+        rule.round_end = 9;
+        for una in 1..=10 {
+            let rtt = Some(Duration::from_millis(rtt_ms));
+            let acked = ByteCount(if una == 10 { MSS } else { 0 });
+            let ack = AckSample { una, next: 20, acked, rtt, may_grow: true, ..AckSample::default() };
+            rule.on_ack(&ack, Instant::ZERO);
+        }
+        rule.cwnd().bytes() / MSS
+    }
+
+    #[test]
+    fn the_queue_is_kept_between_two_and_four_segments() {
+        // Queued: 20 x (rtt - 100) / 100, so 1, 2, 4, 5.
+        for (rtt_ms, window) in [(105, 21), (110, 20), (120, 20), (125, 19)] {
+            assert_eq!(after(rtt_ms, 10 * MSS), window, "{rtt_ms}");
+        }
+    }
+
+    #[test]
+    fn slow_start_ends_when_a_queue_builds() {
+        // Queued 4 > 1: 20 x 100 / 120 + 1 = 17.
+        assert_eq!(after(120, u64::MAX), 17);
+        assert_eq!(after(101, u64::MAX), 21);
+    }
+}
