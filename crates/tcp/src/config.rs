@@ -133,6 +133,22 @@ pub struct TcpTuning {
     pub duplicate_sack: bool,
     /// RFC 5682: after a timeout, probe with new data whether the timeout was needed.
     pub forward_rto: bool,
+    /// Without Nagle too, writes that wait share a segment as far as they fit.
+    pub merge_writes: bool,
+    /// What a retransmission takes along.
+    pub piggyback: Piggyback,
+}
+
+/// What a retransmission takes along of the small segments and writes behind it, if all fits one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Piggyback {
+    /// Nothing: each segment goes again as it was.
+    #[default]
+    Off,
+    /// The next segment, if the first is smaller than half a full one (Linux 2.6, `tcp_retrans_collapse`; S4 figure 6).
+    Next,
+    /// All segments that follow and fit, then writes not yet sent.
+    AllThatFit,
 }
 
 impl Default for TcpTuning {
@@ -145,6 +161,8 @@ impl Default for TcpTuning {
             early_retransmit: false,
             duplicate_sack: false,
             forward_rto: false,
+            merge_writes: false,
+            piggyback: Piggyback::Off,
         }
     }
 }

@@ -71,6 +71,8 @@ pub struct TcpCounters {
     pub fast_recoveries: u64,
     /// Duplicate ACKs received (RFC 5681 section 2).
     pub duplicate_acks: u64,
+    /// Segments sent again inside another's retransmission (S4 table 2, "incl.").
+    pub included_retransmissions: u64,
     /// Retransmissions the peer reported as not needed (RFC 2883).
     pub spurious_retransmissions: u64,
     /// Timeouts found not to have been needed (RFC 5682).

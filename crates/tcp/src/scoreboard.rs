@@ -1,8 +1,9 @@
 //! The segments sent and not yet cumulatively acknowledged, with what is known of each: selectively acknowledged, taken
 //! for lost, sent again (RFC 6675 sections 3 and 4). Every sum is kept as it changes, and the two cursors (how far loss
 //! detection and retransmission have come) only move up, so that an ACK costs what it changes and not what is outstanding.
-//! Segments keep their boundaries when resent. Which one to resend is [`crate::recovery`]'s affair.
+//! Segments keep their boundaries when resent, unless `merge` is asked to join them. Which one to resend is [`crate::recovery`]'s affair.
 
+mod merge;
 mod sacked;
 
 use alloc::collections::VecDeque;

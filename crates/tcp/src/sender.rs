@@ -3,10 +3,11 @@
 //! segment just below the window). What an ACK changes is in `acks`.
 
 mod acks;
+mod piggyback;
 mod spurious;
 mod thin;
 
-use crate::config::{TcpConfig, TcpTuning};
+use crate::config::{Piggyback, TcpConfig, TcpTuning};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
@@ -188,6 +189,9 @@ impl Sender {
         }
         self.last_sent = Some(now);
         self.note_resent();
+        if self.tuning.piggyback != Piggyback::Off {
+            self.take_neighbours_along(resend.index, counters);
+        }
         let sent = self.board.resend(resend.index, resend.in_order, now);
         Outgoing { seq: sent.start, len: sent.payload(), push: sent.push, fin: sent.fin, cwr: false }
     }
@@ -199,7 +203,8 @@ impl Sender {
         if unsent == 0 && !fin_due {
             return None;
         }
-        let piece = if self.nagle { unsent } else { self.outbox.rest_of_write(next) };
+        let piece =
+            if self.nagle || self.tuning.merge_writes { unsent } else { self.outbox.rest_of_write(next) };
         let wanted = piece.min(self.mss);
         let fin_fits = fin_due && wanted == unsent && wanted < self.window.edge.saturating_sub(next);
         let Some(len) = self.sendable(next, wanted, fin_due, now) else {

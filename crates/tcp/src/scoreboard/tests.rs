@@ -135,6 +135,8 @@ enum Step {
     RestartResending,
     MarkAllLost,
     UnmarkLost,
+    ResendJoined(u64),
+    Extend(u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -151,6 +153,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::RestartResending),
         1 => Just(Step::MarkAllLost),
         1 => Just(Step::UnmarkLost),
+        1 => (1..400u64).prop_map(Step::ResendJoined),
+        1 => (1..100u64).prop_map(Step::Extend),
     ]
 }
 
@@ -178,6 +182,14 @@ fn apply(board: &mut Scoreboard, step: &Step) {
         Step::RestartResending => board.restart_resending(),
         Step::MarkAllLost => board.mark_all_lost(),
         Step::UnmarkLost => board.unmark_lost(),
+        Step::ResendJoined(room) => {
+            if let Some(index) = board.next_lost() {
+                let count = board.joinable(index, room, usize::MAX);
+                board.join(index, count);
+                board.resend(index, true, Instant::ZERO);
+            }
+        }
+        Step::Extend(bytes) => board.extend_last(bytes, false),
         Step::MarkFrontLost => {}
     }
 }

@@ -3,7 +3,7 @@
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
 use gamelane_tcp::{
-    CongestionKind, InitialWindow, ModifiedRto, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
+    CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
 };
 use proptest::prelude::*;
 
@@ -33,13 +33,16 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
 
 /// Every switch both ways.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
-    (1u32..8, any::<[bool; 5]>()).prop_map(|(thin_below, on)| TcpTuning {
+    let piggyback = prop_oneof![Just(Piggyback::Off), Just(Piggyback::Next), Just(Piggyback::AllThatFit)];
+    (1u32..8, any::<[bool; 6]>(), piggyback).prop_map(|(thin_below, on, piggyback)| TcpTuning {
         thin_below,
         linear_timeouts: on[0],
         single_duplicate_ack: on[1],
         early_retransmit: on[2],
         duplicate_sack: on[3],
         forward_rto: on[4],
+        merge_writes: on[5],
+        piggyback,
     })
 }
 

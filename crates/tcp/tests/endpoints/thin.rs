@@ -1,7 +1,7 @@
 //! What is switched on for thin streams, in conversation: 120-byte writes over a round trip of 200 ms.
 
-use crate::pair::{Pair, Side, losing, plain};
-use gamelane_tcp::{RecoveryKind, TcpConfig, TcpTuning};
+use crate::pair::{Fate, Pair, Side, losing, plain};
+use gamelane_tcp::{Piggyback, RecoveryKind, TcpConfig, TcpTuning};
 
 pub fn hasty(recovery: RecoveryKind) -> TcpConfig {
     TcpConfig { nagle: false, delayed_ack: None, recovery, ..plain() }
@@ -24,7 +24,7 @@ fn repair(mut pair: Pair, count: u64) -> u64 {
     let mut lost = false;
     pair.rule = Box::new(move |side, number, _| {
         let lose = side == Side::Client && number > 0 && !core::mem::replace(&mut lost, true);
-        if lose { crate::pair::Fate::Lost } else { crate::pair::Fate::Arrives }
+        if lose { Fate::Lost } else { Fate::Arrives }
     });
     for _ in 0..count {
         pair.write(120);
@@ -87,4 +87,71 @@ fn early_retransmit_wants_one_duplicate_less_than_segments() {
         // Four need three, as ever: the fourth leaves at 150.
         assert_eq!(repair(after_a_loss(recovery, on), 4), 350, "{recovery:?}");
     }
+}
+
+/// Sizes of the client's segments when four writes are 10 ms apart and the second, 70 bytes, is lost.
+fn figure_6(piggyback: Piggyback) -> (Vec<u32>, Pair) {
+    let tuning = TcpTuning { piggyback, ..TcpTuning::default() };
+    let mut pair = after_a_loss(RecoveryKind::NewReno, tuning);
+    pair.log.clear();
+    let mut number = 0;
+    pair.rule = Box::new(move |side, data, _| {
+        number += u64::from(side == Side::Client && data > 0);
+        if side == Side::Client && number == 2 { Fate::Lost } else { Fate::Arrives }
+    });
+    for bytes in [37, 70, 83, 94] {
+        pair.write(bytes);
+        pair.run_for(10);
+    }
+    pair.run_for(2_000);
+    let sizes = pair.log.lines().filter(|line| line.contains("client") && line.contains(".."));
+    let size = |line: &str| {
+        let range = line.split_whitespace().find(|word| word.contains("..")).unwrap();
+        let (from, to) = range.split_once("..").unwrap();
+        to.parse::<u32>().unwrap() - from.parse::<u32>().unwrap()
+    };
+    (sizes.map(size).collect(), pair)
+}
+
+#[test]
+fn a_retransmission_takes_the_next_segment_along_as_in_figure_6() {
+    // The timer of the second ends both; what it leaves out goes on its own after the window of one segment allows it.
+    let (sizes, pair) = figure_6(Piggyback::Next);
+    assert_eq!(sizes[..5], [37, 70, 83, 94, 153]);
+    assert!(pair.client.counters().included_retransmissions >= 1);
+    let (sizes, pair) = figure_6(Piggyback::AllThatFit);
+    assert_eq!(sizes, [37, 70, 83, 94, 247]);
+    assert_eq!(pair.client.counters().included_retransmissions, 2);
+    let (sizes, pair) = figure_6(Piggyback::Off);
+    assert_eq!(sizes, [37, 70, 83, 94, 70, 83, 94]);
+    assert_eq!(pair.client.counters().included_retransmissions, 0);
+}
+
+#[test]
+fn what_was_never_sent_rides_along() {
+    // Nagle holds the second write back until the first is acknowledged: 200 + 400 ms without piggy-backing.
+    for (piggyback, delivered) in [(Piggyback::Off, 120), (Piggyback::AllThatFit, 240)] {
+        let tuning = TcpTuning { piggyback, ..TcpTuning::default() };
+        let mut pair = Pair::connected_and_tuned(&TcpConfig { delayed_ack: None, ..plain() }, tuning, 100);
+        pair.rule = losing(&[1]);
+        pair.write(120);
+        pair.write(120);
+        // The first RTO is 600 ms, and it is 100 ms to the server.
+        pair.run_for(700);
+        assert_eq!(pair.delivered[Side::Server as usize], delivered, "{piggyback:?}");
+        pair.run_for(2_000);
+        assert_eq!(pair.delivered[Side::Server as usize], 240);
+    }
+}
+
+#[test]
+fn waiting_writes_share_a_segment() {
+    let tuning = TcpTuning { merge_writes: true, ..TcpTuning::default() };
+    let mut pair = Pair::connected_and_tuned(&hasty(RecoveryKind::Sack), tuning, 100);
+    for bytes in [37, 70, 83] {
+        pair.client.write(gamelane_core::ByteCount(bytes));
+    }
+    pair.run_for(1_000);
+    assert_eq!(pair.sent.len(), 1);
+    assert_eq!(pair.delivered[Side::Server as usize], 190);
 }

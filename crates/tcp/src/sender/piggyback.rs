@@ -1,0 +1,44 @@
+//! A retransmission of a small segment takes its small neighbours along (S4 figure 6): a copy more for data that is not yet
+//! acknowledged costs its bytes alone and spares it a timeout of its own. Linux 2.6 does a little of this; here it may go
+//! on to what was never sent. Leaves the FIN where it is.
+
+use super::Sender;
+use crate::config::Piggyback;
+use crate::observe::TcpCounters;
+
+impl Sender {
+    /// The segment with this index is about to be sent again.
+    pub(super) fn take_neighbours_along(&mut self, index: usize, counters: &mut TcpCounters) {
+        let payload = u64::from(self.board.segment(index).payload());
+        let limit = match self.tuning.piggyback {
+            Piggyback::Off => 0,
+            // Linux: `skb->len < (cur_mss >> 1)`.
+            Piggyback::Next => usize::from(payload < self.mss / 2),
+            Piggyback::AllThatFit => usize::MAX,
+        };
+        let count = self.board.joinable(index, self.mss, limit);
+        self.board.join(index, count);
+        counters.included_retransmissions += count as u64;
+        if self.tuning.piggyback == Piggyback::AllThatFit && index + 1 == self.board.len() {
+            self.add_unsent_writes(index);
+        }
+    }
+
+    /// Whole writes that wait, as far as a segment and the peer's window have room.
+    fn add_unsent_writes(&mut self, index: usize) {
+        loop {
+            let next = self.board.next();
+            let sent = self.board.segment(index);
+            let (payload, fin) = (u64::from(sent.payload()), sent.fin);
+            if fin || self.outbox.unsent(next) == 0 {
+                return;
+            }
+            let write = self.outbox.rest_of_write(next);
+            if write > self.mss.saturating_sub(payload) || next + write > self.window.edge {
+                return;
+            }
+            let push = self.outbox.sent(next + write);
+            self.board.extend_last(write, push);
+        }
+    }
+}
