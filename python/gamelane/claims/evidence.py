@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-import json
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,8 @@ class Arm:
 
     @classmethod
     def of(cls, overrides: Mapping[str, str]) -> Arm:
+        """The arm with these overrides."""
         return cls(tuple(sorted(overrides.items())))
-
-    def but(self, **changes: str) -> Arm:
-        """This arm with further overrides; `__` in a name stands for a dot."""
-        return self.with_({key.replace("__", "."): value for key, value in changes.items()})
 
     def with_(self, changes: Mapping[str, str]) -> Arm:
         """This arm with further overrides."""
@@ -49,9 +46,11 @@ class Evidence:
 
     @property
     def seeds(self) -> list[int]:
+        """The seeds every arm is run with."""
         return list(range(self.base.seed, self.base.seed + self.repeats))
 
     def scenario(self, arm: Arm) -> _native.Scenario:
+        """The scenario of an arm."""
         return self.base.with_overrides(list(arm.overrides))
 
     def prepare(self, arms: list[Arm]) -> None:

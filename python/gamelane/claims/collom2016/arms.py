@@ -1,0 +1,156 @@
+"""The arms of collom2016, what is read off them, and the register of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.claims import findings
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
+
+GAME, UPLOAD, WEB, DASH = "game", "upload", "web", "dash"
+
+QUEUES = ("fifo", "pie", "codel", "fq_pie", "fq_codel")
+GAMES = ("quake3", "quake4", "hldm", "hl2dm", "hlcs", "cssource", "et")
+BASE_RTTS = ("0ms", "20ms", "40ms", "100ms", "160ms", "200ms", "300ms", "400ms")
+SLOW, FAST = ("12mbit", "1mbit"), ("50mbit", "20mbit")
+
+RTT_MAX = f"flows.{GAME}.rtt_ms.max"
+RTT_MEAN = f"flows.{GAME}.rtt_ms.mean"
+RTT_MEDIAN = f"flows.{GAME}.rtt_ms.p50"
+CV_UP = f"flows.{GAME}.up.throughput_bps.cv"
+CV_DOWN = f"flows.{GAME}.down.throughput_bps.cv"
+THROUGHPUT_UP = f"flows.{GAME}.up.throughput_bps.mean"
+THROUGHPUT_DOWN = f"flows.{GAME}.down.throughput_bps.mean"
+
+Check = Callable[[Evidence], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def check(*ids: str) -> Callable[[Check], Check]:
+    """Registers the judge of one or more claims."""
+
+    def register(function: Check) -> Check:
+        for claim in ids:
+            CHECKS[f"collom2016.{claim}"] = function
+        return function
+
+    return register
+
+
+def mixed(queue: str, packets: int, link: tuple[str, str] = SLOW, rtt: str = "40ms") -> Arm:
+    """All traffic, both directions behind `queue`."""
+    return Arm.of(
+        {
+            "gateway.*.queue": queue,
+            "gateway.*.limit": f"{packets}p",
+            "link.down": link[0],
+            "link.up": link[1],
+            "link.rtt": rtt,
+        }
+    )
+
+
+def paper(queue: str) -> Arm:
+    """The arm a figure of the paper shows: FIFO with 100 packets, everything else with 1000."""
+    return mixed(queue, 100 if queue == "fifo" else 1000)
+
+
+def without(arm: Arm, *flows: str) -> Arm:
+    """The same with these flows switched off."""
+    return arm.with_({f"flow.{flow}.enabled": "false" for flow in flows})
+
+
+def small_window(arm: Arm) -> Arm:
+    """The same with a window that FreeBSD starts from and is here not allowed to grow."""
+    return arm.with_({"tcp.receive_window": "64KiB"})
+
+
+def without_sack(arm: Arm) -> Arm:
+    """The same with NewReno recovery."""
+    return arm.with_({"tcp.recovery": "newreno"})
+
+
+def bulk_only(queue: str) -> Arm:
+    return without(paper(queue), WEB, DASH)
+
+
+def dash_only(queue: str) -> Arm:
+    return without(paper(queue), WEB, UPLOAD)
+
+
+def alone() -> Arm:
+    return without(mixed("fifo", 100, rtt="0ms"), WEB, DASH, UPLOAD)
+
+
+def alone_at_40ms() -> Arm:
+    return without(mixed("fifo", 100), WEB, DASH, UPLOAD)
+
+
+def every_game_and_rtt(queue: str) -> list[Arm]:
+    return [mixed(queue, 1000, rtt=rtt).with_({f"flow.{GAME}.model": game}) for game in GAMES for rtt in BASE_RTTS]
+
+
+def fifo_variants() -> dict[str, Arm]:
+    """What moves the FIFO peak: the window, the slots, and how many of them small packets take."""
+    base = paper("fifo")
+    return {
+        "64 KiB receive window": base.with_({"tcp.receive_window": "64KiB"}),
+        "50 slots (dummynet's default)": base.with_({"gateway.*.limit": "50p"}),
+        "150000-byte limit instead of 100 slots": base.with_({"gateway.*.limit": "150000B"}),
+        "the game's own client stream (30 packets/s instead of 100)": base.with_({f"flow.{GAME}.client": "game"}),
+        "game and upload only": bulk_only("fifo"),
+    }
+
+
+def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
+    """One table of a run as floating-point columns."""
+    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}
+
+
+def lost(evidence: Evidence, arm: Arm) -> Numbers:
+    return evidence.values(arm, f"flows.{GAME}.up.lost") + evidence.values(arm, f"flows.{GAME}.down.lost")
+
+
+def loss_percent(evidence: Evidence, arm: Arm) -> Numbers:
+    sent = evidence.values(arm, f"flows.{GAME}.up.sent") + evidence.values(arm, f"flows.{GAME}.down.sent")
+    return 100 * lost(evidence, arm) / sent
+
+
+def fluctuation(evidence: Evidence, arm: Arm) -> Numbers:
+    """Fluctuation of game throughput: the larger of the two directions, which is the congested one."""
+    return np.maximum(evidence.values(arm, CV_UP), evidence.values(arm, CV_DOWN))
+
+
+def dominant_period(run: _native.Run, table: str, direction: int | None) -> float:
+    """The lag between 4 and 16 s at which the series of 0.5 s maxima of the game resembles itself most, in seconds."""
+    rows = columns(run, table)
+    own = rows["flow"] == 0
+    if direction is not None:
+        own &= rows["direction"] == direction
+    value = rows["rtt_ns" if table == "rtt" else "queue_delay_ns"][own] / 1e6
+    bins = (rows["t_ns"][own] / 5e8).astype(int)
+    series = np.zeros(120)
+    np.maximum.at(series, np.minimum(bins, 119), value)
+    series = series[20:] - series[20:].mean()
+    lags = range(8, 33)
+    if not series.any():
+        return 0.0
+    power = [float(np.dot(series[:-lag], series[lag:])) / (len(series) - lag) for lag in lags]
+    return lags[int(np.argmax(power))] / 2
+
+
+def period(arm: Arm, name: str, table: str, direction: int | None) -> Callable[[Evidence], Numbers]:
+    def periods(evidence: Evidence) -> Numbers:
+        return np.array(evidence.derived(arm, name, lambda run: dominant_period(run, table, direction)))
+
+    return periods
+
+
+def same_throughput(evidence: Evidence, arm: Arm) -> Finding:
+    ours = evidence.values(arm, THROUGHPUT_DOWN) + evidence.values(arm, THROUGHPUT_UP)
+    base = evidence.values(alone_at_40ms(), THROUGHPUT_DOWN) + evidence.values(alone_at_40ms(), THROUGHPUT_UP)
+    return findings.near(ours / base, 1, 0.10, "of the throughput alone")

@@ -1,0 +1,162 @@
+"""Claims about what goes in: the scenario says what the paper says (sections II and III)."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.claims.collom2016.arms import (
+    BASE_RTTS,
+    DASH,
+    FAST,
+    GAME,
+    GAMES,
+    QUEUES,
+    SLOW,
+    THROUGHPUT_DOWN,
+    UPLOAD,
+    WEB,
+    alone,
+    check,
+    mixed,
+)
+from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.findings import Finding, cannot_tell, given
+
+
+def _toml(evidence: Evidence, arm: Arm | None = None) -> dict[str, Any]:
+    return tomllib.loads(evidence.scenario(arm or Arm(())).to_toml())
+
+
+def _flow(evidence: Evidence, name: str) -> dict[str, Any]:
+    flows: list[dict[str, Any]] = _toml(evidence)["flow"]
+    return next(flow for flow in flows if flow["name"] == name)
+
+
+@check("sweep")
+def sweep(evidence: Evidence) -> Finding:
+    cells = [
+        mixed(queue, packets, link, rtt).with_({f"flow.{GAME}.model": game})
+        for link in (SLOW, FAST)
+        for rtt in BASE_RTTS
+        for queue in QUEUES
+        for packets in (100, 1000)
+        for game in GAMES
+    ]
+    hashes = {evidence.scenario(cell).hash for cell in cells}
+    return given(len(hashes) == 1120, f"{len(hashes)} different cells, each accepted as a scenario")
+
+
+@check("bandwidths", "rttbase", "queues", "buffers", "games")
+def grid_axes(evidence: Evidence) -> Finding:
+    return given(
+        all(
+            evidence.scenario(mixed(q, p, link, rtt))
+            for q in QUEUES
+            for p in (100, 1000)
+            for link in (SLOW, FAST)
+            for rtt in BASE_RTTS
+        )
+        and {game["name"] for game in _native.games()} >= set(GAMES),
+        f"links {SLOW[0]}/{SLOW[1]} and {FAST[0]}/{FAST[1]}; RTTs {', '.join(BASE_RTTS)}; queues {', '.join(QUEUES)};"
+        f" 100 and 1000 packets; games {', '.join(GAMES)}",
+        "the RTT is split evenly over both directions, the limit holds per direction and, for FQ, over all sub-queues",
+    )
+
+
+@check("cc")
+def congestion_control(evidence: Evidence) -> Finding:
+    tcp = _toml(evidence)["tcp"]
+    return given(
+        tcp["congestion"] == "newreno",
+        f"NewReno, {tcp['recovery']} recovery",
+        "FreeBSD hosts are our own TCP with its settings, dummynet our queues with its parameters; not its kernel",
+    )
+
+
+@check("fourplayer")
+def four_players(evidence: Evidence) -> Finding:
+    flow = _flow(evidence, GAME)
+    return given(flow["app"] == "game" and flow["players"] == 4, "one client, one server, sizes of 4 players")
+
+
+@check("p2p-overhead")
+def peer_to_peer(_: Evidence) -> Finding:
+    return cannot_tell("no peer-to-peer game model yet")
+
+
+@check("discovery")
+def discovery(_: Evidence) -> Finding:
+    return cannot_tell("server discovery is not modelled: it ends before the match begins")
+
+
+@check("arma")
+def arma(evidence: Evidence) -> Finding:
+    sizes = {}
+    for players in (2, 3, 4, 16, 32):
+        arm = alone().with_({f"flow.{GAME}.players": str(players)})
+        packets = evidence.values(arm, f"flows.{GAME}.down.received")
+        rate = evidence.values(arm, THROUGHPUT_DOWN)
+        sizes[players] = float(np.mean(rate * evidence.base.duration_s / 8 / packets)) - 28
+    growth = np.diff([sizes[n] for n in (2, 3, 4)])
+    return given(
+        bool(np.all(growth > 0)) and abs(growth[0] / growth[1] - 1) < 0.15,
+        ", ".join(f"{n} players {size:.0f} B" for n, size in sizes.items()),
+        "ARMA(1,1) around a mean that grows with the players; the coefficients are our construction, as the paper gives"
+        " none",
+    )
+
+
+@check("bulk")
+def bulk(evidence: Evidence) -> Finding:
+    flow = _flow(evidence, UPLOAD)
+    return given(
+        flow["start"] == "10s" and flow["direction"] == "up" and "stop" not in flow, "up, from 10 s to the end"
+    )
+
+
+@check("web")
+def web(evidence: Evidence) -> Finding:
+    flow = _flow(evidence, WEB)
+    return given(
+        flow["every"] == "10s",
+        f"every {flow['every']}, lasting {flow['lasting']}",
+        "the paper does not give the distribution",
+    )
+
+
+@check("dash")
+def dash(evidence: Evidence) -> Finding:
+    flow = _flow(evidence, DASH)
+    ours = (flow["chunk"], flow["rates"], flow["gap"], flow["period"])
+    same = ours == ("5s", ["500kbit", "1mbit", "5mbit"], "2s", "10s")
+    return given(same, f"chunks of {ours[0]} at {', '.join(ours[1])}, {ours[2]} apart, every {ours[3]}")
+
+
+@check("t1.sydney", "t1.california", "t1.washington", "t1.london")
+def live_servers(_: Evidence) -> Finding:
+    return cannot_tell("pings to public servers of 2016; usable as link.rtt, not repeatable")
+
+
+@check(
+    "lan-rtt",
+    "qoe.wc3",
+    "qoe.ut.loss",
+    "qoe.ut.shoot",
+    "qoe.ut.move",
+    "qoe.q3.lat",
+    "qoe.q3.loss",
+    "qoe.mmo",
+    "qoe.jitter",
+    "qoe.serverchoice",
+)
+def literature(_: Evidence) -> Finding:
+    return cannot_tell("a result of other papers that needs players")
+
+
+@check("live.grid", "live.delay", "live.loss", "live.latency-over-loss")
+def live_trial(_: Evidence) -> Finding:
+    return cannot_tell("a trial with players: needs live impairment of a real interface, which is not built yet")

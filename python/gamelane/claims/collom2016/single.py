@@ -1,0 +1,246 @@
+"""All traffic behind one shared queue: FIFO, PIE, CoDel (Figs. 6 to 15)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.claims import findings
+from gamelane.claims.collom2016.arms import (
+    DASH,
+    GAME,
+    RTT_MAX,
+    RTT_MEAN,
+    UPLOAD,
+    WEB,
+    Check,
+    alone_at_40ms,
+    bulk_only,
+    check,
+    columns,
+    dash_only,
+    fifo_variants,
+    fluctuation,
+    loss_percent,
+    mixed,
+    paper,
+    period,
+    same_throughput,
+    small_window,
+    without,
+    without_sack,
+)
+from gamelane.claims.evidence import Evidence
+from gamelane.claims.findings import Finding, cannot_tell
+
+
+@check("fifo.mixed-jump")
+def fifo_jump(evidence: Evidence) -> Finding:
+    jam = paper("fifo")
+    found = [
+        findings.less(
+            "game alone",
+            evidence.values(alone_at_40ms(), RTT_MEAN),
+            f"{flow} in the mix",
+            evidence.values(jam, f"flows.{flow}.rtt_ms.mean"),
+            "ms",
+        )
+        for flow in (GAME, UPLOAD, WEB, DASH)
+    ]
+    return findings.all_of(*found)
+
+
+@check("fifo.peak")
+def fifo_peak(evidence: Evidence) -> Finding:
+    variants = {name: findings.number(evidence.values(arm, RTT_MAX)) for name, arm in fifo_variants().items()}
+    listed = "; ".join(f"{name}: {peak} ms" for name, peak in variants.items())
+    share = evidence.derived(paper("fifo"), "slots", _game_share_of_uplink)
+    return findings.near(
+        evidence.values(paper("fifo"), RTT_MAX),
+        570,
+        0.30,
+        "ms",
+        "100 slots are not 100 full packets: of the packets that pass the uplink"
+        f" {100 * float(np.mean(share)):.0f} % are 88 B game packets. With something else changed: {listed}",
+    )
+
+
+def _game_share_of_uplink(run: _native.Run) -> float:
+    windows = columns(run, "windows")
+    up = windows["direction"] == 0
+    late = windows["t_ns"] >= 20e9
+    return float(windows["received"][up & late & (windows["flow"] == 0)].sum() / windows["received"][up & late].sum())
+
+
+@check("fifo.gamestart")
+def fifo_game_start(_: Evidence) -> Finding:
+    return cannot_tell("the paper does not say why its plots begin near 8 s; our game runs from 0 s")
+
+
+@check("fifo.cause")
+def fifo_cause(evidence: Evidence) -> Finding:
+    base = evidence.values(alone_at_40ms(), RTT_MEAN)
+    down = evidence.values(without(paper("fifo"), UPLOAD), RTT_MEAN) - base
+    return findings.less(
+        "DASH and web add", down, "the upload adds", evidence.values(bulk_only("fifo"), RTT_MEAN) - base, "ms"
+    )
+
+
+@check("fifo.period")
+def fifo_period(evidence: Evidence) -> Finding:
+    periods = period(paper("fifo"), "period-down", "delay", 1)(evidence)
+    return findings.near(periods, 10, 0.10, "s between peaks of downstream queue delay")
+
+
+@check("fifo.thr-fluct")
+def fifo_fluctuation(evidence: Evidence) -> Finding:
+    return findings.all_of(
+        findings.less(
+            "cv alone", fluctuation(evidence, alone_at_40ms()), "mixed", fluctuation(evidence, paper("fifo")), ""
+        ),
+        same_throughput(evidence, paper("fifo")),
+    )
+
+
+@check("fifo.loss")
+def fifo_loss(evidence: Evidence) -> Finding:
+    return findings.above_zero(loss_percent(evidence, paper("fifo")), "% of game packets")
+
+
+@check("pie.peak")
+def pie_peak(evidence: Evidence) -> Finding:
+    return peak(evidence, "pie", 420)
+
+
+@check("codel.peak")
+def codel_peak(evidence: Evidence) -> Finding:
+    return peak(evidence, "codel", 250)
+
+
+def peak(evidence: Evidence, queue: str, theirs: float) -> Finding:
+    finding = findings.near(evidence.values(paper(queue), RTT_MAX), theirs, 0.30, "ms")
+    if finding.verdict == "reproduced":
+        return finding
+    return Finding(finding.verdict, finding.ours, _peak_cause(evidence, queue))
+
+
+def _peak_cause(evidence: Evidence, queue: str) -> str:
+    """Which traffic makes the peak, and what a smaller window does to it."""
+    parts = {
+        "upload only": bulk_only(queue),
+        "DASH only": dash_only(queue),
+        "no upload": without(paper(queue), UPLOAD),
+        "64 KiB window": paper(queue).with_({"tcp.receive_window": "64KiB"}),
+        "RFC parameters": paper(queue).with_({"gateway.*.parameters": "rfc"}),
+        "Linux parameters": paper(queue).with_({"gateway.*.parameters": "linux"}),
+        "game's own client stream": paper(queue).with_({f"flow.{GAME}.client": "game"}),
+    }
+    return "; ".join(f"{name}: {findings.number(evidence.values(arm, RTT_MAX))} ms" for name, arm in parts.items())
+
+
+@check("pie.bulk")
+def pie_majority(evidence: Evidence) -> Finding:
+    def measure(run: _native.Run) -> float:
+        rows = columns(run, "rtt")
+        own = rows["rtt_ns"][(rows["flow"] == 0) & (rows["t_ns"] >= 12e9)] / 1e6
+        return float(np.median(own))
+
+    median = np.array(evidence.derived(paper("pie"), "loaded-median", measure))
+    return findings.between(median, 50 * 0.7, 60 * 1.3, "ms (median from 12 s on)")
+
+
+def _below_fifo(queue: str) -> Check:
+    def judge_queue(evidence: Evidence) -> Finding:
+        return findings.all_of(
+            *(
+                findings.less(
+                    f"{queue} {name}",
+                    evidence.values(paper(queue), path),
+                    "fifo",
+                    evidence.values(paper("fifo"), path),
+                    "ms",
+                )
+                for name, path in (("peak", RTT_MAX), ("mean", RTT_MEAN))
+            )
+        )
+
+    return judge_queue
+
+
+check("pie.lt-fifo")(_below_fifo("pie"))
+
+
+check("codel.lt-fifo")(_below_fifo("codel"))
+
+
+@check("codel.lt-pie")
+def codel_below_pie(evidence: Evidence) -> Finding:
+    return findings.less(
+        "codel", evidence.values(paper("codel"), RTT_MAX), "pie", evidence.values(paper("pie"), RTT_MAX), "ms"
+    )
+
+
+@check("pie.spikes")
+def pie_spikes(evidence: Evidence) -> Finding:
+    return findings.near(
+        period(paper("pie"), "period-rtt", "rtt", None)(evidence),
+        10,
+        0.10,
+        "s between spikes",
+        "downstream spikes alone: " + findings.number(period(paper("pie"), "period-down", "delay", 1)(evidence)) + " s",
+    )
+
+
+def _more_loss(queue: str) -> Check:
+    def judge_queue(evidence: Evidence) -> Finding:
+        same_buffer = ", ".join(
+            f"{packets} packets: fifo {findings.number(loss_percent(evidence, mixed('fifo', packets)))},"
+            f" {queue} {findings.number(loss_percent(evidence, mixed(queue, packets)))} %"
+            for packets in (100, 1000)
+        )
+        elsewhere = ", ".join(
+            f"{name}: fifo {findings.number(loss_percent(evidence, fifo))},"
+            f" {queue} {findings.number(loss_percent(evidence, other))} %"
+            for name, fifo, other in (
+                ("upload and game only", bulk_only("fifo"), bulk_only(queue)),
+                ("64 KiB window", small_window(paper("fifo")), small_window(paper(queue))),
+                ("without SACK", without_sack(paper("fifo")), without_sack(paper(queue))),
+            )
+        )
+        return findings.less(
+            "fifo",
+            loss_percent(evidence, paper("fifo")),
+            queue,
+            loss_percent(evidence, paper(queue)),
+            "%",
+            f"the paper compares FIFO with 100 packets to {queue} with 1000; at equal limits, {same_buffer};"
+            f" with what the paper leaves open set otherwise, {elsewhere}",
+        )
+
+    return judge_queue
+
+
+check("pie.loss-gt-fifo")(_more_loss("pie"))
+
+
+check("codel.loss-gt-fifo")(_more_loss("codel"))
+
+
+def _smoother(queue: str) -> Check:
+    def judge_queue(evidence: Evidence) -> Finding:
+        return findings.less(
+            f"cv {queue}", fluctuation(evidence, paper(queue)), "fifo", fluctuation(evidence, paper("fifo")), ""
+        )
+
+    return judge_queue
+
+
+check("pie.thr-smooth")(_smoother("pie"))
+
+
+check("codel.thr-smooth")(_smoother("codel"))
+
+
+@check("codel-pie.thr-same")
+def codel_pie_throughput(evidence: Evidence) -> Finding:
+    return findings.all_of(*(same_throughput(evidence, paper(queue)) for queue in ("codel", "pie")))

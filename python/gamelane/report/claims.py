@@ -1,0 +1,49 @@
+"""The claims of the papers as a page that opens without a network: the paper's value, ours, the verdict and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from gamelane import _native
+from gamelane.claims import Paper, Verdict, counts
+from gamelane.report.style import number
+
+HERE = Path(__file__).parent
+
+
+def write_claims(path: Path, judged: Sequence[tuple[Paper, list[Verdict]]], repeats: int) -> None:
+    """Write the page to `path`; each paper comes with the verdicts on its claims, in their order."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["words"] = words
+    page = environment.get_template("claims.html").render(
+        papers=[
+            (paper, list(zip(paper.claims, verdicts, strict=True)), counts(verdicts)) for paper, verdicts in judged
+        ],
+        repeats=repeats,
+        version=_native.version(),
+        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+    )
+    path.write_text(page, encoding="utf-8")
+
+
+def words(value: Any) -> str:
+    """A claim's value as text."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{BOUNDS.get(key, key)} {words(each)}" for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(
+            "/".join(words(part) for part in each) if isinstance(each, list) else words(each) for each in value
+        )
+    return "" if value is None else str(value)
+
+
+BOUNDS = {"lo": "from", "hi": "to", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
