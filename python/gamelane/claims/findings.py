@@ -45,14 +45,14 @@ def number(values: Numbers, digits: int = 3) -> str:
 
 def less(name: str, smaller: Numbers, larger_name: str, larger: Numbers, unit: str, why: str = "") -> Finding:
     """`smaller` is below `larger`, over common seeds."""
-    ours = f"{name} {number(smaller)} {unit}, {larger_name} {number(larger)} {unit}"
+    ours = f"{name} {_with(smaller, unit)}, {larger_name} {_with(larger, unit)}"
     difference = larger - smaller
     mean, half = _interval(difference)
     if mean - half > 0 or (len(difference) > 1 and bool(np.all(difference > 0))):
         return Finding("reproduced", ours, why)
     if mean + half < 0 or bool(np.all(difference <= 0)):
         return Finding("differs", ours, why)
-    return Finding("cannot-tell", ours, f"the difference {number(difference)} {unit} includes zero" + _after(why))
+    return Finding("cannot-tell", ours, f"the difference {_with(difference, unit)} includes zero" + _after(why))
 
 
 def near(values: Numbers, theirs: float, tolerance: float, unit: str, why: str = "") -> Finding:
@@ -93,6 +93,10 @@ def all_of(*findings: Finding, why: str = "") -> Finding:
     reasons = [finding.why for finding in findings if finding.why]
     ours = "; ".join(str(finding.ours) for finding in findings)
     return Finding(verdict, ours, "; ".join(dict.fromkeys([*reasons, *([why] if why else [])])))
+
+
+def _with(values: Numbers, unit: str) -> str:
+    return f"{number(values)} {unit}".rstrip()
 
 
 def _interval(values: Numbers) -> tuple[float, float]:
