@@ -1,5 +1,6 @@
 //! How a TCP endpoint behaves: each field is a row of a table, so that a variant is a value and not a class.
 
+pub use crate::sender::Bundling;
 use crate::timer::ModifiedRto;
 use gamelane_core::{ByteCount, Duration, IpLen};
 
@@ -137,6 +138,9 @@ pub struct TcpTuning {
     pub merge_writes: bool,
     /// What a retransmission takes along.
     pub piggyback: Piggyback,
+    /// New segments of a thin stream repeat what is not yet acknowledged (RDB). Reports of duplicates then say nothing about
+    /// retransmissions, and `duplicate_sack` is for the receiving half alone.
+    pub bundling: Option<Bundling>,
 }
 
 /// What a retransmission takes along of the small segments and writes behind it, if all fits one segment.
@@ -163,6 +167,7 @@ impl Default for TcpTuning {
             forward_rto: false,
             merge_writes: false,
             piggyback: Piggyback::Off,
+            bundling: None,
         }
     }
 }

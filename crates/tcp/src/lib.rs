@@ -27,7 +27,9 @@ pub mod segment;
 mod sender;
 pub mod timer;
 
-pub use config::{CongestionKind, InitialWindow, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind};
+pub use config::{
+    Bundling, CongestionKind, InitialWindow, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
+};
 pub use endpoint::TcpEndpoint;
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};
 pub use recovery::Phase;

@@ -73,6 +73,10 @@ pub struct TcpCounters {
     pub duplicate_acks: u64,
     /// Segments sent again inside another's retransmission (S4 table 2, "incl.").
     pub included_retransmissions: u64,
+    /// Payload bytes repeated in front of new ones by redundant data bundling.
+    pub bundled_bytes: ByteCount,
+    /// Segments whose loss bundling repaired, as the ACKs tell.
+    pub hidden_losses: u64,
     /// Retransmissions the peer reported as not needed (RFC 2883).
     pub spurious_retransmissions: u64,
     /// Timeouts found not to have been needed (RFC 5682).

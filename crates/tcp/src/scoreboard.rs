@@ -34,6 +34,8 @@ pub struct Sent {
     pub resent: bool,
     /// Sent more than once in its life: its ACK says nothing about the round trip (Karn).
     pub ambiguous: bool,
+    /// It went out with so many earlier segments in front (RDB).
+    pub bundled: u8,
 }
 
 impl Sent {
@@ -65,6 +67,10 @@ pub struct Acked {
     pub bytes: ByteCount,
     /// When the oldest of it was sent, if nothing in it was sent twice.
     pub sent_at: Option<Instant>,
+    /// Segments removed.
+    pub segments: u32,
+    /// [`Sent::bundled`] of the newest of them.
+    pub bundled: u8,
 }
 
 /// The sender's memory of what is outstanding.
@@ -159,9 +165,17 @@ impl Scoreboard {
         self.segments.push_back(sent);
     }
 
+    /// The newest segment went out with so many earlier ones in front.
+    pub fn note_bundled(&mut self, count: u8) {
+        if let Some(sent) = self.segments.back_mut() {
+            sent.bundled = count;
+        }
+    }
+
     /// Takes a cumulative ACK, `una <= ack <= next`.
     pub fn acknowledge(&mut self, ack: u64) -> Acked {
-        let mut acked = Acked { bytes: ByteCount(ack - self.una), sent_at: None };
+        let mut acked = Acked { bytes: ByteCount(ack - self.una), ..Acked::default() };
+        let first = self.front;
         let mut ambiguous = false;
         self.una = ack;
         while let Some(&sent) = self.segments.front() {
@@ -170,6 +184,7 @@ impl Scoreboard {
                 break;
             }
             ambiguous |= sent.ambiguous;
+            acked.bundled = sent.bundled;
             if !sent.sacked && acked.sent_at.is_none() {
                 acked.sent_at = Some(sent.sent_at);
             }
@@ -181,6 +196,7 @@ impl Scoreboard {
             self.front += 1;
         }
         self.resent_below = self.resent_below.max(self.front);
+        acked.segments = (self.front - first) as u32;
         if ambiguous {
             acked.sent_at = None;
         }

@@ -3,6 +3,7 @@
 //! segment just below the window). What an ACK changes is in `acks`.
 
 mod acks;
+mod bundle;
 mod piggyback;
 mod spurious;
 mod thin;
@@ -15,6 +16,7 @@ use crate::recovery::{LossRecovery, Phase, Recovery, Resend};
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
+pub use bundle::Bundling;
 use gamelane_core::{ByteCount, Duration, Instant};
 use spurious::Undo;
 
@@ -212,7 +214,11 @@ impl Sender {
             return self.probe(counters, now);
         };
         let fin = fin_fits && len == wanted;
-        Some(self.send_new(len, fin, now))
+        let mut outgoing = self.send_new(len, fin, now);
+        if let Some(rules) = self.tuning.bundling {
+            self.bundle(&rules, &mut outgoing, counters);
+        }
+        Some(outgoing)
     }
 
     /// How much of `wanted` bytes may go now, if any: peer window, silly windows, Nagle, congestion window.
@@ -256,6 +262,7 @@ impl Sender {
             lost: false,
             resent: false,
             ambiguous: false,
+            bundled: 0,
         });
         self.last_sent = Some(now);
         if !matches!(self.timer, Timer::Retransmit { .. }) {

@@ -29,6 +29,7 @@ fn push(board: &mut Scoreboard, millis: u64, len: u64) {
         lost: false,
         resent: false,
         ambiguous: false,
+        bundled: 0,
     });
 }
 

@@ -41,7 +41,9 @@ impl Sender {
             Recovery::Sack(_) if !segment.sack.is_empty() => self.board.sack(segment.sack_blocks()),
             _ => ByteCount::ZERO,
         };
-        if self.tuning.duplicate_sack && !segment.sack.is_empty() {
+        if self.tuning.bundling.is_some() {
+            self.detect_hidden_loss(&acked, counters, now);
+        } else if self.tuning.duplicate_sack && !segment.sack.is_empty() {
             self.take_duplicate_report(segment, counters);
         }
         let rtt = if acked.bytes > ByteCount::ZERO { self.sample_rtt(acked, echo, now) } else { None };

@@ -2,6 +2,7 @@
 
 #![expect(unreachable_pub, reason = "the modules of one test binary")]
 
+mod bundle;
 mod close;
 mod handshake;
 mod hostile;

@@ -3,7 +3,8 @@
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
 use gamelane_tcp::{
-    CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
+    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
+    TimerKind,
 };
 use proptest::prelude::*;
 
@@ -34,7 +35,12 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
 /// Every switch both ways.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
     let piggyback = prop_oneof![Just(Piggyback::Off), Just(Piggyback::Next), Just(Piggyback::AllThatFit)];
-    (1u32..8, any::<[bool; 6]>(), piggyback).prop_map(|(thin_below, on, piggyback)| TcpTuning {
+    let bundling = proptest::option::of((0u8..4, 1u64..100)).prop_map(|rules| {
+        rules
+            .map(|(segments, millis)| Bundling { segments, shortest_interval: Duration::from_millis(millis) })
+    });
+    let others = (1u32..8, any::<[bool; 6]>(), piggyback, bundling);
+    others.prop_map(|(thin_below, on, piggyback, bundling)| TcpTuning {
         thin_below,
         linear_timeouts: on[0],
         single_duplicate_ack: on[1],
@@ -43,6 +49,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         forward_rto: on[4],
         merge_writes: on[5],
         piggyback,
+        bundling,
     })
 }
 
