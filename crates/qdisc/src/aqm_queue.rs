@@ -1,10 +1,10 @@
 //! One queue under one AQM law: CoDel, PIE.
 
-use gamelane_core::{DropReason, Ecn, Instant, MarkReason, Outlet, Packet};
+use gamelane_core::{DropReason, Instant, Outlet, Packet};
 
 use alloc::collections::VecDeque;
 
-use crate::aqm::{Aqm, Signal};
+use crate::aqm::{Aqm, apply};
 use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 
@@ -32,42 +32,27 @@ impl<A: Aqm, B> AqmQueue<A, B> {
 }
 
 impl<A: Aqm, B> QueueDiscipline<B> for AqmQueue<A, B> {
-    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         if self.next_tick.is_none() {
             self.next_tick = self.law.ticks().map(|ticks| ticks.after(now));
         }
         if self.backlog.would_exceed(self.limit, packet.meta.len) {
             return out.dropped(packet, DropReason::Tail);
         }
-        match self.law.admit(&packet.meta, self.backlog, now) {
-            Signal::Drop => return out.dropped(packet, DropReason::AqmEnqueue),
-            Signal::Mark => {
-                packet.meta.ecn = Ecn::Ce;
-                out.marked(&packet.meta, MarkReason::AqmEnqueue);
-            }
-            Signal::Pass => {}
-        }
-        packet.meta.queued_at = now;
+        let Some(packet) = apply::admit(&mut self.law, packet, self.backlog, now, out) else { return };
         self.backlog.add(packet.meta.len);
         self.packets.push_back(packet);
     }
 
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
         loop {
-            let Some(mut packet) = self.packets.pop_front() else {
+            let Some(packet) = self.packets.pop_front() else {
                 self.law.emptied(now);
                 return None;
             };
             self.backlog.remove(packet.meta.len);
-            let sojourn = now.saturating_since(packet.meta.queued_at);
-            match self.law.release(&packet.meta, sojourn, self.backlog, now) {
-                Signal::Pass => return Some(packet),
-                Signal::Mark => {
-                    packet.meta.ecn = Ecn::Ce;
-                    out.marked(&packet.meta, MarkReason::AqmDequeue);
-                    return Some(packet);
-                }
-                Signal::Drop => out.dropped(packet, DropReason::AqmDequeue),
+            if let Some(packet) = apply::release(&mut self.law, packet, self.backlog, now, out) {
+                return Some(packet);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! conservation, limits, no starvation where it is promised, late calls, and the same decisions for the same input.
 
 use gamelane_core::{
-    ByteCount, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Outlet, Packet, PacketMeta, Protocol, Seed,
+    ByteCount, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Outlet, Packet, PacketMeta, Seed,
 };
 use proptest::prelude::*;
 use std::vec;
@@ -61,14 +61,9 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
 fn packet(flow: u32, len: u32, ecn: bool, number: u64, now: Instant) -> Packet<u64> {
     let meta = PacketMeta {
         sent_at: now,
-        queued_at: now,
-        waited: Duration::ZERO,
         flow: FlowId(flow),
         flow_hash: flow.wrapping_mul(0x9e37_79b9),
-        len: IpLen(len),
-        protocol: Protocol::Udp,
-        ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
-        dscp: 0,
+        ..crate::fixture::packet(len, if ecn { Ecn::Ect0 } else { Ecn::NotEct })
     };
     Packet { meta, body: number }
 }

@@ -3,9 +3,9 @@
 //! and Linux's 32 MB memory limit, which 10,240 packets of 1500 B do not reach.
 
 use alloc::vec::Vec;
-use gamelane_core::{DropReason, Ecn, Instant, MarkReason, Outlet, Packet, PacketMeta};
+use gamelane_core::{DropReason, Instant, Outlet, Packet, PacketMeta};
 
-use crate::aqm::{Aqm, Signal};
+use crate::aqm::{Aqm, apply};
 use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::pool::{Chain, PacketPool};
@@ -170,22 +170,15 @@ impl<A: Aqm, B> FlowQueues<A, B> {
     fn pop(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
         let flow = &mut self.flows[index as usize];
         loop {
-            let Some(mut packet) = self.pool.pop(&mut flow.chain) else {
+            let Some(packet) = self.pool.pop(&mut flow.chain) else {
                 flow.law.emptied(now);
                 return None;
             };
             flow.backlog.remove(packet.meta.len);
             self.backlog.remove(packet.meta.len);
             let seen = if self.parameters.law_sees_total { self.backlog } else { flow.backlog };
-            let sojourn = now.saturating_since(packet.meta.queued_at);
-            match flow.law.release(&packet.meta, sojourn, seen, now) {
-                Signal::Pass => return Some(packet),
-                Signal::Mark => {
-                    packet.meta.ecn = Ecn::Ce;
-                    out.marked(&packet.meta, MarkReason::AqmDequeue);
-                    return Some(packet);
-                }
-                Signal::Drop => out.dropped(packet, DropReason::AqmDequeue),
+            if let Some(packet) = apply::release(&mut flow.law, packet, seen, now, out) {
+                return Some(packet);
             }
         }
     }
@@ -230,7 +223,7 @@ impl<A: Aqm, B> FlowQueues<A, B> {
 }
 
 impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
-    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         let len = packet.meta.len;
         let index = self.bucket(&packet.meta);
         self.wake(index, now);
@@ -245,15 +238,7 @@ impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
         if reset {
             flow.law.reactivated(now);
         }
-        match flow.law.admit(&packet.meta, flow.backlog, now) {
-            Signal::Drop => return out.dropped(packet, DropReason::AqmEnqueue),
-            Signal::Mark => {
-                packet.meta.ecn = Ecn::Ce;
-                out.marked(&packet.meta, MarkReason::AqmEnqueue);
-            }
-            Signal::Pass => {}
-        }
-        packet.meta.queued_at = now;
+        let Some(packet) = apply::admit(&mut flow.law, packet, flow.backlog, now, out) else { return };
         flow.backlog.add(len);
         self.backlog.add(len);
         self.pool.push(&mut self.flows[index as usize].chain, packet);

@@ -23,6 +23,8 @@ mod pool;
 
 #[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod fixture;
 
 pub use any::AnyQueue;
 pub use aqm_queue::AqmQueue;

@@ -221,23 +221,13 @@ impl Aqm for Codel {
 mod tests {
     use super::*;
     use crate::config::ParameterSet;
-    use gamelane_core::{Ecn, FlowId, IpLen, Protocol};
+    use gamelane_core::Ecn;
     use std::vec::Vec;
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 75_000 };
 
     fn packet(ecn: Ecn) -> PacketMeta {
-        PacketMeta {
-            sent_at: Instant::ZERO,
-            queued_at: Instant::ZERO,
-            waited: Duration::ZERO,
-            flow: FlowId(0),
-            flow_hash: 0,
-            len: IpLen(1500),
-            protocol: Protocol::Tcp,
-            ecn,
-            dscp: 0,
-        }
+        crate::fixture::packet(1500, ecn)
     }
 
     /// One packet a millisecond, all waiting `sojourn` ms; drop times in ms. A drop asks for the next packet at once.

@@ -1,6 +1,7 @@
 //! AQM laws: when to signal congestion. A law owns no packets, so the same one serves a single queue, each queue of a
 //! fair scheduler, and a test that hands it sojourn times.
 
+pub(crate) mod apply;
 pub mod codel;
 pub mod pie;
 

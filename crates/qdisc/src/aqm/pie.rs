@@ -210,7 +210,7 @@ impl Aqm for Pie {
 mod tests {
     use super::*;
     use crate::config::ParameterSet;
-    use gamelane_core::{Ecn, FlowId, IpLen, Protocol, Seed};
+    use gamelane_core::{Ecn, Seed};
 
     const FULL: Backlog = Backlog { packets: 50, bytes: 75_000 };
 
@@ -219,17 +219,7 @@ mod tests {
     }
 
     fn packet(ecn: Ecn) -> PacketMeta {
-        PacketMeta {
-            sent_at: Instant::ZERO,
-            queued_at: Instant::ZERO,
-            waited: Duration::ZERO,
-            flow: FlowId(0),
-            flow_hash: 0,
-            len: IpLen(1500),
-            protocol: Protocol::Tcp,
-            ecn,
-            dscp: 0,
-        }
+        crate::fixture::packet(1500, ecn)
     }
 
     /// Sets the measured delay and updates once.

@@ -1,0 +1,18 @@
+//! Packets for tests.
+
+use gamelane_core::{Duration, Ecn, FlowId, Instant, IpLen, PacketMeta, Protocol};
+
+/// A packet of flow 0, sent at time zero.
+pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
+    PacketMeta {
+        sent_at: Instant::ZERO,
+        queued_at: Instant::ZERO,
+        waited: Duration::ZERO,
+        flow: FlowId(0),
+        flow_hash: 0,
+        len: IpLen(len),
+        protocol: Protocol::Udp,
+        ecn,
+        dscp: 0,
+    }
+}
