@@ -14,6 +14,8 @@ pub enum RecoveryKind {
     Sack,
     /// Forward acknowledgement: the same, lost by distance from the highest byte received.
     Fack,
+    /// RFC 8985: lost by time, with a probe at the tail of a flight.
+    Rack,
 }
 
 impl RecoveryKind {

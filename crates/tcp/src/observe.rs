@@ -83,6 +83,8 @@ pub struct TcpCounters {
     pub spurious_timeouts: u64,
     /// Times the congestion window was reduced for an ECN echo.
     pub ecn_reductions: u64,
+    /// Tail loss probes sent (RFC 8985 section 7); one that repeats a segment is a fast retransmission too.
+    pub tail_probes: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
 }

@@ -3,10 +3,12 @@
 //! detection and retransmission have come) only move up, so that an ACK costs what it changes and not what is outstanding.
 //! Segments keep their boundaries when resent, unless `merge` is asked to join them. Which one to resend is [`crate::recovery`]'s affair.
 
+mod delivery;
 mod merge;
 mod sacked;
 
 use alloc::collections::VecDeque;
+use delivery::Delivery;
 use gamelane_core::{ByteCount, Instant};
 use sacked::KnownBlocks;
 
@@ -92,6 +94,7 @@ pub struct Scoreboard {
     /// Everything below was resent or needs no resending in this recovery (RFC 6675 `HighRxt`).
     resent_below: u64,
     known: KnownBlocks,
+    delivery: Delivery,
 }
 
 impl Scoreboard {
@@ -109,6 +112,7 @@ impl Scoreboard {
             sacked_below: 0,
             resent_below: 0,
             known: KnownBlocks::default(),
+            delivery: Delivery::default(),
         }
     }
 
@@ -188,6 +192,11 @@ impl Scoreboard {
             if !sent.sacked && acked.sent_at.is_none() {
                 acked.sent_at = Some(sent.sent_at);
             }
+            if sent.sacked {
+                self.delivery.count_sacked(-1);
+            } else {
+                self.delivery.note(&sent);
+            }
             self.pipe -= sent.pipe();
             if self.lost_below == self.front {
                 self.pass_lost_edge();
@@ -245,6 +254,7 @@ impl Scoreboard {
         }
         if reneged {
             self.known = KnownBlocks::default();
+            self.delivery.forget_sacked();
             self.sacked_below = self.front;
         }
         self.pipe = 0;

@@ -6,19 +6,22 @@ mod acks;
 mod bundle;
 mod piggyback;
 mod spurious;
+mod tail;
 mod thin;
 
 use crate::config::{Piggyback, TcpConfig, TcpTuning};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
-use crate::recovery::{LossRecovery, Phase, Recovery, Resend};
+use crate::recovery::{LossRecovery, Phase, Recovery, Resend, Verdict};
 use crate::scoreboard::{Scoreboard, Sent};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
 pub use bundle::Bundling;
+use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Instant};
 use spurious::Undo;
+use tail::TailProbe;
 
 /// Sends.
 #[derive(Clone, Debug)]
@@ -42,6 +45,7 @@ pub(crate) struct Sender {
     fin_sent: bool,
     ecn: EcnState,
     undo: Undo,
+    tail: TailProbe,
 }
 
 /// The peer's offer (RFC 9293 section 3.3.1).
@@ -128,11 +132,15 @@ impl Sender {
             fin_sent: false,
             ecn: EcnState::default(),
             undo: Undo::default(),
+            tail: TailProbe::default(),
         }
     }
 
     /// The handshake is done. `initial` is the congestion window to start with, `window` the peer's first offer.
     pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
+        if matches!(recovery, Recovery::Rack(_)) {
+            self.board.watch_deliveries();
+        }
         self.recovery = recovery;
         self.congestion = congestion;
         self.mss = mss;
@@ -172,12 +180,25 @@ impl Sender {
                 return Some(self.resend(resend, counters, now));
             }
         }
+        if self.tail == TailProbe::Due {
+            return self.poll_probe(counters, now);
+        }
         let new = if self.may_send_new() { self.poll_new(counters, now) } else { None };
         if new.is_some() || phase != Phase::Recovery {
             return new;
         }
         let resend = self.recovery.last_resort(&mut self.board, self.congestion.cwnd())?;
         Some(self.resend(resend, counters, now))
+    }
+
+    /// A tail loss probe is due: new data whatever the congestion window, or the last segment again.
+    fn poll_probe(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
+        let new = self.poll_new(counters, now);
+        let index = self.settle_probe(new.is_some(), counters);
+        new.or_else(|| {
+            let resend = Resend { index: index?, in_order: false, restarts_timer: true };
+            Some(self.resend(resend, counters, now))
+        })
     }
 
     fn resend(&mut self, resend: Resend, counters: &mut TcpCounters, now: Instant) -> Outgoing {
@@ -243,6 +264,9 @@ impl Sender {
             self.congestion.on_idle(now);
         }
         let window = self.recovery.window(self.congestion.cwnd());
+        if self.tail == TailProbe::Due {
+            return Some(len);
+        }
         (self.recovery.in_flight(&self.board) + ByteCount(len) <= window).then_some(len)
     }
 
@@ -268,6 +292,7 @@ impl Sender {
         if !matches!(self.timer, Timer::Retransmit { .. }) {
             self.start_timer(now);
         }
+        self.arm_tail_probe(now);
         let cwr = len > 0 && core::mem::take(&mut self.ecn.cwr_due);
         Outgoing { seq: start, len: len as u32, push, fin, cwr }
     }
@@ -303,15 +328,31 @@ impl Sender {
         Some(Outgoing::ack_at(self.board.una() - 1))
     }
 
-    pub(crate) const fn poll_timeout(&self) -> Option<Instant> {
-        match self.timer {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let timer = match self.timer {
             Timer::Retransmit { at } | Timer::Persist { at, .. } => Some(at),
             Timer::Idle | Timer::Probe { .. } => None,
+        };
+        match self.recovery {
+            Recovery::Rack(_) => {
+                earliest(timer, earliest(self.recovery.poll_timeout(), self.tail_deadline()))
+            }
+            Recovery::NewReno(_) | Recovery::Sack(_) => timer,
         }
     }
 
     /// False if the peer has not answered for so long that the connection is given up.
     pub(crate) fn handle_timeout(&mut self, counters: &mut TcpCounters, now: Instant) -> bool {
+        if matches!(self.recovery, Recovery::Rack(_)) {
+            let cwnd = self.congestion.cwnd();
+            if self.recovery.handle_timeout(&mut self.board, now) == Verdict::Entered {
+                self.on_recovery(cwnd, counters, now);
+            }
+            if self.tail_deadline().is_some_and(|at| at <= now) {
+                self.on_tail_timeout(now);
+                return true;
+            }
+        }
         match self.timer {
             Timer::Retransmit { at } if at <= now => self.on_retransmission_timeout(counters, now),
             Timer::Persist { at, interval } if at <= now => self.timer = Timer::Probe { interval },
@@ -336,6 +377,7 @@ impl Sender {
             Phase::Loss => self.board.pipe(),
         };
         self.keep_for_undo(true);
+        self.tail = TailProbe::Idle;
         self.congestion.on_timeout(flight, self.retries > 0, now);
         self.recovery.on_timeout(&mut self.board);
         self.on_reduced();
@@ -345,6 +387,7 @@ impl Sender {
 
     pub(crate) fn abort(&mut self) {
         self.timer = Timer::Idle;
+        self.tail = TailProbe::Idle;
     }
 
     pub(crate) fn observe(&self) -> TcpObservation {

@@ -4,15 +4,17 @@
 
 mod fack;
 mod newreno;
+mod rack;
 mod sack;
 
 pub use newreno::NewReno;
+pub use rack::Rack;
 pub use sack::{Detection, Sack};
 
 use crate::config::RecoveryKind;
 use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
-use gamelane_core::ByteCount;
+use gamelane_core::{ByteCount, Instant};
 
 /// Where a sender stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl Resend {
 /// A recovery method. `cwnd` is the congestion rule's window.
 pub trait LossRecovery {
     /// The scoreboard has taken in an ACK.
-    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict;
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, now: Instant) -> Verdict;
     /// The window to send by: `cwnd`, and what the method adds to it.
     fn window(&self, cwnd: ByteCount) -> ByteCount;
     /// The bytes to hold against that window.
@@ -136,6 +138,8 @@ pub enum Recovery {
     NewReno(NewReno),
     /// RFC 6675, and FACK over it.
     Sack(Sack),
+    /// RFC 8985.
+    Rack(Rack),
 }
 
 impl Recovery {
@@ -144,7 +148,26 @@ impl Recovery {
         match kind {
             RecoveryKind::NewReno => Self::NewReno(NewReno::new(mss, limited_transmit)),
             RecoveryKind::Sack => Self::Sack(Sack::new(Detection::Counted, mss, limited_transmit)),
+            RecoveryKind::Rack => Self::Rack(Rack::new(mss)),
             RecoveryKind::Fack => Self::Sack(Sack::new(Detection::Forward, mss, limited_transmit)),
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; only RACK does.
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Rack(method) => method.deadline,
+            Self::NewReno(_) | Self::Sack(_) => None,
+        }
+    }
+
+    /// Time may have made losses of doubts.
+    pub fn handle_timeout(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
+        match self {
+            Self::Rack(method) if method.deadline.is_some_and(|at| at <= now) => {
+                method.handle_timeout(board, now)
+            }
+            _ => Verdict::Unchanged,
         }
     }
 
@@ -159,13 +182,14 @@ macro_rules! dispatch {
         match $self {
             Recovery::NewReno($method) => $call,
             Recovery::Sack($method) => $call,
+            Recovery::Rack($method) => $call,
         }
     };
 }
 
 impl LossRecovery for Recovery {
-    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
-        dispatch!(self, method => method.on_ack(ack, board))
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, now: Instant) -> Verdict {
+        dispatch!(self, method => method.on_ack(ack, board, now))
     }
 
     fn window(&self, cwnd: ByteCount) -> ByteCount {

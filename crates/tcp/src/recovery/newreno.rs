@@ -4,7 +4,7 @@
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
-use gamelane_core::ByteCount;
+use gamelane_core::{ByteCount, Instant};
 
 /// Fast retransmit and fast recovery without SACK.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl NewReno {
 }
 
 impl LossRecovery for NewReno {
-    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, _now: Instant) -> Verdict {
         if ack.duplicate {
             return self.on_duplicate(ack, board);
         }

@@ -4,7 +4,7 @@
 use super::{Episode, LossRecovery, Phase, Resend, Verdict, fack};
 use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
-use gamelane_core::ByteCount;
+use gamelane_core::{ByteCount, Instant};
 
 /// What makes a segment count as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Sack {
 }
 
 impl LossRecovery for Sack {
-    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard) -> Verdict {
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, _now: Instant) -> Verdict {
         match self.episode.phase {
             Phase::Open => {
                 if ack.acked > ByteCount::ZERO {

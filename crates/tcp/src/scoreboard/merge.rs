@@ -38,6 +38,7 @@ impl Scoreboard {
         // Positions count segments: those above moved down.
         let position = self.front + index as u64 + 1;
         let moved = |at: u64| if at <= position { at } else { at.saturating_sub(count as u64).max(position) };
+        self.delivery.close_gap(moved);
         self.lost_below = moved(self.lost_below);
         self.sacked_below = moved(self.sacked_below);
         self.resent_below = moved(self.resent_below);

@@ -36,9 +36,12 @@ impl Sender {
             && window == self.window.size
             && !self.board.is_empty();
         self.update_window(segment, window);
+        self.board.begin_ack(now);
         let acked = if segment.ack > una { self.board.acknowledge(segment.ack) } else { Acked::default() };
         let sacked = match self.recovery {
-            Recovery::Sack(_) if !segment.sack.is_empty() => self.board.sack(segment.sack_blocks()),
+            Recovery::Sack(_) | Recovery::Rack(_) if !segment.sack.is_empty() => {
+                self.board.sack(segment.sack_blocks())
+            }
             _ => ByteCount::ZERO,
         };
         if self.tuning.bundling.is_some() {
@@ -61,6 +64,10 @@ impl Sender {
             may_grow: false,
         };
         self.react(ack, segment.flags.ece(), counters, now);
+        if matches!(self.recovery, Recovery::Rack(_)) {
+            self.judge_probe(&ack, segment, now);
+            self.arm_tail_probe(now);
+        }
         true
     }
 
@@ -92,16 +99,10 @@ impl Sender {
             self.probe_forward(&ack, counters);
         }
         let cwnd = self.congestion.cwnd();
-        let verdict = self.recovery.on_ack(&ack, &mut self.board);
+        let verdict = self.recovery.on_ack(&ack, &mut self.board, now);
         match verdict {
             Verdict::Unchanged => {}
-            Verdict::Entered => {
-                counters.fast_recoveries += 1;
-                self.keep_for_undo(false);
-                // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
-                self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
-                self.on_reduced();
-            }
+            Verdict::Entered => self.on_recovery(cwnd, counters, now),
             Verdict::Left { limit: Some(limit) } => self.congestion.limit(limit),
             Verdict::Left { limit: None } => {}
         }
@@ -124,6 +125,15 @@ impl Sender {
             // A probe was answered.
             self.retries = 0;
         }
+    }
+
+    /// Fast recovery begins, with this window so far.
+    pub(super) fn on_recovery(&mut self, cwnd: ByteCount, counters: &mut TcpCounters, now: Instant) {
+        counters.fast_recoveries += 1;
+        self.keep_for_undo(false);
+        // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
+        self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
+        self.on_reduced();
     }
 
     pub(super) fn on_reduced(&mut self) {

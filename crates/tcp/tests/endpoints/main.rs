@@ -8,6 +8,7 @@ mod handshake;
 mod hostile;
 mod pair;
 mod properties;
+mod rack;
 mod recovery;
 mod spurious;
 mod thin;

@@ -18,6 +18,8 @@ pub enum Fate {
     Arrives,
     Lost,
     Marked,
+    /// Arrives so many milliseconds late, overtaken by others.
+    Late(u64),
 }
 
 /// Decides from the sender, the number of the segment among those of this sender that carry data (from 1; 0 for others),
@@ -208,7 +210,8 @@ impl Pair {
         if fate != Fate::Lost {
             self.launched += 1;
             let ce = fate == Fate::Marked && ect;
-            let at = (leaves + self.delay).max(self.not_before);
+            let late = if let Fate::Late(millis) = fate { millis } else { 0 };
+            let at = (leaves + self.delay + Duration::from_millis(late)).max(self.not_before);
             self.flying.insert((at, self.launched), (side, segment, ce));
         }
     }
@@ -243,6 +246,7 @@ impl Pair {
             Fate::Arrives => {}
             Fate::Lost => line.push_str("  lost"),
             Fate::Marked => line.push_str("  marked"),
+            Fate::Late(_) => line.push_str("  late"),
         }
         if side == Side::Client {
             let now = self.client.observe();

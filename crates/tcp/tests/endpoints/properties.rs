@@ -9,7 +9,12 @@ use gamelane_tcp::{
 use proptest::prelude::*;
 
 pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
-    prop_oneof![Just(RecoveryKind::NewReno), Just(RecoveryKind::Sack), Just(RecoveryKind::Fack)]
+    prop_oneof![
+        Just(RecoveryKind::NewReno),
+        Just(RecoveryKind::Sack),
+        Just(RecoveryKind::Fack),
+        Just(RecoveryKind::Rack)
+    ]
 }
 
 pub fn congestion() -> impl Strategy<Value = CongestionKind> {

@@ -1,0 +1,124 @@
+//! RACK (RFC 8985 section 6): a segment is lost if one sent later was delivered and enough time has passed for reordering.
+//! Finds lost retransmissions, and losses in flights too small for three duplicates. What deliveries tell is the scoreboard's
+//! `delivery`; the tail loss probe of section 7 is the sender's. Leaves out the growth of the reordering window with DSACK
+//! (it stays a quarter of the shortest round trip, which is over the whole connection) and, after a timeout, is as any other.
+
+use super::{Episode, LossRecovery, Phase, Resend, Verdict};
+use crate::congestion::AckSample;
+use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
+use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Loss detection by time.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    mss: ByteCount,
+    episode: Episode,
+    srtt: Option<Duration>,
+    /// When what is in doubt will be lost (`RACK reordering timer`).
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Rack {
+    /// `mss` is the room that `pipe` must leave in the window.
+    pub const fn new(mss: ByteCount) -> Self {
+        Self {
+            mss,
+            episode: Episode { phase: Phase::Open, point: 0, duplicate_acks: 0, resend_front: false },
+            srtt: None,
+            deadline: None,
+        }
+    }
+
+    /// Section 6.2 step 4.
+    fn reordering_window(&self, board: &Scoreboard) -> Duration {
+        let repairing = self.episode.phase != Phase::Open;
+        if !board.has_reordered() && (repairing || board.sacked_segments() >= DUPLICATE_THRESHOLD) {
+            return Duration::ZERO;
+        }
+        let quarter = board.shortest_rtt().unwrap_or_default() / 4;
+        quarter.min(self.srtt.unwrap_or(Duration::MAX))
+    }
+
+    fn detect(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
+        let (found, wait) = board.lose_by_time(self.reordering_window(board), now);
+        self.deadline = wait;
+        if !found || self.episode.phase != Phase::Open {
+            return Verdict::Unchanged;
+        }
+        let verdict = self.episode.enter(board);
+        self.episode.resend_front = board.front_is_lost();
+        verdict
+    }
+
+    /// The reordering timer expired.
+    pub(super) fn handle_timeout(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
+        self.deadline = None;
+        if self.episode.phase == Phase::Loss { Verdict::Unchanged } else { self.detect(board, now) }
+    }
+}
+
+impl LossRecovery for Rack {
+    fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, now: Instant) -> Verdict {
+        if let Some(rtt) = ack.rtt {
+            self.srtt = Some(self.srtt.map_or(rtt, |srtt| (srtt * 7 + rtt) / 8));
+        }
+        if board.is_empty() {
+            self.deadline = None;
+        }
+        if self.episode.phase != Phase::Open && ack.una >= self.episode.point {
+            self.deadline = None;
+            return self.episode.leave(None);
+        }
+        let news = ack.acked > ByteCount::ZERO || ack.sacked > ByteCount::ZERO;
+        let waits = board.has_sacked() || self.episode.phase == Phase::Recovery || self.deadline.is_some();
+        if !news || !waits || self.episode.phase == Phase::Loss {
+            return Verdict::Unchanged;
+        }
+        self.detect(board, now)
+    }
+
+    fn window(&self, cwnd: ByteCount) -> ByteCount {
+        cwnd
+    }
+
+    fn in_flight(&self, board: &Scoreboard) -> ByteCount {
+        board.pipe()
+    }
+
+    fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
+        match self.episode.phase {
+            Phase::Open => None,
+            Phase::Loss => Episode::resend_lost(board, cwnd),
+            Phase::Recovery => {
+                if let Some(front) = self.episode.take_front(board, true) {
+                    return Some(front);
+                }
+                if board.pipe() + self.mss > cwnd {
+                    return None;
+                }
+                board.next_lost_by_time().map(Resend::lowest)
+            }
+        }
+    }
+
+    fn last_resort(&mut self, _board: &mut Scoreboard, _cwnd: ByteCount) -> Option<Resend> {
+        None
+    }
+
+    fn restarts_timer(&self) -> bool {
+        true
+    }
+
+    fn episode(&self) -> &Episode {
+        &self.episode
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard) {
+        self.deadline = None;
+        self.episode.time_out(board);
+    }
+
+    fn on_spurious_timeout(&mut self) {
+        self.episode.leave(None);
+    }
+}

@@ -1,0 +1,125 @@
+//! RACK-TLP (RFC 8985) in conversation, over a round trip of 100 ms.
+
+use crate::pair::{Fate, Pair, Side, losing, plain};
+use gamelane_core::ByteCount;
+use gamelane_tcp::{Phase, RecoveryKind, TcpConfig};
+
+fn rack() -> TcpConfig {
+    TcpConfig { recovery: RecoveryKind::Rack, nagle: false, delayed_ack: None, ..plain() }
+}
+
+/// A connection with one round trip sampled.
+fn connected() -> Pair {
+    let mut pair = Pair::connected(&rack(), 50);
+    pair.write(100);
+    pair.run_for(1_000);
+    pair.sent.clear();
+    pair
+}
+
+/// The client's data segments from now on, by number from 1.
+fn fates(pair: &mut Pair, mut fate: impl FnMut(u64) -> Fate + 'static) {
+    let mut number = 0;
+    pair.rule = Box::new(move |side, data, _| {
+        if side == Side::Server || data == 0 {
+            return Fate::Arrives;
+        }
+        number += 1;
+        fate(number)
+    });
+}
+
+#[test]
+fn two_segments_above_a_loss_and_a_quarter_of_a_round_trip_are_enough() {
+    let mut pair = connected();
+    fates(&mut pair, |number| if number == 1 { Fate::Lost } else { Fate::Arrives });
+    let start = pair.now.as_nanos() / 1_000_000;
+    for _ in 0..3 {
+        pair.write(100);
+    }
+    pair.run_for(124);
+    assert_eq!(pair.sent.len(), 3);
+    // 100 ms for the SACKs to come back, 100 / 4 for reordering.
+    pair.run_for(1);
+    assert_eq!(pair.sent[3], (start + 125, pair.sent[0].1));
+    pair.run_for(1_000);
+    assert_eq!(pair.delivered[Side::Server as usize], 400);
+    assert_eq!((pair.client.counters().timeouts, pair.client.counters().fast_recoveries), (0, 1));
+}
+
+#[test]
+fn reordering_within_the_window_costs_nothing_once_it_was_seen() {
+    let mut pair = connected();
+    fates(&mut pair, |number| if number % 10 == 1 { Fate::Late(20) } else { Fate::Arrives });
+    for _ in 0..3 {
+        pair.write(100);
+    }
+    pair.run_for(500);
+    // Now three duplicates and more.
+    for _ in 0..20 {
+        pair.write(100);
+        pair.run_for(2);
+    }
+    pair.run_for(1_000);
+    assert_eq!(pair.client.counters().retransmissions(), 0, "{}", pair.log);
+    assert_eq!(pair.delivered[Side::Server as usize], 2_400);
+}
+
+#[test]
+fn a_lost_retransmission_is_found_by_time() {
+    let mut pair = connected();
+    let mut times = 0;
+    let target = 101;
+    pair.rule = Box::new(move |side, _, segment| {
+        times += u32::from(side == Side::Client && segment.seq == target);
+        if side == Side::Client && segment.seq == target && times <= 2 { Fate::Lost } else { Fate::Arrives }
+    });
+    pair.write(60_000);
+    pair.run_for(5_000);
+    let counters = pair.client.counters();
+    assert_eq!((counters.timeouts, counters.fast_recoveries), (0, 1), "{}", pair.log);
+    assert_eq!(pair.delivered[Side::Server as usize], 60_100);
+}
+
+#[test]
+fn a_lost_tail_is_probed_after_two_round_trips() {
+    let mut pair = connected();
+    fates(&mut pair, |number| if number == 9 || number == 10 { Fate::Lost } else { Fate::Arrives });
+    let start = pair.now.as_nanos() / 1_000_000;
+    pair.write(10_000);
+    // The last ACK is back at 100 ms; two round trips later the tenth goes again, its SACK shows the ninth missing.
+    pair.run_for(2_000);
+    let again: Vec<u64> = pair.sent[10..].iter().map(|sent| sent.0 - start).collect();
+    assert_eq!(again[0], 300);
+    let counters = pair.client.counters();
+    assert_eq!((counters.tail_probes, counters.timeouts, counters.fast_recoveries), (1, 0, 1));
+    assert_eq!(pair.delivered[Side::Server as usize], 10_100);
+    assert_eq!(pair.client.observe().phase, Phase::Open);
+}
+
+#[test]
+fn a_probe_that_repairs_the_tail_alone_reduces_the_window() {
+    let mut pair = connected();
+    pair.rule = losing(&[11]);
+    pair.write(10_000);
+    pair.run_for(1_000);
+    assert_eq!((pair.client.counters().tail_probes, pair.client.counters().timeouts), (1, 0));
+    // The judgement waits for an ACK beyond the probe (section 7.4.2).
+    assert_eq!(pair.client.observe().ssthresh, ByteCount(u64::MAX));
+    pair.write(1_000);
+    pair.run_for(1_000);
+    assert!(pair.client.observe().ssthresh < ByteCount(u64::MAX));
+}
+
+#[test]
+fn a_tail_of_one_segment_waits_for_the_timer_that_is_not_later() {
+    // 2 x 100 + 200 ms for a delayed ACK is later than the timer, which is then a probe and costs no window.
+    let mut pair = connected();
+    fates(&mut pair, |number| if number == 1 { Fate::Lost } else { Fate::Arrives });
+    let cwnd = pair.client.observe().cwnd;
+    pair.write(100);
+    pair.run_for(2_000);
+    assert_eq!((pair.client.counters().tail_probes, pair.client.counters().timeouts), (1, 0));
+    assert_eq!(pair.client.observe().cwnd, cwnd);
+    assert_eq!(pair.delivered[Side::Server as usize], 200);
+}
