@@ -1,0 +1,67 @@
+# Everything a person types. `make help` lists it; .ci/run calls the same targets.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup dev demo test test-rust test-wasm test-python bench lint format docs clean
+
+PYTHON_FILES := python tests
+# Crates that must run without an operating system; the web page is built from them.
+PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-tcp gamelane-traffic gamelane-scenario gamelane-sim
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## make .venv with the gamelane command (what demo and test do first)
+	@scripts/setup.sh
+
+dev:
+	@scripts/setup.sh dev
+
+demo: setup  ## five queues against a game, an upload, web and video: table, report, figures in demo/
+	@.venv/bin/gamelane run collom2016 --set 'gateway.*.limit=1000p' \
+	    --compare 'gateway.*.queue=fifo,pie,codel,fq_pie,fq_codel' --variant 'fifo:gateway.*.limit=100p' \
+	    --repeat 5 -o demo
+
+test: test-rust test-wasm test-python  ## every test: Rust, the pure crates on wasm32, Python
+
+test-rust:
+	cargo test --workspace --all-features --quiet
+
+test-wasm:
+	@if ! command -v rustup >/dev/null; then \
+	    echo "skipped: the pure crates on wasm32-unknown-unknown, because rustup is missing" >&2; \
+	    [ "$${CI:-}" != true ]; \
+	elif ! rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then \
+	    echo "skipped: the pure crates on wasm32-unknown-unknown, because rustup cannot add the target" >&2; \
+	    [ "$${CI:-}" != true ]; \
+	else \
+	    cargo check --quiet --target wasm32-unknown-unknown $(PURE:%=-p %); \
+	fi
+
+test-python: dev
+	.venv/bin/pytest -q
+
+bench:  ## packets per CPU-second of the simulator, time per TCP segment
+	cargo bench --workspace --benches
+
+lint: dev  ## format check, clippy, ruff, mypy
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --all-features --quiet -- -D warnings
+	.venv/bin/ruff format --check $(PYTHON_FILES)
+	.venv/bin/ruff check $(PYTHON_FILES)
+	.venv/bin/mypy
+	MYPYPATH=python .venv/bin/python -m mypy.stubtest gamelane._native --ignore-disjoint-bases
+
+format: dev  ## format Rust and Python
+	cargo fmt --all
+	.venv/bin/ruff format $(PYTHON_FILES)
+	.venv/bin/ruff check --fix $(PYTHON_FILES)
+
+docs: setup  ## the Rust API pages, the scenario reference, and the figure of the README
+	cargo doc --workspace --no-deps --all-features --quiet
+	UPDATE=1 cargo test -p gamelane-scenario --features text --test documents --quiet
+	@$(MAKE) --no-print-directory demo >/dev/null
+	cp demo/figures/rtt-game.svg docs/img/five-queues.svg
+
+clean:  ## remove what the targets above make
+	rm -rf .venv demo out target .pytest_cache .mypy_cache .ruff_cache .hypothesis python/gamelane/_native*.so
