@@ -1,9 +1,11 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
-from typing import TypedDict
+from typing import TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "run", "schema", "version"]
 
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
@@ -17,6 +19,7 @@ class ScenarioError(ValueError):
 class Cancelled(Exception):  # noqa: N818 - not an error: somebody asked for it
     """A run was stopped through its `Cancel`."""
 
+@type_check_only
 class FlowDescription(TypedDict):
     """A flow of a scenario, for labels."""
 
@@ -26,6 +29,7 @@ class FlowDescription(TypedDict):
     start_s: float
     caveats: list[str]
 
+@type_check_only
 class GameDescription(TypedDict):
     """A shipped game model."""
 
@@ -35,6 +39,7 @@ class GameDescription(TypedDict):
     players: int
     notes: str
 
+@final
 class Scenario:
     """A scenario that has been read and checked. Immutable."""
 
@@ -56,12 +61,14 @@ class Scenario:
     @property
     def warmup_s(self) -> float: ...
 
+@final
 class Cancel:
     """Stops the runs it was given to."""
 
     def __new__(cls) -> Cancel: ...
     def cancel(self) -> None: ...
 
+@final
 class Run:
     """A finished run."""
 

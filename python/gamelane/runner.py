@@ -88,7 +88,7 @@ def run_all(
 def _watch(futures: Sequence[Future[Finished]], on_done: Callable[[int], None] | None) -> None:
     waiting = set(futures)
     while waiting:
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        done, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
         if any(_failed(future) for future in done):
             return
         if on_done is not None:
@@ -115,3 +115,7 @@ def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequen
     among = Flows(own=flow_names(job.scenario), all=flows)
     tables = frames(run.tables(), run=(job.variant, job.seed), variants=variants, flows=among)
     return Finished(job, record, tables)
+
+
+GLANCE_S = 0.1
+"""How often to look for Ctrl-C. polars' signal handler restarts system calls, so an endless wait would never see it."""

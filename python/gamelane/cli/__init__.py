@@ -1,5 +1,5 @@
 """The `gamelane` command: data on stdout, talk on stderr, exit codes as docs/exit-codes.md has them."""
 
-from gamelane.cli.main import main
+from gamelane.cli.app import main
 
 __all__ = ["main"]

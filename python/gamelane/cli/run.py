@@ -45,7 +45,7 @@ def run(
         typer.Option(
             "--variant",
             metavar="NAME:KEY=VALUE,…",
-            help="A variant of its own, or more keys for one of --compare, e.g. 'fifo:gateway.*.limit=100p'. Repeatable.",
+            help="A variant of its own, or more keys for one of --compare: 'fifo:gateway.*.limit=100p'. Repeatable.",
         ),
     ] = None,
     repeat: Annotated[

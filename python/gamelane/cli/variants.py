@@ -37,6 +37,7 @@ def _pair(setting: str, option: str) -> tuple[str, str]:
     key, equals, value = setting.partition("=")
     if not equals or not key.strip() or not value.strip():
         raise UsageError(
-            f"{option} {setting}: this is not KEY=VALUE\n  allowed: a key of the scenario and its value, e.g. link.up=2mbit"
+            f"{option} {setting}: this is not KEY=VALUE\n"
+            "  allowed: a key of the scenario and its value, e.g. link.up=2mbit"
         )
     return key.strip(), value.strip()
