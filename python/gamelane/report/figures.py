@@ -155,8 +155,8 @@ def _loss(results: Results, flow: Flow) -> Figure:
     return Figure(
         f"loss-{flow.name}",
         f"Packet loss of {style.noun(flow)}",
-        f"{flow.label}. Share of the packets sent in each second that were lost, both directions together, in % against "
-        f"seconds; lower is better. {_shown_run(results)}",
+        f"{flow.label}. Share of the packets sent in each second that were lost, both directions together, in % "
+        f"against seconds; lower is better. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.losses(results, variant).filter(pl.col("flow") == flow.name),
