@@ -1,0 +1,35 @@
+"""The commands that only tell."""
+
+from __future__ import annotations
+
+import json
+
+from gamelane import doctor
+
+from .command import gamelane
+
+
+def test_version_and_help() -> None:
+    assert gamelane("version").stdout.startswith("gamelane 0.")
+    assert "reproduce" in gamelane("--help").stdout
+
+
+def test_schema_is_a_json_schema() -> None:
+    assert "$schema" in json.loads(gamelane("schema").stdout)
+
+
+def test_models_say_where_they_come_from() -> None:
+    models = json.loads(gamelane("models", "--json").stdout)["models"]
+    assert {"name", "title", "provenance", "notes"} <= models[0].keys()
+    assert "synthetic-default" in gamelane("models").stdout
+
+
+def test_doctor_finds_what_simulating_needs() -> None:
+    document = json.loads(gamelane("doctor", "--json").stdout)
+    assert document["ok"] is True
+    assert "engine sim" in {check["name"] for check in document["checks"]}
+
+
+def test_doctor_says_how_to_get_what_is_missing() -> None:
+    for check in doctor.examine():
+        assert check.ok or check.remedy or check.detail == "not built yet", check.name

@@ -1,0 +1,64 @@
+"""What several tests share: a household short enough to run often, and its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gamelane
+from gamelane import Experiment, Results
+
+ROOT = Path(__file__).parents[1]
+
+HOUSEHOLD = """
+name = "short"
+question = "Does </script> in a question do harm?"
+duration = "6s"
+warmup = "1s"
+seed = 7
+
+[link]
+down = "12mbit"
+up = "1mbit"
+rtt = "40ms"
+
+[gateway]
+up = { queue = "fifo", limit = "100p" }
+down = { queue = "fifo", limit = "100p" }
+
+[[flow]]
+name = "quake3"
+app = "game"
+model = "quake3"
+players = 4
+
+[[flow]]
+name = "upload"
+app = "bulk"
+direction = "up"
+start = "2s"
+"""
+
+
+@pytest.fixture(scope="session")
+def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scenario") / "short.toml"
+    path.write_text(HOUSEHOLD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def short(household: Path) -> Experiment:
+    return gamelane.load(household)
+
+
+@pytest.fixture(scope="session")
+def alone(short: Experiment) -> Results:
+    return short.run(seeds=3)
+
+
+@pytest.fixture(scope="session")
+def queues(short: Experiment) -> Results:
+    both = {name: {"gateway.*.queue": name} for name in ("fifo", "fq_codel")}
+    return gamelane.compare(short, both, seeds=2)

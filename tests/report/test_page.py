@@ -1,0 +1,98 @@
+"""The page: complete without a network, honest about models, and drawn by a real browser where there is one."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gamelane import Results
+from gamelane.report import series
+from gamelane.report.figures import figures
+from gamelane.report.html import page
+from gamelane.report.write import write_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def text(queues: Results) -> str:
+    return page(queues)
+
+
+def test_nothing_is_loaded_from_elsewhere(text: str) -> None:
+    scripts = re.compile(r"<script>.*?</script>", re.DOTALL)
+    assert "://" not in scripts.sub("", text)
+    assert not re.search(r"<(link|img|iframe|object|script[^>]+src)", scripts.sub("", text))
+    assert "@import" not in text
+
+
+def test_plots_carry_their_data_and_cannot_end_their_script(text: str) -> None:
+    found = re.search(r'<script type="application/json" id="plots">(.*?)</script>', text, re.DOTALL)
+    assert found
+    plots = json.loads(found.group(1))
+    assert "rtt-quake3-0" in plots["panels"]
+    assert "http" not in found.group(1)
+    assert "</script> in a question" not in text
+    assert "&lt;/script&gt; in a question" in text
+
+
+def test_every_figure_of_a_model_of_ours_says_so(queues: Results, text: str) -> None:
+    assert "[synthetic-default]" in text
+    for figure in figures(queues):
+        if figure.name.endswith("quake3"):
+            assert "[synthetic-default]" in figure.caption
+
+
+def test_every_caption_says_which_way_is_better(queues: Results) -> None:
+    for figure in figures(queues):
+        assert "better" in figure.caption or "less delay" in figure.caption, figure.name
+
+
+def test_the_page_says_how_to_repeat_it(queues: Results, text: str) -> None:
+    assert "gamelane run" in text
+    shown = html.unescape(text)
+    for variant in queues.variants:
+        assert variant.hash in shown
+        assert variant.toml.splitlines()[0] in shown
+
+
+def test_a_long_line_is_thinned_and_keeps_its_peak() -> None:
+    t = np.arange(50_000) / 1000
+    values = np.ones(50_000)
+    values[31_234] = 99
+    drawn = series.line(pl.DataFrame({"t_s": t, "v": values}), "v")
+    assert len(drawn) <= series.POINTS
+    assert drawn["v"].max() == 99
+
+
+def test_pictures_are_written_and_stale_ones_go(queues: Results, tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "old.png").touch()
+    write_report(queues, tmp_path)
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert "old.png" not in names
+    assert {f"{figure.name}.{kind}" for figure in figures(queues) for kind in ("png", "svg")} == names
+    assert (tmp_path / "figures" / "rtt-quake3.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="chromium is missing: apt-get install chromium")
+def test_a_browser_without_a_network_draws_every_plot(queues: Results, tmp_path: Path) -> None:
+    assert BROWSER
+    write_report(queues, tmp_path)
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--window-size=400,800",
+        "--dump-dom", (tmp_path / "report.html").as_uri(),
+    ]  # fmt: skip
+    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    panels = sum(len(figure.panels) for figure in figures(queues))
+    assert dom.count("<canvas") == panels
+    assert ">This plot could not be drawn" not in dom
