@@ -55,7 +55,9 @@ newer="$(find Cargo.toml Cargo.lock pyproject.toml crates models -newer .venv/ex
 if [ ! -e .venv/extension ] || [ -n "$newer" ] || ! .venv/bin/python -c 'import gamelane._native' 2>/dev/null; then
     say "building the extension (the first time takes a few minutes)"
     touch .venv/extension.started
-    VIRTUAL_ENV="$PWD/.venv" .venv/bin/maturin develop --release --quiet ||
+    VIRTUAL_ENV="$PWD/.venv" PIP_QUIET=1 .venv/bin/maturin develop --release >.venv/build.log 2>&1 || {
+        cat .venv/build.log >&2
         need "the extension could not be compiled (see above)."
+    }
     mv .venv/extension.started .venv/extension
 fi
