@@ -4,6 +4,7 @@
 //! Segments keep their boundaries when resent, unless `merge` is asked to join them. Which one to resend is [`crate::recovery`]'s affair.
 
 mod delivery;
+mod losses;
 mod merge;
 mod sacked;
 
@@ -192,11 +193,7 @@ impl Scoreboard {
             if !sent.sacked && acked.sent_at.is_none() {
                 acked.sent_at = Some(sent.sent_at);
             }
-            if sent.sacked {
-                self.delivery.count_sacked(-1);
-            } else {
-                self.delivery.note(&sent);
-            }
+            self.delivery.note_acknowledged(&sent);
             self.pipe -= sent.pipe();
             if self.lost_below == self.front {
                 self.pass_lost_edge();
@@ -210,74 +207,6 @@ impl Scoreboard {
             acked.sent_at = None;
         }
         acked
-    }
-
-    /// Takes segments for lost by RFC 6675's `IsLost`: more than two segments' bytes, or three runs, sacked above.
-    pub fn detect_losses(&mut self, mss: ByteCount) {
-        let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
-        while self.sacked_above > enough || self.runs_above >= DUPLICATE_THRESHOLD {
-            self.lose_next();
-        }
-    }
-
-    /// Takes for lost what is more than `segments` segments below the end of the highest sacked one.
-    pub fn lose_far_below_sacked(&mut self, segments: u32) {
-        while self.lost_below + u64::from(segments) < self.sacked_below {
-            self.lose_next();
-        }
-    }
-
-    fn lose_next(&mut self) {
-        let index = (self.lost_below - self.front) as usize;
-        if !self.segments[index].sacked {
-            self.mark_lost(index);
-        }
-        self.pass_lost_edge();
-    }
-
-    /// Takes one segment for lost.
-    pub fn mark_lost(&mut self, index: usize) {
-        let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
-        sent.lost = true;
-        self.pipe += sent.pipe();
-    }
-
-    /// After a timeout: everything not sacked is lost and to be sent again. If even the oldest segment is sacked the
-    /// receiver has gone back on its word (RFC 2018 section 8), and no SACK is believed.
-    pub fn mark_all_lost(&mut self) {
-        let reneged = self.segments.front().is_some_and(|sent| sent.sacked);
-        for sent in &mut self.segments {
-            sent.sacked &= !reneged;
-            sent.lost = true;
-            sent.resent = false;
-        }
-        if reneged {
-            self.known = KnownBlocks::default();
-            self.delivery.forget_sacked();
-            self.sacked_below = self.front;
-        }
-        self.pipe = 0;
-        self.lost_below = self.front + self.segments.len() as u64;
-        self.sacked_above = 0;
-        self.runs_above = 0;
-        self.restart_resending();
-    }
-
-    /// The timeout was not needed: what it took for lost is in the network after all. Walks all that is outstanding.
-    pub fn unmark_lost(&mut self) {
-        let (mut pipe, mut sacked_above, mut runs_above, mut in_run) = (0, 0, 0, false);
-        for sent in &mut self.segments {
-            sent.lost = false;
-            sent.resent = false;
-            pipe += sent.pipe();
-            sacked_above += if sent.sacked { sent.sequence_len() } else { 0 };
-            runs_above += u32::from(sent.sacked && !in_run);
-            in_run = sent.sacked;
-        }
-        (self.pipe, self.sacked_above, self.runs_above) = (pipe, sacked_above, runs_above);
-        self.lost_below = self.front;
-        self.restart_resending();
     }
 
     /// A recovery begins: nothing has been resent in it.
@@ -348,18 +277,6 @@ impl Scoreboard {
         if sent.sacked && self.lost_below == self.front {
             self.sacked_above -= cut;
         }
-    }
-
-    /// Moves `lost_below` up by one segment.
-    fn pass_lost_edge(&mut self) {
-        let index = (self.lost_below - self.front) as usize;
-        if self.segments[index].sacked {
-            self.sacked_above -= self.segments[index].sequence_len();
-            if !self.is_sacked(index + 1) {
-                self.runs_above -= 1;
-            }
-        }
-        self.lost_below += 1;
     }
 
     fn is_sacked(&self, index: usize) -> bool {

@@ -25,10 +25,24 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// A segment is newly sacked.
     #[inline]
-    pub(super) fn note(&mut self, sent: &Sent) {
+    pub(super) fn note_sacked(&mut self, sent: &Sent) {
         if self.on {
+            self.sacked += 1;
             self.take(sent);
+        }
+    }
+
+    /// A segment is cumulatively acknowledged, perhaps after it was sacked.
+    #[inline]
+    pub(super) fn note_acknowledged(&mut self, sent: &Sent) {
+        if self.on {
+            if sent.sacked {
+                self.sacked -= 1;
+            } else {
+                self.take(sent);
+            }
         }
     }
 
@@ -48,10 +62,6 @@ impl Delivery {
             self.newest = (sent.sent_at, sent.end);
             self.rtt = rtt;
         }
-    }
-
-    pub(super) fn count_sacked(&mut self, by: i32) {
-        self.sacked = self.sacked.saturating_add_signed(by);
     }
 
     pub(super) fn forget_sacked(&mut self) {

@@ -51,8 +51,7 @@ impl Scoreboard {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe();
         sent.sacked = true;
-        self.delivery.note(sent);
-        self.delivery.count_sacked(1);
+        self.delivery.note_sacked(sent);
         let len = sent.sequence_len();
         self.sacked_below = self.sacked_below.max(position + 1);
         if position >= self.lost_below {

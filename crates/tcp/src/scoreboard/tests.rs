@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::segment::SackBlock;
+use gamelane_core::Duration;
 use proptest::prelude::*;
 use std::vec;
 use std::vec::Vec;
@@ -138,6 +139,8 @@ enum Step {
     UnmarkLost,
     ResendJoined(u64),
     Extend(u64),
+    LoseByTime,
+    ResendLostByTime,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -156,6 +159,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::UnmarkLost),
         1 => (1..400u64).prop_map(Step::ResendJoined),
         1 => (1..100u64).prop_map(Step::Extend),
+        2 => Just(Step::LoseByTime),
+        2 => Just(Step::ResendLostByTime),
     ]
 }
 
@@ -190,6 +195,10 @@ fn apply(board: &mut Scoreboard, step: &Step) {
                 board.resend(index, true, Instant::ZERO);
             }
         }
+        Step::LoseByTime => {
+            board.lose_by_time(Duration::ZERO, Instant::from_millis(5));
+        }
+        Step::ResendLostByTime => resend(board, Scoreboard::next_lost_by_time),
         Step::Extend(bytes) => board.extend_last(bytes, false),
         Step::MarkFrontLost => {}
     }
@@ -213,8 +222,12 @@ proptest! {
     #[test]
     fn running_sums_equal_their_definitions(steps in proptest::collection::vec(step(), 1..200)) {
         let mut board = Scoreboard::new(1);
+        board.watch_deliveries();
+        board.begin_ack(Instant::from_millis(3));
         for step in &steps {
             apply(&mut board, step);
+            let count = board.segments.iter().filter(|sent| sent.sacked).count();
+            prop_assert_eq!(board.sacked_segments() as usize, count);
             let pipe: u64 = board.segments.iter().map(Sent::pipe).sum();
             prop_assert_eq!(board.pipe, pipe);
             let edge = (board.lost_below - board.front) as usize;

@@ -1,7 +1,8 @@
 //! What the sender does differently for thin streams, each only if [`TcpTuning`](crate::TcpTuning) asks for it. A stream is thin, as
 //! in Linux 6.1 `tcp_stream_is_thin`, with few segments in flight and its first slow start behind it.
 
-use super::{GIVE_UP_AFTER, Sender};
+use super::Sender;
+use super::timers::GIVE_UP_AFTER;
 use crate::congestion::CongestionControl;
 use crate::scoreboard::DUPLICATE_THRESHOLD;
 use gamelane_core::Instant;

@@ -1,0 +1,109 @@
+//! The sender's timers: retransmission (RFC 6298 section 5), persistence in Linux's form, when the connection is given up, and for
+//! RACK the deadlines of its two. One of retransmission and persistence runs at a time.
+
+use super::tail::TailProbe;
+use super::{Outgoing, Sender, Timer};
+use crate::congestion::CongestionControl;
+use crate::observe::TcpCounters;
+use crate::recovery::{LossRecovery, Phase, Recovery, Verdict};
+use gamelane_core::time::earliest;
+use gamelane_core::{Duration, Instant};
+
+/// Timeouts in a row before the connection is given up: Linux `tcp_retries2`.
+const MAX_RETRIES: u32 = 15;
+/// How long that takes with a timeout of 200 ms that doubles (Linux): the bound for timeouts that do not.
+pub(super) const GIVE_UP_AFTER: Duration = Duration::from_millis(924_600);
+/// First interval of the persist timer at least (Linux).
+const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(200);
+/// Longest interval between probes (Linux).
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(120);
+
+impl Sender {
+    pub(super) fn has_idled(&self, now: Instant) -> bool {
+        let idle = |last| now.saturating_since(last) > self.timeout.rto();
+        self.restart_after_idle && self.last_sent.is_some_and(idle)
+    }
+
+    pub(super) fn start_timer(&mut self, now: Instant) {
+        self.timer = Timer::Retransmit { at: now.saturating_add(self.timeout.rto_with(self.board.len())) };
+    }
+
+    pub(super) const fn is_probing(&self) -> bool {
+        matches!(self.timer, Timer::Probe { .. })
+    }
+
+    /// Nothing in flight and no window: start asking. A timer that runs goes on; one that expired doubles.
+    pub(super) fn persist(&mut self, now: Instant) {
+        let interval = match self.timer {
+            Timer::Persist { .. } | Timer::Probe { .. } => return,
+            Timer::Idle | Timer::Retransmit { .. } => self.timeout.rto().max(MIN_PROBE_INTERVAL),
+        };
+        self.timer = Timer::Persist { at: now.saturating_add(interval), interval };
+    }
+
+    /// If the persist timer has expired: an empty segment below the window, which the peer must answer.
+    pub(super) fn probe(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
+        let Timer::Probe { interval } = self.timer else { return None };
+        let interval = interval.saturating_mul(2).min(MAX_PROBE_INTERVAL);
+        self.timer = Timer::Persist { at: now.saturating_add(interval), interval };
+        counters.window_probes += 1;
+        Some(Outgoing::ack_at(self.board.una() - 1))
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let timer = match self.timer {
+            Timer::Retransmit { at } | Timer::Persist { at, .. } => Some(at),
+            Timer::Idle | Timer::Probe { .. } => None,
+        };
+        match self.recovery {
+            Recovery::Rack(_) => {
+                earliest(timer, earliest(self.recovery.poll_timeout(), self.tail_deadline()))
+            }
+            Recovery::NewReno(_) | Recovery::Sack(_) => timer,
+        }
+    }
+
+    /// False if the peer has not answered for so long that the connection is given up.
+    pub(crate) fn handle_timeout(&mut self, counters: &mut TcpCounters, now: Instant) -> bool {
+        if matches!(self.recovery, Recovery::Rack(_)) {
+            let cwnd = self.congestion.cwnd();
+            if self.recovery.handle_timeout(&mut self.board, now) == Verdict::Entered {
+                self.on_recovery(cwnd, counters, now);
+            }
+            if self.tail_deadline().is_some_and(|at| at <= now) {
+                self.on_tail_timeout(now);
+                return true;
+            }
+        }
+        match self.timer {
+            Timer::Retransmit { at } if at <= now => self.on_retransmission_timeout(counters, now),
+            Timer::Persist { at, interval } if at <= now => self.timer = Timer::Probe { interval },
+            _ => return true,
+        }
+        self.retries += 1;
+        if self.retries == 1 {
+            self.stalled_since = now;
+        }
+        self.retries <= MAX_RETRIES || self.may_wait_longer(now)
+    }
+
+    /// RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1.
+    fn on_retransmission_timeout(&mut self, counters: &mut TcpCounters, now: Instant) {
+        counters.timeouts += 1;
+        let cwnd = self.congestion.cwnd();
+        let flight = match self.recovery.phase() {
+            Phase::Open => self.board.outstanding().min(cwnd),
+            // The window was halved for this data already: the threshold must not rise again.
+            Phase::Recovery => self.board.outstanding().min(cwnd + cwnd),
+            // What waits to be sent again is not in flight.
+            Phase::Loss => self.board.pipe(),
+        };
+        self.keep_for_undo(true);
+        self.tail = TailProbe::Idle;
+        self.congestion.on_timeout(flight, self.retries > 0, now);
+        self.recovery.on_timeout(&mut self.board);
+        self.on_reduced();
+        self.back_off();
+        self.start_timer(now);
+    }
+}
