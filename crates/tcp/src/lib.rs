@@ -1,6 +1,7 @@
 //! TCP endpoints as pure state machines: segments and time go in, segments, events and one deadline come out. RFC 9293
 //! with window scale, timestamps, SACK and ECN; recovery, congestion control and the retransmission timer are rows of
-//! [`TcpConfig`].
+//! [`TcpConfig`]. What helps thin streams, and what hosts leave off, is switched on by [`TcpTuning`]; docs/models/tcp.md has
+//! each with its formula.
 //!
 //! [`TcpEndpoint`] is the door. Behind it a `Sender` (what to send when) and a `Receiver` (what to acknowledge when)
 //! know nothing of each other; the sender's [`scoreboard`] of unacknowledged segments is shared by all

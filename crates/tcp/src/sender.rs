@@ -1,6 +1,6 @@
 //! The sending half: what goes out when. Window and congestion limits, Nagle and silly-window avoidance (RFC 9293 sections
-//! 3.7.4 and 3.8.6.2.1), the retransmission timer (RFC 6298 section 5), zero-window probes in Linux's form (an empty
-//! segment just below the window). What an ACK changes is in `acks`.
+//! 3.7.4 and 3.8.6.2.1). What an ACK changes is in `acks`, what time changes in `timers`; what is off unless asked for has a
+//! file each: `bundle`, `piggyback`, `spurious`, `tail`, `thin`.
 
 mod acks;
 mod bundle;

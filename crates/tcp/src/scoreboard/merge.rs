@@ -44,7 +44,7 @@ impl Scoreboard {
         self.resent_below = moved(self.resent_below);
     }
 
-    /// The last segment carries so many bytes more, never sent before.
+    /// The last segment, which is not sacked, carries so many bytes more, never sent before.
     pub fn extend_last(&mut self, bytes: u64, push: bool) {
         let Some(last) = self.segments.back_mut() else { return };
         self.pipe -= last.pipe();

@@ -199,7 +199,10 @@ fn apply(board: &mut Scoreboard, step: &Step) {
             board.lose_by_time(Duration::ZERO, Instant::from_millis(5));
         }
         Step::ResendLostByTime => resend(board, Scoreboard::next_lost_by_time),
-        Step::Extend(bytes) => board.extend_last(bytes, false),
+        Step::Extend(bytes) if board.back().is_some_and(|last| !last.sacked) => {
+            board.extend_last(bytes, false)
+        }
+        Step::Extend(_) => {}
         Step::MarkFrontLost => {}
     }
 }

@@ -1,4 +1,5 @@
-//! The sender's timers: retransmission (RFC 6298 section 5), persistence in Linux's form, when the connection is given up, and for
+//! The sender's timers: retransmission (RFC 6298 section 5), persistence in Linux's form (a zero-window
+//! probe is an empty segment just below the window), when the connection is given up, and for
 //! RACK the deadlines of its two. One of retransmission and persistence runs at a time.
 
 use super::tail::TailProbe;
