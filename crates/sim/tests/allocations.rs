@@ -15,13 +15,29 @@ impl Recorder for Forget {
 #[test]
 fn a_busy_household_allocates_nothing_in_steady_state() {
     for queue in common::QUEUES {
-        let model = common::model("household", &[("gateway.*.queue", queue), ("duration", "120s")]);
-        let mut household = Household::new(&model, Seed(1), Forget);
-        household.run_until(Instant::from_secs(60));
-        let allocated = allocation_counter::measure(|| {
-            household.run_until(Instant::from_secs(120));
-        });
-        assert_eq!(allocated.count_total, 0, "{queue}");
-        assert!(household.run_until(Instant::from_secs(120)) || household.now() > Instant::from_secs(119));
+        assert_eq!(allocations(&[("gateway.*.queue", queue)]), 0, "{queue}");
     }
+}
+
+#[test]
+fn nor_does_any_row_of_tcp() {
+    for congestion in ["cubic", "bic", "vegas", "westwood"] {
+        assert_eq!(allocations(&[("tcp.congestion", congestion)]), 0, "{congestion}");
+    }
+    for recovery in ["newreno", "fack", "rack"] {
+        assert_eq!(allocations(&[("tcp.recovery", recovery)]), 0, "{recovery}");
+    }
+}
+
+/// Allocations in the second minute of the household.
+fn allocations(overrides: &[(&str, &str)]) -> u64 {
+    let overrides: Vec<_> = [("duration", "120s")].iter().chain(overrides).copied().collect();
+    let model = common::model("household", &overrides);
+    let mut household = Household::new(&model, Seed(1), Forget);
+    household.run_until(Instant::from_secs(60));
+    let allocated = allocation_counter::measure(|| {
+        household.run_until(Instant::from_secs(120));
+    });
+    assert!(household.now() > Instant::from_secs(119), "the household was busy all along");
+    allocated.count_total
 }

@@ -95,6 +95,8 @@ pub struct TcpConfig {
     pub ecn: bool,
     /// RFC 5681 section 4.1: fall back to the initial window after an idle RTO.
     pub restart_after_idle: bool,
+    /// What a socket may switch on beyond that.
+    pub tuning: TcpTuning,
 }
 
 impl Default for TcpConfig {
@@ -114,12 +116,13 @@ impl Default for TcpConfig {
             receive_window: ByteCount(4 << 20),
             ecn: false,
             restart_after_idle: true,
+            tuning: TcpTuning::default(),
         }
     }
 }
 
 /// What the defaults leave off: mechanisms a host or a socket switches on (as by `setsockopt`), most of them for thin
-/// streams. Handed to [`TcpEndpoint::tuned`](crate::TcpEndpoint::tuned).
+/// streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpTuning {
     /// A stream is thin with fewer segments than this in flight, once it has left its first slow start (Linux 6.1,

@@ -83,7 +83,7 @@ impl TcpEndpoint {
         Self::new(config, State::Listen)
     }
 
-    /// Switches on what the defaults leave off. Call before anything else.
+    /// The same endpoint with this in place of the tuning of its configuration. Call before anything else.
     #[must_use]
     pub fn tuned(mut self, tuning: TcpTuning) -> Self {
         self.sender.tuning = tuning;
@@ -92,7 +92,8 @@ impl TcpEndpoint {
     }
 
     fn new(config: TcpConfig, state: State) -> Self {
-        Self {
+        let tuning = config.tuning;
+        let endpoint = Self {
             state,
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
@@ -101,7 +102,8 @@ impl TcpEndpoint {
             events: PendingEvents::default(),
             counters: TcpCounters::default(),
             config,
-        }
+        };
+        endpoint.tuned(tuning)
     }
 
     /// A segment arrived; `ce` if its IP header said that congestion was experienced. Any segment is legal input.

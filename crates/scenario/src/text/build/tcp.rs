@@ -1,6 +1,8 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's, over a present-day host.
 
 use gamelane_core::{ByteCount, IpLen};
+use gamelane_tcp::config::{Bundling, Piggyback, TcpTuning};
+use gamelane_tcp::timer::ModifiedRto;
 use gamelane_tcp::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
 
 use super::Place;
@@ -41,6 +43,25 @@ fn over(base: TcpConfig, tcp: &Tcp) -> TcpConfig {
         receive_window: tcp.receive_window.map_or(base.receive_window, |window| window.0),
         ecn: tcp.ecn.unwrap_or(base.ecn),
         restart_after_idle: tcp.restart_after_idle.unwrap_or(base.restart_after_idle),
+        tuning: tuning(base.tuning, tcp),
+    }
+}
+
+fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
+    TcpTuning {
+        thin_below: base.thin_below,
+        linear_timeouts: tcp.linear_timeouts.unwrap_or(base.linear_timeouts),
+        single_duplicate_ack: tcp.thin_dupack.unwrap_or(base.single_duplicate_ack),
+        early_retransmit: tcp.early_retransmit.unwrap_or(base.early_retransmit),
+        duplicate_sack: tcp.dsack.unwrap_or(base.duplicate_sack),
+        forward_rto: tcp.frto.unwrap_or(base.forward_rto),
+        merge_writes: tcp.merge_writes.unwrap_or(base.merge_writes),
+        piggyback: tcp.piggyback.map_or(base.piggyback, |what| match what {
+            tcp::Piggyback::Off => Piggyback::Off,
+            tcp::Piggyback::Next => Piggyback::Next,
+            tcp::Piggyback::All => Piggyback::AllThatFit,
+        }),
+        bundling: tcp.rdb.map_or(base.bundling, |on| on.then(Bundling::default)),
     }
 }
 
@@ -55,12 +76,18 @@ fn recovery(recovery: Recovery) -> RecoveryKind {
     match recovery {
         Recovery::NewReno => RecoveryKind::NewReno,
         Recovery::Sack => RecoveryKind::Sack,
+        Recovery::Fack => RecoveryKind::Fack,
+        Recovery::Rack => RecoveryKind::Rack,
     }
 }
 
 fn congestion(congestion: Congestion) -> CongestionKind {
     match congestion {
         Congestion::NewReno => CongestionKind::NewReno,
+        Congestion::Cubic => CongestionKind::Cubic,
+        Congestion::Bic => CongestionKind::Bic,
+        Congestion::Vegas => CongestionKind::Vegas,
+        Congestion::Westwood => CongestionKind::Westwood,
     }
 }
 
@@ -68,5 +95,7 @@ fn timer(timer: Timer) -> TimerKind {
     match timer {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
+        Timer::Linux26 => TimerKind::Linux26,
+        Timer::Modified => TimerKind::Modified(ModifiedRto::default()),
     }
 }

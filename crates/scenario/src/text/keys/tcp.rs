@@ -65,6 +65,38 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub restart_after_idle: Option<bool>,
+    /// Thin streams: no back-off on the first six timeouts in a row (Linux `tcp_thin_linear_timeouts`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub linear_timeouts: Option<bool>,
+    /// Thin streams: the first duplicate ACK means a loss (Linux `TCP_THIN_DUPACK`, until 4.11).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub thin_dupack: Option<bool>,
+    /// RFC 5827: with few segments in flight fewer duplicate ACKs mean a loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub early_retransmit: Option<bool>,
+    /// RFC 2883: report and count what arrived twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub dsack: Option<bool>,
+    /// RFC 5682: after a timeout, find out whether it was needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub frto: Option<bool>,
+    /// Writes that wait share a segment, without Nagle too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub merge_writes: Option<bool>,
+    /// What a retransmission takes along of the small segments behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "off"))]
+    pub piggyback: Option<Piggyback>,
+    /// Thin streams: new segments repeat what is not yet acknowledged (redundant data bundling).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub rdb: Option<bool>,
 }
 
 words! {
@@ -72,6 +104,14 @@ words! {
     Congestion "congestion control" {
         /// RFC 5681: slow start, congestion avoidance, halving on loss.
         NewReno = "newreno",
+        /// RFC 9438: a cubic of the time since the last loss.
+        Cubic = "cubic",
+        /// Binary increase towards the window of the last loss.
+        Bic = "bic",
+        /// Two to four segments in the queue, seen in the round trip.
+        Vegas = "vegas",
+        /// Westwood+: after a loss, what the measured bandwidth fills.
+        Westwood = "westwood",
     }
 }
 
@@ -82,6 +122,10 @@ words! {
         NewReno = "newreno",
         /// RFC 6675: every hole the selective acknowledgements show.
         Sack = "sack",
+        /// Forward acknowledgement: lost by distance from the highest byte received.
+        Fack = "fack",
+        /// RFC 8985, RACK-TLP: lost by time, with a probe at the tail.
+        Rack = "rack",
     }
 }
 
@@ -92,6 +136,22 @@ words! {
         Rfc6298 = "rfc6298",
         /// Linux 6.1: at least 200 ms above the round trip.
         Linux = "linux",
+        /// Linux 2.6: the same estimator, three seconds before the first sample.
+        Linux26 = "linux-2.6",
+        /// The modified timeout of griwodz2006: a round trip and a half, no back-off, while the stream is thin.
+        Modified = "modified",
+    }
+}
+
+words! {
+    /// What a retransmission takes along.
+    Piggyback "piggy-backing" {
+        /// Nothing.
+        Off = "off",
+        /// The next segment, as Linux 2.6 (griwodz2006 Fig. 6).
+        Next = "next",
+        /// All that follow and fit.
+        All = "all",
     }
 }
 
