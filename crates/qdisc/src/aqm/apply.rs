@@ -8,22 +8,13 @@ use crate::discipline::Backlog;
 /// Asks `law` about an arriving packet and stamps it; `None` if it was dropped.
 pub(crate) fn admit<A: Aqm, B>(
     law: &mut A,
-    mut packet: Packet<B>,
+    packet: Packet<B>,
     backlog: Backlog,
     now: Instant,
     out: &mut dyn Outlet<B>,
 ) -> Option<Packet<B>> {
-    match law.admit(&packet.meta, backlog, now) {
-        Signal::Drop => {
-            out.dropped(packet, DropReason::AqmEnqueue);
-            return None;
-        }
-        Signal::Mark => {
-            packet.meta.ecn = Ecn::Ce;
-            out.marked(&packet.meta, MarkReason::AqmEnqueue);
-        }
-        Signal::Pass => {}
-    }
+    let signal = law.admit(&packet.meta, backlog, now);
+    let mut packet = obey(signal, packet, (DropReason::AqmEnqueue, MarkReason::AqmEnqueue), out)?;
     packet.meta.queued_at = now;
     Some(packet)
 }
@@ -31,20 +22,30 @@ pub(crate) fn admit<A: Aqm, B>(
 /// Asks `law` about the packet at the head; `None` if it was dropped and the next one's turn has come.
 pub(crate) fn release<A: Aqm, B>(
     law: &mut A,
-    mut packet: Packet<B>,
+    packet: Packet<B>,
     backlog: Backlog,
     now: Instant,
     out: &mut dyn Outlet<B>,
 ) -> Option<Packet<B>> {
     let sojourn = now.saturating_since(packet.meta.queued_at);
-    match law.release(&packet.meta, sojourn, backlog, now) {
+    let signal = law.release(&packet.meta, sojourn, backlog, now);
+    obey(signal, packet, (DropReason::AqmDequeue, MarkReason::AqmDequeue), out)
+}
+
+fn obey<B>(
+    signal: Signal,
+    mut packet: Packet<B>,
+    (dropped_for, marked_for): (DropReason, MarkReason),
+    out: &mut dyn Outlet<B>,
+) -> Option<Packet<B>> {
+    match signal {
         Signal::Drop => {
-            out.dropped(packet, DropReason::AqmDequeue);
+            out.dropped(packet, dropped_for);
             return None;
         }
         Signal::Mark => {
             packet.meta.ecn = Ecn::Ce;
-            out.marked(&packet.meta, MarkReason::AqmDequeue);
+            out.marked(&packet.meta, marked_for);
         }
         Signal::Pass => {}
     }
