@@ -25,7 +25,7 @@ fn flow(app: &str, summary: &FlowSummary) -> Value {
         "up": direction(&summary.directions[0]),
         "down": direction(&summary.directions[1]),
         "rtt_ms": distribution(&summary.rtt_ms),
-        "rtt_samples": summary.rtt_samples,
+        "rtt_samples": summary.rtt_ms.count,
         "goodput_bps": summary.goodput_bps,
         "retransmissions": summary.retransmissions,
         "timeouts": summary.timeouts,
@@ -60,7 +60,12 @@ fn queue(summary: &QueueSummary) -> Value {
     })
 }
 
+/// A number that does not exist, such as a quantile of no samples, is null.
 fn distribution(of: &Distribution) -> Value {
-    let [p5, p25, p50, p75, p95, p99] = of.quantiles;
-    json!({ "mean": of.mean, "p5": p5, "p25": p25, "p50": p50, "p75": p75, "p95": p95, "p99": p99, "max": of.max })
+    let value = |number: f64| if of.count == 0 { Value::Null } else { json!(number) };
+    let [p5, p25, p50, p75, p95, p99] = of.quantiles.map(value);
+    json!({
+        "mean": value(of.mean), "p5": p5, "p25": p25, "p50": p50, "p75": p75, "p95": p95, "p99": p99,
+        "max": value(of.max),
+    })
 }

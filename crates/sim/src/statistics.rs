@@ -3,9 +3,11 @@
 
 use alloc::vec::Vec;
 
-/// The eight numbers given of every distribution, in the unit of its samples. All zero when there are none.
+/// The eight numbers given of every distribution, in the unit of its samples. Without samples they mean nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distribution {
+    /// How many samples there are.
+    pub count: usize,
     /// Arithmetic mean.
     pub mean: f64,
     /// Quantiles 5, 25, 50, 75, 95 and 99 %.
@@ -34,12 +36,13 @@ impl Distribution {
             *value = low as f64 + (high - low) as f64 * (position - below as f64);
             start = below;
         }
-        Self { mean: sum as f64 / count as f64, quantiles, max: max as f64 }
+        Self { count, mean: sum as f64 / count as f64, quantiles, max: max as f64 }
     }
 
     /// Every number divided by `divisor`: nanoseconds to milliseconds and the like.
     pub fn scaled(self, divisor: f64) -> Self {
         Self {
+            count: self.count,
             mean: self.mean / divisor,
             quantiles: self.quantiles.map(|quantile| quantile / divisor),
             max: self.max / divisor,

@@ -25,8 +25,6 @@ pub struct FlowSummary {
     pub directions: [DirectionSummary; 2],
     /// Network round trips, milliseconds.
     pub rtt_ms: Distribution,
-    /// How many round trips were measured.
-    pub rtt_samples: usize,
     /// Application bytes delivered, both ways, in bits per second of activity.
     pub goodput_bps: f64,
     /// Segments sent again, both ends.
@@ -123,7 +121,6 @@ fn flow_summary(model: &Model, id: FlowId, flow: &FlowModel, outcome: &Outcome<R
     FlowSummary {
         directions: Direction::BOTH
             .map(|direction| direction_summary(&own.directions[direction.index()], warmup, from, to)),
-        rtt_samples: rtts.len(),
         rtt_ms: Distribution::of(rtts).scaled(1e6),
         goodput_bps: if active > 0.0 { own.goodput_bytes as f64 * 8.0 / active } else { 0.0 },
         retransmissions,
