@@ -1,7 +1,7 @@
 """collom2016: FIFO, PIE, CoDel, FQ-PIE and FQ-CoDel at a home gateway against shooter traffic.
 
 Each check judges the claim of the same id in `collom2016.toml` beside this folder. Where the paper is silent the
-scenario `collom2016` says what we took instead; nothing in it was chosen by looking at these results.
+scenario `collom2016` says what we took instead, and why.
 """
 
 from __future__ import annotations
