@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from gamelane.cli import app
 
-from .command import gamelane
+from .command import GAMELANE, gamelane
 
 
 @pytest.mark.parametrize(
@@ -94,3 +95,22 @@ def test_a_bug_of_ours_says_so_without_a_traceback(
     said = capsys.readouterr().err
     assert "bug in gamelane" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("words", [["schema"], ["models"], ["run", "household", "--set", "duration=2s", "--json"]])
+def test_a_full_disk_behind_stdout_is_exit_code_3(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([GAMELANE, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_news() -> None:
+    with subprocess.Popen([GAMELANE, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.stderr
+        assert process.stderr.read() == ""
+    assert process.returncode == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from json import loads
 from typing import Annotated
 
 import typer
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    sys.stdout.write(_native.schema().rstrip() + "\n")
+    emit(loads(_native.schema()))
 
 
 def models(json: Json = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -36,8 +37,6 @@ def _guarded() -> int:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
-    except typer.Exit as asked:
-        return asked.exit_code
     except typer.TyperException as error:
         if error.format_message():
             say(f"error: {error.format_message()}\n  hint:    add --help to the command")
@@ -45,19 +44,31 @@ def _guarded() -> int:
     except (ScenarioError, UsageError) as error:
         say(f"error: {error}")
         return USAGE
-    except BrokenPipeError:
-        # Whoever read stdout has left; what was not read cannot be written, and Python must not try again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OUTPUT
     except OutputError as error:
         say(f"error: {error}")
+        return OUTPUT
+    except OSError as error:
+        return _unwritable(error)
+    except SystemExit:  # Typer's answer when whoever read stdout has left
         return OUTPUT
     except (Interrupted, KeyboardInterrupt, typer.Abort):
         say("interrupted")
         return INTERRUPTED
     except Exception as error:
         return _our_bug(error)
+    if code == INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
+        say("interrupted")
     return code if isinstance(code, int) else OK
+
+
+def _unwritable(error: OSError) -> int:
+    """Stdout is full, or whoever read it has left, which is no news to them."""
+    if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
+        return _our_bug(error)
+    if error.errno != errno.EPIPE:
+        say(f"error: standard output cannot be written to: {error.strerror}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at exit
+    return OUTPUT
 
 
 def _our_bug(error: Exception) -> int:

@@ -127,7 +127,7 @@ def _execute(
 
 
 def _keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
-    say(f"interrupted: {stopped.finished} of {stopped.planned} runs finished")
+    say(f"{stopped.finished} of {stopped.planned} runs finished")
     if stopped.results is not None:
         deliver(stopped.results, json=json, folder=folder, quiet=quiet)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import Table, focus, summary_table
-from gamelane.records.results import Flow, Results
+from gamelane.analysis.tables import Column, Table, focus, summary_table
+from gamelane.records.results import Results
 from gamelane.report.headline import headline
 from gamelane.report.style import Look, half_width, number, variant_looks
 
@@ -19,31 +20,39 @@ def show(results: Results, console: Console) -> None:
     console.print(Text(headline(results), style="bold"))
     for flow in focus(results):
         console.print()
-        console.print(_grid(flow, summary_table(results, flow), looks))
+        console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
+        console.print(_fitting(summary_table(results, flow), looks, console))
     console.print()
     for line in _notes(results):
         console.print(Text(line, style="dim"))
 
 
-def _grid(flow: Flow, table: Table, looks: dict[str, Look]) -> Grid:
-    grid = Grid(
-        title=Text(f"{flow.name}: {flow.label}"), title_justify="left", box=None, pad_edge=False, padding=(0, 2)
-    )
-    grid.add_column("")
-    for column in table.columns:
-        grid.add_column(f"{_short(column.heading)}\n{column.unit}", justify="right", no_wrap=True)
-    for row in table.rows:
-        grid.add_row(looks[row.variant.name].label, *(_cell(cell) for cell in row.cells))
+def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid:
+    """Return the grid as roomy as the terminal allows; a narrow one leaves out the intervals before a number."""
+    for gap, intervals in ((2, True), (1, True), (2, False)):
+        grid = _grid(table, looks, gap=gap, intervals=intervals)
+        if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum <= console.width:
+            break
     return grid
 
 
-def _short(heading: str) -> str:
-    return {"median": "RTT median", "95 %": "RTT 95 %", "99 %": "RTT 99 %", "peak": "RTT peak"}.get(heading, heading)
+def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    grid.add_column("", no_wrap=True)
+    for column in table.columns:
+        grid.add_column(f"{_heading(column)}\n{column.unit}", justify="right", no_wrap=True)
+    for row in table.rows:
+        grid.add_row(looks[row.variant.name].label, *(_cell(cell, intervals=intervals) for cell in row.cells))
+    return grid
 
 
-def _cell(of: Estimate) -> Text:
+def _heading(column: Column) -> str:
+    return f"RTT {column.heading}" if column.key == "rtt_ms.p50" else column.heading.removesuffix(" goodput")
+
+
+def _cell(of: Estimate, *, intervals: bool) -> Text:
     text = Text(number(of.mean))
-    if half_width(of):
+    if intervals and half_width(of):
         text.append(f" ± {half_width(of)}", style="dim")
     return text
 
@@ -54,3 +63,7 @@ def _notes(results: Results) -> list[str]:
     after = f", statistics from {results.warmup_s:g} s on" if results.warmup_s else ""
     lines = [f"{results.name}, {results.duration_s:g} s{after}; {spread}"]
     return lines + [f"note: {caveat}" for caveat in results.caveats]
+
+
+UNBOUNDED = 1000
+"""A width no table reaches, to ask for the one it wants."""

@@ -1,0 +1,38 @@
+"""`gamelane reproduce`: every claim of a paper gets a verdict."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from gamelane.claims import PAPERS, Paper
+
+from .command import GAMELANE, gamelane
+
+
+def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
+    done = gamelane("reproduce", "all", "--repeat", "1", "--json", "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["schema"] == 1
+    assert list(document["papers"]) == list(PAPERS)
+    for name, found in document["papers"].items():
+        assert [claim["id"] for claim in found["claims"]] == [claim.id for claim in Paper.read(name).claims]
+        assert sum(found["counts"].values()) == len(found["claims"])
+        for claim in found["claims"]:
+            assert claim.keys() == {"id", "verdict", "theirs", "ours", "why"}
+            assert claim["verdict"] == "reproduced" or claim["why"] or claim["ours"], claim["id"]
+    assert json.loads((tmp_path / "claims.json").read_text()) == document
+    assert "reproduced" in (tmp_path / "claims.html").read_text()
+
+
+def test_ctrl_c_says_so() -> None:
+    with subprocess.Popen([GAMELANE, "reproduce", "--repeat", "500"], stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == "interrupted\n"
