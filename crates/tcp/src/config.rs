@@ -139,6 +139,8 @@ pub struct TcpTuning {
     pub duplicate_sack: bool,
     /// RFC 5682: after a timeout, probe with new data whether the timeout was needed.
     pub forward_rto: bool,
+    /// What the congestion window counts.
+    pub window_counts: WindowCounts,
     /// Without Nagle too, writes that wait share a segment as far as they fit.
     pub merge_writes: bool,
     /// What a retransmission takes along.
@@ -146,6 +148,16 @@ pub struct TcpTuning {
     /// New segments of a thin stream repeat what is not yet acknowledged (RDB). Reports of duplicates then say nothing about
     /// retransmissions, and `duplicate_sack` is for the receiving half alone.
     pub bundling: Option<Bundling>,
+}
+
+/// What the congestion window counts: with segments smaller than full ones it matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowCounts {
+    /// Bytes (RFC 5681).
+    #[default]
+    Bytes,
+    /// Segments, each as if it were full (Linux).
+    Segments,
 }
 
 /// What a retransmission takes along of the small segments and writes behind it, if all fits one segment.
@@ -170,6 +182,7 @@ impl Default for TcpTuning {
             early_retransmit: false,
             duplicate_sack: false,
             forward_rto: false,
+            window_counts: WindowCounts::Bytes,
             merge_writes: false,
             piggyback: Piggyback::Off,
             bundling: None,

@@ -15,6 +15,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod accounting;
 pub mod config;
 pub mod congestion;
 pub mod endpoint;
@@ -30,6 +31,7 @@ pub mod timer;
 
 pub use config::{
     Bundling, CongestionKind, InitialWindow, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
+    WindowCounts,
 };
 pub use endpoint::TcpEndpoint;
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};

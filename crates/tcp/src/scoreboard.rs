@@ -16,6 +16,9 @@ use sacked::KnownBlocks;
 /// RFC 6675 section 2: `DupThresh`.
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 
+/// Room made at the start: little, since a server of thin streams has very many of these.
+const FIRST_SEGMENTS: usize = 4;
+
 /// One segment in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -58,8 +61,31 @@ impl Sent {
         if self.sacked { 0 } else { !self.lost as u64 + self.resent as u64 }
     }
 
-    const fn pipe(&self) -> u64 {
-        self.copies_in_flight() * self.sequence_len()
+    const fn pipe(&self, weight: Weight) -> u64 {
+        self.copies_in_flight() * weight.of(self.sequence_len())
+    }
+}
+
+/// What a segment counts against the congestion window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Weight {
+    /// Its bytes.
+    #[default]
+    Bytes,
+    /// A full size, however small it is.
+    Segments {
+        /// A full size.
+        mss: u64,
+    },
+}
+
+impl Weight {
+    /// Of a segment with this much sequence space.
+    pub const fn of(self, sequence_len: u64) -> u64 {
+        match self {
+            Self::Bytes => sequence_len,
+            Self::Segments { mss } => mss,
+        }
     }
 }
 
@@ -68,6 +94,8 @@ impl Sent {
 pub struct Acked {
     /// Sequence space newly acknowledged and not selectively acknowledged before, plus what was: all of it.
     pub bytes: ByteCount,
+    /// What that is worth to the congestion window: the same, or a full size for each segment.
+    pub credit: ByteCount,
     /// When the oldest of it was sent, if nothing in it was sent twice.
     pub sent_at: Option<Instant>,
     /// Segments removed.
@@ -96,13 +124,14 @@ pub struct Scoreboard {
     resent_below: u64,
     known: KnownBlocks,
     delivery: Delivery,
+    weight: Weight,
 }
 
 impl Scoreboard {
     /// Empty; the first byte will have this offset.
     pub fn new(first: u64) -> Self {
         Self {
-            segments: VecDeque::with_capacity(64),
+            segments: VecDeque::with_capacity(FIRST_SEGMENTS),
             una: first,
             next: first,
             front: 0,
@@ -114,7 +143,18 @@ impl Scoreboard {
             resent_below: 0,
             known: KnownBlocks::default(),
             delivery: Delivery::default(),
+            weight: Weight::Bytes,
         }
+    }
+
+    /// From now on, while nothing is outstanding, the congestion window counts like this.
+    pub const fn weigh(&mut self, weight: Weight) {
+        self.weight = weight;
+    }
+
+    /// How the congestion window counts.
+    pub const fn weight(&self) -> Weight {
+        self.weight
     }
 
     /// First offset not acknowledged.
@@ -137,12 +177,15 @@ impl Scoreboard {
         self.segments.len()
     }
 
-    /// Bytes sent and not cumulatively acknowledged: RFC 5681's FlightSize.
-    pub const fn outstanding(&self) -> ByteCount {
-        ByteCount(self.next - self.una)
+    /// What was sent and not cumulatively acknowledged: RFC 5681's FlightSize.
+    pub fn outstanding(&self) -> ByteCount {
+        match self.weight {
+            Weight::Bytes => ByteCount(self.next - self.una),
+            Weight::Segments { mss } => ByteCount(self.segments.len() as u64 * mss),
+        }
     }
 
-    /// Bytes believed to be in the network: RFC 6675's `pipe`.
+    /// What is believed to be in the network: RFC 6675's `pipe`.
     pub const fn pipe(&self) -> ByteCount {
         ByteCount(self.pipe)
     }
@@ -166,7 +209,7 @@ impl Scoreboard {
     pub fn push(&mut self, sent: Sent) {
         debug_assert_eq!(sent.start, self.next);
         self.next = sent.end;
-        self.pipe += sent.pipe();
+        self.pipe += sent.pipe(self.weight);
         self.segments.push_back(sent);
     }
 
@@ -179,7 +222,8 @@ impl Scoreboard {
 
     /// Takes a cumulative ACK, `una <= ack <= next`.
     pub fn acknowledge(&mut self, ack: u64) -> Acked {
-        let mut acked = Acked { bytes: ByteCount(ack - self.una), ..Acked::default() };
+        let bytes = ByteCount(ack - self.una);
+        let mut acked = Acked { bytes, credit: bytes, ..Acked::default() };
         let first = self.front;
         let mut ambiguous = false;
         self.una = ack;
@@ -194,7 +238,7 @@ impl Scoreboard {
                 acked.sent_at = Some(sent.sent_at);
             }
             self.delivery.note_acknowledged(&sent);
-            self.pipe -= sent.pipe();
+            self.pipe -= sent.pipe(self.weight);
             if self.lost_below == self.front {
                 self.pass_lost_edge();
             }
@@ -203,6 +247,9 @@ impl Scoreboard {
         }
         self.resent_below = self.resent_below.max(self.front);
         acked.segments = (self.front - first) as u32;
+        if let Weight::Segments { mss } = self.weight {
+            acked.credit = ByteCount(u64::from(acked.segments.max(1)) * mss);
+        }
         if ambiguous {
             acked.sent_at = None;
         }
@@ -242,11 +289,11 @@ impl Scoreboard {
     /// Records that the segment was sent again. `in_order` moves the cursor past it; a rescue does not.
     pub fn resend(&mut self, index: usize, in_order: bool, now: Instant) -> Sent {
         let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
+        self.pipe -= sent.pipe(self.weight);
         sent.resent = true;
         sent.ambiguous = true;
         sent.sent_at = now;
-        self.pipe += sent.pipe();
+        self.pipe += sent.pipe(self.weight);
         if in_order {
             self.resent_below = self.resent_below.max(self.front + index as u64 + 1);
         }
@@ -271,9 +318,10 @@ impl Scoreboard {
         if sent.start >= ack {
             return;
         }
-        let cut = ack - sent.start;
-        self.pipe -= sent.copies_in_flight() * cut;
+        let before = self.weight.of(sent.sequence_len());
         sent.start = ack;
+        let cut = before - self.weight.of(sent.sequence_len());
+        self.pipe -= sent.copies_in_flight() * cut;
         if sent.sacked && self.lost_below == self.front {
             self.sacked_above -= cut;
         }

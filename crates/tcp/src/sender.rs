@@ -10,12 +10,12 @@ mod tail;
 mod thin;
 mod timers;
 
-use crate::config::{Piggyback, TcpConfig, TcpTuning};
+use crate::config::{Piggyback, TcpConfig, TcpTuning, WindowCounts};
 use crate::congestion::{Congestion, CongestionControl};
 use crate::observe::{TcpCounters, TcpObservation};
 use crate::outbox::Outbox;
 use crate::recovery::{LossRecovery, Phase, Recovery, Resend};
-use crate::scoreboard::{Scoreboard, Sent};
+use crate::scoreboard::{Scoreboard, Sent, Weight};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
 pub use bundle::Bundling;
@@ -129,6 +129,9 @@ impl Sender {
 
     /// The handshake is done. `initial` is the congestion window to start with, `window` the peer's first offer.
     pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
+        if self.tuning.window_counts == WindowCounts::Segments {
+            self.board.weigh(Weight::Segments { mss });
+        }
         if matches!(recovery, Recovery::Rack(_)) {
             self.board.watch_deliveries();
         }
@@ -258,7 +261,8 @@ impl Sender {
         if self.tail == TailProbe::Due {
             return Some(len);
         }
-        (self.recovery.in_flight(&self.board) + ByteCount(len) <= window).then_some(len)
+        (self.recovery.in_flight(&self.board) + ByteCount(self.board.weight().of(len)) <= window)
+            .then_some(len)
     }
 
     fn send_new(&mut self, len: u64, fin: bool, now: Instant) -> Outgoing {

@@ -126,7 +126,7 @@ impl Episode {
     fn resend_lost(board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
         let index = board.next_lost()?;
         // Payload alone: a full segment with FIN must fit a window of one segment.
-        let len = ByteCount(u64::from(board.segment(index).payload()));
+        let len = ByteCount(board.weight().of(u64::from(board.segment(index).payload())));
         (board.pipe() + len <= cwnd).then(|| Resend::lowest(index))
     }
 }

@@ -45,6 +45,11 @@ impl NewReno {
                 }
             }
             Phase::Recovery => self.inflation += self.mss,
+            // A segment has left the network, so a new one may go; what is lost waits for the window alone.
+            Phase::Loss if self.limited_transmit => {
+                self.episode.duplicate_acks += 1;
+                self.inflation = i64::from(self.episode.duplicate_acks.min(2)) * self.mss;
+            }
             Phase::Loss => {}
         }
         Verdict::Unchanged
@@ -80,8 +85,10 @@ impl LossRecovery for NewReno {
                 let flight = board.outstanding().max(ByteCount(self.mss as u64));
                 self.episode.leave(Some(flight + ByteCount(self.mss as u64)))
             }
-            Phase::Loss if ack.una < self.episode.point => Verdict::Unchanged,
-            Phase::Loss => self.episode.leave(None),
+            Phase::Loss => {
+                self.inflation = 0;
+                if ack.una < self.episode.point { Verdict::Unchanged } else { self.episode.leave(None) }
+            }
         }
     }
 

@@ -131,9 +131,9 @@ impl Scoreboard {
     /// Lost, or lost again.
     fn lose(&mut self, index: usize) {
         let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
+        self.pipe -= sent.pipe(self.weight);
         (sent.lost, sent.resent) = (true, false);
-        self.pipe += sent.pipe();
+        self.pipe += sent.pipe(self.weight);
         let position = self.front + index as u64;
         let (low, high) = self.delivery.resend;
         self.delivery.resend = (low.min(position), high.max(position + 1));

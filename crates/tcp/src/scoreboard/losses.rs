@@ -31,9 +31,9 @@ impl Scoreboard {
     /// Takes one segment for lost.
     pub fn mark_lost(&mut self, index: usize) {
         let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
+        self.pipe -= sent.pipe(self.weight);
         sent.lost = true;
-        self.pipe += sent.pipe();
+        self.pipe += sent.pipe(self.weight);
     }
 
     /// After a timeout: everything not sacked is lost and to be sent again. If even the oldest segment is sacked the
@@ -63,8 +63,8 @@ impl Scoreboard {
         for sent in &mut self.segments {
             sent.lost = false;
             sent.resent = false;
-            pipe += sent.pipe();
-            sacked_above += if sent.sacked { sent.sequence_len() } else { 0 };
+            pipe += sent.pipe(self.weight);
+            sacked_above += if sent.sacked { self.weight.of(sent.sequence_len()) } else { 0 };
             runs_above += u32::from(sent.sacked && !in_run);
             in_run = sent.sacked;
         }
@@ -77,7 +77,7 @@ impl Scoreboard {
     pub(super) fn pass_lost_edge(&mut self) {
         let index = (self.lost_below - self.front) as usize;
         if self.segments[index].sacked {
-            self.sacked_above -= self.segments[index].sequence_len();
+            self.sacked_above -= self.weight.of(self.segments[index].sequence_len());
             if !self.is_sacked(index + 1) {
                 self.runs_above -= 1;
             }

@@ -30,9 +30,10 @@ impl Scoreboard {
         }
         let first = self.segments[index];
         let last = self.segments[index + count];
-        self.pipe -= self.segments.iter().skip(index).take(count + 1).map(super::Sent::pipe).sum::<u64>();
+        self.pipe -=
+            self.segments.iter().skip(index).take(count + 1).map(|sent| sent.pipe(self.weight)).sum::<u64>();
         let joined = super::Sent { end: last.end, push: last.push, fin: last.fin, ..first };
-        self.pipe += joined.pipe();
+        self.pipe += joined.pipe(self.weight);
         self.segments[index] = joined;
         self.segments.drain(index + 1..=index + count);
         // Positions count segments: those above moved down.
@@ -47,10 +48,10 @@ impl Scoreboard {
     /// The last segment, which is not sacked, carries so many bytes more, never sent before.
     pub fn extend_last(&mut self, bytes: u64, push: bool) {
         let Some(last) = self.segments.back_mut() else { return };
-        self.pipe -= last.pipe();
+        self.pipe -= last.pipe(self.weight);
         last.end += bytes;
         last.push = push;
-        self.pipe += last.pipe();
+        self.pipe += last.pipe(self.weight);
         self.next = last.end;
     }
 }

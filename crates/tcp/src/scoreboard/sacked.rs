@@ -14,7 +14,7 @@ pub(super) struct KnownBlocks {
 }
 
 impl Scoreboard {
-    /// Marks what `blocks` cover; gives the bytes not known before. Blocks that make no sense are passed over.
+    /// Marks what `blocks` cover; gives what was not known before, as the congestion window counts it. Blocks that make no sense are passed over.
     pub fn sack(&mut self, blocks: impl IntoIterator<Item = SackBlock>) -> ByteCount {
         let mut fresh = 0;
         for block in blocks {
@@ -49,10 +49,10 @@ impl Scoreboard {
     fn mark_sacked(&mut self, index: usize) -> u64 {
         let position = self.front + index as u64;
         let sent = &mut self.segments[index];
-        self.pipe -= sent.pipe();
+        self.pipe -= sent.pipe(self.weight);
         sent.sacked = true;
         self.delivery.note_sacked(sent);
-        let len = sent.sequence_len();
+        let len = self.weight.of(sent.sequence_len());
         self.sacked_below = self.sacked_below.max(position + 1);
         if position >= self.lost_below {
             self.sacked_above += len;

@@ -55,7 +55,7 @@ impl Sender {
         let ack = AckSample {
             una: segment.ack,
             next: self.board.next(),
-            acked: acked.bytes,
+            acked: acked.credit,
             sacked,
             duplicate,
             duplicate_threshold: self.duplicate_threshold(),

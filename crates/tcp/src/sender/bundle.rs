@@ -65,7 +65,7 @@ impl Sender {
         }
         counters.hidden_losses += u64::from(lost);
         if self.recovery.phase() == Phase::Open && self.board.una() > self.ecn.point {
-            let flight = self.board.outstanding() + acked.bytes;
+            let flight = self.board.outstanding() + acked.credit;
             self.congestion.on_congestion(flight.min(self.congestion.cwnd()), now);
             self.on_reduced();
         }

@@ -4,6 +4,7 @@
 
 mod bundle;
 mod close;
+mod figure_6;
 mod handshake;
 mod hostile;
 mod pair;

@@ -4,7 +4,7 @@ use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
 use gamelane_tcp::{
     Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
-    TimerKind,
+    TimerKind, WindowCounts,
 };
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         rules
             .map(|(segments, millis)| Bundling { segments, shortest_interval: Duration::from_millis(millis) })
     });
-    let others = (1u32..8, any::<[bool; 6]>(), piggyback, bundling);
+    let others = (1u32..8, any::<[bool; 7]>(), piggyback, bundling);
     others.prop_map(|(thin_below, on, piggyback, bundling)| TcpTuning {
         thin_below,
         linear_timeouts: on[0],
@@ -53,6 +53,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         duplicate_sack: on[3],
         forward_rto: on[4],
         merge_writes: on[5],
+        window_counts: if on[6] { WindowCounts::Segments } else { WindowCounts::Bytes },
         piggyback,
         bundling,
     })
