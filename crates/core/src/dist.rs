@@ -1,6 +1,8 @@
 //! The distributions traffic models are written in (reference/game-traffic.md section 0), over `libm` so that a seed
 //! gives the same packets on every platform.
 
+use alloc::sync::Arc;
+
 use crate::rng::Stream;
 
 /// Standard normal deviate (Box and Muller 1958).
@@ -85,6 +87,44 @@ impl Dist {
             Self::Lev { a, b } => a + EULER_GAMMA * b,
             Self::ExGaussian { mu, tau, .. } => mu + tau,
         }
+    }
+}
+
+/// A mixture of distributions: each draw first picks one of them by weight. Cheap to clone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mixture {
+    parts: Arc<[(f64, Dist)]>,
+    total: f64,
+}
+
+impl Mixture {
+    /// Of parts with their weights, which need not add up to one.
+    ///
+    /// # Panics
+    ///
+    /// If there is no part.
+    pub fn new(parts: &[(f64, Dist)]) -> Self {
+        assert!(!parts.is_empty(), "a mixture needs at least one part");
+        Self { parts: parts.into(), total: parts.iter().map(|(weight, _)| weight).sum() }
+    }
+
+    /// The expected value.
+    pub fn mean(&self) -> f64 {
+        self.parts.iter().map(|(weight, dist)| weight * dist.mean()).sum::<f64>() / self.total
+    }
+
+    /// One draw.
+    pub fn sample(&self, rng: &mut Stream) -> f64 {
+        let mut left = self.total * rng.unit();
+        let mut chosen = self.parts[0].1;
+        for &(weight, dist) in self.parts.iter() {
+            chosen = dist;
+            if left < weight {
+                break;
+            }
+            left -= weight;
+        }
+        chosen.sample(rng)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Applications as a scenario names them.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use gamelane_core::dist::Dist;
+use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
 
 /// When an application runs, from the start of the run.
@@ -30,6 +31,8 @@ pub enum AppConfig {
     Web(WebConfig),
     /// Video in chunks over TCP.
     Dash(DashConfig),
+    /// An online game over TCP: thin streams.
+    Mmo(MmoConfig),
 }
 
 impl AppConfig {
@@ -42,6 +45,7 @@ impl AppConfig {
             Self::Bulk(_) => "bulk",
             Self::Web(_) => "web",
             Self::Dash(_) => "dash",
+            Self::Mmo(_) => "mmo",
         }
     }
 }
@@ -207,4 +211,59 @@ pub enum DashRequests {
         /// Playing time to keep in hand.
         buffer: Duration,
     },
+}
+
+/// An online game over TCP, a connection for each player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MmoConfig {
+    /// What is written.
+    pub streams: MmoStreams,
+    /// Only this direction; `None` means both.
+    pub direction: Option<Direction>,
+}
+
+/// Where writes come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MmoStreams {
+    /// Drawn.
+    Model(MmoModel),
+    /// Recorded, a connection each.
+    Trace(Arc<[StreamTrace]>),
+}
+
+/// Writes of both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MmoModel {
+    /// What the server writes to a player.
+    pub server: WriteModel,
+    /// What a player writes.
+    pub client: WriteModel,
+}
+
+/// How one side writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriteModel {
+    /// Writes per second of a connection, drawn once for each.
+    pub rate_per_s: Dist,
+    /// No connection writes more often than this in the mean.
+    pub most_per_s: f64,
+    /// Time between writes; only its shape counts, the mean follows from the rate.
+    pub gap: Mixture,
+    /// Bytes of a write.
+    pub size: Mixture,
+    /// Smallest write.
+    pub min: u32,
+    /// Largest write.
+    pub max: u32,
+}
+
+/// One recorded connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamTrace {
+    /// When it opened.
+    pub opened: Duration,
+    /// The client's writes, in order of time.
+    pub up: Arc<[TracePacket]>,
+    /// The server's writes, in order of time.
+    pub down: Arc<[TracePacket]>,
 }

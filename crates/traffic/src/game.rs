@@ -3,8 +3,7 @@
 //! start: joining, map download and the server's `rate` cap are left out, as is the traffic of the other players.
 
 use alloc::vec;
-use alloc::vec::Vec;
-use gamelane_core::dist::Dist;
+use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Duration, Stream};
 
 use crate::arma::{Arma, ArmaParameters};
@@ -32,8 +31,8 @@ impl ClientStream {
 
 pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
     let commands = Commands {
-        interval: Mixture::new(&config.client.interval, streams.of("client/interval")),
-        size: Mixture::new(&config.client.size, streams.of("client/size")),
+        interval: Drawn::new(&config.client.interval, streams.of("client/interval")),
+        size: Drawn::new(&config.client.size, streams.of("client/size")),
     };
     let updates = Updates {
         tick: config.server.tick,
@@ -71,8 +70,8 @@ impl Pattern for Updates {
 /// What the client sends.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    interval: Mixture,
-    size: Mixture,
+    interval: Drawn,
+    size: Drawn,
 }
 
 impl Pattern for Commands {
@@ -127,35 +126,24 @@ impl Size {
     }
 }
 
-/// A mixture of distributions: each draw first picks one of them by weight.
+/// A mixture with its random stream.
 #[derive(Clone, Debug)]
-struct Mixture {
-    parts: Vec<(f64, Dist)>,
-    total: f64,
+struct Drawn {
+    mixture: Mixture,
     rng: Stream,
 }
 
-impl Mixture {
+impl Drawn {
     fn new(parts: &[(f64, Dist)], rng: Stream) -> Self {
-        assert!(!parts.is_empty(), "a mixture needs at least one part");
-        Self { parts: parts.to_vec(), total: parts.iter().map(|(weight, _)| weight).sum(), rng }
+        Self { mixture: Mixture::new(parts), rng }
     }
 
     fn mean(&self) -> f64 {
-        self.parts.iter().map(|(weight, dist)| weight * dist.mean()).sum::<f64>() / self.total
+        self.mixture.mean()
     }
 
     fn sample(&mut self) -> f64 {
-        let mut left = self.total * self.rng.unit();
-        let mut chosen = self.parts[0].1;
-        for &(weight, dist) in &self.parts {
-            chosen = dist;
-            if left < weight {
-                break;
-            }
-            left -= weight;
-        }
-        chosen.sample(&mut self.rng)
+        self.mixture.sample(&mut self.rng)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod cbr;
 pub mod config;
 pub mod dash;
 pub mod game;
+pub mod mmo;
 pub mod paced;
 pub mod source;
 pub mod trace;
@@ -24,4 +25,4 @@ pub mod voip;
 pub mod web;
 
 pub use app::{AppAction, AppEvent, AppReport, TrafficSource};
-pub use source::{Source, Transport, build};
+pub use source::{Source, Transport, build, build_connection};

@@ -9,10 +9,11 @@ use crate::cbr::Fixed;
 use crate::config::{AppConfig, Schedule};
 use crate::dash::{DashClient, DashServer};
 use crate::game::{Commands, Updates};
+use crate::mmo::Writer;
 use crate::paced::Paced;
 use crate::trace::Replay;
 use crate::transfer::{TransferClient, TransferServer};
-use crate::{bulk, cbr, dash, game, trace, voip, web};
+use crate::{bulk, cbr, dash, game, mmo, trace, voip, web};
 
 /// What carries an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ impl AppConfig {
     pub const fn transport(&self) -> Transport {
         match self {
             Self::Game(_) | Self::Trace(_) | Self::Cbr(_) | Self::Voip(_) => Transport::Udp,
-            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) => Transport::Tcp,
+            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
         }
     }
 }
@@ -36,6 +37,17 @@ impl AppConfig {
 /// Makes both sides of an application: the client at home, then the server on the internet. Their random streams are
 /// named below `path`, as in `flow/quake3/server/size`.
 pub fn build(config: &AppConfig, schedule: Schedule, seed: Seed, path: &str) -> (Source, Source) {
+    build_connection(config, 0, schedule, seed, path)
+}
+
+/// The same for one of several connections of the application.
+pub fn build_connection(
+    config: &AppConfig,
+    connection: u32,
+    schedule: Schedule,
+    seed: Seed,
+    path: &str,
+) -> (Source, Source) {
     let streams = Streams { seed, path };
     match config {
         AppConfig::Game(game) => game::build(game, schedule, streams),
@@ -45,6 +57,7 @@ pub fn build(config: &AppConfig, schedule: Schedule, seed: Seed, path: &str) -> 
         AppConfig::Bulk(bulk) => bulk::build(*bulk, schedule, streams),
         AppConfig::Web(web) => web::build(web, schedule, streams),
         AppConfig::Dash(dash) => dash::build(dash, schedule),
+        AppConfig::Mmo(mmo) => mmo::build(mmo, connection, schedule, streams),
     }
 }
 
@@ -69,6 +82,8 @@ pub enum Source {
     DashClient(DashClient),
     /// Video server.
     DashServer(DashServer),
+    /// One side of a thin stream.
+    Writer(Writer),
 }
 
 /// Runs `$body` on the source inside, or gives `$silent`.
@@ -84,6 +99,7 @@ macro_rules! forward {
             Source::TransferServer($inner) => $body,
             Source::DashClient($inner) => $body,
             Source::DashServer($inner) => $body,
+            Source::Writer($inner) => $body,
         }
     };
 }

@@ -16,7 +16,66 @@ pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
         let fault = Fault::new("TCP cannot offer so large a window").allowed("up to \"1GiB\"");
         return Err(place.key("receive_window").refuse(fault));
     }
-    Ok(())
+    let within = |key: &str, value: Option<u64>, least: u64, most: u64| match value {
+        Some(value) if !(least..=most).contains(&value) => {
+            let fault = Fault::new("this is out of range").allowed(format!("{least} to {most}"));
+            Err(place.key(key).refuse(fault))
+        }
+        _ => Ok(()),
+    };
+    within("modified_in_flight", tcp.modified_in_flight.map(u64::from), 1, 1000)?;
+    within("modified_margin_shift", tcp.modified_margin_shift.map(u64::from), 0, 16)?;
+    within("thin_below", tcp.thin_below.map(u64::from), 1, 1000)?;
+    within("rdb_segments", tcp.rdb_segments.map(u64::from), 1, 255)
+}
+
+/// What no table shows alone: `tcp` is what a flow runs with, its own table over the scenario's. `own` and `top` are the
+/// places of the two, for the one that a key came from.
+pub(super) fn check_together(tcp: &Tcp, app: App, place: &Place<'_>) -> Result<(), ScenarioError> {
+    let refuse = |key: &str, fault: Fault| Err(place.key(key).refuse(fault));
+    let recovery = tcp.recovery.unwrap_or(Recovery::Sack);
+    if tcp.dsack == Some(true) && recovery == Recovery::NewReno {
+        let fault = Fault::new("duplicates are reported in selective acknowledgements, which `newreno` has not");
+        return refuse("dsack", fault.hint("set recovery = \"sack\" or \"fack\""));
+    }
+    if tcp.rdb == Some(true) && app == App::Bulk {
+        let fault = Fault::new("bundling repeats small segments in the room of a full one: a transfer has none");
+        return refuse("rdb", fault.hint("bundle in a game over TCP (`app = \"mmo\"`), not in a bulk flow"));
+    }
+    if tcp.rdb == Some(true) && tcp.dsack == Some(true) {
+        let fault = Fault::new("the receiver would report every bundled copy as a duplicate");
+        return refuse("dsack", fault.hint("leave out `dsack` or `rdb`"));
+    }
+    match (tcp.timer, tcp.fixed_rto) {
+        (Some(Timer::Fixed), None) => {
+            let fault = Fault::new("a fixed timer needs its time").allowed("a time, such as \"300ms\"");
+            return refuse("fixed_rto", fault);
+        }
+        (timer, Some(_)) if timer != Some(Timer::Fixed) => {
+            let fault = Fault::new("no timer reads this").hint("set timer = \"fixed\", or leave it out");
+            return refuse("fixed_rto", fault);
+        }
+        _ => {}
+    }
+    let modified = tcp.timer == Some(Timer::Modified);
+    let rdb = tcp.rdb == Some(true);
+    let unread = [
+        ("modified_in_flight", tcp.modified_in_flight.is_some() && !modified, "timer = \"modified\""),
+        ("modified_margin_shift", tcp.modified_margin_shift.is_some() && !modified, "timer = \"modified\""),
+        ("rdb_segments", tcp.rdb_segments.is_some() && !rdb, "rdb = true"),
+        ("rdb_shortest_interval", tcp.rdb_shortest_interval.is_some() && !rdb, "rdb = true"),
+    ];
+    match unread.into_iter().find(|(_, unread, _)| *unread) {
+        Some((key, _, reader)) => {
+            refuse(key, Fault::new(format!("only {reader} reads this")).hint(format!("add {reader}, or leave it out")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A flow's keys over the scenario's.
+pub(super) fn merged(scenario: &Tcp, flow: Option<&Tcp>) -> Tcp {
+    flow.map_or_else(|| scenario.clone(), |flow| flow.over(scenario))
 }
 
 /// The endpoints of a flow.

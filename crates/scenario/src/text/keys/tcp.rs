@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::error::Fault;
 use crate::text::from_text::in_text;
-use crate::text::units::{Size, Time};
+use crate::text::units::{Size, Span, Time};
 use crate::text::words::words;
 
 /// TCP of a host. A key left out takes the value of the top-level `[tcp]`, and there that of a present-day Linux.
@@ -27,8 +27,23 @@ pub struct Tcp {
     pub recovery: Option<Recovery>,
     /// How the retransmission timeout follows the round trip.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "linux"))]
+    #[schemars(extend("x-default" = "linux-6"))]
     pub timer: Option<Timer>,
+    /// The timeout of `timer = "fixed"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed_rto: Option<Span>,
+    /// `timer = "modified"` holds while fewer segments than this are in flight, 1 to 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "3"))]
+    pub modified_in_flight: Option<u32>,
+    /// The margin of `timer = "modified"` is at most the round trip shifted right by this, 0 to 16: 1 is half of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "1"))]
+    pub modified_margin_shift: Option<u8>,
+    /// What the congestion window counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "bytes"))]
+    pub window_counts: Option<WindowCounts>,
     /// Receive buffer, which is the most the sender may have in flight; up to 1GiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "4MiB"))]
@@ -65,6 +80,10 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub restart_after_idle: Option<bool>,
+    /// A stream is thin with fewer segments than this in flight, 1 to 1000, its first slow start behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "4"))]
+    pub thin_below: Option<u32>,
     /// Thin streams: no back-off on the first six timeouts in a row (Linux `tcp_thin_linear_timeouts`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
@@ -97,6 +116,13 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub rdb: Option<bool>,
+    /// Earlier segments that a new one repeats at most, 1 to 255. Left out: as many as fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rdb_segments: Option<u8>,
+    /// A stream bundles while fewer segments are in flight than the round trip over this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "10ms"))]
+    pub rdb_shortest_interval: Option<Span>,
 }
 
 words! {
@@ -135,11 +161,23 @@ words! {
         /// RFC 6298: at least one second.
         Rfc6298 = "rfc6298",
         /// Linux 6.1: at least 200 ms above the round trip.
-        Linux = "linux",
+        Linux = "linux-6",
         /// Linux 2.6: the same estimator, three seconds before the first sample.
         Linux26 = "linux-2.6",
         /// The modified timeout of griwodz2006: a round trip and a half, no back-off, while the stream is thin.
         Modified = "modified",
+        /// Always `fixed_rto`, never backed off.
+        Fixed = "fixed",
+    }
+}
+
+words! {
+    /// What a congestion window counts.
+    WindowCounts "way to count" {
+        /// Bytes, as RFC 5681.
+        Bytes = "bytes",
+        /// Segments, however small, as Linux.
+        Segments = "segments",
     }
 }
 

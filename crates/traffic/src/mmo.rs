@@ -1,0 +1,214 @@
+//! Online games over TCP (S4 section 2): each player has a connection of its own, on which the server now and then writes a
+//! small message and the client sends its commands smoothly. A connection draws its mean rate once, then gaps around it.
+//! Recorded writes are repeated as they were. Both run open loop: a player who waits does not act less. What falls due before
+//! the connection is open is written when it opens.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use gamelane_core::dist::{Dist, Mixture};
+use gamelane_core::{ByteCount, Direction, Duration, Instant, Stream};
+
+use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::config::{MmoConfig, MmoStreams, Schedule, TracePacket, WriteModel};
+use crate::source::{Source, Streams, bounds};
+
+/// Both sides of one connection.
+pub(crate) fn build(
+    config: &MmoConfig,
+    connection: u32,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (Source, Source) {
+    let writes = |direction: Direction, side: &str| {
+        if config.direction.is_some_and(|only| only != direction) {
+            return Writes::None;
+        }
+        match &config.streams {
+            MmoStreams::Model(model) => {
+                let model = if direction == Direction::Up { &model.client } else { &model.server };
+                Writes::Drawn(Drawn::new(model, &streams, side))
+            }
+            MmoStreams::Trace(recorded) => {
+                let recorded = &recorded[connection as usize % recorded.len().max(1)];
+                Writes::Recorded {
+                    writes: if direction == Direction::Up { recorded.up.clone() } else { recorded.down.clone() },
+                    next: 0,
+                }
+            }
+        }
+    };
+    let (start, stop) = bounds(schedule);
+    // Players do not log in at the same instant; a recording has its own times.
+    let phase = match &config.streams {
+        MmoStreams::Model(_) => Duration::from_secs_f64(streams.of("phase").unit() * LOGIN_SPREAD.as_secs_f64()),
+        MmoStreams::Trace(recorded) => recorded.get(connection as usize).map_or(Duration::ZERO, |one| one.opened),
+    };
+    let start = start.saturating_add(phase);
+    let origin = match &config.streams {
+        MmoStreams::Model(_) => start,
+        MmoStreams::Trace(_) => bounds(schedule).0,
+    };
+    let side = |writes, opens: bool| Writer {
+        writes,
+        connect_at: (opens && start < stop).then_some(start),
+        connect_due: false,
+        connected: false,
+        origin,
+        stop,
+        next: None,
+        owed: Vec::new(),
+        written: 0,
+    };
+    let mut client = side(writes(Direction::Up, "client"), true);
+    let mut server = side(writes(Direction::Down, "server"), false);
+    client.arm_first();
+    server.arm_first();
+    (Source::Writer(client), Source::Writer(server))
+}
+
+/// One side of a connection: small writes at their times.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    writes: Writes,
+    /// A client opens the connection then.
+    connect_at: Option<Instant>,
+    connect_due: bool,
+    connected: bool,
+    /// Recorded times count from here.
+    origin: Instant,
+    stop: Instant,
+    /// The next write.
+    next: Option<Instant>,
+    /// Sizes of writes that are due and not polled out; from `written` on.
+    owed: Vec<u32>,
+    written: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Writes {
+    None,
+    Drawn(Drawn),
+    Recorded { writes: Arc<[TracePacket]>, next: usize },
+}
+
+#[derive(Clone, Debug)]
+struct Drawn {
+    /// Mean time between writes, seconds.
+    mean_gap_s: f64,
+    gap: Mixture,
+    gap_rng: Stream,
+    size: Mixture,
+    size_rng: Stream,
+    min: u32,
+    max: u32,
+}
+
+impl Drawn {
+    fn new(model: &WriteModel, streams: &Streams<'_>, side: &str) -> Self {
+        let of = |what: &str| streams.of(&alloc::format!("{side}/{what}"));
+        let rate = model.rate_per_s.sample(&mut of("rate")).clamp(LEAST_RATE, model.most_per_s);
+        Self {
+            mean_gap_s: 1.0 / rate / model.gap.mean(),
+            gap: model.gap.clone(),
+            gap_rng: of("gap"),
+            size: model.size.clone(),
+            size_rng: of("size"),
+            min: model.min,
+            max: model.max,
+        }
+    }
+
+    fn gap(&mut self) -> Duration {
+        Duration::from_secs_f64(self.mean_gap_s * self.gap.sample(&mut self.gap_rng)).max(MIN_GAP)
+    }
+
+    fn size(&mut self) -> u32 {
+        ((self.size.sample(&mut self.size_rng) + 0.5) as u32).clamp(self.min, self.max)
+    }
+}
+
+impl Writer {
+    fn arm_first(&mut self) {
+        let first = match &mut self.writes {
+            Writes::Drawn(drawn) => Some(self.origin.saturating_add(drawn.gap())),
+            Writes::None | Writes::Recorded { .. } => self.recorded_time(),
+        };
+        self.next = first.filter(|&at| at < self.stop);
+    }
+
+    fn recorded_time(&self) -> Option<Instant> {
+        match &self.writes {
+            Writes::Recorded { writes, next } => Some(self.origin.saturating_add(writes.get(*next)?.at)),
+            Writes::None | Writes::Drawn(_) => None,
+        }
+    }
+
+    /// The write at `at` is due.
+    fn take_due(&mut self, at: Instant) {
+        let size = match &mut self.writes {
+            Writes::Drawn(drawn) => drawn.size(),
+            Writes::Recorded { writes, next } => {
+                *next += 1;
+                writes[*next - 1].payload
+            }
+            Writes::None => return,
+        };
+        if self.owed.len() < MOST_OWED {
+            self.owed.push(size);
+        }
+        let following = match &mut self.writes {
+            Writes::Drawn(drawn) => Some(at.saturating_add(drawn.gap())),
+            Writes::None | Writes::Recorded { .. } => self.recorded_time(),
+        };
+        self.next = following.filter(|&at| at < self.stop);
+    }
+}
+
+impl TrafficSource for Writer {
+    fn handle_event(&mut self, event: &AppEvent, _now: Instant) {
+        match event {
+            AppEvent::Connected => self.connected = true,
+            AppEvent::PeerClosed => self.connected = false,
+            AppEvent::Datagram { .. } | AppEvent::Delivered { .. } => {}
+        }
+    }
+
+    fn poll_action(&mut self, _now: Instant) -> Option<AppAction> {
+        if core::mem::take(&mut self.connect_due) {
+            return Some(AppAction::Connect);
+        }
+        if !self.connected {
+            return None;
+        }
+        let Some(&bytes) = self.owed.get(self.written) else {
+            self.owed.clear();
+            self.written = 0;
+            return None;
+        };
+        self.written += 1;
+        Some(AppAction::Write { bytes: ByteCount(u64::from(bytes)) })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        gamelane_core::time::earliest(self.connect_at, self.next)
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.connect_at.is_some_and(|at| at <= now) {
+            self.connect_at = None;
+            self.connect_due = true;
+        }
+        while let Some(at) = self.next.filter(|&at| at <= now) {
+            self.take_due(at);
+        }
+    }
+}
+
+/// Players open their connections within this time.
+const LOGIN_SPREAD: Duration = Duration::from_secs(1);
+/// Slowest connection, writes per second.
+const LEAST_RATE: f64 = 0.01;
+/// Shortest time between two writes.
+const MIN_GAP: Duration = Duration::from_micros(100);
+/// Writes kept for a connection that does not open.
+const MOST_OWED: usize = 4096;
