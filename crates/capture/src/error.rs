@@ -11,8 +11,8 @@ pub enum CaptureError {
     /// The file is neither pcap nor pcapng.
     #[error(
         "{}: not a packet capture: it begins with {}; a pcap begins with d4 c3 b2 a1 (or its nanosecond or \
-         big-endian forms), a pcapng with 0a 0d 0d 0a\n\
-         hint: unpack a compressed capture first; convert other formats with `editcap -F pcapng IN OUT`",
+         big-endian forms), a pcapng with 0a 0d 0d 0a, one packed with gzip 1f 8b, with zstd 28 b5 2f fd\n\
+         hint: convert other formats with `editcap -F pcapng IN OUT`",
         path.display(),
         Hex(first_bytes)
     )]
@@ -24,7 +24,7 @@ pub enum CaptureError {
     },
     /// The file ends in the middle of a packet.
     #[error(
-        "{}: cut off after {packets_read} packets: the file ends in the middle of a record\n\
+        "{}: cut off after {packets_read} packets: {missing}, at byte {offset} of the capture\n\
          hint: let tcpdump finish, or keep the readable part with `editcap IN OUT`",
         path.display()
     )]
@@ -33,10 +33,14 @@ pub enum CaptureError {
         path: PathBuf,
         /// Packets before the cut.
         packets_read: u64,
+        /// Where the record begins that is not whole, in the unpacked file.
+        offset: u64,
+        /// What there is of it.
+        missing: String,
     },
     /// The file is damaged.
     #[error(
-        "{}: damaged after {packets_read} packets: {problem}\n\
+        "{}: damaged after {packets_read} packets, at byte {offset} of the capture: {problem}\n\
          hint: copy or record it again; `capinfos FILE` says how far others can read it",
         path.display()
     )]
@@ -45,6 +49,8 @@ pub enum CaptureError {
         path: PathBuf,
         /// Packets before the damage.
         packets_read: u64,
+        /// Where the damaged record begins, in the unpacked file.
+        offset: u64,
         /// What was found and what is allowed.
         problem: String,
     },
@@ -59,7 +65,7 @@ pub enum CaptureError {
     /// Packets come from a medium we do not know.
     #[error(
         "{}: link type {link_type} is not supported; supported are Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux \
-         cooked (113, 276) and loopback (0, 108)\n\
+         cooked (113, 276), loopback (0, 108), PPP (9) and PPPoE (51)\n\
          hint: record on an Ethernet, tun or `any` interface",
         path.display()
     )]
@@ -96,6 +102,13 @@ pub enum CaptureError {
         /// Hosts that exchange UDP packets, in order.
         hosts: Vec<IpAddr>,
     },
+}
+
+impl CaptureError {
+    /// Whether packets before the error were read and stand.
+    pub const fn is_partial(&self) -> bool {
+        matches!(self, Self::Truncated { packets_read: 1.., .. } | Self::Malformed { packets_read: 1.., .. })
+    }
 }
 
 struct Hex<'a>(&'a [u8]);

@@ -4,12 +4,20 @@
 #![forbid(unsafe_code)]
 
 mod container;
+mod content;
 pub mod error;
+mod fragments;
+pub mod input;
+mod link;
+pub mod packet;
 pub mod read;
 pub mod trace;
+mod wire;
 pub mod write;
 
 pub use error::CaptureError;
-pub use read::{Capture, CapturedPacket, CapturedTransport, TcpFields};
+pub use input::Input;
+pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
+pub use read::{Capture, Skipped};
 pub use trace::{RecordedFlow, read_udp_flow, udp_flow};
 pub use write::{InterfaceId, PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};

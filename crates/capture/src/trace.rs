@@ -7,9 +7,10 @@ use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use gamelane_core::{Duration, Protocol};
+use gamelane_core::Duration;
 
 use crate::error::CaptureError;
+use crate::packet::CapturedTransport;
 use crate::read::Capture;
 
 /// A recorded UDP conversation. Times count from its first packet in either direction; sizes are UDP payload bytes.
@@ -41,7 +42,7 @@ pub fn udp_flow<R: Read>(
 ) -> Result<RecordedFlow, CaptureError> {
     let mut conversations: BTreeMap<(u32, SocketAddr, SocketAddr), Conversation> = BTreeMap::new();
     while let Some(packet) = capture.next_packet()? {
-        if packet.key.protocol != Protocol::Udp {
+        if packet.transport != CapturedTransport::Udp {
             continue;
         }
         let (source, destination) = (packet.key.source, packet.key.destination);

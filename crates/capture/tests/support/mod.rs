@@ -30,3 +30,24 @@ pub(crate) fn read_all(bytes: Vec<u8>) -> Result<Vec<CapturedPacket>, CaptureErr
 pub(crate) fn match_capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/captures/openarena-4p-srv.pcapng")
 }
+
+/// A pcap of whole frames, one each second.
+pub(crate) fn pcap_of(link_type: u32, frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, link_type].map(u32::to_le_bytes).concat();
+    for (second, frame) in (0u32..).zip(frames) {
+        let len = frame.len() as u32;
+        file.extend([second, 0, len, len].map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    }
+    file
+}
+
+/// Says that a comparison was not made because `tool` is not installed; where CI runs, that is a failure.
+pub(crate) fn skipped(tool: &str) {
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "{tool} is not installed, and CI must compare with it"
+    );
+    eprintln!("skipped: {tool} is not installed (apt-get install {tool})");
+}

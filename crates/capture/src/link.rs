@@ -1,0 +1,90 @@
+//! What precedes the IP header, by tcpdump's registry of link types: Ethernet with VLAN tags and PPPoE, PPP, Linux cooked
+//! captures, loopback and raw IP. Leaves out MPLS, other tunnels and Wi-Fi's own frames.
+
+/// A supported link layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    Ethernet,
+    RawIp,
+    LinuxCooked,
+    LinuxCooked2,
+    Loopback,
+    Ppp,
+    PppoeSession,
+}
+
+impl Link {
+    #[inline]
+    pub(crate) const fn of(link_type: u32) -> Option<Self> {
+        match link_type {
+            0 | 108 => Some(Self::Loopback),
+            1 => Some(Self::Ethernet),
+            9 => Some(Self::Ppp),
+            12 | 14 | 101 | 228 | 229 => Some(Self::RawIp),
+            51 => Some(Self::PppoeSession),
+            113 => Some(Self::LinuxCooked),
+            276 => Some(Self::LinuxCooked2),
+            _ => None,
+        }
+    }
+
+    /// The IP packet within the frame.
+    #[inline]
+    pub(crate) fn ip(self, frame: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::RawIp => Some(frame),
+            // The address family's number differs between systems; the IP version says the same.
+            Self::Loopback => frame.get(4..),
+            Self::Ethernet => ether(frame.get(12..)?),
+            Self::LinuxCooked => ether(frame.get(14..)?),
+            Self::LinuxCooked2 => {
+                let ether_type: [u8; 2] = frame.get(..2)?.try_into().ok()?;
+                after_ether_type(ether_type, frame.get(20..)?)
+            }
+            Self::Ppp => ppp(frame),
+            Self::PppoeSession => pppoe(frame),
+        }
+    }
+}
+
+/// `bytes` begin with an EtherType.
+fn ether(bytes: &[u8]) -> Option<&[u8]> {
+    let (ether_type, rest) = bytes.split_first_chunk::<2>()?;
+    after_ether_type(*ether_type, rest)
+}
+
+/// Skips VLAN tags and PPPoE.
+#[inline]
+fn after_ether_type(mut ether_type: [u8; 2], mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        match ether_type {
+            [0x08, 0x00] | [0x86, 0xdd] => return Some(rest),
+            // IEEE 802.1Q, 802.1ad (QinQ), and what came before the latter.
+            [0x81, 0x00] | [0x88, 0xa8] | [0x91, 0x00] => {
+                let (tag, after) = rest.split_first_chunk::<4>()?;
+                ether_type = [tag[2], tag[3]];
+                rest = after;
+            }
+            [0x88, 0x64] => return pppoe(rest),
+            _ => return None,
+        }
+    }
+}
+
+/// A PPPoE session header (RFC 2516 section 4), then PPP.
+fn pppoe(bytes: &[u8]) -> Option<&[u8]> {
+    match bytes {
+        // Version 1, type 1, code 0: session data.
+        [0x11, 0x00, ..] => ppp(bytes.get(6..)?),
+        _ => None,
+    }
+}
+
+/// PPP's protocol field of one or two bytes (RFC 1661 section 2), with or without HDLC's address and control.
+fn ppp(bytes: &[u8]) -> Option<&[u8]> {
+    let bytes = bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes);
+    match bytes {
+        [0x00, 0x21 | 0x57, rest @ ..] | [0x21 | 0x57, rest @ ..] => Some(rest),
+        _ => None,
+    }
+}

@@ -1,0 +1,176 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200) with its extension headers, up to the transport's first byte.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use gamelane_core::Ecn;
+
+use super::{u16_at, u32_at};
+
+/// The fields of either IP version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ip<'a> {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    /// Of the whole packet, headers included, as they say.
+    pub(crate) len: u32,
+    /// Bytes before the transport's.
+    pub(crate) headers: u32,
+    pub(crate) protocol: u8,
+    pub(crate) ecn: Ecn,
+    pub(crate) dscp: u8,
+    pub(crate) identification: u16,
+    pub(crate) fragment: FragmentOf,
+    /// What was captured from the transport on.
+    pub(crate) above: &'a [u8],
+}
+
+/// Which part of a packet it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FragmentOf {
+    /// All of it.
+    Whole,
+    /// The first fragment, with the transport's header. `id` is the identification in full.
+    First { id: u32 },
+    /// Another one.
+    Later { id: u32, last: bool },
+}
+
+impl<'a> Ip<'a> {
+    /// `frame_len` is the length of the packet by its frame, which counts where the header says 0: so it is with
+    /// segmentation offload, and with jumbograms (RFC 2675).
+    #[inline]
+    pub(crate) fn parse(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
+        match bytes.first()? >> 4 {
+            4 => Self::v4(bytes, frame_len),
+            6 => Self::v6(bytes, frame_len),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn v4(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
+        let header = bytes.first_chunk::<20>()?;
+        let mut headers = usize::from(header[0] & 15) * 4;
+        if headers < 20 {
+            return None;
+        }
+        let len = match u16::from_be_bytes([header[2], header[3]]) {
+            0 => frame_len,
+            len => u32::from(len),
+        };
+        let identification = u16::from_be_bytes([header[4], header[5]]);
+        let flags_and_offset = u16::from_be_bytes([header[6], header[7]]);
+        let fragment =
+            fragment(flags_and_offset & 0x1fff, flags_and_offset & 0x2000 != 0, identification.into());
+        let mut protocol = header[9];
+        let above = captured(bytes, headers, len);
+        let above = if protocol == AUTHENTICATION && !matches!(fragment, FragmentOf::Later { .. }) {
+            let skip = (usize::from(*above.get(1)?) + 2) * 4;
+            protocol = above[0];
+            headers += skip;
+            above.get(skip..)?
+        } else {
+            above
+        };
+        let address = |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+        Some(Self {
+            source: address(12).into(),
+            destination: address(16).into(),
+            len,
+            headers: headers as u32,
+            protocol,
+            ecn: ecn(header[1]),
+            dscp: header[1] >> 2,
+            identification,
+            fragment,
+            above,
+        })
+    }
+
+    fn v6(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
+        let header = bytes.first_chunk::<40>()?;
+        let class = header[0] << 4 | header[1] >> 4;
+        let len = match u16::from_be_bytes([header[4], header[5]]) {
+            0 => frame_len,
+            payload => 40 + u32::from(payload),
+        };
+        let mut protocol = header[6];
+        let mut headers = 40;
+        let mut part = FragmentOf::Whole;
+        for _ in 0..MAX_EXTENSIONS {
+            let rest = captured(bytes, headers, len);
+            let skip = match protocol {
+                HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS | MOBILITY | HOST_IDENTITY | SHIM6 => {
+                    (usize::from(*rest.get(1)?) + 1) * 8
+                }
+                AUTHENTICATION => (usize::from(*rest.get(1)?) + 2) * 4,
+                FRAGMENT => {
+                    let offset = u16_at(rest, 2)?;
+                    part = fragment(offset >> 3, offset & 1 == 1, u32_at(rest, 4)?);
+                    8
+                }
+                _ => break,
+            };
+            protocol = *rest.first()?;
+            headers += skip;
+            if matches!(part, FragmentOf::Later { .. }) {
+                break;
+            }
+        }
+        let address = |range: std::ops::Range<usize>| -> Option<IpAddr> {
+            let octets: [u8; 16] = header.get(range)?.try_into().ok()?;
+            Some(Ipv6Addr::from(octets).into())
+        };
+        let identification = match part {
+            FragmentOf::Whole => 0,
+            FragmentOf::First { id } | FragmentOf::Later { id, .. } => id as u16,
+        };
+        Some(Self {
+            source: address(8..24)?,
+            destination: address(24..40)?,
+            len,
+            headers: headers as u32,
+            protocol,
+            ecn: ecn(class),
+            dscp: class >> 2,
+            identification,
+            fragment: part,
+            above: captured(bytes, headers, len),
+        })
+    }
+}
+
+const fn fragment(offset: u16, more: bool, id: u32) -> FragmentOf {
+    match (offset, more) {
+        (0, false) => FragmentOf::Whole,
+        (0, true) => FragmentOf::First { id },
+        (_, more) => FragmentOf::Later { id, last: !more },
+    }
+}
+
+/// The bytes from `from` on that were captured and belong to the packet: Ethernet pads short ones.
+fn captured(bytes: &[u8], from: usize, len: u32) -> &[u8] {
+    let end = bytes.len().min(len as usize);
+    bytes.get(from..end).unwrap_or_default()
+}
+
+const fn ecn(class: u8) -> Ecn {
+    match class & 3 {
+        0 => Ecn::NotEct,
+        1 => Ecn::Ect1,
+        2 => Ecn::Ect0,
+        _ => Ecn::Ce,
+    }
+}
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+const MOBILITY: u8 = 135;
+const HOST_IDENTITY: u8 = 139;
+const SHIM6: u8 = 140;
+
+/// More than any sender uses; a chain without end costs no time.
+const MAX_EXTENSIONS: usize = 16;
