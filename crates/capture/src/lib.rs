@@ -11,9 +11,11 @@ pub mod input;
 mod link;
 pub mod packet;
 pub mod read;
+pub(crate) mod tcp;
 pub mod trace;
 mod wire;
 pub mod write;
+pub mod writes;
 
 pub use error::CaptureError;
 pub use input::Input;
@@ -21,3 +23,4 @@ pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
 pub use read::{Capture, Skipped};
 pub use trace::{RecordedFlow, read_udp_flow, udp_flow};
 pub use write::{InterfaceId, PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
+pub use writes::{ConnectionWrites, Write, read_tcp_writes, tcp_writes};

@@ -16,7 +16,7 @@ use support::{match_capture, open, pcap_of};
 fn v4_fragment(payload: u16, from: u16, to: u16) -> Vec<u8> {
     let datagram = datagram(payload);
     let more = if to < datagram.len() as u16 { 0x2000 } else { 0 };
-    let (len, offset) = ((20 + to - from).to_be_bytes(), (more | from / 8).to_be_bytes());
+    let (len, offset) = ((20 + to - from).to_be_bytes(), (more | (from / 8)).to_be_bytes());
     let header =
         [0x45, 0, len[0], len[1], 0x12, 0x34, offset[0], offset[1], 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
     [&header[..], &datagram[from as usize..to as usize]].concat()

@@ -51,3 +51,8 @@ pub(crate) fn skipped(tool: &str) {
     );
     eprintln!("skipped: {tool} is not installed (apt-get install {tool})");
 }
+
+/// One of the captures in tests/captures, by its name without ending.
+pub(crate) fn shipped(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(format!("{name}.pcapng.gz"))
+}

@@ -1,0 +1,4 @@
+//! What a TCP conversation's packets say about it.
+
+pub(crate) mod sequence;
+pub(crate) mod stream;

@@ -1,0 +1,69 @@
+//! Sequence numbers as 64-bit stream offsets, as [`gamelane_tcp::Segment`] counts them: the SYN at 0, data from 1. A
+//! capture that begins within a connection takes the first number it sees for 1.
+
+/// Unwraps the sequence numbers of one direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sequence {
+    origin: u32,
+    /// The highest offset so far, to which others are near.
+    high: u64,
+}
+
+impl Sequence {
+    /// The direction whose SYN has this number.
+    pub(crate) const fn after_syn(number: u32) -> Self {
+        Self { origin: number, high: 0 }
+    }
+
+    /// A direction seen from within.
+    pub(crate) const fn from_within(number: u32) -> Self {
+        Self { origin: number.wrapping_sub(1), high: 1 }
+    }
+
+    /// The number offset 0 has.
+    pub(crate) const fn origin(&self) -> u32 {
+        self.origin
+    }
+
+    /// The offset of `number`; `None` if it lies before the first one.
+    #[inline]
+    pub(crate) fn offset(&self, number: u32) -> Option<u64> {
+        let distance = number.wrapping_sub(self.origin).wrapping_sub(self.high as u32) as i32;
+        self.high.checked_add_signed(i64::from(distance))
+    }
+
+    /// [`Sequence::offset`] of a number its sender used, near which the next ones will be.
+    #[inline]
+    pub(crate) fn sent(&mut self, number: u32) -> Option<u64> {
+        let offset = self.offset(number)?;
+        self.high = self.high.max(offset);
+        Some(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_go_on_where_numbers_wrap() {
+        let mut sequence = Sequence::after_syn(u32::MAX - 10);
+        assert_eq!(sequence.sent(u32::MAX - 10), Some(0));
+        assert_eq!(sequence.sent(u32::MAX - 9), Some(1));
+        assert_eq!(sequence.sent(5), Some(16));
+        assert_eq!(sequence.sent(u32::MAX), Some(10));
+        for step in 1..=10u64 {
+            let offset = step << 30;
+            assert_eq!(sequence.sent((u32::MAX - 10).wrapping_add(offset as u32)), Some(offset));
+        }
+        assert_eq!(sequence.offset(u32::MAX - 11), Some((10 << 30) - 1 + (2 << 30)));
+    }
+
+    #[test]
+    fn what_came_before_the_capture_has_no_offset() {
+        let sequence = Sequence::from_within(1000);
+        assert_eq!(sequence.offset(1000), Some(1));
+        assert_eq!(sequence.offset(999), Some(0));
+        assert_eq!(sequence.offset(998), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Which bytes of a direction a capture point has seen: up to the highest, less the holes below it. What a packet brings is
+//! new, fills a hole (it was lost or overtaken before the capture point), or is a repetition.
+
+/// The bytes seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// One past the highest byte; 0 before the first.
+    end: u64,
+    /// Runs below `end` that were not seen, in order.
+    holes: Vec<Hole>,
+}
+
+/// Bytes that were not seen when later ones were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hole {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// When the packet after them came, and its identification and time stamp.
+    pub(crate) revealed: Revealed,
+}
+
+/// The packet that showed a hole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Revealed {
+    pub(crate) at_ns: u64,
+    pub(crate) identification: u16,
+    pub(crate) stamp: Option<u32>,
+}
+
+/// What a packet brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Brought {
+    /// Bytes above all seen before.
+    pub(crate) new: u32,
+    /// Bytes of a hole.
+    pub(crate) filled: u32,
+    /// Bytes seen before.
+    pub(crate) repeated: u32,
+    /// What showed the first hole it fills.
+    pub(crate) hole: Option<Revealed>,
+}
+
+impl Stream {
+    /// One past the highest byte seen.
+    #[cfg(test)]
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The bytes from `start` on, `len` of them and not none, were seen.
+    pub(crate) fn saw(&mut self, start: u64, len: u32, packet: Revealed) -> Brought {
+        let end = start + u64::from(len);
+        if self.end == 0 {
+            self.end = end;
+            return Brought { new: len, ..Brought::default() };
+        }
+        if start >= self.end {
+            if start > self.end && self.holes.len() < MAX_HOLES {
+                self.holes.push(Hole { start: self.end, end: start, revealed: packet });
+            }
+            self.end = end;
+            return Brought { new: len, ..Brought::default() };
+        }
+        let new = end.saturating_sub(self.end) as u32;
+        let (filled, hole) = if self.holes.is_empty() { (0, None) } else { self.fill(start, end) };
+        self.end = self.end.max(end);
+        Brought { new, filled, repeated: len - new - filled, hole }
+    }
+
+    fn fill(&mut self, start: u64, end: u64) -> (u32, Option<Revealed>) {
+        let mut filled = 0;
+        let mut first = None;
+        let mut at = 0;
+        while let Some(&hole) = self.holes.get(at) {
+            let (from, to) = (hole.start.max(start), hole.end.min(end));
+            if from >= to {
+                at += 1;
+                continue;
+            }
+            filled += to - from;
+            first.get_or_insert(hole.revealed);
+            self.holes.remove(at);
+            for rest in [Hole { end: from, ..hole }, Hole { start: to, ..hole }] {
+                if rest.start < rest.end {
+                    self.holes.insert(at, rest);
+                    at += 1;
+                }
+            }
+        }
+        (filled as u32, first)
+    }
+
+    /// Bytes below the highest that were never seen.
+    #[cfg(test)]
+    pub(crate) fn missing(&self) -> u64 {
+        self.holes.iter().map(|hole| hole.end - hole.start).sum()
+    }
+}
+
+/// Holes remembered at a time; bytes of further ones count as repeated when they come.
+const MAX_HOLES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bytes_are_new_then_filled_then_repeated() {
+        let mut stream = Stream::default();
+        let at = |at_ns| Revealed { at_ns, ..Revealed::default() };
+        assert_eq!(stream.saw(1, 10, at(0)), Brought { new: 10, ..Brought::default() });
+        assert_eq!(stream.saw(21, 10, at(1)), Brought { new: 10, ..Brought::default() });
+        assert_eq!(stream.missing(), 10);
+        // Five of the hole, five that were there, and then five more of it with ten repeated and two new.
+        let brought = stream.saw(6, 10, at(2));
+        assert_eq!(brought, Brought { new: 0, filled: 5, repeated: 5, hole: Some(at(1)) });
+        let brought = stream.saw(16, 17, at(3));
+        assert_eq!(brought, Brought { new: 2, filled: 5, repeated: 10, hole: Some(at(1)) });
+        assert_eq!((stream.end(), stream.missing()), (33, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_counted_once_as_what_it_is(packets in proptest::collection::vec((1u64..200, 1u32..40), 1..60)) {
+            let mut stream = Stream::default();
+            let mut seen = [false; 300];
+            let mut end = 0;
+            let mut first = 0;
+            for (start, len) in packets {
+                let range = start as usize..start as usize + len as usize;
+                if end == 0 { first = range.start; end = range.start; }
+                let mut expected = (0, 0, 0);
+                for byte in range.clone() {
+                    if byte >= end { expected.0 += 1 } else if seen[byte] || byte < first { expected.2 += 1 } else { expected.1 += 1 }
+                }
+                let brought = stream.saw(start, len, Revealed::default());
+                prop_assert_eq!((brought.new, brought.filled, brought.repeated), expected);
+                seen[range.clone()].fill(true);
+                end = end.max(range.end);
+            }
+            prop_assert_eq!(stream.missing() as usize, (first..end).filter(|&byte| !seen[byte]).count());
+        }
+    }
+}

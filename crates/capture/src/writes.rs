@@ -1,0 +1,146 @@
+//! What the applications at both ends of a TCP connection wrote, as far as packets tell: the sizes and times of data sent for
+//! the first time, retransmissions left out. What replay feeds to another TCP.
+//!
+//! A write is seen when its first segment is: one that TCP held back (Nagle's algorithm, a full window) appears later than it
+//! was made, and as large as it was sent. Several segments of one burst stay separate, each with its time. Data lost before
+//! the capture point counts when the packet after it passed.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use gamelane_core::{Duration, FlowKey, Protocol};
+
+use crate::error::CaptureError;
+use crate::packet::{CapturedPacket, TcpFields};
+use crate::read::Capture;
+use crate::tcp::sequence::Sequence;
+use crate::tcp::stream::{Revealed, Stream};
+
+/// One write, or the part of one that left in one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Since the connection's first packet in the capture.
+    pub at: Duration,
+    /// Application bytes.
+    pub bytes: u32,
+}
+
+/// The writes of one connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionWrites {
+    /// From the client, the side that opened the connection, to the server. Without a handshake in the capture, the client
+    /// is the side with the higher port.
+    pub key: FlowKey,
+    /// Position in the file of the interface it was seen on.
+    pub interface: u32,
+    /// The connection's first packet, in nanoseconds since 1970.
+    pub start_ns: u64,
+    /// Whether its SYN is in the capture.
+    pub from_handshake: bool,
+    /// Client to server, in order of time.
+    pub up: Vec<Write>,
+    /// Server to client, in order of time.
+    pub down: Vec<Write>,
+}
+
+/// The writes of every TCP connection of a capture file, in order of their first packets.
+pub fn read_tcp_writes(path: &Path) -> Result<Vec<ConnectionWrites>, CaptureError> {
+    tcp_writes(&mut Capture::open(path)?)
+}
+
+/// [`read_tcp_writes`] of a capture from anywhere, read to its end.
+pub fn tcp_writes<R: Read>(capture: &mut Capture<R>) -> Result<Vec<ConnectionWrites>, CaptureError> {
+    let mut open: BTreeMap<(u32, FlowKey), usize> = BTreeMap::new();
+    let mut connections: Vec<Connection> = Vec::new();
+    while let Some(packet) = capture.next_packet()? {
+        let Some(tcp) = packet.tcp() else { continue };
+        let canonical = packet.key.min(packet.key.reverse());
+        let place = open.get(&(packet.interface, canonical)).copied();
+        let place = match place {
+            Some(place) if !connections[place].is_reopened_by(&packet, tcp) => place,
+            _ => {
+                open.insert((packet.interface, canonical), connections.len());
+                connections.push(Connection::new(&packet, tcp));
+                connections.len() - 1
+            }
+        };
+        connections[place].handle(&packet, tcp);
+    }
+    Ok(connections.into_iter().map(Connection::finish).collect())
+}
+
+#[derive(Debug)]
+struct Connection {
+    key: FlowKey,
+    interface: u32,
+    start_ns: u64,
+    from_handshake: bool,
+    directions: [Half; 2],
+}
+
+#[derive(Debug, Default)]
+struct Half {
+    sequence: Option<Sequence>,
+    stream: Stream,
+    writes: Vec<Write>,
+}
+
+impl Connection {
+    fn new(packet: &CapturedPacket, tcp: &TcpFields) -> Self {
+        let (key, from_handshake) = (client_to_server(packet.key, tcp), tcp.flags.syn);
+        let directions = [Half::default(), Half::default()];
+        Self { key, interface: packet.interface, start_ns: packet.at_ns, from_handshake, directions }
+    }
+
+    /// A SYN of another number than the one before opens another connection between the same ports.
+    fn is_reopened_by(&self, packet: &CapturedPacket, tcp: &TcpFields) -> bool {
+        let half = &self.directions[usize::from(packet.key != self.key)];
+        tcp.flags.syn
+            && !tcp.flags.ack
+            && half.sequence.is_some_and(|sequence| sequence.origin() != tcp.sequence)
+    }
+
+    fn handle(&mut self, packet: &CapturedPacket, tcp: &TcpFields) {
+        let half = &mut self.directions[usize::from(packet.key != self.key)];
+        let sequence = half.sequence.get_or_insert_with(|| match tcp.flags.syn {
+            true => Sequence::after_syn(tcp.sequence),
+            false => Sequence::from_within(tcp.sequence),
+        });
+        let Some(offset) = sequence.sent(tcp.sequence) else { return };
+        if packet.payload_len == 0 || tcp.flags.rst {
+            return;
+        }
+        let start = offset + u64::from(tcp.flags.syn);
+        let revealed = Revealed { at_ns: packet.at_ns, ..Revealed::default() };
+        let brought = half.stream.saw(start, packet.payload_len, revealed);
+        let since_start = |at_ns: u64| Duration::from_nanos(at_ns.saturating_sub(self.start_ns));
+        if let Some(hole) = brought.hole {
+            half.writes.push(Write { at: since_start(hole.at_ns), bytes: brought.filled });
+        }
+        if brought.new > 0 {
+            half.writes.push(Write { at: since_start(packet.at_ns), bytes: brought.new });
+        }
+    }
+
+    fn finish(self) -> ConnectionWrites {
+        let [up, down] = self.directions.map(|half| {
+            let mut writes = half.writes;
+            // Stable: what filled a hole goes behind what showed it.
+            writes.sort_by_key(|write| write.at);
+            writes
+        });
+        let Self { key, interface, start_ns, from_handshake, .. } = self;
+        ConnectionWrites { key, interface, start_ns, from_handshake, up, down }
+    }
+}
+
+/// The direction of `key` that goes from the client to the server: by the handshake, else by the ports.
+pub(crate) fn client_to_server(key: FlowKey, tcp: &TcpFields) -> FlowKey {
+    debug_assert_eq!(key.protocol, Protocol::Tcp);
+    let from_client = match (tcp.flags.syn, tcp.flags.ack) {
+        (true, from_server) => !from_server,
+        (false, _) => key.source.port() >= key.destination.port(),
+    };
+    if from_client { key } else { key.reverse() }
+}
