@@ -9,7 +9,7 @@ use gamelane_capture::write::HEADERS_ONLY;
 use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_scenario::Model;
-use gamelane_sim::payload::{Content, connection_key};
+use gamelane_sim::payload::{Content, connection_key, player_key};
 use gamelane_sim::{Household, Outcome, Records, Summary, Tap};
 use gamelane_tcp::segment::HEADER_LEN;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -81,13 +81,16 @@ impl Run {
         tables::all(py, &self.outcome.recorder)
     }
 
-    /// Writes what passed one side of the gateway, `lan` or `wan`.
+    /// Writes what passed one side of the gateway, `lan` or `wan`, or the server's host.
     fn write_pcapng(&self, py: Python<'_>, path: &str, side: &str) -> PyResult<()> {
         let tap = match side {
             "lan" => Tap::Lan,
             "wan" => Tap::Wan,
+            "server" => Tap::Server,
             other => {
-                return Err(PyValueError::new_err(format!("side is {other:?}; give \"lan\" or \"wan\"")));
+                return Err(PyValueError::new_err(format!(
+                    "side is {other:?}; give \"lan\", \"wan\" or \"server\""
+                )));
             }
         };
         py.detach(|| self.write_tap(path, side, tap))
@@ -102,8 +105,10 @@ impl Run {
         let interface = writer.add_interface(name)?;
         for row in self.outcome.recorder.packets.iter().flatten().filter(|row| row.tap == tap) {
             let (meta, body) = (&row.meta, &row.payload);
-            let flow = &self.model.flows[meta.flow.index()];
-            let own = if row.direction == Direction::Up { flow.key } else { flow.key.reverse() };
+            let (flow, number) = self.outcome.recorder.lane(meta.flow);
+            let flow = &self.model.flows[flow as usize];
+            let key = player_key(flow.key, number);
+            let own = if row.direction == Direction::Up { key } else { key.reverse() };
             let header = PacketHeader {
                 at: row.at,
                 key: connection_key(own, body.connection),

@@ -5,6 +5,8 @@ use gamelane_scenario::Model;
 use gamelane_sim::Summary;
 use gamelane_sim::statistics::Distribution;
 use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary};
+use gamelane_sim::thin_summary::{DeliverySummary, ThinSummary};
+use gamelane_tcp::accounting::{NUMBERED, NthRetransmission};
 use serde_json::{Map, Value, json};
 
 /// One element of `runs`.
@@ -20,7 +22,7 @@ pub(crate) fn run(model: &Model, seed: u64, summary: &Summary) -> Value {
 }
 
 fn flow(app: &str, summary: &FlowSummary) -> Value {
-    json!({
+    let mut flow = json!({
         "app": app,
         "up": direction(&summary.directions[0]),
         "down": direction(&summary.directions[1]),
@@ -31,6 +33,54 @@ fn flow(app: &str, summary: &FlowSummary) -> Value {
         "timeouts": summary.timeouts,
         "chunks": summary.chunks,
         "stall_seconds": summary.stall_seconds,
+    });
+    if let Some(summary) = &summary.thin {
+        flow["thin"] = thin(summary);
+    }
+    flow
+}
+
+fn thin(summary: &ThinSummary) -> Value {
+    let (sent, again) = (&summary.server, &summary.retransmissions);
+    let nth = |n: &NthRetransmission| {
+        let mean = n.delay.as_secs_f64() * 1e3 / n.successful as f64;
+        json!({
+            "total": n.itself + n.included,
+            "self": n.itself,
+            "included": n.included,
+            "successful": n.successful,
+            "delay_ms": if n.successful > 0 { json!(mean) } else { Value::Null },
+        })
+    };
+    let numbered = again.nth.iter().take(usize::from(again.most).clamp(3, NUMBERED));
+    json!({
+        "players": summary.players,
+        "connections": summary.connections,
+        "up": delivery(&summary.directions[0]),
+        "down": delivery(&summary.directions[1]),
+        "packets": again.packets,
+        "retransmitted_segments": again.retransmitted_segments,
+        "most_retransmissions": again.most,
+        "nth": numbered.map(nth).collect::<Vec<_>>(),
+        "bundled_copies": again.bundled,
+        "timeouts": sent.timeouts,
+        "fast_retransmissions": sent.fast_retransmissions,
+        "timeout_retransmissions": sent.timeout_retransmissions,
+        "tail_probes": sent.tail_probes,
+        "fast_recoveries": sent.fast_recoveries,
+        "duplicate_segments": summary.in_vain,
+        "spurious_timeouts": sent.spurious_timeouts,
+    })
+}
+
+fn delivery(summary: &DeliverySummary) -> Value {
+    let mut delivery = distribution(&summary.delivery_ms);
+    let some = summary.delivery_ms.count > 0;
+    delivery["p999"] = if some { json!(summary.delivery_ms_p999) } else { Value::Null };
+    json!({
+        "messages": summary.delivery_ms.count,
+        "delivery_ms": delivery,
+        "held_ms": distribution(&summary.held_ms),
     })
 }
 

@@ -18,6 +18,8 @@ pub(crate) fn all<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py
     tables.set_item("tcp", tcp(py, records)?)?;
     tables.set_item("queues", queues(py, records)?)?;
     tables.set_item("app", app(py, records)?)?;
+    tables.set_item("deliveries", deliveries(py, records)?)?;
+    tables.set_item("retransmissions", retransmissions(py, records)?)?;
     Ok(tables)
 }
 
@@ -105,12 +107,39 @@ fn tcp<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> 
     let table = Table::new(py)
         .column("t_ns", rows().map(|row| row.at.as_nanos()))?
         .column("flow", rows().map(|row| row.flow.0))?
+        .column("connection", rows().map(|row| row.connection))?
         .column("side", rows().map(|row| row.side as u8))?
         .column("cwnd_bytes", rows().map(|row| row.observation.cwnd.bytes()))?
         .column("ssthresh_bytes", rows().map(|row| row.observation.ssthresh.bytes()))?
         .column("srtt_ns", rows().map(|row| nanos(row.observation.srtt)))?
         .column("rto_ns", rows().map(|row| row.observation.rto.as_nanos()))?
         .column("in_flight_bytes", rows().map(|row| row.observation.bytes_in_flight.bytes()))?;
+    Ok(table.columns)
+}
+
+fn deliveries<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> {
+    let rows = || records.deliveries.iter();
+    let table = Table::new(py)
+        .column("t_ns", rows().map(|row| row.at.as_nanos()))?
+        .column("flow", rows().map(|row| row.flow))?
+        .column("direction", rows().map(|row| row.direction as u8))?
+        .column("player", rows().map(|row| row.player))?
+        .column("delay_ns", rows().map(|row| row.delay.as_nanos()))?
+        .column("held_ns", rows().map(|row| row.held.as_nanos()))?;
+    Ok(table.columns)
+}
+
+fn retransmissions<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> {
+    let rows = || records.retransmissions.iter();
+    let table = Table::new(py)
+        .column("t_ns", rows().map(|row| row.history.acknowledged_at.as_nanos()))?
+        .column("flow", rows().map(|row| row.flow))?
+        .column("connection", rows().map(|row| row.connection))?
+        .column("retransmissions", rows().map(|row| row.history.retransmissions))?
+        .column("itself", rows().map(|row| row.history.itself))?
+        .column("included", rows().map(|row| row.history.included))?
+        .column("delay_ns", rows().map(|row| row.history.retransmission_delay().as_nanos()))?
+        .column("application_delay_ns", rows().map(|row| row.history.application_delay().as_nanos()))?;
     Ok(table.columns)
 }
 

@@ -58,4 +58,51 @@ pub struct FlowModel {
     pub paths: [PathConfig; 2],
     /// Differentiated services code point its packets carry.
     pub dscp: u8,
+    /// Players of a game over TCP; 1 for everything else.
+    pub players: u32,
+    /// How their messages reach them.
+    pub carriage: Carriage,
+    /// Paths that players have instead of `paths`, by weight; empty if all have the same.
+    pub player_paths: Vec<(f64, [PathConfig; 2])>,
+}
+
+/// How the messages of a game over TCP reach its players.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carriage {
+    /// A TCP connection for each of them.
+    #[default]
+    Direct,
+    /// So many TCP connections that all share.
+    Mux {
+        /// How many.
+        carriers: u32,
+    },
+    /// So many connections that all share, on which players do not wait for each other's losses.
+    Streams {
+        /// How many.
+        carriers: u32,
+    },
+    /// A datagram flow for each of them, with repeats by the application.
+    Datagrams,
+}
+
+impl FlowModel {
+    /// Transport connections (or datagram flows) it has.
+    pub const fn lanes(&self) -> u32 {
+        match self.carriage {
+            Carriage::Direct | Carriage::Datagrams => self.players,
+            Carriage::Mux { carriers } | Carriage::Streams { carriers } => carriers,
+        }
+    }
+}
+
+impl Model {
+    /// Transport connections of all flows, in the order in which a run numbers them: the flow each belongs to, and which of
+    /// the flow's it is.
+    pub fn lanes(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.flows
+            .iter()
+            .enumerate()
+            .flat_map(|(flow, model)| (0..model.lanes()).map(move |lane| (flow, lane)))
+    }
 }

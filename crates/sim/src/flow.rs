@@ -1,21 +1,28 @@
-//! One application flow in the simulator: a host at each end and the path between them beyond the link.
+//! One connection of an application in the simulator: a host at each end and the path between them beyond the link. Most
+//! flows of a scenario have one; a game over TCP has one for each player.
+
+use alloc::boxed::Box;
 
 use gamelane_core::time::earliest;
 use gamelane_core::{Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
-use gamelane_link::Path;
-use gamelane_scenario::FlowModel;
+use gamelane_link::{Path, PathConfig};
+use gamelane_scenario::{Carriage, FlowModel};
 use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
+use gamelane_traffic::config::AppConfig;
 use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Transport};
 
 use crate::frames::FrameId;
-use crate::payload::{Content, Echo, connection_key};
+use crate::payload::{Content, Echo, connection_key, player_key};
 use crate::recorder::Side;
+use crate::thin::{Order, ThinLane};
 
 /// Bytes of IPv4 and UDP headers.
 const UDP_HEADER_LEN: u32 = 28;
 
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
+    /// Which connection of its flow.
+    pub(crate) number: u32,
     pub(crate) hosts: [Host; 2],
     /// Indexed by direction.
     pub(crate) paths: [Path<FrameId>; 2],
@@ -23,22 +30,34 @@ pub(crate) struct Flow {
     pub(crate) protocol: Protocol,
     /// The newest client packet a packet pair has used.
     pub(crate) last_pair: Option<u32>,
+    /// Of a game over TCP.
+    pub(crate) thin: Option<Box<ThinLane>>,
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, model: &FlowModel, seed: Seed) -> Self {
-        let name = &model.name;
+    /// Connection `number` of the flow.
+    pub(crate) fn new(id: FlowId, model: &FlowModel, number: u32, seed: Seed) -> Self {
+        let is_game = matches!(model.app, AppConfig::Mmo(_));
+        let name = if is_game { alloc::format!("{}/{number}", model.name) } else { model.name.clone() };
         let app_path = alloc::format!("flow/{name}/app");
-        let (client, server) = gamelane_traffic::build(&model.app, model.schedule, seed, &app_path);
+        let (client, server) =
+            gamelane_traffic::build_connection(&model.app, number, model.schedule, seed, &app_path);
+        let key = player_key(model.key, number);
+        let paths = player_paths(model, &name, seed);
+        let order = match model.carriage {
+            Carriage::Direct | Carriage::Mux { .. } | Carriage::Datagrams => Order::Stream,
+            Carriage::Streams { .. } => Order::PerPlayer,
+        };
         let transport = model.app.transport();
         let path = |direction: &str, index: usize| {
-            Path::new(model.paths[index].clone(), seed, &alloc::format!("flow/{name}/path/{direction}"))
+            Path::new(paths[index].clone(), seed, &alloc::format!("flow/{name}/path/{direction}"))
         };
         Self {
             id,
+            number,
             hosts: [
-                Host::new(client, transport, model.tcp.clone(), model.key),
-                Host::new(server, transport, model.tcp.clone(), model.key.reverse()),
+                Host::new(client, transport, model.tcp.clone(), key),
+                Host::new(server, transport, model.tcp.clone(), key.reverse()),
             ],
             paths: [path("up", 0), path("down", 1)],
             dscp: model.dscp,
@@ -47,12 +66,26 @@ impl Flow {
                 Transport::Tcp => Protocol::Tcp,
             },
             last_pair: None,
+            thin: is_game.then(|| Box::new(ThinLane::new(order))),
         }
     }
 
     pub(crate) fn host(&mut self, side: Side) -> &mut Host {
         &mut self.hosts[side as usize]
     }
+}
+
+/// The flow's own, or one that some of the players share.
+fn player_paths<'a>(model: &'a FlowModel, name: &str, seed: Seed) -> &'a [PathConfig; 2] {
+    let total: f64 = model.player_paths.iter().map(|(weight, _)| weight).sum();
+    let mut left = total * seed.stream(&alloc::format!("flow/{name}/path")).unit();
+    for (weight, paths) in &model.player_paths {
+        if left < *weight {
+            return paths;
+        }
+        left -= weight;
+    }
+    model.player_paths.last().map_or(&model.paths, |(_, paths)| paths)
 }
 
 /// One end: an application and the transport under it.
@@ -71,7 +104,13 @@ pub(crate) struct Host {
 
 /// What a host wants the driver to do.
 pub(crate) enum Output {
-    Send { content: Content, len: IpLen, ecn: Ecn },
+    Send {
+        content: Content,
+        len: IpLen,
+        ecn: Ecn,
+    },
+    /// The application wrote so many bytes.
+    Wrote(u32),
     Goodput(u64),
     Report(AppReport),
 }
@@ -174,7 +213,10 @@ impl Host {
                 let connection = self.connection + u16::from(self.endpoint.is_some());
                 self.open(TcpEndpoint::connect(self.config.clone(), now), connection);
             }
-            AppAction::Write { bytes } => self.with_endpoint(|endpoint| endpoint.write(bytes)),
+            AppAction::Write { bytes } => {
+                self.with_endpoint(|endpoint| endpoint.write(bytes));
+                return Some(Output::Wrote(bytes.bytes() as u32));
+            }
             AppAction::WriteForever => self.with_endpoint(TcpEndpoint::write_forever),
             AppAction::Close => self.with_endpoint(TcpEndpoint::close),
         }

@@ -14,12 +14,14 @@ use gamelane_link::{Hop, Path, WiredLink};
 use gamelane_qdisc::AnyQueue;
 use gamelane_scenario::Model;
 use gamelane_tcp::TcpCounters;
+use gamelane_tcp::accounting::RetransmissionTotals;
 
 use crate::flow::{Flow, Output};
 use crate::frames::{FrameId, Frames};
 use crate::meter::BacklogMeter;
 use crate::payload::{Content, Echo, Payload, Tap};
 use crate::recorder::{Event, Recorder, Side};
+use crate::thin::Arrival;
 use crate::timetable::Timetable;
 
 /// Time between samples of queues and TCP state.
@@ -27,6 +29,8 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Components before those of the flows: two hops and the sampler.
 const SAMPLER: usize = 2;
 const FIRST_FLOW: usize = 3;
+/// Connections of a flow whose TCP state is sampled.
+const SAMPLED_CONNECTIONS: u32 = 4;
 /// Components of a flow: two hosts and two paths.
 const PER_FLOW: usize = 4;
 
@@ -44,6 +48,8 @@ pub struct Household<R> {
     recorder: R,
     wants_packets: bool,
     next_sample: Instant,
+    /// Connections whose TCP is sampled.
+    sampled: Vec<u32>,
     events: u64,
 }
 
@@ -56,8 +62,10 @@ pub struct Outcome<R> {
     pub events: u64,
     /// What each hop did, indexed by direction.
     pub hops: [HopOutcome; 2],
-    /// Transport counters of each flow: client and server, for flows over TCP that opened a connection.
+    /// Transport counters of each connection, as [`Model::lanes`] numbers them: client and server, where one was opened.
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
+    /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
+    pub retransmissions: Vec<Option<RetransmissionTotals>>,
 }
 
 impl<R> Outcome<R> {
@@ -87,8 +95,11 @@ impl<R: Recorder> Household<R> {
             let queue = AnyQueue::new(&hop.queue, hop.mtu, seed, &alloc::format!("gateway/{name}"));
             Hop::new(queue, WiredLink::new(hop.link.clone(), seed, &alloc::format!("link/{name}")))
         };
-        let flows: Vec<_> =
-            (0u32..).zip(&model.flows).map(|(id, flow)| Flow::new(FlowId(id), flow, seed)).collect();
+        let lanes = (0u32..).zip(model.lanes());
+        let flows: Vec<_> = lanes
+            .map(|(id, (flow, number))| Flow::new(FlowId(id), &model.flows[flow], number, seed))
+            .collect();
+        let sampled = lanes_to_sample(model);
         let mut household = Self {
             now: Instant::ZERO,
             end: Instant::ZERO + model.duration,
@@ -101,6 +112,7 @@ impl<R: Recorder> Household<R> {
             wants_packets: recorder.wants_packets(),
             recorder,
             next_sample: Instant::ZERO + SAMPLE_EVERY,
+            sampled,
             events: 0,
         };
         household.timetable.set(SAMPLER, Some(household.next_sample));
@@ -169,6 +181,11 @@ impl<R: Recorder> Household<R> {
                 .flows
                 .iter()
                 .map(|flow| [0, 1].map(|side: usize| flow.hosts[side].endpoint().map(|e| *e.counters())))
+                .collect(),
+            retransmissions: self
+                .flows
+                .iter()
+                .map(|flow| flow.thin.as_ref().map(|thin| thin.totals))
                 .collect(),
             recorder: self.recorder,
         }
@@ -260,6 +277,12 @@ impl<R: Recorder> Household<R> {
         let (now, meta) = (self.now, &packet.meta);
         let direction = side.peer().sends();
         self.recorder.record(now, &Event::Received { direction, meta });
+        if side == Side::Server {
+            self.pass(Tap::Server, direction, packet);
+        }
+        if self.flows[flow].thin.is_some() {
+            self.account_received(flow, side, packet);
+        }
         let payload = self.frames.get(packet.body);
         let one_way = now.saturating_since(meta.sent_at);
         let state = &mut self.flows[flow];
@@ -304,6 +327,12 @@ impl<R: Recorder> Household<R> {
             let id = self.flows[flow].id;
             match output {
                 Output::Send { content, len, ecn } => self.send(flow, side, content, len, ecn),
+                Output::Wrote(bytes) => {
+                    let player = self.flows[flow].number;
+                    if let Some(thin) = &mut self.flows[flow].thin {
+                        thin.ways[side.sends().index()].wrote(player, bytes, now);
+                    }
+                }
                 Output::Goodput(bytes) => self.recorder.record(now, &Event::Goodput { flow: id, bytes }),
                 Output::Report(report) => self.recorder.record(now, &Event::App { flow: id, report }),
             }
@@ -340,9 +369,45 @@ impl<R: Recorder> Household<R> {
         };
         let direction = side.sends();
         self.recorder.record(now, &Event::Sent { direction, meta: &packet.meta });
+        if side == Side::Server {
+            self.account_sent(flow, &packet);
+            self.pass(Tap::Server, direction, &packet);
+        }
         match side {
             Side::Client => self.enter_hop(direction, packet),
             Side::Server => self.enter_path(flow, direction, packet),
+        }
+    }
+
+    /// The server of a game over TCP sends a segment.
+    fn account_sent(&mut self, flow: usize, packet: &Packet<FrameId>) {
+        let Some(thin) = &mut self.flows[flow].thin else { return };
+        if let Content::Segment(segment) = &self.frames.get(packet.body).content {
+            thin.ledger.sent(self.now, segment.seq, segment.len, &mut thin.totals);
+        }
+    }
+
+    /// A segment of a game over TCP arrives: messages are delivered, the server's packets acknowledged.
+    fn account_received(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
+        let Content::Segment(segment) = self.frames.get(packet.body).content else { return };
+        if self.ended {
+            return;
+        }
+        let (now, id, recorder) = (self.now, packet.meta.flow, &mut self.recorder);
+        let Some(thin) = &mut self.flows[flow].thin else { return };
+        let direction = side.peer().sends();
+        if segment.len > 0 {
+            thin.ways[direction.index()].arrived(segment.seq, segment.len, now, |arrival| {
+                let Arrival { player, delay, held } = arrival;
+                recorder.record(now, &Event::Delivered { flow: id, direction, player, delay, held });
+            });
+        }
+        if side == Side::Server && segment.flags.ack() {
+            thin.ledger.acknowledged(now, segment.ack, &mut thin.totals, |history| {
+                if history.retransmissions > 0 {
+                    recorder.record(now, &Event::Retransmitted { flow: id, history });
+                }
+            });
         }
     }
 
@@ -352,7 +417,8 @@ impl<R: Recorder> Household<R> {
             let backlog = self.hops[direction.index()].backlog();
             self.recorder.record(now, &Event::Queue { direction, backlog });
         }
-        for flow in &self.flows {
+        for &lane in &self.sampled {
+            let flow = &self.flows[lane as usize];
             for side in [Side::Client, Side::Server] {
                 if let Some(endpoint) = flow.hosts[side as usize].endpoint() {
                     let observation = endpoint.observe();
@@ -383,6 +449,12 @@ impl<R: Recorder> Household<R> {
             self.recorder.record(self.now, &Event::Passed { tap, direction, meta, payload });
         }
     }
+}
+
+/// The first few connections of each flow: a hundred thousand alike need no curve each.
+fn lanes_to_sample(model: &Model) -> Vec<u32> {
+    let few = (0u32..).zip(model.lanes()).filter(|(_, (_, number))| *number < SAMPLED_CONNECTIONS);
+    few.map(|(lane, _)| lane).collect()
 }
 
 /// Tells the recorder what a hop or path loses or marks, and frees the frames of what is lost.

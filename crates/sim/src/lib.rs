@@ -17,6 +17,8 @@ pub mod recorder;
 pub mod records;
 pub mod statistics;
 pub mod summary;
+mod thin;
+pub mod thin_summary;
 mod timetable;
 
 pub use household::{Household, Outcome};

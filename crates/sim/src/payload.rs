@@ -1,5 +1,7 @@
 //! What simulated packets carry, and where they can be watched.
 
+use core::net::{Ipv4Addr, SocketAddr};
+
 use gamelane_core::{Direction, Duration, FlowKey};
 use gamelane_tcp::Segment;
 
@@ -42,6 +44,8 @@ pub enum Tap {
     Lan,
     /// The internet: after the upstream link, before the downstream queue.
     Wan,
+    /// At the server's host.
+    Server,
 }
 
 impl Tap {
@@ -58,6 +62,19 @@ impl Tap {
         Self::before(direction.reverse())
     }
 }
+
+/// The addresses of a flow's n-th player: the first has the flow's own, the others count up from 100.64.0.0 (RFC 6598).
+pub fn player_key(mut key: FlowKey, number: u32) -> FlowKey {
+    if number > 0 {
+        let address = Ipv4Addr::from_bits(PLAYERS.to_bits() + number);
+        let port = key.source.port();
+        key.source = SocketAddr::from((address, port));
+    }
+    key
+}
+
+/// Shared address space of providers.
+const PLAYERS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 
 /// The addresses of a flow's n-th connection. The client's port, the one in the dynamic range, counts up.
 pub fn connection_key(mut key: FlowKey, connection: u16) -> FlowKey {

@@ -4,6 +4,7 @@
 use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 use gamelane_tcp::TcpObservation;
+use gamelane_tcp::accounting::PacketHistory;
 use gamelane_traffic::AppReport;
 
 use crate::payload::{Payload, Tap};
@@ -104,6 +105,26 @@ pub enum Event<'a> {
         side: Side,
         /// Its state.
         observation: TcpObservation,
+    },
+    /// A message of a game over TCP was delivered.
+    Delivered {
+        /// On this connection.
+        flow: FlowId,
+        /// Which way it went.
+        direction: Direction,
+        /// Whose it is.
+        player: u32,
+        /// From the write to the delivery.
+        delay: Duration,
+        /// How long of that it lay complete behind what was lost before it.
+        held: Duration,
+    },
+    /// A packet of a game over TCP that the server had sent more than once was acknowledged.
+    Retransmitted {
+        /// On this connection.
+        flow: FlowId,
+        /// Its life.
+        history: &'a PacketHistory,
     },
     /// A packet passes a tap.
     Passed {

@@ -7,6 +7,7 @@ use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta
 use gamelane_qdisc::Backlog;
 use gamelane_scenario::Model;
 use gamelane_tcp::TcpObservation;
+use gamelane_tcp::accounting::PacketHistory;
 use gamelane_traffic::AppReport;
 
 use crate::payload::{Payload, Tap};
@@ -18,7 +19,7 @@ pub const WINDOW: Duration = Duration::from_secs(1);
 /// Everything recorded of a run. Rows are in order of time.
 #[derive(Debug)]
 pub struct Records {
-    /// Per flow, by [`FlowId::index`].
+    /// Per flow of the scenario.
     pub flows: Vec<FlowRecords>,
     /// Every lost packet.
     pub drops: Vec<DropRow>,
@@ -28,8 +29,14 @@ pub struct Records {
     pub queues: Vec<QueueRow>,
     /// Application reports.
     pub app: Vec<AppRow>,
+    /// Messages of games over TCP that were delivered.
+    pub deliveries: Vec<DeliveryRow>,
+    /// Packets of games over TCP that the server sent more than once.
+    pub retransmissions: Vec<RetransmissionRow>,
     /// Every packet at every tap, if asked for.
     pub packets: Option<Vec<PassedRow>>,
+    /// Flow of each connection, by [`FlowId::index`], and which of the flow's it is.
+    lanes: Vec<(u32, u32)>,
     warmup: Instant,
 }
 
@@ -101,6 +108,8 @@ pub struct TcpRow {
     pub at: Instant,
     /// Of which flow.
     pub flow: FlowId,
+    /// Which of its connections.
+    pub connection: u32,
     /// Which end.
     pub side: Side,
     /// The state.
@@ -127,6 +136,34 @@ pub struct AppRow {
     pub flow: FlowId,
     /// What.
     pub report: AppReport,
+}
+
+/// A delivered message of a game over TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// When.
+    pub at: Instant,
+    /// Position of the flow in the scenario.
+    pub flow: u32,
+    /// Which way it went.
+    pub direction: Direction,
+    /// Whose it is.
+    pub player: u32,
+    /// From the write to the delivery.
+    pub delay: Duration,
+    /// How long of that it lay complete behind what was lost before it.
+    pub held: Duration,
+}
+
+/// A packet of a game over TCP that the server sent more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetransmissionRow {
+    /// Position of the flow in the scenario.
+    pub flow: u32,
+    /// Which of the flow's connections.
+    pub connection: u32,
+    /// The packet's life; it was acknowledged at `acknowledged_at`.
+    pub history: PacketHistory,
 }
 
 /// A packet at a tap.
@@ -161,7 +198,10 @@ impl Records {
             tcp: Vec::new(),
             queues: Vec::new(),
             app: Vec::new(),
+            deliveries: Vec::new(),
+            retransmissions: Vec::new(),
             packets: packets.then(Vec::new),
+            lanes: model.lanes().map(|(flow, number)| (flow as u32, number)).collect(),
             warmup: Instant::ZERO + model.warmup,
         }
     }
@@ -176,9 +216,19 @@ impl Records {
         }
     }
 
+    /// The flow of the scenario that a connection belongs to.
+    fn flow_of(&self, lane: FlowId) -> FlowId {
+        FlowId(self.lanes[lane.index()].0)
+    }
+
+    /// The flow of the scenario, and the connection within it, by [`FlowId::index`].
+    pub fn lane(&self, lane: FlowId) -> (u32, u32) {
+        self.lanes[lane.index()]
+    }
+
     /// Counts a packet in the window of `at` and, if it was sent after the warm-up, in the totals.
     fn count(&mut self, direction: Direction, meta: &PacketMeta, at: Instant, count: impl Fn(&mut Window)) {
-        let records = &mut self.flows[meta.flow.index()].directions[direction.index()];
+        let records = &mut self.flows[self.lanes[meta.flow.index()].0 as usize].directions[direction.index()];
         // Packets that arrive after the end of the run count in the totals alone.
         if let Some(window) = records.windows.get_mut((at.as_nanos() / WINDOW.as_nanos()) as usize) {
             count(window);
@@ -203,7 +253,8 @@ impl Recorder for Records {
                     window.received_bytes += meta.len.bytes();
                 });
                 let one_way = at.saturating_since(meta.sent_at);
-                self.flows[meta.flow.index()].directions[direction.index()].arrivals.push(ArrivalRow {
+                let flow = self.flow_of(meta.flow).index();
+                self.flows[flow].directions[direction.index()].arrivals.push(ArrivalRow {
                     at,
                     queue_delay: meta.waited,
                     one_way,
@@ -211,20 +262,39 @@ impl Recorder for Records {
             }
             Event::Dropped { direction, meta, reason } => {
                 self.count(direction, meta, meta.sent_at, |window| window.lost += 1);
-                self.drops.push(DropRow { at, flow: meta.flow, direction, reason });
+                let flow = self.flow_of(meta.flow);
+                self.drops.push(DropRow { at, flow, direction, reason });
             }
             Event::Marked { direction, meta } => {
                 self.count(direction, meta, meta.sent_at, |window| window.marked += 1);
             }
-            Event::Rtt { flow, rtt } => self.flows[flow.index()].rtt.push((at, rtt)),
+            Event::Rtt { flow, rtt } => {
+                let flow = self.flow_of(flow).index();
+                self.flows[flow].rtt.push((at, rtt));
+            }
             Event::Goodput { flow, bytes } => {
                 if at >= self.warmup {
-                    self.flows[flow.index()].goodput_bytes += bytes;
+                    let flow = self.flow_of(flow).index();
+                    self.flows[flow].goodput_bytes += bytes;
                 }
             }
-            Event::App { flow, report } => self.app.push(AppRow { at, flow, report }),
+            Event::App { flow, report } => {
+                let flow = self.flow_of(flow);
+                self.app.push(AppRow { at, flow, report });
+            }
             Event::Queue { direction, backlog } => self.queues.push(QueueRow { at, direction, backlog }),
-            Event::Tcp { flow, side, observation } => self.tcp.push(TcpRow { at, flow, side, observation }),
+            Event::Tcp { flow, side, observation } => {
+                let (flow, connection) = self.lanes[flow.index()];
+                self.tcp.push(TcpRow { at, flow: FlowId(flow), connection, side, observation });
+            }
+            Event::Delivered { flow, direction, player, delay, held } => {
+                let flow = self.lanes[flow.index()].0;
+                self.deliveries.push(DeliveryRow { at, flow, direction, player, delay, held });
+            }
+            Event::Retransmitted { flow, history } => {
+                let (flow, connection) = self.lanes[flow.index()];
+                self.retransmissions.push(RetransmissionRow { flow, connection, history: *history });
+            }
             Event::Passed { tap, direction, meta, payload } => {
                 if let Some(packets) = &mut self.packets {
                     packets.push(PassedRow { at, tap, direction, meta: *meta, payload: *payload });

@@ -39,6 +39,16 @@ impl Distribution {
         Self { count, mean: sum as f64 / count as f64, quantiles, max: max as f64 }
     }
 
+    /// One quantile of these samples, which are reordered; 0 if there are none.
+    pub fn quantile(samples: &mut [u64], quantile: f64) -> f64 {
+        let Some(last) = samples.len().checked_sub(1) else { return 0.0 };
+        let position = quantile * last as f64;
+        let below = position as usize;
+        let (_, &mut low, above) = samples.select_nth_unstable(below);
+        let high = above.iter().min().map_or(low, |next| *next);
+        low as f64 + (high - low) as f64 * (position - below as f64)
+    }
+
     /// Every number divided by `divisor`: nanoseconds to milliseconds and the like.
     pub fn scaled(self, divisor: f64) -> Self {
         Self {

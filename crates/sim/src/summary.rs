@@ -1,13 +1,16 @@
 //! The numbers of one run, as `gamelane run --json` prints them (docs/json-schema.md).
 
+use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::{Direction, DropReason, Duration, FlowId};
 use gamelane_scenario::{FlowModel, Model};
 use gamelane_traffic::AppReport;
+use gamelane_traffic::config::AppConfig;
 
 use crate::household::Outcome;
 use crate::records::{DirectionRecords, Records, WINDOW};
 use crate::statistics::{Distribution, mean_and_cv};
+use crate::thin_summary::ThinSummary;
 
 /// A run in numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +38,8 @@ pub struct FlowSummary {
     pub chunks: u32,
     /// How long video stood still, seconds.
     pub stall_seconds: f64,
+    /// Of a game over TCP.
+    pub thin: Option<ThinSummary>,
 }
 
 /// A flow's packets one way.
@@ -82,8 +87,17 @@ pub struct QueueSummary {
 impl Summary {
     /// Of a finished run.
     pub fn new(model: &Model, outcome: &Outcome<Records>) -> Self {
-        let flows =
-            (0u32..).zip(&model.flows).map(|(id, flow)| flow_summary(model, FlowId(id), flow, outcome));
+        let mut resent: Vec<(u64, u64)> = vec![(0, 0); model.flows.len()];
+        for ((flow, _), ends) in model.lanes().zip(&outcome.tcp) {
+            for counters in ends.iter().flatten() {
+                resent[flow].0 += counters.retransmissions();
+                resent[flow].1 += counters.timeouts;
+            }
+        }
+        let flows = (0u32..)
+            .zip(&model.flows)
+            .zip(resent)
+            .map(|((id, flow), resent)| flow_summary(model, FlowId(id), flow, resent, outcome));
         let queue = |direction: Direction| {
             let hop = &outcome.hops[direction.index()];
             let dropped = |reason| hop.counters.dropped.of(reason);
@@ -102,7 +116,13 @@ impl Summary {
     }
 }
 
-fn flow_summary(model: &Model, id: FlowId, flow: &FlowModel, outcome: &Outcome<Records>) -> FlowSummary {
+fn flow_summary(
+    model: &Model,
+    id: FlowId,
+    flow: &FlowModel,
+    (retransmissions, timeouts): (u64, u64),
+    outcome: &Outcome<Records>,
+) -> FlowSummary {
     let records = &outcome.recorder;
     let own = &records.flows[id.index()];
     let (from, to) = activity(model, flow);
@@ -110,9 +130,6 @@ fn flow_summary(model: &Model, id: FlowId, flow: &FlowModel, outcome: &Outcome<R
     let warmup = model.warmup.as_nanos();
     let rtts: Vec<u64> =
         own.rtt.iter().filter(|(at, _)| at.as_nanos() >= warmup).map(|(_, rtt)| rtt.as_nanos()).collect();
-    let counters = outcome.tcp[id.index()].iter().flatten();
-    let (retransmissions, timeouts) =
-        counters.fold((0, 0), |(again, timeouts), c| (again + c.retransmissions(), timeouts + c.timeouts));
     let reports = records.app.iter().filter(|row| row.flow == id).map(|row| row.report);
     let (chunks, stalled) = reports.fold((0, Duration::ZERO), |(chunks, stalled), report| match report {
         AppReport::Chunk { .. } => (chunks + 1, stalled),
@@ -127,6 +144,7 @@ fn flow_summary(model: &Model, id: FlowId, flow: &FlowModel, outcome: &Outcome<R
         timeouts,
         chunks,
         stall_seconds: stalled.as_secs_f64(),
+        thin: matches!(flow.app, AppConfig::Mmo(_)).then(|| ThinSummary::new(model, id.index(), outcome)),
     }
 }
 

@@ -90,6 +90,35 @@ pub struct TcpCounters {
 }
 
 impl TcpCounters {
+    /// Adds those of another connection.
+    pub fn add(&mut self, other: &Self) {
+        macro_rules! add {
+            ($($counter:ident),+) => { $(self.$counter += other.$counter;)+ };
+        }
+        add!(
+            segments_sent,
+            data_segments_sent,
+            bytes_sent,
+            bytes_acked,
+            bytes_delivered,
+            segments_received,
+            duplicate_segments_received,
+            fast_retransmissions,
+            timeout_retransmissions,
+            timeouts,
+            fast_recoveries,
+            duplicate_acks,
+            included_retransmissions,
+            bundled_bytes,
+            hidden_losses,
+            spurious_retransmissions,
+            spurious_timeouts,
+            ecn_reductions,
+            tail_probes,
+            window_probes
+        );
+    }
+
     /// All retransmissions.
     pub const fn retransmissions(&self) -> u64 {
         self.fast_retransmissions + self.timeout_retransmissions

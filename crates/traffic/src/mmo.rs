@@ -5,7 +5,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use gamelane_core::dist::{Dist, Mixture};
+use gamelane_core::dist::Mixture;
 use gamelane_core::{ByteCount, Direction, Duration, Instant, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
@@ -31,7 +31,11 @@ pub(crate) fn build(
             MmoStreams::Trace(recorded) => {
                 let recorded = &recorded[connection as usize % recorded.len().max(1)];
                 Writes::Recorded {
-                    writes: if direction == Direction::Up { recorded.up.clone() } else { recorded.down.clone() },
+                    writes: if direction == Direction::Up {
+                        recorded.up.clone()
+                    } else {
+                        recorded.down.clone()
+                    },
                     next: 0,
                 }
             }
@@ -40,8 +44,12 @@ pub(crate) fn build(
     let (start, stop) = bounds(schedule);
     // Players do not log in at the same instant; a recording has its own times.
     let phase = match &config.streams {
-        MmoStreams::Model(_) => Duration::from_secs_f64(streams.of("phase").unit() * LOGIN_SPREAD.as_secs_f64()),
-        MmoStreams::Trace(recorded) => recorded.get(connection as usize).map_or(Duration::ZERO, |one| one.opened),
+        MmoStreams::Model(_) => {
+            Duration::from_secs_f64(streams.of("phase").unit() * LOGIN_SPREAD.as_secs_f64())
+        }
+        MmoStreams::Trace(recorded) => {
+            recorded.get(connection as usize).map_or(Duration::ZERO, |one| one.opened)
+        }
     };
     let start = start.saturating_add(phase);
     let origin = match &config.streams {

@@ -5,6 +5,7 @@ use gamelane_core::Duration;
 use super::games::{Game, GameInfo};
 use super::keys::flow::{Client, Codec, Requests, Way};
 use super::keys::{App, Flow};
+use super::mmos::Mmo;
 use super::scenario::Scenario;
 
 /// A flow in a reader's words.
@@ -62,6 +63,16 @@ fn label(flow: &Flow, game: Option<&GameInfo>) -> String {
         App::Bulk => "download".into(),
         App::Web if direction == Way::Up => "short uploads".into(),
         App::Web => "web pages".into(),
+        App::Mmo => {
+            let mmo = flow.model.as_deref().and_then(|name| Mmo::shipped(name).ok());
+            let what = match (mmo, &flow.trace) {
+                (Some(mmo), _) => mmo.info.title.clone(),
+                (None, Some(trace)) => format!("replay of {}", file_name(trace)),
+                (None, None) => "an online game".into(),
+            };
+            let players = flow.connections.or(mmo.map(|mmo| mmo.connections));
+            players.map_or(what.clone(), |players| format!("{what}, {players} connections"))
+        }
         App::Dash => match flow.requests {
             Some(Requests::Adaptive) => "video, adaptive".into(),
             _ => "video, every rate in turn".into(),
@@ -84,6 +95,11 @@ fn caveats(flow: &Flow, game: Option<&GameInfo>) -> Vec<String> {
             game.title,
             provenance(&game.provenance)
         ));
+    }
+    let mmo = flow.model.as_deref().filter(|_| flow.app == App::Mmo).and_then(|name| Mmo::shipped(name).ok());
+    if let Some(mmo) = mmo {
+        let (title, provenance) = (&mmo.info.title, provenance(&mmo.info.provenance));
+        caveats.push(format!("{}: the traffic of {title} is {provenance}", flow.name));
     }
     if flow.client == Some(Client::Pktgen) {
         caveats.push(format!(

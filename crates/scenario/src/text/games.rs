@@ -116,7 +116,7 @@ enum Updates {
 }
 
 #[derive(Deserialize)]
-struct Weighted<D> {
+pub(super) struct Weighted<D> {
     weight: f64,
     #[serde(flatten)]
     dist: D,
@@ -138,7 +138,7 @@ enum Millis {
 /// A distribution of payload bytes.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(tag = "dist", rename_all = "lowercase", deny_unknown_fields)]
-enum Bytes {
+pub(super) enum Bytes {
     Constant { value: f64 },
     Uniform { lo: f64, hi: f64 },
     Normal { mean: f64, sd: f64 },
@@ -195,7 +195,7 @@ fn updates(size: Updates) -> Result<UpdateSize, String> {
     }
 }
 
-fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64, Dist)>, String> {
+pub(super) fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64, Dist)>, String> {
     if parts.is_empty() {
         return Err("a mixture wants at least one part".into());
     }
@@ -213,7 +213,7 @@ fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64, Dist)>, S
 }
 
 /// A distribution that makes sense: finite, of positive mean, and with spreads that are not negative.
-fn positive(dist: Dist) -> Result<Dist, String> {
+pub(super) fn positive(dist: Dist) -> Result<Dist, String> {
     let (spreads, ordered) = match dist {
         Dist::Constant(_) | Dist::Exponential { .. } => ([0.0, 0.0], true),
         Dist::Uniform { lo, hi } => ([lo, 0.0], lo <= hi),

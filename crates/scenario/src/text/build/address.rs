@@ -36,6 +36,7 @@ pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
         App::Udp => (Protocol::Udp, 5001),
         App::Voip => (Protocol::Udp, 5004),
         App::Bulk | App::Web | App::Dash => (Protocol::Tcp, 443),
+        App::Mmo => (Protocol::Tcp, 7500),
     };
     let home = [192, 168, 1 + (host / 200) as u8, 10 + (host % 200) as u8];
     let server = [198, 51, 100, 10 + (flow % 200) as u8];

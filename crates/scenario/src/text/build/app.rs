@@ -7,7 +7,7 @@ use gamelane_traffic::config::{
     VoipConfig, WebBurst, WebConfig,
 };
 
-use super::{Place, files};
+use super::{Place, files, mmo};
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Way};
 use crate::text::keys::{App, Flow};
@@ -33,6 +33,7 @@ pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig,
         }
         App::Web => web(flow, place).map(AppConfig::Web),
         App::Dash => dash(flow, place).map(AppConfig::Dash),
+        App::Mmo => mmo::app(flow, place).map(AppConfig::Mmo),
     }
 }
 
@@ -156,7 +157,7 @@ fn direction(flow: &Flow, place: &Place<'_>) -> Result<Direction, ScenarioError>
     flow.direction.map(way).ok_or_else(|| missing("direction", "up, down", place))
 }
 
-fn way(way: Way) -> Direction {
+pub(super) fn way(way: Way) -> Direction {
     match way {
         Way::Up => Direction::Up,
         Way::Down => Direction::Down,

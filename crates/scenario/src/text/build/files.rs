@@ -2,13 +2,16 @@
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use gamelane_capture::CaptureError;
-use gamelane_traffic::config::{TraceConfig, TracePacket};
+use gamelane_capture::{CaptureError, ConnectionWrites, Write};
+use gamelane_core::Duration;
+use gamelane_traffic::config::{StreamTrace, TraceConfig, TracePacket};
 
 use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::Game;
+use crate::text::mmos::Mmo;
 
 /// The model of a game: shipped, or a file.
 pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError> {
@@ -30,6 +33,20 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
         .map_err(|why| place.refuse(Fault::new(format!("{} is not a game model: {why}", path.display()))))
 }
 
+/// The model of a game over TCP: shipped, or a file.
+pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
+    if !name.ends_with(".toml") {
+        return Mmo::shipped(name).cloned().map_err(|fault| place.refuse(fault));
+    }
+    let path = beside(place, name);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
+    })?;
+    Mmo::parse(&text).map_err(|why| {
+        place.refuse(Fault::new(format!("{} is not a model of a game over TCP: {why}", path.display())))
+    })
+}
+
 /// The recorded flow of a capture; `place` is that of the scenario's flow.
 pub(super) fn trace(
     name: &str,
@@ -45,6 +62,26 @@ pub(super) fn trace(
         packets.into_iter().map(|(at, payload)| TracePacket { at, payload }).collect()
     };
     Ok(TraceConfig { up: packets(flow.up), down: packets(flow.down) })
+}
+
+/// The writes of every TCP connection of a capture, retransmissions left out.
+pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]>, ScenarioError> {
+    let path = beside(place, name);
+    let connections =
+        gamelane_capture::read_tcp_writes(&path).map_err(|error| place.refuse(unreadable(&error, &path)))?;
+    let first = connections.iter().map(|connection| connection.start_ns).min().unwrap_or(0);
+    let stream = |one: ConnectionWrites| {
+        let opened = Duration::from_nanos(one.start_ns - first);
+        let writes = |writes: Vec<Write>| {
+            writes.iter().map(|write| TracePacket { at: opened + write.at, payload: write.bytes }).collect()
+        };
+        StreamTrace { opened, up: writes(one.up), down: writes(one.down) }
+    };
+    if connections.is_empty() {
+        let fault = Fault::new(format!("there is no TCP connection in {}", path.display()));
+        return Err(place.refuse(fault.hint("`app = \"trace\"` repeats a UDP flow")));
+    }
+    Ok(connections.into_iter().map(stream).collect())
 }
 
 /// Paths are relative to the scenario file.

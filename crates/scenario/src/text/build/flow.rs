@@ -1,10 +1,11 @@
 //! `[[flow]]` to flows: names, hosts, times and paths; what runs is in `app`.
 
 use gamelane_core::Direction;
-use gamelane_traffic::config::Schedule;
+use gamelane_traffic::config::{AppConfig, Schedule};
 
 use super::address::{self, Hosts, MOST_FLOWS};
-use super::{Place, app, link, listed, tcp};
+use super::mmo::Players;
+use super::{Place, app, link, listed, mmo, tcp};
 use crate::FlowModel;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::{App, Flow};
@@ -45,14 +46,24 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             return Err(place.key("stop").refuse(fault.allowed("later than `start`")));
         }
         let host = hosts.place(flow.host.as_deref());
+        let tcp = tcp::merged(&scenario.tcp, flow.tcp.as_ref());
+        tcp::check_together(&tcp, flow, &place.key("tcp"), &top.key("tcp"))?;
+        let app = app::app(flow, scenario.link.mtu, &place)?;
+        let players = match &app {
+            AppConfig::Mmo(mmo) => mmo::players(flow, mmo, &scenario.link, &place)?,
+            _ => Players::default(),
+        };
         let model = FlowModel {
             name: flow.name.clone(),
-            app: app::app(flow, scenario.link.mtu, &place)?,
+            app,
             schedule: Schedule { start: flow.start.0, stop: flow.stop.map(|stop| stop.0) },
-            tcp: tcp::endpoint(&scenario.tcp, flow.tcp.as_ref(), scenario.link.mtu),
+            tcp: tcp::endpoint(&tcp, scenario.link.mtu),
             key: address::key(index, host, flow.app),
             paths: Direction::BOTH.map(|direction| link::path(&scenario.link, flow, direction)),
             dscp: flow.dscp.0,
+            players: players.count,
+            carriage: players.carriage,
+            player_paths: players.paths,
         };
         if flow.enabled {
             flows.push(model);

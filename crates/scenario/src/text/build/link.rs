@@ -9,6 +9,7 @@ use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::link::{Encapsulation, Framing, GilbertElliott};
 use crate::text::keys::{Flow, Link, Loss, link};
+use crate::text::mmos::PlayerPath;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::Time;
 
@@ -49,6 +50,16 @@ pub(super) fn path(link: &Link, flow: &Flow, direction: Direction) -> PathConfig
         Direction::Down => rtt.saturating_sub(rtt / 2),
     };
     PathConfig { delay, jitter: jitter(&flow.path_jitter, direction), loss: loss(&flow.loss, direction) }
+}
+
+/// Paths that players share, by weight: the model's delays, the flow's losses.
+pub(super) fn player_paths(link: &Link, flow: &Flow, paths: &[PlayerPath]) -> Vec<(f64, [PathConfig; 2])> {
+    let each = |shared: &PlayerPath| {
+        let own = Flow { rtt: Some(Time(shared.rtt)), ..flow.clone() };
+        let path = |direction| PathConfig { jitter: shared.jitter, ..path(link, &own, direction) };
+        (shared.share, Direction::BOTH.map(path))
+    };
+    paths.iter().map(each).collect()
 }
 
 fn jitter(jitter: &EachWay<Time>, direction: Direction) -> gamelane_core::Duration {

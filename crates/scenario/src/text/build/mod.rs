@@ -7,6 +7,7 @@ mod files;
 mod flow;
 mod gateway;
 mod link;
+mod mmo;
 mod tcp;
 
 use gamelane_core::{Direction, IpLen, Seed};

@@ -1,13 +1,14 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's, over a present-day host.
 
 use gamelane_core::{ByteCount, IpLen};
-use gamelane_tcp::config::{Bundling, Piggyback, TcpTuning};
-use gamelane_tcp::timer::ModifiedRto;
+use gamelane_tcp::config::{Bundling, Piggyback, TcpTuning, WindowCounts};
+use gamelane_tcp::timer::{INITIAL_RTO, ModifiedRto};
 use gamelane_tcp::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
 
 use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::tcp::{self, Congestion, DelayedAck, Recovery, Tcp, Timer};
+use crate::text::keys::{App, Flow};
 
 /// Checks the values of one table.
 pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
@@ -29,17 +30,31 @@ pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
     within("rdb_segments", tcp.rdb_segments.map(u64::from), 1, 255)
 }
 
-/// What no table shows alone: `tcp` is what a flow runs with, its own table over the scenario's. `own` and `top` are the
-/// places of the two, for the one that a key came from.
-pub(super) fn check_together(tcp: &Tcp, app: App, place: &Place<'_>) -> Result<(), ScenarioError> {
-    let refuse = |key: &str, fault: Fault| Err(place.key(key).refuse(fault));
+/// What no key shows alone: `tcp` is what the flow runs with, its own table over the scenario's. `own` and `top` are the
+/// places of the two, so that an error points at the one that has the key.
+pub(super) fn check_together(
+    tcp: &Tcp,
+    flow: &Flow,
+    own: &Place<'_>,
+    top: &Place<'_>,
+) -> Result<(), ScenarioError> {
+    if !matches!(flow.app, App::Bulk | App::Web | App::Dash | App::Mmo) {
+        return Ok(());
+    }
+    let refuse = |key: &str, fault: Fault| {
+        let written = flow.tcp.as_ref().and_then(|own| serde_json::to_value(own).ok());
+        let place = if written.is_some_and(|written| written.get(key).is_some()) { own } else { top };
+        Err(place.key(key).refuse(fault))
+    };
     let recovery = tcp.recovery.unwrap_or(Recovery::Sack);
     if tcp.dsack == Some(true) && recovery == Recovery::NewReno {
-        let fault = Fault::new("duplicates are reported in selective acknowledgements, which `newreno` has not");
+        let fault =
+            Fault::new("duplicates are reported in selective acknowledgements, which `newreno` has not");
         return refuse("dsack", fault.hint("set recovery = \"sack\" or \"fack\""));
     }
-    if tcp.rdb == Some(true) && app == App::Bulk {
-        let fault = Fault::new("bundling repeats small segments in the room of a full one: a transfer has none");
+    if tcp.rdb == Some(true) && flow.app == App::Bulk {
+        let fault =
+            Fault::new("bundling repeats small segments in the room of a full one: a transfer has none");
         return refuse("rdb", fault.hint("bundle in a game over TCP (`app = \"mmo\"`), not in a bulk flow"));
     }
     if tcp.rdb == Some(true) && tcp.dsack == Some(true) {
@@ -66,9 +81,10 @@ pub(super) fn check_together(tcp: &Tcp, app: App, place: &Place<'_>) -> Result<(
         ("rdb_shortest_interval", tcp.rdb_shortest_interval.is_some() && !rdb, "rdb = true"),
     ];
     match unread.into_iter().find(|(_, unread, _)| *unread) {
-        Some((key, _, reader)) => {
-            refuse(key, Fault::new(format!("only {reader} reads this")).hint(format!("add {reader}, or leave it out")))
-        }
+        Some((key, _, reader)) => refuse(
+            key,
+            Fault::new(format!("only {reader} reads this")).hint(format!("add {reader}, or leave it out")),
+        ),
         None => Ok(()),
     }
 }
@@ -78,20 +94,16 @@ pub(super) fn merged(scenario: &Tcp, flow: Option<&Tcp>) -> Tcp {
     flow.map_or_else(|| scenario.clone(), |flow| flow.over(scenario))
 }
 
-/// The endpoints of a flow.
-pub(super) fn endpoint(scenario: &Tcp, flow: Option<&Tcp>, mtu: u32) -> TcpConfig {
+/// The endpoints of a flow that runs with `tcp`.
+pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
     let base = TcpConfig { mtu: IpLen(mtu), ..TcpConfig::default() };
-    [Some(scenario), flow].into_iter().flatten().fold(base, over)
-}
-
-fn over(base: TcpConfig, tcp: &Tcp) -> TcpConfig {
     TcpConfig {
         mtu: base.mtu,
         timestamps: tcp.timestamps.unwrap_or(base.timestamps),
         initial_window: tcp.initial_window.map_or(base.initial_window, initial_window),
         recovery: tcp.recovery.map_or(base.recovery, recovery),
         congestion: tcp.congestion.map_or(base.congestion, congestion),
-        timer: tcp.timer.map_or(base.timer, timer),
+        timer: tcp.timer.map_or(base.timer, |word| timer(word, tcp)),
         limited_transmit: tcp.limited_transmit.unwrap_or(base.limited_transmit),
         nagle: tcp.nagle.unwrap_or(base.nagle),
         delayed_ack: tcp.delayed_ack.map_or(base.delayed_ack, |delay| match delay {
@@ -108,7 +120,7 @@ fn over(base: TcpConfig, tcp: &Tcp) -> TcpConfig {
 
 fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
     TcpTuning {
-        thin_below: base.thin_below,
+        thin_below: tcp.thin_below.unwrap_or(base.thin_below),
         linear_timeouts: tcp.linear_timeouts.unwrap_or(base.linear_timeouts),
         single_duplicate_ack: tcp.thin_dupack.unwrap_or(base.single_duplicate_ack),
         early_retransmit: tcp.early_retransmit.unwrap_or(base.early_retransmit),
@@ -120,7 +132,19 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
             tcp::Piggyback::Next => Piggyback::Next,
             tcp::Piggyback::All => Piggyback::AllThatFit,
         }),
-        bundling: tcp.rdb.map_or(base.bundling, |on| on.then(Bundling::default)),
+        window_counts: tcp.window_counts.map_or(base.window_counts, |what| match what {
+            tcp::WindowCounts::Bytes => WindowCounts::Bytes,
+            tcp::WindowCounts::Segments => WindowCounts::Segments,
+        }),
+        bundling: if tcp.rdb == Some(true) { Some(bundling(tcp)) } else { base.bundling },
+    }
+}
+
+fn bundling(tcp: &Tcp) -> Bundling {
+    let base = Bundling::default();
+    Bundling {
+        segments: tcp.rdb_segments.unwrap_or(base.segments),
+        shortest_interval: tcp.rdb_shortest_interval.map_or(base.shortest_interval, |interval| interval.0),
     }
 }
 
@@ -150,11 +174,19 @@ fn congestion(congestion: Congestion) -> CongestionKind {
     }
 }
 
-fn timer(timer: Timer) -> TimerKind {
+fn timer(timer: Timer, tcp: &Tcp) -> TimerKind {
     match timer {
         Timer::Rfc6298 => TimerKind::Rfc6298,
         Timer::Linux => TimerKind::Linux,
         Timer::Linux26 => TimerKind::Linux26,
-        Timer::Modified => TimerKind::Modified(ModifiedRto::default()),
+        Timer::Modified => {
+            let base = ModifiedRto::default();
+            TimerKind::Modified(ModifiedRto {
+                in_flight_below: tcp.modified_in_flight.unwrap_or(base.in_flight_below),
+                margin_shift: tcp.modified_margin_shift.unwrap_or(base.margin_shift),
+                ..base
+            })
+        }
+        Timer::Fixed => TimerKind::Fixed(tcp.fixed_rto.map_or(INITIAL_RTO, |time| time.0)),
     }
 }

@@ -55,7 +55,8 @@ pub struct Flow {
     /// A shipped game model by name, or a file (`.toml`) beside the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// A capture beside the scenario; its first UDP flow is repeated as it was recorded.
+    /// A capture beside the scenario. Its first UDP flow is repeated as it was recorded; of an `mmo`, the writes of its
+    /// TCP connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// Players in the match. Left out: as the model says.
@@ -65,7 +66,7 @@ pub struct Flow {
     /// the server every 50 ms. With a trace: the address of the player in the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// Which way the bytes go. Required but for `web`, which goes down.
+    /// Which way the bytes go. Required but for `web`, which goes down, and `mmo`, which goes both ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
     /// Rate of the IP packets.
@@ -109,6 +110,21 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "30s"))]
     pub buffer: Option<Span>,
+    /// Players of an `mmo`, 1 to 200000. Left out: as the model says, or all that the capture has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u32>,
+    /// How the messages of an `mmo` reach its players.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "direct"))]
+    pub carriage: Option<Carriage>,
+    /// Connections that `carriage` shares among the players.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "1"))]
+    pub carriers: Option<u32>,
+    /// The paths to the players of an `mmo`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "link"))]
+    pub paths: Option<Paths>,
     /// TCP of both ends, key by key over the top-level `[tcp]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Tcp>,
@@ -139,6 +155,8 @@ words! {
         Web = "web",
         /// Video in chunks over TCP.
         Dash = "dash",
+        /// An online game over TCP, a thin connection for each player.
+        Mmo = "mmo",
     }
 }
 
@@ -159,6 +177,30 @@ words! {
         G711 = "g711",
         /// 20 B of voice.
         G729 = "g729",
+    }
+}
+
+words! {
+    /// How messages reach players.
+    Carriage "carriage" {
+        /// Over a TCP connection for each player.
+        Direct = "direct",
+        /// Over `carriers` TCP connections to a proxy near the players.
+        Mux = "mux",
+        /// The same, but a loss holds up its own player's messages only, as over QUIC.
+        Streams = "streams",
+        /// In datagrams that repeat what is not yet acknowledged.
+        Datagrams = "datagrams",
+    }
+}
+
+words! {
+    /// Paths to players.
+    Paths "choice of paths" {
+        /// Every player has the link's.
+        Link = "link",
+        /// Those of the model, near and far players.
+        Model = "model",
     }
 }
 
@@ -216,6 +258,10 @@ impl Flow {
             self.gap.is_some(),
             self.period.is_some(),
             self.buffer.is_some(),
+            self.connections.is_some(),
+            self.carriage.is_some(),
+            self.carriers.is_some(),
+            self.paths.is_some(),
             self.tcp.is_some(),
         ];
         SELECTIVE.into_iter().zip(given).filter_map(|(row, given)| given.then_some(row))
@@ -223,12 +269,12 @@ impl Flow {
 }
 
 /// Keys that only some applications read.
-pub(crate) const SELECTIVE: [(&str, &[App]); 17] = [
-    ("model", &[App::Game]),
-    ("trace", &[App::Game, App::Trace]),
+pub(crate) const SELECTIVE: [(&str, &[App]); 21] = [
+    ("model", &[App::Game, App::Mmo]),
+    ("trace", &[App::Game, App::Trace, App::Mmo]),
     ("players", &[App::Game]),
     ("client", &[App::Game, App::Trace]),
-    ("direction", &[App::Udp, App::Bulk, App::Web]),
+    ("direction", &[App::Udp, App::Bulk, App::Web, App::Mmo]),
     ("rate", &[App::Udp]),
     ("size", &[App::Udp, App::Bulk, App::Web]),
     ("codec", &[App::Voip]),
@@ -240,7 +286,11 @@ pub(crate) const SELECTIVE: [(&str, &[App]); 17] = [
     ("gap", &[App::Dash]),
     ("period", &[App::Dash]),
     ("buffer", &[App::Dash]),
-    ("tcp", &[App::Bulk, App::Web, App::Dash]),
+    ("connections", &[App::Mmo]),
+    ("carriage", &[App::Mmo]),
+    ("carriers", &[App::Mmo]),
+    ("paths", &[App::Mmo]),
+    ("tcp", &[App::Bulk, App::Web, App::Dash, App::Mmo]),
 ];
 
 impl FromStr for Client {

@@ -125,6 +125,44 @@ pub struct Tcp {
     pub rdb_shortest_interval: Option<Span>,
 }
 
+impl Tcp {
+    /// These keys, and those of `base` where there are none.
+    pub(crate) fn over(&self, base: &Self) -> Self {
+        macro_rules! either {
+            ($($key:ident),+) => { Self { $($key: self.$key.or(base.$key)),+ } };
+        }
+        either!(
+            congestion,
+            recovery,
+            timer,
+            fixed_rto,
+            modified_in_flight,
+            modified_margin_shift,
+            window_counts,
+            receive_window,
+            initial_window,
+            delayed_ack,
+            timestamps,
+            limited_transmit,
+            nagle,
+            ecn,
+            quick_acks,
+            restart_after_idle,
+            thin_below,
+            linear_timeouts,
+            thin_dupack,
+            early_retransmit,
+            dsack,
+            frto,
+            merge_writes,
+            piggyback,
+            rdb,
+            rdb_segments,
+            rdb_shortest_interval
+        )
+    }
+}
+
 words! {
     /// Congestion control.
     Congestion "congestion control" {
