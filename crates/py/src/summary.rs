@@ -1,12 +1,12 @@
 //! The summary of a run as the JSON of docs/json-schema.md.
 
-use gamelane_core::Direction;
+use gamelane_core::{Direction, Duration};
 use gamelane_scenario::Model;
 use gamelane_sim::Summary;
 use gamelane_sim::statistics::Distribution;
 use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary};
 use gamelane_sim::thin_summary::{DeliverySummary, ThinSummary};
-use gamelane_tcp::accounting::{NUMBERED, NthRetransmission};
+use gamelane_tcp::accounting::NthRetransmission;
 use serde_json::{Map, Value, json};
 
 /// One element of `runs`.
@@ -43,16 +43,21 @@ fn flow(app: &str, summary: &FlowSummary) -> Value {
 fn thin(summary: &ThinSummary) -> Value {
     let (sent, again) = (&summary.server, &summary.retransmissions);
     let nth = |n: &NthRetransmission| {
-        let mean = n.delay.as_secs_f64() * 1e3 / n.successful as f64;
+        let mean = |sum: Duration, count: u64| match count {
+            0 => Value::Null,
+            _ => json!(sum.as_secs_f64() * 1e3 / count as f64),
+        };
         json!({
             "total": n.itself + n.included,
             "self": n.itself,
             "included": n.included,
             "successful": n.successful,
-            "delay_ms": if n.successful > 0 { json!(mean) } else { Value::Null },
+            "delay_ms": mean(n.delay, n.successful),
+            "delay_ms_self": mean(n.delay_itself, n.successful_itself),
         })
     };
-    let numbered = again.nth.iter().take(usize::from(again.most).clamp(3, NUMBERED));
+    let numbered: Map<String, Value> =
+        again.nth.iter().zip(1..).map(|(n, number)| (i32::to_string(&number), nth(n))).collect();
     json!({
         "players": summary.players,
         "connections": summary.connections,
@@ -61,7 +66,7 @@ fn thin(summary: &ThinSummary) -> Value {
         "packets": again.packets,
         "retransmitted_segments": again.retransmitted_segments,
         "most_retransmissions": again.most,
-        "nth": numbered.map(nth).collect::<Vec<_>>(),
+        "nth": numbered,
         "bundled_copies": again.bundled,
         "timeouts": sent.timeouts,
         "fast_retransmissions": sent.fast_retransmissions,

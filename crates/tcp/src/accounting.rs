@@ -65,6 +65,10 @@ pub struct NthRetransmission {
     pub successful: u64,
     /// Sum of [`PacketHistory::retransmission_delay`] over those.
     pub delay: Duration,
+    /// Of the successful, those never included in another's retransmission.
+    pub successful_itself: u64,
+    /// Sum of the delay over those.
+    pub delay_itself: Duration,
 }
 
 /// Sums over connections: a row of S4's table 2.
@@ -94,6 +98,8 @@ impl RetransmissionTotals {
             mine.included += theirs.included;
             mine.successful += theirs.successful;
             mine.delay += theirs.delay;
+            mine.successful_itself += theirs.successful_itself;
+            mine.delay_itself += theirs.delay_itself;
         }
     }
 }
@@ -187,6 +193,10 @@ impl RetransmissionLedger {
                 let nth = &mut totals.nth[nth_index(packet.retransmissions)];
                 nth.successful += 1;
                 nth.delay += packet.retransmission_delay();
+                if packet.included == 0 {
+                    nth.successful_itself += 1;
+                    nth.delay_itself += packet.retransmission_delay();
+                }
             }
             closed(packet);
             self.packets.pop_front();
