@@ -1,0 +1,44 @@
+//! What streams carry. The simulator counts bytes, the proxy moves them; scheduling is the same.
+
+/// A run of payload bytes that can be cut. Cloning must be cheap: retained data and repeats are clones. The
+/// default is empty.
+pub trait Body: Clone + Default {
+    /// Bytes in it.
+    fn len(&self) -> usize;
+
+    /// True if there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes the first `at` bytes off and gives them back. `at` is at most [`len`](Self::len).
+    #[must_use]
+    fn split_to(&mut self, at: usize) -> Self;
+}
+
+/// Payload of which only the length is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Length(pub u32);
+
+impl Body for Length {
+    fn len(&self) -> usize {
+        self.0 as usize
+    }
+
+    fn split_to(&mut self, at: usize) -> Self {
+        let head = u32::try_from(at).expect("cut within the body");
+        self.0 -= head;
+        Self(head)
+    }
+}
+
+impl Body for alloc::vec::Vec<u8> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    fn split_to(&mut self, at: usize) -> Self {
+        let tail = self.split_off(at);
+        core::mem::replace(self, tail)
+    }
+}

@@ -1,0 +1,41 @@
+//! Which small messages were sent when, so that those still unacknowledged after a fraction of the round trip are sent again.
+
+use crate::config::StreamId;
+use alloc::collections::VecDeque;
+use gamelane_core::{Duration, Instant};
+
+/// Messages watched at once; beyond, they are just not repeated.
+const CAPACITY: usize = 65_536;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watched {
+    pub sent_at: Instant,
+    pub stream: StreamId,
+    pub offset: u64,
+}
+
+/// In the order of sending.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    watched: VecDeque<Watched>,
+}
+
+impl Ledger {
+    pub(crate) fn watch(&mut self, stream: StreamId, offset: u64, now: Instant) {
+        if self.watched.len() < CAPACITY {
+            self.watched.push_back(Watched { sent_at: now, stream, offset });
+        }
+    }
+
+    /// When the oldest is due.
+    pub(crate) fn due(&self, after: Duration) -> Option<Instant> {
+        self.watched.front().map(|first| first.sent_at.saturating_add(after))
+    }
+
+    pub(crate) fn take_due(&mut self, after: Duration, now: Instant) -> Option<Watched> {
+        if self.due(after)? > now {
+            return None;
+        }
+        self.watched.pop_front()
+    }
+}

@@ -1,0 +1,519 @@
+//! The sending half: streams are written to, carriers are asked what to send next. Which stream goes next is
+//! [`schedule`](crate::schedule)'s business, what it says is [`send`](crate::send)'s.
+//!
+//! Inputs: [`open`](Mux::open), [`accept`](Mux::accept), [`write`](Mux::write), [`finish`](Mux::finish),
+//! [`reset`](Mux::reset), `handle_*`, [`carrier_up`](Mux::carrier_up) and [`carrier_down`](Mux::carrier_down). Outputs:
+//! [`poll_frame`](Mux::poll_frame) for each carrier with room, [`poll_writable`](Mux::poll_writable),
+//! [`poll_timeout`](Mux::poll_timeout).
+
+use crate::body::Body;
+use crate::config::{Assignment, CarrierId, CarrierKind, MAX_CARRIERS, MuxConfig, StreamId};
+use crate::demux::ProtocolError;
+use crate::frame::Frame;
+use crate::ledger::Ledger;
+use crate::schedule::Turns;
+use crate::send::{Next, SendStream, Slot};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+use gamelane_core::{Duration, Instant};
+
+/// With less room than this a carrier gets nothing, so that frames stay worth their headers.
+pub const SMALLEST_BUDGET: usize = 64;
+
+/// A write that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError {
+    /// Its buffer is full; [`Mux::poll_writable`] says when it no longer is.
+    Full,
+    /// The stream was never opened, has ended or has failed.
+    Closed,
+}
+
+/// What was sent. Bytes are of payload unless named otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MuxCounters {
+    /// Data frames, repeats included.
+    pub data_frames: u64,
+    /// Their payload.
+    pub payload_bytes: u64,
+    /// Everything given to carriers by this half, headers included.
+    pub wire_bytes: u64,
+    /// Early repeats.
+    pub repeats: u64,
+    /// Their payload.
+    pub repeated_bytes: u64,
+    /// Payload that waits again because its carrier was lost.
+    pub requeued_bytes: u64,
+}
+
+/// The sending half of one end. See the [module](self).
+#[derive(Debug)]
+pub struct Mux<B> {
+    config: MuxConfig,
+    credit: u64,
+    streams: BTreeMap<StreamId, SendStream<B>>,
+    carriers: Vec<Carrier>,
+    ledger: Ledger,
+    rtt: Option<Duration>,
+    turn: u8,
+    writable: VecDeque<StreamId>,
+    buffered: u64,
+    counters: MuxCounters,
+}
+
+#[derive(Debug)]
+struct Carrier {
+    kind: CarrierKind,
+    up: bool,
+    turns: Turns,
+    repeats: VecDeque<(StreamId, u64)>,
+    /// Payload waiting for it, and what its shell reports.
+    waiting: u64,
+    reported: u64,
+    batch: Batch,
+}
+
+/// What coalescing is at.
+#[derive(Clone, Copy, Debug)]
+enum Batch {
+    Empty,
+    Filling { since: Instant, bytes: u64 },
+    Leaving,
+}
+
+impl<B: Body> Mux<B> {
+    /// No streams, no carriers up.
+    ///
+    /// # Panics
+    /// With no carriers, or more than [`MAX_CARRIERS`].
+    pub fn new(config: MuxConfig) -> Self {
+        assert!((1..=MAX_CARRIERS).contains(&usize::from(config.carriers)), "1 to 16 carriers");
+        let carrier = || Carrier {
+            kind: CarrierKind::Ordered,
+            up: false,
+            turns: Turns::default(),
+            repeats: VecDeque::new(),
+            waiting: 0,
+            reported: 0,
+            batch: Batch::Empty,
+        };
+        Self {
+            credit: config.initial_credit,
+            streams: BTreeMap::new(),
+            carriers: (0..config.carriers).map(|_| carrier()).collect(),
+            ledger: Ledger::default(),
+            rtt: None,
+            turn: 0,
+            writable: VecDeque::new(),
+            buffered: 0,
+            counters: MuxCounters::default(),
+            config,
+        }
+    }
+
+    /// Begins a stream. `metadata` goes with the news of it; at most [`MAX_METADATA`](crate::frame::MAX_METADATA) bytes.
+    ///
+    /// # Panics
+    /// If the stream exists.
+    pub fn open(&mut self, stream: StreamId, metadata: B, now: Instant) {
+        let was = self.streams.insert(stream, SendStream::new(Some(metadata), self.credit));
+        assert!(was.is_none(), "stream ids are used once");
+        self.activate(stream, 0, now);
+    }
+
+    /// The sending half of a stream that the peer has opened.
+    pub fn accept(&mut self, stream: StreamId) {
+        self.streams.insert(stream, SendStream::new(None, self.credit));
+    }
+
+    /// Appends to a stream, all or nothing.
+    pub fn write(&mut self, stream: StreamId, body: B, now: Instant) -> Result<(), WriteError> {
+        let len = body.len() as u64;
+        let sender = self.streams.get_mut(&stream).ok_or(WriteError::Closed)?;
+        if sender.is_ended() {
+            return Err(WriteError::Closed);
+        }
+        if !sender.takes_more() || sender.buffered() + len > self.config.buffer {
+            sender.full = true;
+            return Err(WriteError::Full);
+        }
+        if len > 0 {
+            sender.write(body);
+            self.buffered += len;
+            self.activate(stream, len, now);
+        }
+        Ok(())
+    }
+
+    /// Bytes a write to the stream may have. Zero: wait for [`poll_writable`](Self::poll_writable).
+    pub fn writable(&mut self, stream: StreamId) -> u64 {
+        let Some(sender) = self.streams.get_mut(&stream) else { return 0 };
+        let room = self.config.buffer.saturating_sub(sender.buffered());
+        let room = if sender.takes_more() { room } else { 0 };
+        sender.full |= room == 0;
+        room
+    }
+
+    /// A stream that refused a write and has room again.
+    pub fn poll_writable(&mut self) -> Option<StreamId> {
+        self.writable.pop_front()
+    }
+
+    /// Nothing more will be written to the stream.
+    pub fn finish(&mut self, stream: StreamId, now: Instant) {
+        if let Some(sender) = self.streams.get_mut(&stream) {
+            sender.finish();
+            self.activate(stream, 0, now);
+        }
+    }
+
+    /// Gives the stream up, with everything that waits, even if its sending half is complete. It is kept, empty, until the
+    /// peer has confirmed.
+    pub fn reset(&mut self, stream: StreamId, code: u64, now: Instant) {
+        let credit = self.credit;
+        let sender = self.streams.entry(stream).or_insert_with(|| SendStream::new(None, credit));
+        self.buffered -= sender.reset(code);
+        self.activate(stream, 0, now);
+    }
+
+    /// Drops the stream without a word.
+    pub fn forget(&mut self, stream: StreamId) {
+        if let Some(sender) = self.streams.remove(&stream) {
+            self.buffered -= sender.buffered();
+        }
+    }
+
+    /// The peer has everything below `offset`. True if the stream's sending half is thereby complete and forgotten.
+    pub fn handle_ack(&mut self, stream: StreamId, offset: u64, now: Instant) -> Result<bool, ProtocolError> {
+        let Some(sender) = self.streams.get_mut(&stream) else { return Ok(false) };
+        if sender.is_reset() {
+            return Ok(false);
+        }
+        let freed = sender.acknowledge(offset).ok_or(ProtocolError::AckBeyondSent)?;
+        self.buffered -= freed;
+        let finished = sender.is_finished_by(offset);
+        let news = sender.confirm();
+        if sender.full && sender.takes_more() && self.config.buffer - sender.buffered() >= self.config.buffer / 2
+        {
+            sender.full = false;
+            self.writable.push_back(stream);
+        }
+        if finished {
+            self.streams.remove(&stream);
+        } else if news {
+            self.activate(stream, 0, now);
+        }
+        Ok(finished)
+    }
+
+    /// The peer takes the stream up to `limit`.
+    pub fn handle_credit(&mut self, stream: StreamId, limit: u64, now: Instant) {
+        if let Some(sender) = self.streams.get_mut(&stream) {
+            let news = sender.confirm();
+            if sender.credit(limit) || news {
+                self.activate(stream, 0, now);
+            }
+        }
+    }
+
+    /// The peer wants nothing more of the stream. True if it was known.
+    pub fn handle_gone(&mut self, stream: StreamId) -> bool {
+        let known = self.streams.contains_key(&stream);
+        self.forget(stream);
+        known
+    }
+
+    /// Bytes the peer takes of each stream before its first credit, as its hello said. Applies to streams to come.
+    pub fn set_initial_credit(&mut self, bytes: u64) {
+        self.credit = bytes;
+    }
+
+    /// The round trip to the peer, for early repeats.
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = Some(rtt);
+    }
+
+    /// Bytes given to the carrier that it has not sent, for [`Assignment::LeastBacklog`].
+    pub fn set_backlog(&mut self, carrier: CarrierId, bytes: u64) {
+        self.carriers[carrier.index()].reported = bytes;
+    }
+
+    /// The carrier can be used.
+    pub fn carrier_up(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
+        let it = &mut self.carriers[carrier.index()];
+        it.kind = kind;
+        it.up = true;
+        if kind == CarrierKind::Ordered {
+            self.activate_all(now);
+        }
+    }
+
+    /// The carrier is lost: what was sent on it and is not acknowledged waits again, for the other carriers or its return.
+    pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
+        let it = &mut self.carriers[carrier.index()];
+        it.up = false;
+        it.repeats.clear();
+        it.waiting = 0;
+        it.reported = 0;
+        it.batch = Batch::Empty;
+        for stream in it.turns.drain() {
+            if let Some(sender) = self.streams.get_mut(&stream) {
+                sender.place.carrier = None;
+            }
+        }
+        for sender in self.streams.values_mut() {
+            self.counters.requeued_bytes += sender.lose(carrier);
+        }
+        self.activate_all(now);
+    }
+
+    /// The next frame for a carrier with room for `budget` bytes; call until there is none. Nothing while frames are held
+    /// back for company, and nothing for less than [`SMALLEST_BUDGET`].
+    pub fn poll_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
+        let it = &self.carriers[carrier.index()];
+        if !it.up || budget < SMALLEST_BUDGET {
+            return None;
+        }
+        let slot = Slot {
+            carrier,
+            kind: it.kind,
+            budget,
+            max_payload: self.config.max_payload as usize,
+            retain: self.config.retain,
+        };
+        let frame = match self.next_repeat(slot, now) {
+            Some(frame) => frame,
+            None if self.is_ready(carrier, now) => self.next_turn(slot, now)?,
+            None => return None,
+        };
+        self.counters.wire_bytes += frame.wire_len() as u64;
+        if let Frame::Data { body, .. } = &frame {
+            self.counters.data_frames += 1;
+            self.counters.payload_bytes += body.len() as u64;
+        }
+        Some(frame)
+    }
+
+    /// True if a frame waits for the carrier, even one held back for company.
+    pub fn has_frames(&self, carrier: CarrierId) -> bool {
+        let it = &self.carriers[carrier.index()];
+        it.up && !(it.turns.is_empty() && it.repeats.is_empty())
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame) should be called next.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let batches = self.carriers.iter().filter_map(|it| match (self.config.coalescing, it.batch) {
+            (Some(coalescing), Batch::Filling { since, .. }) => Some(since.saturating_add(coalescing.deadline)),
+            _ => None,
+        });
+        batches.chain(self.repeat_after().and_then(|after| self.ledger.due(after))).min()
+    }
+
+    /// Moves late messages to other carriers.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let (Some(after), Some(repeat)) = (self.repeat_after(), self.config.early_repeat) else { return };
+        while let Some(late) = self.ledger.take_due(after, now) {
+            let sent = self.streams.get(&late.stream).filter(|sender| sender.is_confirmed());
+            let Some((on, repeats)) = sent.and_then(|sender| sender.unacknowledged(late.offset)) else { continue };
+            if repeats < repeat.max_repeats
+                && let Some(other) = self.other_than(on, repeats)
+            {
+                self.carriers[other.index()].repeats.push_back((late.stream, late.offset));
+            }
+        }
+    }
+
+    /// Bytes waiting or retained.
+    pub const fn buffered(&self) -> u64 {
+        self.buffered
+    }
+
+    /// True while the stream's sending half is kept.
+    pub fn knows(&self, stream: StreamId) -> bool {
+        self.streams.contains_key(&stream)
+    }
+
+    /// Streams known.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// What was sent so far.
+    pub const fn counters(&self) -> MuxCounters {
+        self.counters
+    }
+
+    fn next_repeat(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
+        while let Some((stream, offset)) = self.carriers[slot.carrier.index()].repeats.pop_front() {
+            let Some(sender) = self.streams.get_mut(&stream) else { continue };
+            if let Some(frame) = sender.repeat(stream, offset, slot) {
+                self.counters.repeats += 1;
+                self.counters.repeated_bytes += frame.body().map_or(0, Body::len) as u64;
+                self.ledger.watch(stream, offset, now);
+                return Some(frame);
+            }
+        }
+        None
+    }
+
+    fn next_turn(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
+        let it = &mut self.carriers[slot.carrier.index()];
+        while let Some(stream) = it.turns.first() {
+            let Some(sender) = self.streams.get_mut(&stream) else {
+                it.turns.remove_first();
+                continue;
+            };
+            if sender.place.deficit <= 0 {
+                sender.place.deficit += i64::from(self.config.quantum);
+                it.turns.rotate();
+                continue;
+            }
+            match sender.next_frame(stream, slot) {
+                Next::NoRoom => return None,
+                Next::Nothing => {
+                    if it.turns.exhaust() {
+                        sender.place.carrier = None;
+                    }
+                }
+                Next::Frame(frame) => {
+                    sender.place.deficit -= frame.wire_len() as i64;
+                    it.waiting = it.waiting.saturating_sub(frame.body().map_or(0, Body::len) as u64);
+                    if !slot.retain {
+                        self.release(stream, &frame);
+                    }
+                    self.watch(stream, &frame, slot.carrier, now);
+                    return Some(frame);
+                }
+            }
+        }
+        it.waiting = 0;
+        it.batch = Batch::Empty;
+        None
+    }
+
+    /// Without retention what is sent is done with.
+    fn release(&mut self, stream: StreamId, frame: &Frame<B>) {
+        match frame {
+            Frame::Data { body, fin, .. } => {
+                self.buffered -= body.len() as u64;
+                let Some(sender) = self.streams.get_mut(&stream) else { return };
+                if *fin {
+                    self.streams.remove(&stream);
+                } else if sender.full && sender.buffered() <= self.config.buffer / 2 {
+                    sender.full = false;
+                    self.writable.push_back(stream);
+                }
+            }
+            Frame::Reset { .. } => {
+                self.streams.remove(&stream);
+            }
+            _ => {}
+        }
+    }
+
+    fn watch(&mut self, stream: StreamId, frame: &Frame<B>, carrier: CarrierId, now: Instant) {
+        let Some(repeat) = self.config.early_repeat.filter(|_| self.config.retain) else { return };
+        if let Frame::Data { body, .. } = frame
+            && (1..=repeat.max_len as usize).contains(&body.len())
+            && let Some(sender) = self.streams.get(&stream)
+        {
+            self.ledger.watch(stream, sender.cursor(carrier) - body.len() as u64, now);
+        }
+    }
+
+    fn repeat_after(&self) -> Option<Duration> {
+        let repeat = self.config.early_repeat?;
+        let rtt = self.rtt?;
+        Some(Duration::from_nanos(rtt.as_nanos() / 1000 * u64::from(repeat.after_permille)))
+    }
+
+    /// A carrier for a repeat: datagrams if there are any, else the next one.
+    fn other_than(&self, carrier: CarrierId, skip: u8) -> Option<CarrierId> {
+        let count = self.config.carriers;
+        let others = || {
+            (1..count)
+                .map(|step| CarrierId((carrier.0 + step) % count))
+                .filter(|other| self.carriers[other.index()].up)
+        };
+        let datagrams =
+            others().find(|other| self.carriers[other.index()].kind == CarrierKind::Datagram);
+        datagrams.or_else(|| {
+            let ordered = others().count();
+            others().nth(usize::from(skip) % ordered.max(1))
+        })
+    }
+
+    fn is_ready(&mut self, carrier: CarrierId, now: Instant) -> bool {
+        let it = &mut self.carriers[carrier.index()];
+        if it.turns.is_empty() {
+            return false;
+        }
+        let Some(coalescing) = self.config.coalescing else { return true };
+        if let Batch::Filling { since, bytes } = it.batch {
+            if bytes < u64::from(coalescing.fill) && since.saturating_add(coalescing.deadline) > now {
+                return false;
+            }
+            it.batch = Batch::Leaving;
+        }
+        true
+    }
+
+    fn activate_all(&mut self, now: Instant) {
+        let idle: Vec<(StreamId, u64)> = self
+            .streams
+            .iter_mut()
+            .filter(|(_, sender)| sender.place.carrier.is_none())
+            .map(|(stream, sender)| (*stream, sender.waiting()))
+            .collect();
+        for (stream, bytes) in idle {
+            self.activate(stream, bytes, now);
+        }
+    }
+
+    /// Puts the stream in line if it has something to send; `bytes` of payload are new.
+    fn activate(&mut self, stream: StreamId, bytes: u64, now: Instant) {
+        let Some(sender) = self.streams.get_mut(&stream) else { return };
+        if !sender.has_work() {
+            return;
+        }
+        let (listed, bound) = (sender.place.carrier, sender.bound_to());
+        let Some(carrier) = listed.or_else(|| self.assign(stream, bound)) else { return };
+        let it = &mut self.carriers[carrier.index()];
+        if listed.is_none() {
+            it.turns.begin(stream);
+            if let Some(sender) = self.streams.get_mut(&stream) {
+                sender.place.carrier = Some(carrier);
+                sender.place.deficit = i64::from(self.config.quantum);
+            }
+        }
+        it.waiting += bytes;
+        it.batch = match it.batch {
+            Batch::Empty => Batch::Filling { since: now, bytes },
+            Batch::Filling { since, bytes: before } => Batch::Filling { since, bytes: before + bytes },
+            Batch::Leaving => Batch::Leaving,
+        };
+    }
+
+    fn assign(&mut self, stream: StreamId, bound: Option<CarrierId>) -> Option<CarrierId> {
+        let usable = |carrier: &CarrierId| {
+            let it = &self.carriers[carrier.index()];
+            it.up && it.kind == CarrierKind::Ordered
+        };
+        if let Some(carrier) = bound {
+            return Some(carrier).filter(usable);
+        }
+        let count = u64::from(self.config.carriers);
+        let from = |first: u64| (0..count).map(move |step| CarrierId(((first + step) % count) as u8));
+        match self.config.assignment {
+            Assignment::Pinned => from(stream.0).find(usable),
+            Assignment::LeastBacklog => {
+                let least = from(u64::from(self.turn)).filter(usable).min_by_key(|carrier| {
+                    let it = &self.carriers[carrier.index()];
+                    it.waiting + it.reported
+                })?;
+                self.turn = (least.0 + 1) % self.config.carriers;
+                Some(least)
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! One stream of the sending half: what was written, what of it is waiting, sent, acknowledged. Data stays until it is
+//! acknowledged, as the pieces it was sent in, so that a lost carrier costs nothing but time.
+
+use crate::body::Body;
+use crate::config::{CarrierId, CarrierKind, MAX_CARRIERS, StreamId};
+use crate::frame::{Frame, Position};
+use crate::schedule::Place;
+use crate::varint;
+use alloc::collections::VecDeque;
+
+/// Pieces a stream is kept in. Also what a receiver has to be ready to hold.
+pub(crate) const MAX_PIECES: usize = 1024;
+
+/// Rather than cut off less than this, wait for room.
+const SMALLEST_CUT: usize = 128;
+
+#[derive(Debug)]
+struct Piece<B> {
+    offset: u64,
+    body: B,
+    state: State,
+}
+
+impl<B: Body> Piece<B> {
+    fn end(&self) -> u64 {
+        self.offset + self.body.len() as u64
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Sent { carrier: CarrierId, repeats: u8 },
+}
+
+#[derive(Debug)]
+enum Opening<B> {
+    Waiting(B),
+    Sent(B, CarrierId),
+    /// The peer knows the stream.
+    Confirmed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Open,
+    Waiting,
+    Sent(CarrierId),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resetting {
+    code: u64,
+    sent: Option<CarrierId>,
+}
+
+/// What a stream has for a carrier.
+pub(crate) enum Next<B> {
+    Frame(Frame<B>),
+    /// Nothing until something is written or credited.
+    Nothing,
+    /// Something that does not fit.
+    NoRoom,
+}
+
+/// What a frame may be, and where it goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub carrier: CarrierId,
+    pub kind: CarrierKind,
+    pub budget: usize,
+    pub max_payload: usize,
+    pub retain: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct SendStream<B> {
+    opening: Opening<B>,
+    pieces: VecDeque<Piece<B>>,
+    /// No piece before this one is waiting.
+    first_waiting: usize,
+    acked: u64,
+    end: u64,
+    limit: u64,
+    ending: Ending,
+    reset: Option<Resetting>,
+    /// Where the last data frame on each carrier ended.
+    cursors: [u64; MAX_CARRIERS],
+    /// Where it stands in the schedule.
+    pub place: Place,
+    /// A write was refused, or would be.
+    pub full: bool,
+}
+
+impl<B: Body> SendStream<B> {
+    /// A stream that begins here with `metadata`, or one the peer has opened.
+    pub(crate) fn new(metadata: Option<B>, limit: u64) -> Self {
+        Self {
+            opening: metadata.map_or(Opening::Confirmed, Opening::Waiting),
+            pieces: VecDeque::new(),
+            first_waiting: 0,
+            acked: 0,
+            end: 0,
+            limit,
+            ending: Ending::Open,
+            reset: None,
+            cursors: [0; MAX_CARRIERS],
+            place: Place::default(),
+            full: false,
+        }
+    }
+
+    /// Bytes waiting or retained.
+    pub(crate) const fn buffered(&self) -> u64 {
+        self.end - self.acked
+    }
+
+    pub(crate) fn takes_more(&self) -> bool {
+        self.ending == Ending::Open && self.reset.is_none() && self.pieces.len() < MAX_PIECES
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ending != Ending::Open || self.reset.is_some()
+    }
+
+    /// Appends; the caller has asked [`takes_more`](Self::takes_more).
+    pub(crate) fn write(&mut self, body: B) {
+        let offset = self.end;
+        self.end += body.len() as u64;
+        self.pieces.push_back(Piece { offset, body, state: State::Waiting });
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if self.ending == Ending::Open {
+            self.ending = Ending::Waiting;
+        }
+    }
+
+    /// Drops everything; gives the bytes freed.
+    pub(crate) fn reset(&mut self, code: u64) -> u64 {
+        let freed = self.buffered();
+        self.pieces.clear();
+        self.first_waiting = 0;
+        self.acked = self.end;
+        if self.reset.is_none() {
+            self.reset = Some(Resetting { code, sent: None });
+        }
+        freed
+    }
+
+    pub(crate) const fn is_reset(&self) -> bool {
+        self.reset.is_some()
+    }
+
+    /// It may only use the carrier it was opened on, until the peer has answered.
+    pub(crate) const fn bound_to(&self) -> Option<CarrierId> {
+        match self.opening {
+            Opening::Sent(_, carrier) => Some(carrier),
+            _ => None,
+        }
+    }
+
+    /// The peer has said something about it, so it knows it. True if that was news.
+    pub(crate) fn confirm(&mut self) -> bool {
+        let news = matches!(self.opening, Opening::Sent(..));
+        if news {
+            self.opening = Opening::Confirmed;
+        }
+        news
+    }
+
+    pub(crate) const fn is_confirmed(&self) -> bool {
+        matches!(self.opening, Opening::Confirmed)
+    }
+
+    /// True if that allows more than before.
+    pub(crate) fn credit(&mut self, limit: u64) -> bool {
+        let more = limit > self.limit;
+        self.limit = self.limit.max(limit);
+        more
+    }
+
+    /// The peer holds everything below `offset`. Gives the bytes freed, or `None` if that was never sent.
+    pub(crate) fn acknowledge(&mut self, offset: u64) -> Option<u64> {
+        let fin = u64::from(matches!(self.ending, Ending::Sent(_)));
+        if offset > self.end + fin {
+            return None;
+        }
+        let was = self.acked;
+        self.acked = was.max(offset.min(self.end));
+        while let Some(piece) = self.pieces.front_mut() {
+            if piece.end() > self.acked {
+                if piece.offset < self.acked {
+                    let known = usize::try_from(self.acked - piece.offset).expect("within a piece");
+                    drop(piece.body.split_to(known));
+                    piece.offset = self.acked;
+                }
+                break;
+            }
+            self.pieces.pop_front();
+            self.first_waiting = self.first_waiting.saturating_sub(1);
+        }
+        Some(self.acked - was)
+    }
+
+    /// True once the peer has acknowledged the end as well.
+    pub(crate) fn is_finished_by(&self, offset: u64) -> bool {
+        matches!(self.ending, Ending::Sent(_)) && offset > self.end
+    }
+
+    /// True if a carrier would get a frame.
+    pub(crate) fn has_work(&mut self) -> bool {
+        if let Some(reset) = self.reset {
+            return reset.sent.is_none();
+        }
+        if matches!(self.opening, Opening::Waiting(_)) {
+            return true;
+        }
+        match self.waiting_piece() {
+            Some(index) => self.pieces[index].offset < self.limit,
+            None => self.ending == Ending::Waiting,
+        }
+    }
+
+    /// Payload that could go at once. A sum over pieces: for when a carrier comes up, not per frame.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.pieces
+            .iter()
+            .filter(|piece| piece.state == State::Waiting)
+            .map(|piece| piece.body.len() as u64)
+            .sum()
+    }
+
+    fn waiting_piece(&mut self) -> Option<usize> {
+        while self.pieces.get(self.first_waiting)?.state != State::Waiting {
+            self.first_waiting += 1;
+        }
+        Some(self.first_waiting)
+    }
+
+    pub(crate) fn next_frame(&mut self, stream: StreamId, slot: Slot) -> Next<B> {
+        if let Some(reset) = &mut self.reset {
+            if reset.sent.is_some() {
+                return Next::Nothing;
+            }
+            reset.sent = Some(slot.carrier);
+            return Next::Frame(Frame::Reset { stream, code: reset.code });
+        }
+        if let Opening::Waiting(metadata) = &self.opening {
+            let frame = Frame::Open { stream, metadata: metadata.clone() };
+            if frame.wire_len() > slot.budget {
+                return Next::NoRoom;
+            }
+            self.opening = if slot.retain {
+                Opening::Sent(metadata.clone(), slot.carrier)
+            } else {
+                Opening::Confirmed
+            };
+            return Next::Frame(frame);
+        }
+        match self.waiting_piece() {
+            Some(index) => self.data(stream, index, slot),
+            None if self.ending == Ending::Waiting => {
+                self.ending = Ending::Sent(slot.carrier);
+                let position = self.position(self.end, slot);
+                Next::Frame(Frame::Data { stream, position, fin: true, body: B::default() })
+            }
+            None => Next::Nothing,
+        }
+    }
+
+    fn data(&mut self, stream: StreamId, index: usize, slot: Slot) -> Next<B> {
+        let piece = &mut self.pieces[index];
+        let (offset, whole) = (piece.offset, piece.body.len());
+        let credit = usize::try_from(self.limit.saturating_sub(offset)).unwrap_or(usize::MAX);
+        if credit == 0 {
+            return Next::Nothing;
+        }
+        let room = slot.budget.saturating_sub(header_len(stream, offset, whole));
+        if room < whole.min(SMALLEST_CUT) {
+            return Next::NoRoom;
+        }
+        let take = whole.min(credit).min(slot.max_payload).min(room);
+        if take < whole {
+            let head = piece.body.split_to(take);
+            piece.offset += take as u64;
+            self.pieces.insert(index, Piece { offset, body: head, state: State::Waiting });
+        }
+        let body = if slot.retain {
+            let piece = &mut self.pieces[index];
+            piece.state = State::Sent { carrier: slot.carrier, repeats: 0 };
+            self.first_waiting = index + 1;
+            piece.body.clone()
+        } else {
+            let piece = self.pieces.pop_front().expect("not retained, so what waits is first");
+            self.acked = offset + take as u64;
+            piece.body
+        };
+        let position = self.position(offset, slot);
+        self.cursors[slot.carrier.index()] = offset + take as u64;
+        let fin = self.ending == Ending::Waiting && self.waiting_piece().is_none();
+        if fin {
+            self.ending = Ending::Sent(slot.carrier);
+        }
+        Next::Frame(Frame::Data { stream, position, fin, body })
+    }
+
+    /// The piece that begins at `offset`, once more, if it is still wanted.
+    pub(crate) fn repeat(&mut self, stream: StreamId, offset: u64, slot: Slot) -> Option<Frame<B>> {
+        let index = self.sent_at(offset)?;
+        let piece = &mut self.pieces[index];
+        if piece.body.len() + header_len(stream, offset, piece.body.len()) > slot.budget {
+            return None;
+        }
+        if let State::Sent { repeats, .. } = &mut piece.state {
+            *repeats = repeats.saturating_add(1);
+        }
+        let body = piece.body.clone();
+        let position = self.position(offset, slot);
+        self.cursors[slot.carrier.index()] = offset + body.len() as u64;
+        Some(Frame::Data { stream, position, fin: false, body })
+    }
+
+    /// Of the unacknowledged piece sent at `offset`: its carrier, and how often it was repeated.
+    pub(crate) fn unacknowledged(&self, offset: u64) -> Option<(CarrierId, u8)> {
+        match self.pieces[self.sent_at(offset)?].state {
+            State::Sent { carrier, repeats } => Some((carrier, repeats)),
+            State::Waiting => None,
+        }
+    }
+
+    /// Where the last data frame on `carrier` ended.
+    pub(crate) const fn cursor(&self, carrier: CarrierId) -> u64 {
+        self.cursors[carrier.0 as usize]
+    }
+
+    fn sent_at(&self, offset: u64) -> Option<usize> {
+        let index = self.pieces.binary_search_by_key(&offset, |piece| piece.offset).ok()?;
+        matches!(self.pieces[index].state, State::Sent { .. }).then_some(index)
+    }
+
+    /// What was sent on `carrier` and is not acknowledged waits again. Gives the payload of it in bytes.
+    pub(crate) fn lose(&mut self, carrier: CarrierId) -> u64 {
+        self.cursors[carrier.index()] = 0;
+        let mut lost = 0;
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            if matches!(piece.state, State::Sent { carrier: on, .. } if on == carrier) {
+                piece.state = State::Waiting;
+                self.first_waiting = self.first_waiting.min(index);
+                lost += piece.body.len() as u64;
+            }
+        }
+        if self.ending == Ending::Sent(carrier) {
+            self.ending = Ending::Waiting;
+        }
+        if let Some(reset) = &mut self.reset
+            && reset.sent == Some(carrier)
+        {
+            reset.sent = None;
+        }
+        if let Opening::Sent(metadata, on) = &self.opening
+            && *on == carrier
+        {
+            self.opening = Opening::Waiting(metadata.clone());
+        }
+        lost
+    }
+
+    fn position(&self, offset: u64, slot: Slot) -> Position {
+        if slot.kind == CarrierKind::Ordered && self.cursors[slot.carrier.index()] == offset {
+            Position::Continues
+        } else {
+            Position::At(offset)
+        }
+    }
+}
+
+/// Upper bound: as if the offset had to be written.
+fn header_len(stream: StreamId, offset: u64, len: usize) -> usize {
+    1 + varint::len(stream.0) + varint::len(offset) + varint::len(len as u64)
+}

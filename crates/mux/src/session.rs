@@ -1,0 +1,584 @@
+//! One end of a pair: both halves, the handshake of each carrier, keep-alive, and what is said back. The near end opens
+//! streams, the far end accepts them; otherwise the two are the same.
+//!
+//! A carrier begins with a [`Hello`] from both ends, followed by as many acknowledgements as it says: where every stream
+//! stands. Only then is it used, so after the loss of a carrier nothing is sent that had arrived. While no carrier is up the
+//! session waits for [`SessionConfig::resume_window`] and then gives up.
+//!
+//! Inputs: [`carrier_connected`](Session::carrier_connected), [`handle_frame`](Session::handle_frame),
+//! [`carrier_down`](Session::carrier_down), [`handle_timeout`](Session::handle_timeout), and the streams' calls. Outputs:
+//! [`poll_frame`](Session::poll_frame), [`poll_event`](Session::poll_event), [`poll_timeout`](Session::poll_timeout).
+
+use crate::body::Body;
+use crate::config::{CarrierId, CarrierKind, MuxConfig, StreamId};
+use crate::demux::{Demux, ProtocolError, Received};
+use crate::frame::{Frame, Hello};
+use crate::mux::{Mux, SMALLEST_BUDGET, WriteError};
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use gamelane_core::{Duration, Instant};
+
+/// Reset: the far end could not reach the server.
+pub const UNREACHABLE: u64 = 1;
+/// Reset: too many streams, or no memory for another.
+pub const LIMIT: u64 = 2;
+/// Reset: a client or server closed hard.
+pub const ABORTED: u64 = 3;
+/// Reset: idle for too long.
+pub const IDLE: u64 = 4;
+/// Reset: the proxy is going down.
+pub const SHUTDOWN: u64 = 5;
+
+/// Streams whose opening may be outstanding behind a later one.
+const MAX_MISSING: usize = 65_536;
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Beside the clients; opens streams.
+    Near,
+    /// Beside the servers; accepts them.
+    Far,
+}
+
+/// Settings of one end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionConfig {
+    /// Which end this is.
+    pub role: Role,
+    /// Of the sending half.
+    pub mux: MuxConfig,
+    /// Bytes of each stream taken before they are read.
+    pub window: u64,
+    /// How long an acknowledgement waits for company.
+    pub ack_delay: Duration,
+    /// A carrier on which nothing was sent for so long is pinged.
+    pub keep_alive: Duration,
+    /// A carrier from which nothing came for so long is lost.
+    pub silence: Duration,
+    /// Without any carrier for so long, the session is over.
+    pub resume_window: Duration,
+    /// Streams beyond are refused.
+    pub max_streams: usize,
+    /// So are new ones while more than this is waiting, retained or unread.
+    pub max_buffered: u64,
+}
+
+/// What the shell has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<B> {
+    /// The peer has opened a stream.
+    Opened {
+        /// Its id.
+        stream: StreamId,
+        /// What came with it.
+        metadata: B,
+    },
+    /// There is something to read, or the end.
+    Readable(StreamId),
+    /// A write that was refused would now be taken.
+    Writable(StreamId),
+    /// The peer holds everything that was written, and the end.
+    Finished(StreamId),
+    /// The peer gave the stream up.
+    Reset {
+        /// Which.
+        stream: StreamId,
+        /// Why.
+        code: u64,
+    },
+    /// The carrier has said hello and is in use.
+    CarrierReady(CarrierId),
+    /// The carrier has been silent for too long and should be closed; [`Session::carrier_down`] has been done.
+    CarrierSilent(CarrierId),
+    /// The peer takes no new streams.
+    Draining,
+    /// The peer knows nothing of this session, or it could not be resumed in time. All streams are lost.
+    Expired,
+}
+
+/// One end of a pair. See the [module](self).
+#[derive(Debug)]
+pub struct Session<B> {
+    config: SessionConfig,
+    id: [u8; 16],
+    mux: Mux<B>,
+    demux: Demux<B>,
+    carriers: Vec<Carrier<B>>,
+    opened: Opened,
+    gone: VecDeque<StreamId>,
+    events: VecDeque<Event<B>>,
+    /// Since when no carrier is up; `None` while one is.
+    dark_since: Option<Instant>,
+    greeted: bool,
+    expired: bool,
+}
+
+#[derive(Debug)]
+struct Carrier<B> {
+    phase: Phase,
+    kind: CarrierKind,
+    first: VecDeque<Frame<B>>,
+    sent_at: Instant,
+    heard_at: Instant,
+    rtt: Option<Duration>,
+    /// A frame went out since the last pause, so acknowledgements may go along.
+    along: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Down,
+    /// Waiting for the peer's hello.
+    Greeting,
+    /// Waiting for so many positions.
+    Positions(u64),
+    Up,
+}
+
+/// Which ids the peer has used.
+#[derive(Debug, Default)]
+struct Opened {
+    next: u64,
+    missing: BTreeSet<u64>,
+}
+
+impl Opened {
+    fn has(&self, stream: StreamId) -> bool {
+        stream.0 < self.next && !self.missing.contains(&stream.0)
+    }
+
+    /// True if it is new.
+    fn mark(&mut self, stream: StreamId) -> Result<bool, ProtocolError> {
+        if stream.0 < self.next {
+            return Ok(self.missing.remove(&stream.0));
+        }
+        let skipped = stream.0 - self.next;
+        if skipped > (MAX_MISSING - self.missing.len()) as u64 {
+            return Err(ProtocolError::SparseIds);
+        }
+        self.missing.extend(self.next..stream.0);
+        self.next = stream.0 + 1;
+        Ok(true)
+    }
+}
+
+impl<B: Body> Session<B> {
+    /// A session that begins, or that a near end has announced with this `id`.
+    pub fn new(id: [u8; 16], config: SessionConfig, now: Instant) -> Self {
+        let carrier = || Carrier {
+            phase: Phase::Down,
+            kind: CarrierKind::Ordered,
+            first: VecDeque::new(),
+            sent_at: now,
+            heard_at: now,
+            rtt: None,
+            along: false,
+        };
+        Self {
+            id,
+            mux: Mux::new(config.mux),
+            demux: Demux::new(config.window, config.ack_delay),
+            carriers: (0..config.mux.carriers).map(|_| carrier()).collect(),
+            opened: Opened::default(),
+            gone: VecDeque::new(),
+            events: VecDeque::new(),
+            dark_since: Some(now),
+            greeted: false,
+            expired: false,
+            config,
+        }
+    }
+
+    /// A connection for the carrier exists. What was there before under this id is lost.
+    pub fn carrier_connected(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
+        if self.carriers[carrier.index()].phase != Phase::Down {
+            self.carrier_down(carrier, now);
+        }
+        let positions: VecDeque<Frame<B>> = match kind {
+            CarrierKind::Ordered => {
+                self.demux.positions().map(|(stream, offset)| Frame::Ack { stream, offset }).collect()
+            }
+            CarrierKind::Datagram => VecDeque::new(),
+        };
+        let it = &mut self.carriers[carrier.index()];
+        it.kind = kind;
+        it.rtt = None;
+        it.sent_at = now;
+        it.heard_at = now;
+        it.first = positions;
+        if kind == CarrierKind::Datagram {
+            it.phase = Phase::Up;
+            self.mux.carrier_up(carrier, kind, now);
+            return;
+        }
+        it.phase = Phase::Greeting;
+        let hello = Hello {
+            session: self.id,
+            carrier,
+            carriers: self.config.mux.carriers,
+            window: self.config.window,
+            positions: it.first.len() as u64,
+            resume: self.greeted,
+        };
+        it.first.push_front(Frame::Hello(hello));
+    }
+
+    /// The carrier's connection is gone.
+    pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
+        let it = &mut self.carriers[carrier.index()];
+        if it.phase == Phase::Down {
+            return;
+        }
+        it.phase = Phase::Down;
+        it.first.clear();
+        it.rtt = None;
+        self.mux.carrier_down(carrier, now);
+        self.demux.carrier_down(carrier, now);
+        if self.carriers_up() == 0 {
+            self.dark_since.get_or_insert(now);
+        }
+    }
+
+    /// A frame from a carrier. After an error the session is of no use: all its carriers should be closed.
+    pub fn handle_frame(
+        &mut self,
+        carrier: CarrierId,
+        frame: Frame<B>,
+        now: Instant,
+    ) -> Result<(), ProtocolError> {
+        let it = &mut self.carriers[carrier.index()];
+        it.heard_at = now;
+        match (it.phase, &frame) {
+            (Phase::Down, _) => return Ok(()),
+            (Phase::Greeting, Frame::Hello(hello)) => return self.greet(carrier, *hello, now),
+            (Phase::Greeting, _) | (_, Frame::Hello(_)) => return Err(ProtocolError::OutOfPlace),
+            _ => {}
+        }
+        match frame {
+            Frame::Hello(_) => unreachable!("handled above"),
+            Frame::Open { stream, metadata } => self.opened(stream, metadata, now)?,
+            Frame::Data { stream, position, fin, body } => {
+                let received = self.demux.handle_data(carrier, stream, position, fin, body, now)?;
+                if received == Received::Unknown {
+                    if !self.was_opened(stream) {
+                        return Err(ProtocolError::NeverOpened);
+                    }
+                    self.gone.push_back(stream);
+                }
+                while let Some(stream) = self.demux.poll_readable() {
+                    self.events.push_back(Event::Readable(stream));
+                }
+            }
+            Frame::Reset { stream, code } => self.was_reset(stream, code)?,
+            Frame::Gone { stream } => {
+                if self.mux.handle_gone(stream) {
+                    self.events.push_back(Event::Finished(stream));
+                }
+            }
+            Frame::Credit { stream, limit } => self.mux.handle_credit(stream, limit, now),
+            Frame::Ack { stream, offset } => self.acknowledged(carrier, stream, offset, now)?,
+            Frame::Ping { token } => self.carriers[carrier.index()].first.push_back(Frame::Pong { token }),
+            Frame::Pong { token } => self.measured(carrier, token, now),
+            Frame::Drain => self.events.push_back(Event::Draining),
+        }
+        Ok(())
+    }
+
+    /// The next frame for a carrier with room for `budget` bytes.
+    pub fn poll_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
+        if budget < SMALLEST_BUDGET {
+            return None;
+        }
+        let frame = self.next_frame(carrier, budget, now);
+        let it = &mut self.carriers[carrier.index()];
+        it.along = frame.is_some();
+        if frame.is_some() {
+            it.sent_at = now;
+        }
+        frame
+    }
+
+    fn next_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
+        let it = &mut self.carriers[carrier.index()];
+        if let Some(frame) = it.first.pop_front() {
+            return Some(frame);
+        }
+        if it.phase != Phase::Up {
+            return None;
+        }
+        if it.kind == CarrierKind::Ordered {
+            if let Some(stream) = self.gone.pop_front() {
+                return Some(Frame::Gone { stream });
+            }
+            if let Some(frame) = self.demux.poll_feedback(it.along, now) {
+                return Some(frame);
+            }
+        }
+        self.mux.poll_frame(carrier, budget, now)
+    }
+
+    /// What has happened.
+    pub fn poll_event(&mut self) -> Option<Event<B>> {
+        self.events.pop_front().or_else(|| self.mux.poll_writable().map(Event::Writable))
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) should be called, and carriers asked for frames.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.expired {
+            return None;
+        }
+        let dark = self.dark_since.map(|since| since.saturating_add(self.config.resume_window));
+        let feedback = if self.carriers_up() > 0 { self.demux.poll_timeout() } else { None };
+        let carriers = self.carriers.iter().filter_map(|it| match it.phase {
+            Phase::Down => None,
+            _ if it.kind == CarrierKind::Datagram => None,
+            Phase::Up => Some(
+                it.sent_at
+                    .saturating_add(self.config.keep_alive)
+                    .min(it.heard_at.saturating_add(self.config.silence)),
+            ),
+            _ => Some(it.heard_at.saturating_add(self.config.silence)),
+        });
+        carriers.chain(dark).chain(feedback).chain(self.mux.poll_timeout()).min()
+    }
+
+    /// Keep-alive, silence, expiry, early repeats.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.expired {
+            return;
+        }
+        self.mux.handle_timeout(now);
+        for index in 0..self.config.mux.carriers {
+            let carrier = CarrierId(index);
+            let it = &mut self.carriers[carrier.index()];
+            if it.phase == Phase::Down || it.kind == CarrierKind::Datagram {
+                continue;
+            }
+            if it.heard_at.saturating_add(self.config.silence) <= now {
+                self.carrier_down(carrier, now);
+                self.events.push_back(Event::CarrierSilent(carrier));
+            } else if it.phase == Phase::Up
+                && it.first.is_empty()
+                && it.sent_at.saturating_add(self.config.keep_alive) <= now
+            {
+                it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
+            }
+        }
+        if self.dark_since.is_some_and(|since| since.saturating_add(self.config.resume_window) <= now) {
+            self.expire();
+        }
+    }
+
+    /// Measures the round trip of a carrier now rather than at the next pause.
+    pub fn ping(&mut self, carrier: CarrierId, now: Instant) {
+        let it = &mut self.carriers[carrier.index()];
+        if it.phase == Phase::Up {
+            it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
+        }
+    }
+
+    /// Begins the next stream. `None` if there are too many, or no memory for one more.
+    pub fn open(&mut self, metadata: B, now: Instant) -> Option<StreamId> {
+        if self.is_full() || self.expired {
+            return None;
+        }
+        let stream = StreamId(self.opened.next);
+        self.opened.next += 1;
+        self.mux.open(stream, metadata, now);
+        self.demux.expect(stream);
+        Some(stream)
+    }
+
+    /// See [`Mux::write`].
+    pub fn write(&mut self, stream: StreamId, body: B, now: Instant) -> Result<(), WriteError> {
+        self.mux.write(stream, body, now)
+    }
+
+    /// See [`Mux::writable`].
+    pub fn writable(&mut self, stream: StreamId) -> u64 {
+        self.mux.writable(stream)
+    }
+
+    /// See [`Mux::finish`].
+    pub fn finish(&mut self, stream: StreamId, now: Instant) {
+        self.mux.finish(stream, now);
+    }
+
+    /// See [`Demux::read`].
+    pub fn read(&mut self, stream: StreamId, max: usize) -> Option<B> {
+        self.demux.read(stream, max)
+    }
+
+    /// See [`Demux::read_end`].
+    pub fn read_end(&mut self, stream: StreamId) -> bool {
+        self.demux.read_end(stream)
+    }
+
+    /// Gives a stream up, both ways.
+    pub fn reset(&mut self, stream: StreamId, code: u64, now: Instant) {
+        if self.demux.knows(stream) || self.mux.knows(stream) {
+            self.demux.forget(stream);
+            self.mux.reset(stream, code, now);
+        }
+    }
+
+    /// Asks the peer for no more streams.
+    pub fn drain(&mut self) {
+        if let Some(it) = self.carriers.iter_mut().find(|it| it.phase == Phase::Up) {
+            it.first.push_back(Frame::Drain);
+        }
+    }
+
+    /// True if the peer would still be told something or has not confirmed something.
+    pub fn is_idle(&self) -> bool {
+        self.mux.streams() == 0 && self.demux.streams() == 0 && self.gone.is_empty()
+    }
+
+    /// Its id.
+    pub const fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// Carriers in use.
+    pub fn carriers_up(&self) -> usize {
+        self.carriers.iter().filter(|it| it.phase == Phase::Up && it.kind == CarrierKind::Ordered).count()
+    }
+
+    /// Round trip of the carrier by ping, smoothed.
+    pub fn rtt(&self, carrier: CarrierId) -> Option<Duration> {
+        self.carriers[carrier.index()].rtt
+    }
+
+    /// Bytes waiting, retained and unread.
+    pub const fn buffered(&self) -> u64 {
+        self.mux.buffered() + self.demux.buffered()
+    }
+
+    /// Streams of which either half is alive.
+    pub fn streams(&self) -> usize {
+        self.mux.streams().max(self.demux.streams())
+    }
+
+    /// The sending half, for its counters.
+    pub const fn mux(&self) -> &Mux<B> {
+        &self.mux
+    }
+
+    /// The receiving half, for its counters.
+    pub const fn demux(&self) -> &Demux<B> {
+        &self.demux
+    }
+
+    /// Bytes given to the carrier that it has not sent.
+    pub fn set_backlog(&mut self, carrier: CarrierId, bytes: u64) {
+        self.mux.set_backlog(carrier, bytes);
+    }
+
+    fn is_full(&self) -> bool {
+        self.streams() >= self.config.max_streams || self.buffered() > self.config.max_buffered
+    }
+
+    fn was_opened(&self, stream: StreamId) -> bool {
+        self.opened.has(stream)
+    }
+
+    fn greet(&mut self, carrier: CarrierId, hello: Hello, now: Instant) -> Result<(), ProtocolError> {
+        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        if self.config.role == Role::Near && self.greeted && !hello.resume {
+            self.expire();
+            return Ok(());
+        }
+        self.greeted = true;
+        self.mux.set_initial_credit(hello.window);
+        self.carriers[carrier.index()].phase = Phase::Positions(hello.positions);
+        self.use_when_known(carrier, now);
+        Ok(())
+    }
+
+    fn use_when_known(&mut self, carrier: CarrierId, now: Instant) {
+        let it = &mut self.carriers[carrier.index()];
+        if it.phase == Phase::Positions(0) {
+            it.phase = Phase::Up;
+            it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
+            self.dark_since = None;
+            self.mux.carrier_up(carrier, CarrierKind::Ordered, now);
+            self.events.push_back(Event::CarrierReady(carrier));
+        }
+    }
+
+    fn acknowledged(
+        &mut self,
+        carrier: CarrierId,
+        stream: StreamId,
+        offset: u64,
+        now: Instant,
+    ) -> Result<(), ProtocolError> {
+        if self.mux.handle_ack(stream, offset, now)? {
+            self.events.push_back(Event::Finished(stream));
+        }
+        if let Phase::Positions(left) = &mut self.carriers[carrier.index()].phase {
+            *left -= 1;
+            self.use_when_known(carrier, now);
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, stream: StreamId, metadata: B, now: Instant) -> Result<(), ProtocolError> {
+        if self.config.role == Role::Near {
+            return Err(ProtocolError::OutOfPlace);
+        }
+        if !self.opened.mark(stream)? {
+            if self.demux.knows(stream) {
+                self.demux.owe_ack(stream, now);
+            } else {
+                self.gone.push_back(stream);
+            }
+        } else if self.is_full() {
+            self.mux.reset(stream, LIMIT, now);
+        } else {
+            self.mux.accept(stream);
+            self.demux.expect(stream);
+            self.demux.owe_ack(stream, now);
+            self.events.push_back(Event::Opened { stream, metadata });
+        }
+        Ok(())
+    }
+
+    fn was_reset(&mut self, stream: StreamId, code: u64) -> Result<(), ProtocolError> {
+        match self.config.role {
+            Role::Far => drop(self.opened.mark(stream)?),
+            Role::Near if !self.was_opened(stream) => return Err(ProtocolError::NeverOpened),
+            Role::Near => {}
+        }
+        if self.demux.knows(stream) || self.mux.knows(stream) {
+            self.events.push_back(Event::Reset { stream, code });
+        }
+        self.demux.forget(stream);
+        self.mux.forget(stream);
+        self.gone.push_back(stream);
+        Ok(())
+    }
+
+    fn measured(&mut self, carrier: CarrierId, token: u64, now: Instant) {
+        let sample = now.saturating_since(Instant::from_nanos(token));
+        let it = &mut self.carriers[carrier.index()];
+        // RFC 6298 section 2: one eighth of each new sample.
+        let smoothed = it.rtt.map_or(sample, |rtt| {
+            Duration::from_nanos(rtt.as_nanos() - rtt.as_nanos() / 8 + sample.as_nanos() / 8)
+        });
+        it.rtt = Some(smoothed);
+        if let Some(rtt) = self.carriers.iter().filter_map(|it| it.rtt).min() {
+            self.mux.set_rtt(rtt);
+        }
+    }
+
+    fn expire(&mut self) {
+        if !self.expired {
+            self.expired = true;
+            self.events.push_back(Event::Expired);
+        }
+    }
+}
