@@ -309,11 +309,8 @@ impl Reader<'_> {
         Ok(match kind {
             DATA => {
                 let stream = self.stream()?;
-                let position = if flags & EXPLICIT != 0 {
-                    Position::At(self.number()?)
-                } else {
-                    Position::Continues
-                };
+                let position =
+                    if flags & EXPLICIT != 0 { Position::At(self.number()?) } else { Position::Continues };
                 let body = self.length(max_payload)?;
                 if matches!(position, Position::At(offset) if offset > varint::MAX - u64::from(body.0) - 1) {
                     return Err(Stop::Broken(DecodeError::Range));

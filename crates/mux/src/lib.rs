@@ -34,7 +34,9 @@ pub mod varint;
 
 pub use body::{Body, Length};
 pub use collector::{Collector, CollectorCounters};
-pub use config::{Assignment, CarrierId, CarrierKind, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, StreamId};
+pub use config::{
+    Assignment, CarrierId, CarrierKind, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, StreamId,
+};
 pub use datagram::{Acknowledgement, Datagram, Message};
 pub use demux::{Demux, DemuxCounters, ProtocolError};
 pub use frame::{DecodeError, Frame, Hello, Parsed, Position};

@@ -193,7 +193,9 @@ impl<B: Body> Mux<B> {
         self.buffered -= freed;
         let finished = sender.is_finished_by(offset);
         let news = sender.confirm();
-        if sender.full && sender.takes_more() && self.config.buffer - sender.buffered() >= self.config.buffer / 2
+        if sender.full
+            && sender.takes_more()
+            && self.config.buffer - sender.buffered() >= self.config.buffer / 2
         {
             sender.full = false;
             self.writable.push_back(stream);
@@ -303,7 +305,9 @@ impl<B: Body> Mux<B> {
     /// When [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame) should be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let batches = self.carriers.iter().filter_map(|it| match (self.config.coalescing, it.batch) {
-            (Some(coalescing), Batch::Filling { since, .. }) => Some(since.saturating_add(coalescing.deadline)),
+            (Some(coalescing), Batch::Filling { since, .. }) => {
+                Some(since.saturating_add(coalescing.deadline))
+            }
             _ => None,
         });
         batches.chain(self.repeat_after().and_then(|after| self.ledger.due(after))).min()
@@ -314,7 +318,9 @@ impl<B: Body> Mux<B> {
         let (Some(after), Some(repeat)) = (self.repeat_after(), self.config.early_repeat) else { return };
         while let Some(late) = self.ledger.take_due(after, now) {
             let sent = self.streams.get(&late.stream).filter(|sender| sender.is_confirmed());
-            let Some((on, repeats)) = sent.and_then(|sender| sender.unacknowledged(late.offset)) else { continue };
+            let Some((on, repeats)) = sent.and_then(|sender| sender.unacknowledged(late.offset)) else {
+                continue;
+            };
             if repeats < repeat.max_repeats
                 && let Some(other) = self.other_than(on, repeats)
             {
@@ -435,8 +441,7 @@ impl<B: Body> Mux<B> {
                 .map(|step| CarrierId((carrier.0 + step) % count))
                 .filter(|other| self.carriers[other.index()].up)
         };
-        let datagrams =
-            others().find(|other| self.carriers[other.index()].kind == CarrierKind::Datagram);
+        let datagrams = others().find(|other| self.carriers[other.index()].kind == CarrierKind::Datagram);
         datagrams.or_else(|| {
             let ordered = others().count();
             others().nth(usize::from(skip) % ordered.max(1))

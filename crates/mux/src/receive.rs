@@ -165,7 +165,13 @@ impl<B: Body> ReceiveStream<B> {
     }
 
     /// Keeps what of the body is new.
-    fn insert(&mut self, mut offset: u64, mut body: B, now: Instant, taken: &mut Taken) -> Result<(), ProtocolError> {
+    fn insert(
+        &mut self,
+        mut offset: u64,
+        mut body: B,
+        now: Instant,
+        taken: &mut Taken,
+    ) -> Result<(), ProtocolError> {
         let mut skip = |offset: &mut u64, body: &mut B, below: u64| {
             if *offset < below {
                 let known = usize::try_from(below - *offset).unwrap_or(usize::MAX).min(body.len());

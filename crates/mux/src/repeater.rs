@@ -109,8 +109,7 @@ impl<B: Body> Repeater<B> {
         if self.messages.len() as u64 >= WINDOW || Datagram::<B>::message_len(WINDOW, body.len()) > room {
             return Err(body);
         }
-        let message =
-            Unacknowledged { body, written: now, last: now, copies: 0, done: false, chosen: false };
+        let message = Unacknowledged { body, written: now, last: now, copies: 0, done: false, chosen: false };
         self.messages.push_back(message);
         Ok(self.floor + self.messages.len() as u64 - 1)
     }

@@ -251,11 +251,8 @@ impl<B: Body> SendStream<B> {
             if frame.wire_len() > slot.budget {
                 return Next::NoRoom;
             }
-            self.opening = if slot.retain {
-                Opening::Sent(metadata.clone(), slot.carrier)
-            } else {
-                Opening::Confirmed
-            };
+            self.opening =
+                if slot.retain { Opening::Sent(metadata.clone(), slot.carrier) } else { Opening::Confirmed };
             return Next::Frame(frame);
         }
         match self.waiting_piece() {

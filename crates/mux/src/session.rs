@@ -484,7 +484,8 @@ impl<B: Body> Session<B> {
     }
 
     fn greet(&mut self, carrier: CarrierId, hello: Hello, now: Instant) -> Result<(), ProtocolError> {
-        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers {
+        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers
+        {
             return Err(ProtocolError::OutOfPlace);
         }
         if self.config.role == Role::Near && self.greeted && !hello.resume {

@@ -21,6 +21,8 @@ use crate::error::Cancelled;
 use crate::scenario::Scenario;
 use crate::{summary, tables};
 
+/// IPv4 and UDP.
+const UDP_HEADER_LEN: u32 = 28;
 /// Simulated time between looks at the cancel flag: some milliseconds of real time on a busy link.
 const SLICE: Duration = Duration::from_secs(1);
 
@@ -118,6 +120,7 @@ impl Run {
             };
             match &body.content {
                 Content::Datagram(payload) => writer.write_udp(interface, &header, *payload)?,
+                Content::Repeated(_) => writer.write_udp(interface, &header, meta.len.0 - UDP_HEADER_LEN)?,
                 Content::Segment(segment) => {
                     let numbers = TcpNumbers {
                         initial_sequence: 0,

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 use gamelane_core::time::earliest;
-use gamelane_core::{Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
+use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
 use gamelane_link::{Path, PathConfig};
 use gamelane_scenario::{Carriage, FlowModel};
 use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
@@ -14,6 +14,7 @@ use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Tr
 use crate::frames::FrameId;
 use crate::payload::{Content, Echo, connection_key, player_key};
 use crate::recorder::Side;
+use crate::repeats::Repeats;
 use crate::thin::{Order, ThinLane};
 
 /// Bytes of IPv4 and UDP headers.
@@ -30,6 +31,8 @@ pub(crate) struct Flow {
     pub(crate) protocol: Protocol,
     /// The newest client packet a packet pair has used.
     pub(crate) last_pair: Option<u32>,
+    /// The bundle that it carries for.
+    pub(crate) bundle: Option<usize>,
     /// Of a game over TCP.
     pub(crate) thin: Option<Box<ThinLane>>,
 }
@@ -40,25 +43,31 @@ impl Flow {
         let is_game = matches!(model.app, AppConfig::Mmo(_));
         let name = if is_game { alloc::format!("{}/{number}", model.name) } else { model.name.clone() };
         let app_path = alloc::format!("flow/{name}/app");
-        let (client, server) =
-            gamelane_traffic::build_connection(&model.app, number, model.schedule, seed, &app_path);
+        let (client, server) = match model.carriage {
+            Carriage::Direct | Carriage::Datagrams => {
+                gamelane_traffic::build_connection(&model.app, number, model.schedule, seed, &app_path)
+            }
+            Carriage::Mux { .. } | Carriage::Streams { .. } => gamelane_traffic::mmo::carrier(model.schedule),
+        };
         let key = player_key(model.key, number);
         let paths = player_paths(model, &name, seed);
         let order = match model.carriage {
             Carriage::Direct | Carriage::Mux { .. } | Carriage::Datagrams => Order::Stream,
             Carriage::Streams { .. } => Order::PerPlayer,
         };
-        let transport = model.app.transport();
+        let datagrams = model.carriage == Carriage::Datagrams;
+        let transport = if datagrams { Transport::Udp } else { model.app.transport() };
         let path = |direction: &str, index: usize| {
             Path::new(paths[index].clone(), seed, &alloc::format!("flow/{name}/path/{direction}"))
         };
         Self {
             id,
             number,
-            hosts: [
-                Host::new(client, transport, model.tcp.clone(), key),
-                Host::new(server, transport, model.tcp.clone(), key.reverse()),
-            ],
+            hosts: [(client, key), (server, key.reverse())].map(|(source, key)| {
+                let host = Host::new(source, transport, model.tcp.clone(), key);
+                if datagrams { host.with_repeats() } else { host }
+            }),
+            bundle: None,
             paths: [path("up", 0), path("down", 1)],
             dscp: model.dscp,
             protocol: match transport {
@@ -100,6 +109,8 @@ pub(crate) struct Host {
     pub(crate) next_number: u32,
     /// The last packet of the peer, for packet pairs.
     pub(crate) last_seen: Option<Echo>,
+    /// In place of a connection, for messages in datagrams.
+    pub(crate) repeats: Option<Box<Repeats>>,
 }
 
 /// What a host wants the driver to do.
@@ -112,6 +123,8 @@ pub(crate) enum Output {
     /// The application wrote so many bytes.
     Wrote(u32),
     Goodput(u64),
+    /// A connection opened.
+    Connected,
     Report(AppReport),
 }
 
@@ -127,7 +140,20 @@ impl Host {
             flow_hash: key.hash(),
             next_number: 0,
             last_seen: None,
+            repeats: None,
         }
+    }
+
+    /// Messages go in datagrams, which need no connection.
+    fn with_repeats(mut self) -> Self {
+        self.source.handle_event(&AppEvent::Connected, Instant::ZERO);
+        self.repeats = Some(Box::new(Repeats::new()));
+        self
+    }
+
+    /// Frames of a bundle go to the connection as they are.
+    pub(crate) fn write_frame(&mut self, bytes: u32) {
+        self.with_endpoint(|endpoint| endpoint.write(ByteCount(u64::from(bytes))));
     }
 
     pub(crate) const fn endpoint(&self) -> Option<&TcpEndpoint> {
@@ -135,7 +161,11 @@ impl Host {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        earliest(self.source.poll_timeout(), self.endpoint.as_ref().and_then(TcpEndpoint::poll_timeout))
+        let transport = match &self.repeats {
+            Some(repeats) => repeats.poll_timeout(),
+            None => self.endpoint.as_ref().and_then(TcpEndpoint::poll_timeout),
+        };
+        earliest(self.source.poll_timeout(), transport)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
@@ -175,7 +205,10 @@ impl Host {
         loop {
             if let Some(event) = self.endpoint.as_mut().and_then(TcpEndpoint::poll_event) {
                 let event = match event {
-                    TcpEvent::Connected => AppEvent::Connected,
+                    TcpEvent::Connected => {
+                        self.source.handle_event(&AppEvent::Connected, now);
+                        return Some(Output::Connected);
+                    }
                     TcpEvent::Delivered { bytes } => {
                         self.source.handle_event(&AppEvent::Delivered { bytes }, now);
                         return Some(Output::Goodput(bytes.bytes()));
@@ -191,6 +224,14 @@ impl Host {
                     return Some(output);
                 }
                 continue;
+            }
+            if let Some(repeats) = &mut self.repeats {
+                let (number, bytes) = repeats.poll_datagram(now)?;
+                return Some(Output::Send {
+                    content: Content::Repeated(number),
+                    len: IpLen(bytes + UDP_HEADER_LEN),
+                    ecn: Ecn::NotEct,
+                });
             }
             let endpoint = self.endpoint.as_mut()?;
             let segment = endpoint.poll_transmit(now)?;
@@ -209,9 +250,15 @@ impl Host {
                 });
             }
             AppAction::Report(report) => return Some(Output::Report(report)),
+            AppAction::Connect if self.repeats.is_some() => {}
             AppAction::Connect => {
                 let connection = self.connection + u16::from(self.endpoint.is_some());
                 self.open(TcpEndpoint::connect(self.config.clone(), now), connection);
+            }
+            AppAction::Write { bytes } if self.repeats.is_some() => {
+                if let Some(repeats) = &mut self.repeats {
+                    repeats.write(bytes.bytes() as u32, now);
+                }
             }
             AppAction::Write { bytes } => {
                 self.with_endpoint(|endpoint| endpoint.write(bytes));

@@ -12,10 +12,11 @@ use gamelane_core::{
 };
 use gamelane_link::{Hop, Path, WiredLink};
 use gamelane_qdisc::AnyQueue;
-use gamelane_scenario::Model;
+use gamelane_scenario::{Carriage, Model};
 use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
 
+use crate::bundle::{Bundle, NOBODY};
 use crate::flow::{Flow, Output};
 use crate::frames::{FrameId, Frames};
 use crate::meter::BacklogMeter;
@@ -44,6 +45,7 @@ pub struct Household<R> {
     hops: [Hop<FrameId>; 2],
     meters: [BacklogMeter; 2],
     flows: Vec<Flow>,
+    bundles: Vec<Bundle>,
     frames: Frames,
     recorder: R,
     wants_packets: bool,
@@ -100,14 +102,16 @@ impl<R: Recorder> Household<R> {
             .map(|(id, (flow, number))| Flow::new(FlowId(id), &model.flows[flow], number, seed))
             .collect();
         let sampled = lanes_to_sample(model);
+        let (flows, bundles) = bundled(model, flows, seed);
         let mut household = Self {
             now: Instant::ZERO,
             end: Instant::ZERO + model.duration,
             ended: false,
-            timetable: Timetable::new(FIRST_FLOW + PER_FLOW * flows.len()),
+            timetable: Timetable::new(FIRST_FLOW + PER_FLOW * flows.len() + 2 * bundles.len()),
             hops: Direction::BOTH.map(hop),
             meters: Default::default(),
             flows,
+            bundles,
             frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
             recorder,
@@ -119,6 +123,11 @@ impl<R: Recorder> Household<R> {
         for flow in 0..household.flows.len() {
             for side in [Side::Client, Side::Server] {
                 household.run_host(flow, side);
+            }
+        }
+        for bundle in 0..household.bundles.len() {
+            for side in [Side::Client, Side::Server] {
+                household.bundle_changed(bundle, side);
             }
         }
         household
@@ -196,6 +205,12 @@ impl<R: Recorder> Household<R> {
             0 => self.run_hop(Direction::Up),
             1 => self.run_hop(Direction::Down),
             SAMPLER => self.sample(),
+            _ if component >= self.first_bundle() => {
+                let place = component - self.first_bundle();
+                let side = if place.is_multiple_of(2) { Side::Client } else { Side::Server };
+                self.bundles[place / 2].handle_timeout(side, self.now);
+                self.run_bundle(place / 2, side);
+            }
             _ => {
                 let flow = (component - FIRST_FLOW) / PER_FLOW;
                 match (component - FIRST_FLOW) % PER_FLOW {
@@ -303,6 +318,8 @@ impl<R: Recorder> Household<R> {
                     self.recorder
                         .record(now, &Event::Goodput { flow: meta.flow, bytes: u64::from(*payload) });
                 }
+                // Taken in by `account_received`.
+                Content::Repeated(_) => {}
                 Content::Segment(segment) => {
                     host.handle_segment(side, payload.connection, segment, meta.ecn == Ecn::Ce, now);
                 }
@@ -323,10 +340,12 @@ impl<R: Recorder> Household<R> {
     /// Lets a host do all it wants to do now.
     fn run_host(&mut self, flow: usize, side: Side) {
         let now = self.now;
+        let mut opened = false;
         while let Some(output) = self.flows[flow].host(side).poll_output(now) {
             let id = self.flows[flow].id;
             match output {
                 Output::Send { content, len, ecn } => self.send(flow, side, content, len, ecn),
+                Output::Connected => opened = true,
                 Output::Wrote(bytes) => {
                     let player = self.flows[flow].number;
                     if let Some(thin) = &mut self.flows[flow].thin {
@@ -339,6 +358,43 @@ impl<R: Recorder> Household<R> {
         }
         let deadline = self.flows[flow].host(side).poll_timeout();
         self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, deadline);
+        if let Some(bundle) = self.flows[flow].bundle.filter(|_| opened) {
+            self.bundles[bundle].carrier_up(side, flow, now);
+            self.run_bundle(bundle, side);
+        }
+    }
+
+    /// Lets an end of a bundle write all it may write now.
+    fn run_bundle(&mut self, bundle: usize, side: Side) {
+        let now = self.now;
+        let mut touched = 0u64;
+        let mut first = 0;
+        while let Some(frame) = self.bundles[bundle].poll_frame(side, now) {
+            let lane = &mut self.flows[frame.lane];
+            if let Some(thin) = &mut lane.thin {
+                thin.ways[side.sends().index()].wrote(frame.player, frame.bytes, now);
+            }
+            lane.host(side).write_frame(frame.bytes);
+            first = frame.lane - lane.number as usize;
+            touched |= 1 << lane.number;
+        }
+        while touched > 0 {
+            let number = touched.trailing_zeros() as usize;
+            touched &= touched - 1;
+            self.run_host(first + number, side);
+        }
+        self.bundle_changed(bundle, side);
+    }
+
+    fn bundle_changed(&mut self, bundle: usize, side: Side) {
+        let deadline = self.bundles[bundle].poll_timeout(side);
+        let component = self.first_bundle() + 2 * bundle + side as usize;
+        self.timetable.set(component, deadline);
+    }
+
+    /// Components before those of bundles.
+    const fn first_bundle(&self) -> usize {
+        FIRST_FLOW + PER_FLOW * self.flows.len()
     }
 
     fn send(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) {
@@ -389,16 +445,23 @@ impl<R: Recorder> Household<R> {
 
     /// A segment of a game over TCP arrives: messages are delivered, the server's packets acknowledged.
     fn account_received(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
-        let Content::Segment(segment) = self.frames.get(packet.body).content else { return };
         if self.ended {
             return;
         }
+        let segment = match self.frames.get(packet.body).content {
+            Content::Segment(segment) => segment,
+            Content::Repeated(number) => return self.receive_repeats(flow, side, number),
+            Content::Datagram(_) => return,
+        };
         let (now, id, recorder) = (self.now, packet.meta.flow, &mut self.recorder);
         let Some(thin) = &mut self.flows[flow].thin else { return };
         let direction = side.peer().sends();
         if segment.len > 0 {
             thin.ways[direction.index()].arrived(segment.seq, segment.len, now, |arrival| {
                 let Arrival { player, delay, held } = arrival;
+                if player == NOBODY {
+                    return;
+                }
                 recorder.record(now, &Event::Delivered { flow: id, direction, player, delay, held });
             });
         }
@@ -409,6 +472,21 @@ impl<R: Recorder> Household<R> {
                 }
             });
         }
+    }
+
+    /// A datagram with messages arrives.
+    fn receive_repeats(&mut self, flow: usize, side: Side, number: u64) {
+        let (now, recorder) = (self.now, &mut self.recorder);
+        let lane = &mut self.flows[flow];
+        let (id, player) = (lane.id, lane.number);
+        let [client, server] = &mut lane.hosts;
+        let (mine, peer) = if side == Side::Client { (client, server) } else { (server, client) };
+        let (Some(mine), Some(peer)) = (&mut mine.repeats, &mut peer.repeats) else { return };
+        let direction = side.peer().sends();
+        mine.handle_datagram(peer, number, player, now, |arrival| {
+            let Arrival { player, delay, held } = arrival;
+            recorder.record(now, &Event::Delivered { flow: id, direction, player, delay, held });
+        });
     }
 
     fn sample(&mut self) {
@@ -441,6 +519,9 @@ impl<R: Recorder> Household<R> {
                 self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, None);
             }
         }
+        for component in 0..2 * self.bundles.len() {
+            self.timetable.set(self.first_bundle() + component, None);
+        }
     }
 
     fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<FrameId>) {
@@ -449,6 +530,21 @@ impl<R: Recorder> Household<R> {
             self.recorder.record(self.now, &Event::Passed { tap, direction, meta, payload });
         }
     }
+}
+
+/// Flows that share connections, each with its bundle.
+fn bundled(model: &Model, mut flows: Vec<Flow>, seed: Seed) -> (Vec<Flow>, Vec<Bundle>) {
+    let mut bundles: Vec<Bundle> = Vec::new();
+    for (lane, (flow, number)) in model.lanes().enumerate() {
+        let flow = &model.flows[flow];
+        if matches!(flow.carriage, Carriage::Mux { .. } | Carriage::Streams { .. }) {
+            if number == 0 {
+                bundles.push(Bundle::new(flow, lane, seed));
+            }
+            flows[lane].bundle = Some(bundles.len() - 1);
+        }
+    }
+    (flows, bundles)
 }
 
 /// The first few connections of each flow: a hundred thousand alike need no curve each.

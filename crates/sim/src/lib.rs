@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod bundle;
 mod flow;
 mod frames;
 pub mod household;
@@ -15,6 +16,7 @@ mod meter;
 pub mod payload;
 pub mod recorder;
 pub mod records;
+mod repeats;
 pub mod statistics;
 pub mod summary;
 mod thin;

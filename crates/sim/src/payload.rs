@@ -33,6 +33,8 @@ pub struct Echo {
 pub enum Content {
     /// A UDP datagram with this many payload bytes.
     Datagram(u32),
+    /// A datagram of a game that repeats its messages, by its number.
+    Repeated(u64),
     /// A TCP segment.
     Segment(Segment),
 }

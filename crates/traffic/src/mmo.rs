@@ -56,22 +56,18 @@ pub(crate) fn build(
         MmoStreams::Model(_) => start,
         MmoStreams::Trace(_) => bounds(schedule).0,
     };
-    let side = |writes, opens: bool| Writer {
-        writes,
-        connect_at: (opens && start < stop).then_some(start),
-        connect_due: false,
-        connected: false,
-        origin,
-        stop,
-        next: None,
-        owed: Vec::new(),
-        written: 0,
-    };
-    let mut client = side(writes(Direction::Up, "client"), true);
-    let mut server = side(writes(Direction::Down, "server"), false);
+    let mut client = Writer::new(writes(Direction::Up, "client"), Some(start), origin, stop);
+    let mut server = Writer::new(writes(Direction::Down, "server"), None, origin, stop);
     client.arm_first();
     server.arm_first();
     (Source::Writer(client), Source::Writer(server))
+}
+
+/// Both sides of a connection that carries what others write: the client opens it at the schedule's start.
+pub fn carrier(schedule: Schedule) -> (Source, Source) {
+    let (start, stop) = bounds(schedule);
+    let side = |opens: bool| Source::Writer(Writer::new(Writes::None, opens.then_some(start), start, stop));
+    (side(true), side(false))
 }
 
 /// One side of a connection: small writes at their times.
@@ -136,6 +132,20 @@ impl Drawn {
 }
 
 impl Writer {
+    fn new(writes: Writes, connect_at: Option<Instant>, origin: Instant, stop: Instant) -> Self {
+        Self {
+            writes,
+            connect_at: connect_at.filter(|&at| at < stop),
+            connect_due: false,
+            connected: false,
+            origin,
+            stop,
+            next: None,
+            owed: Vec::new(),
+            written: 0,
+        }
+    }
+
     fn arm_first(&mut self) {
         let first = match &mut self.writes {
             Writes::Drawn(drawn) => Some(self.origin.saturating_add(drawn.gap())),

@@ -13,6 +13,8 @@ use crate::text::keys::flow::{self, Paths};
 use crate::text::keys::{App, Flow, Link};
 use crate::text::mmos::mmos;
 
+/// Most connections to share: as many as a pair of proxies has.
+const MOST_CARRIERS: u32 = 16;
 /// Most players.
 const MOST_PLAYERS: u32 = 200_000;
 
@@ -99,9 +101,10 @@ fn carriage(
                 Fault::new(format!("with carriage \"{kind}\" every player has a connection of its own"));
             return Err(place.key("carriers").refuse(fault.hint("set carriage = \"mux\" or \"streams\"")));
         }
-        if !(1..=players).contains(&carriers) {
+        let most = players.min(MOST_CARRIERS);
+        if !(1..=most).contains(&carriers) {
             let fault = Fault::new("this is no number of connections to share");
-            let allowed = format!("1 to {players}, as many as there are players");
+            let allowed = format!("1 to {most}: no more than players, nor than {MOST_CARRIERS}");
             return Err(place.key("carriers").refuse(fault.allowed(allowed)));
         }
     }

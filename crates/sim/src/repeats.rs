@@ -1,0 +1,123 @@
+//! A player's messages in datagrams that repeat what is not yet acknowledged: the transport of a game that builds its own
+//! reliability on UDP. The logic is [`gamelane_mux`]'s; here is kept which datagram says what and when messages were written.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use gamelane_core::time::earliest;
+use gamelane_core::{Duration, Instant};
+use gamelane_mux::{Collector, Datagram, Length, RepeatLimits, Repeater};
+
+use crate::thin::Arrival;
+
+/// One end.
+#[derive(Debug)]
+pub(crate) struct Repeats {
+    repeater: Repeater<Length>,
+    collector: Collector<Length>,
+    /// The last datagrams sent, by number modulo their count: what is in the network.
+    sent: Vec<Datagram<Length>>,
+    /// When messages were written, from this sequence on.
+    written: (u64, VecDeque<Instant>),
+    /// When messages that wait for others arrived.
+    arrived: Vec<(u64, Instant)>,
+    received: Datagram<Length>,
+}
+
+/// Datagrams of one end in the network at most; a thin stream has a handful.
+const IN_NETWORK: usize = 256;
+/// An acknowledgement waits so long for a datagram to go along with.
+const ACK_DELAY: Duration = Duration::from_millis(10);
+
+impl Repeats {
+    pub(crate) fn new() -> Self {
+        Self {
+            repeater: Repeater::new(RepeatLimits::default()),
+            collector: Collector::new(ACK_DELAY),
+            sent: Vec::new(),
+            written: (0, VecDeque::new()),
+            arrived: Vec::new(),
+            received: Datagram::default(),
+        }
+    }
+
+    /// The application writes a message. False if too many are unacknowledged, and it is lost.
+    pub(crate) fn write(&mut self, bytes: u32, now: Instant) -> bool {
+        let taken = self.repeater.send(Length(bytes), now).is_ok();
+        if taken {
+            self.written.1.push_back(now);
+        }
+        taken
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        earliest(self.repeater.poll_timeout(), self.collector.poll_timeout())
+    }
+
+    /// The next datagram: its number and its bytes.
+    pub(crate) fn poll_datagram(&mut self, now: Instant) -> Option<(u64, u32)> {
+        let along = self.repeater.poll_timeout().is_some_and(|at| at <= now);
+        let ack = self.collector.poll_ack(along, now);
+        if !along && ack.is_none() {
+            return None;
+        }
+        let mut datagram = Datagram::default();
+        let place = self.repeater.counters().datagrams as usize % IN_NETWORK;
+        if let Some(old) = self.sent.get_mut(place) {
+            core::mem::swap(old, &mut datagram);
+        }
+        if !self.repeater.poll_datagram(ack, now, &mut datagram) {
+            return None;
+        }
+        let said = (datagram.number, datagram.wire_len() as u32);
+        match self.sent.get_mut(place) {
+            Some(old) => *old = datagram,
+            None => self.sent.push(datagram),
+        }
+        Some(said)
+    }
+
+    /// Datagram `number` of the peer arrived; what it completes goes to `deliver`.
+    pub(crate) fn handle_datagram(
+        &mut self,
+        peer: &mut Self,
+        number: u64,
+        player: u32,
+        now: Instant,
+        mut deliver: impl FnMut(Arrival),
+    ) {
+        let Some(datagram) = peer.sent.get(number as usize % IN_NETWORK).filter(|sent| sent.number == number)
+        else {
+            return;
+        };
+        self.received.clone_from(datagram);
+        if let Some(ack) = self.received.ack {
+            self.repeater.handle_ack(ack, now);
+        }
+        for message in &self.received.messages {
+            if message.sequence >= peer.written.0
+                && !self.arrived.iter().any(|(seen, _)| *seen == message.sequence)
+            {
+                self.arrived.push((message.sequence, now));
+            }
+        }
+        self.collector.handle_datagram(&mut self.received, now);
+        while let Some(message) = self.collector.poll_message() {
+            let arrived = self.arrived.iter().position(|(sequence, _)| *sequence == message.sequence);
+            let arrived = arrived.map_or(now, |place| self.arrived.swap_remove(place).1);
+            while peer.written.0 < message.sequence {
+                // Given up by the peer.
+                peer.written.1.pop_front();
+                peer.written.0 += 1;
+            }
+            let Some(written) = peer.written.1.pop_front() else { continue };
+            peer.written.0 += 1;
+            deliver(Arrival {
+                player,
+                delay: now.saturating_since(written),
+                held: now.saturating_since(arrived),
+            });
+        }
+        let done = peer.written.0;
+        self.arrived.retain(|(sequence, _)| *sequence >= done);
+    }
+}

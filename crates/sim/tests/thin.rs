@@ -1,0 +1,93 @@
+//! Games over TCP: every carriage brings every message, and differs in how long a loss holds others up.
+
+mod common;
+
+use gamelane_core::{Direction, Seed};
+use gamelane_scenario::Model;
+use gamelane_sim::{Household, Records, Summary};
+
+const CARRIAGES: [&str; 4] = ["direct", "mux", "streams", "datagrams"];
+
+fn game(overrides: &[(&str, &str)]) -> Model {
+    let base = [("duration", "120s"), ("flow.players.connections", "40"), ("flow.players.direction", "down")];
+    common::model("griwodz2006", &base.iter().chain(overrides).copied().collect::<Vec<_>>())
+}
+
+fn run(model: &Model) -> (Summary, Records) {
+    let outcome = Household::new(model, Seed(7), Records::new(model, false)).run();
+    (Summary::new(model, &outcome), outcome.recorder)
+}
+
+#[test]
+fn every_carriage_delivers_the_same_messages_in_order() {
+    let counts: Vec<usize> = CARRIAGES
+        .iter()
+        .map(|carriage| {
+            let model = game(&[("flow.players.carriage", carriage), ("flow.players.loss", "2%")]);
+            let records = run(&model).1;
+            let mut newest = vec![0; 40];
+            for row in &records.deliveries {
+                let written = row.at.as_nanos() - row.delay.as_nanos();
+                let before = &mut newest[row.player as usize];
+                assert!(written >= *before, "{carriage}: a player's messages changed order");
+                *before = written;
+            }
+            // Those under way when the run ends differ.
+            records
+                .deliveries
+                .iter()
+                .filter(|row| row.at.as_nanos() - row.delay.as_nanos() < 110_000_000_000)
+                .count()
+        })
+        .collect();
+    // Direct connections open one by one, and what was due by then is written when they do.
+    assert!(counts[0] > 2_000, "{counts:?}");
+    assert_eq!([counts[0]; 4], counts[..], "{CARRIAGES:?}");
+}
+
+#[test]
+fn without_loss_no_carriage_delays_anything() {
+    for carriage in CARRIAGES {
+        let model =
+            game(&[("flow.players.carriage", carriage), ("flow.players.loss", "0%"), ("warmup", "10s")]);
+        let (summary, _) = run(&model);
+        let thin = summary.flows[0].thin.as_ref().unwrap();
+        let delivery = thin.directions[Direction::Down.index()].delivery_ms;
+        assert!((delivery.quantiles[2] - 100.0).abs() < 0.1, "{carriage}: {delivery:?}");
+        assert_eq!(thin.retransmissions.nth[0].itself, 0, "{carriage}");
+        assert_eq!(thin.directions[Direction::Down.index()].held_ms.max, 0.0, "{carriage}");
+    }
+}
+
+#[test]
+fn independent_streams_wait_less_for_others() {
+    let held = |carriage: &str| {
+        let model = game(&[("flow.players.carriage", carriage), ("flow.players.loss", "2%")]);
+        run(&model).0.flows[0].thin.as_ref().unwrap().directions[Direction::Down.index()].held_ms.mean
+    };
+    let (mux, streams) = (held("mux"), held("streams"));
+    assert!(streams < mux / 5.0, "held {streams} ms in streams, {mux} ms in one order");
+}
+
+#[test]
+fn the_table_of_carriages() {
+    let mut table = String::from("carriage   packets  again  messages  p50_us  p99_us  held_us\n");
+    for carriage in CARRIAGES {
+        let model = game(&[("flow.players.carriage", carriage), ("flow.players.loss", "2%")]);
+        let (summary, _) = run(&model);
+        let flow = &summary.flows[0];
+        let thin = flow.thin.as_ref().unwrap();
+        let down = &thin.directions[Direction::Down.index()];
+        let micros = |millis: f64| (millis * 1e3).round() as u64;
+        table += &format!(
+            "{carriage:<9} {:>8} {:>6} {:>9} {:>7} {:>7} {:>8}\n",
+            flow.directions[0].sent + flow.directions[1].sent,
+            thin.retransmissions.retransmitted_segments,
+            down.delivery_ms.count,
+            micros(down.delivery_ms.quantiles[2]),
+            micros(down.delivery_ms.quantiles[5]),
+            micros(down.held_ms.mean),
+        );
+    }
+    insta::assert_snapshot!(table);
+}
