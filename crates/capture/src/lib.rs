@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod container;
 mod content;
 pub mod error;
@@ -11,12 +12,13 @@ pub mod input;
 mod link;
 pub mod packet;
 pub mod read;
-pub(crate) mod tcp;
+pub mod tcp;
 pub mod trace;
 mod wire;
 pub mod write;
 pub mod writes;
 
+pub use analysis::{Analyzer, FlowReport, Sink, analyze};
 pub use error::CaptureError;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
