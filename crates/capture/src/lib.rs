@@ -11,6 +11,7 @@ mod fragments;
 pub mod input;
 mod link;
 pub mod packet;
+pub mod pair;
 pub mod read;
 pub mod tcp;
 pub mod trace;
