@@ -10,6 +10,7 @@ pub mod error;
 mod fragments;
 pub mod input;
 mod link;
+pub mod log;
 pub mod packet;
 pub mod pair;
 pub mod read;

@@ -30,8 +30,11 @@ fn half(report: &FlowReport, direction: usize) -> &gamelane_capture::analysis::H
     &tcp.halves[direction]
 }
 
+/// A row for each player.
+type Streams = [[u64; 5]; 4];
+
 /// Columns sent, lost, with data, of them lost, resent of tests/captures/README.md: server to client, then client to server.
-const TABLE: [(&str, [[u64; 5]; 4], [[u64; 5]; 4]); 2] = [
+const TABLE: [(&str, Streams, Streams); 2] = [
     (
         "thin-tcp-lan",
         [

@@ -87,7 +87,12 @@ pub fn analyze<R: Read>(
 ) -> Result<(), CaptureError> {
     let result = loop {
         match capture.next_packet() {
-            Ok(Some(packet)) => analyzer.handle(&packet, sink),
+            Ok(Some(packet)) => {
+                analyzer.handle(&packet, sink);
+                if sink.is_tired() {
+                    break Ok(());
+                }
+            }
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         }

@@ -18,6 +18,10 @@ pub trait Sink {
     fn acknowledged(&mut self, _row: &Acknowledged) {}
     /// A packet of a flow was read; for logs of one connection.
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &crate::CapturedPacket) {}
+    /// Whether nothing more is wanted: the rest of the capture is not read.
+    fn is_tired(&self) -> bool {
+        false
+    }
 }
 
 /// [`BIN_NS`] of one direction.

@@ -123,6 +123,10 @@ impl<S: Sink> Sink for Watcher<'_, S> {
         self.onward.flow(report);
     }
 
+    fn is_tired(&self) -> bool {
+        self.onward.is_tired()
+    }
+
     fn bin(&mut self, row: &Bin) {
         self.onward.bin(row);
     }

@@ -69,6 +69,8 @@ pub struct HalfCounts {
     pub held_up: u64,
     /// Packets of which a timed retransmission brought the data.
     pub stalls: u64,
+    /// Of those, by the retransmissions it took: one, two, three, more. Each wait is one, three, seven timeouts long.
+    pub stalls_by_tries: [u64; 4],
     /// The longest such wait.
     pub longest_stall_ns: u64,
     /// Segments smaller than the largest, sent within a millisecond of the ACK of all before them while more waited:
@@ -478,6 +480,7 @@ impl Half {
                 held_by = Some(cause);
                 if cause.is_timed() {
                     counts.stalls += 1;
+                    counts.stalls_by_tries[usize::from(history.retransmissions).clamp(1, 4) - 1] += 1;
                     counts.longest_stall_ns = counts.longest_stall_ns.max(delay);
                 }
             } else if held_by.is_some() {

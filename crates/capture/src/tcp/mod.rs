@@ -2,7 +2,7 @@
 //! trips, windows.
 
 pub mod cause;
-pub(crate) mod connection;
+pub mod connection;
 pub mod half;
 pub(crate) mod sequence;
 pub(crate) mod stream;
