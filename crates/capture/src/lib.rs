@@ -3,20 +3,24 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod container;
 mod content;
 pub mod error;
 mod fragments;
 pub mod input;
 mod link;
+pub mod log;
 pub mod packet;
+pub mod pair;
 pub mod read;
-pub(crate) mod tcp;
+pub mod tcp;
 pub mod trace;
 mod wire;
 pub mod write;
 pub mod writes;
 
+pub use analysis::{Analyzer, FlowReport, Sink, analyze};
 pub use error::CaptureError;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};

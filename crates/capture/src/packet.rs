@@ -23,6 +23,8 @@ pub struct CapturedPacket {
     pub dscp: u8,
     /// Identification of IPv4, and of fragments of IPv6; 0 where there is none.
     pub identification: u16,
+    /// The first four bytes of a datagram, where messages are often numbered; `None` if there or captured are fewer.
+    pub start: Option<[u8; 4]>,
     /// A hash of what stays the same on the way, if asked for with
     /// [`Capture::hash_content`](crate::Capture::hash_content); 0 otherwise.
     pub content: u64,

@@ -239,6 +239,7 @@ fn parse(
         ecn: ip.ecn,
         dscp: ip.dscp,
         identification: ip.identification,
+        start: None,
         content: 0,
         transport: CapturedTransport::LaterFragment,
     };
@@ -258,6 +259,7 @@ fn parse(
         let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);
         packet.payload_len =
             if stated == 0 { above_ip } else { stated }.checked_sub(8).ok_or(Reason::CutHeader)?;
+        packet.start = ip.above.get(8..12).and_then(|start| start.try_into().ok());
         packet.transport = CapturedTransport::Udp;
     }
     if let FragmentOf::First { id } = ip.fragment {

@@ -1,6 +1,7 @@
 //! The Python extension module `gamelane._native`: a scenario goes in, columns come out. No logic lives here; the types
 //! Python sees are described in `python/gamelane/_native.pyi`.
 
+mod capture;
 mod error;
 mod run;
 mod scenario;
@@ -18,6 +19,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Cancel>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::games, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -1,4 +1,11 @@
-//! What a TCP conversation's packets say about it.
+//! What a TCP conversation's packets say about it: the streams of both directions, retransmissions and their causes, round
+//! trips, windows.
 
+pub mod cause;
+pub mod connection;
+pub mod half;
 pub(crate) mod sequence;
 pub(crate) mod stream;
+
+pub use cause::Cause;
+pub use half::HalfCounts;

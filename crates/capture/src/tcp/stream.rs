@@ -42,7 +42,6 @@ pub(crate) struct Brought {
 
 impl Stream {
     /// One past the highest byte seen.
-    #[cfg(test)]
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
@@ -91,7 +90,6 @@ impl Stream {
     }
 
     /// Bytes below the highest that were never seen.
-    #[cfg(test)]
     pub(crate) fn missing(&self) -> u64 {
         self.holes.iter().map(|hole| hole.end - hole.start).sum()
     }

@@ -1,0 +1,225 @@
+//! The flows of a capture that are still going on, found by addresses, ports, protocol and interface in either direction. A
+//! flow that was idle for long, or the idlest ones when there are too many, are closed and told, so that memory is bounded.
+
+use hashbrown::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use gamelane_core::FlowKey;
+
+use super::direction::Direction;
+use super::game::{Pace, behaviour};
+use super::report::{FlowReport, TcpReport, TransportReport};
+use super::rows::Sink;
+use crate::packet::{CapturedPacket, CapturedTransport};
+use crate::tcp::connection::Connection;
+use crate::writes::client_to_server;
+
+/// A flow going on.
+#[derive(Debug)]
+pub(super) struct Flow {
+    number: u32,
+    key: FlowKey,
+    place: Place,
+    interface: u32,
+    first_ns: u64,
+    last_ns: u64,
+    directions: [Direction; 2],
+    transport: Transport,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Udp(Box<[Pace; 2]>),
+    Tcp(Box<Connection>),
+}
+
+/// Where in the table it is: the same for both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    low: (u128, u16),
+    high: (u128, u16),
+    interface_and_protocol: u64,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    /// By place: position in `flows`. Never iterated.
+    known: HashMap<Place, u32>,
+    flows: Vec<Flow>,
+    /// Flows so far.
+    number: u32,
+    latest: usize,
+    looked_ns: u64,
+}
+
+impl Flows {
+    /// Takes a packet, `at_ns` since the capture's first.
+    pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64, sink: &mut impl Sink) {
+        if at_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
+            self.looked_ns = at_ns;
+            self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= IDLE_NS);
+        }
+        let place = Place::of(packet);
+        let at = match self.flows.get(self.latest) {
+            Some(latest) if latest.place == place => self.latest,
+            _ => match self.known.get(&place) {
+                Some(&at) => at as usize,
+                None => self.open(packet, place, at_ns, sink),
+            },
+        };
+        let at = if self.flows[at].is_reopened_by(packet) {
+            let ended = self.flows.swap_remove(at);
+            self.known.remove(&ended.place);
+            self.moved(at);
+            ended.finish(sink);
+            self.open(packet, place, at_ns, sink)
+        } else {
+            at
+        };
+        self.latest = at;
+        self.flows[at].handle(packet, at_ns, sink);
+    }
+
+    /// The capture is over.
+    pub(super) fn finish(&mut self, sink: &mut impl Sink) {
+        self.close(sink, |_| true);
+    }
+
+    /// Flows so far, those going on included.
+    pub(super) const fn count(&self) -> u32 {
+        self.number
+    }
+
+    fn open(&mut self, packet: &CapturedPacket, place: Place, at_ns: u64, sink: &mut impl Sink) -> usize {
+        if self.flows.len() == MAX_FLOWS {
+            let mut last: Vec<u64> = self.flows.iter().map(|flow| flow.last_ns).collect();
+            let quarter = MAX_FLOWS / 4;
+            let until = *last.select_nth_unstable(quarter).1;
+            self.close(sink, |flow| flow.last_ns <= until);
+        }
+        self.known.insert(place, self.flows.len() as u32);
+        self.flows.push(Flow::new(self.number, packet, place, at_ns));
+        self.number += 1;
+        self.flows.len() - 1
+    }
+
+    /// Ends flows, in the order of their numbers.
+    fn close(&mut self, sink: &mut impl Sink, ends: impl Fn(&Flow) -> bool) {
+        let mut ended = Vec::new();
+        let mut at = 0;
+        while at < self.flows.len() {
+            if ends(&self.flows[at]) {
+                let flow = self.flows.swap_remove(at);
+                self.known.remove(&flow.place);
+                self.moved(at);
+                ended.push(flow);
+            } else {
+                at += 1;
+            }
+        }
+        ended.sort_unstable_by_key(|flow| flow.number);
+        for flow in ended {
+            flow.finish(sink);
+        }
+    }
+
+    /// The last flow has taken the place of another.
+    fn moved(&mut self, at: usize) {
+        if let Some(flow) = self.flows.get(at) {
+            self.known.insert(flow.place, at as u32);
+        }
+    }
+}
+
+impl Flow {
+    fn new(number: u32, packet: &CapturedPacket, place: Place, at_ns: u64) -> Self {
+        let (key, transport) = match &packet.transport {
+            CapturedTransport::Tcp(tcp) => {
+                (client_to_server(packet.key, tcp), Transport::Tcp(Box::default()))
+            }
+            CapturedTransport::Udp | CapturedTransport::LaterFragment => {
+                (by_ports(packet.key), Transport::Udp(Box::default()))
+            }
+        };
+        let interface = packet.interface;
+        let directions = [Direction::default(), Direction::default()];
+        Self { number, key, place, interface, first_ns: at_ns, last_ns: at_ns, directions, transport }
+    }
+
+    fn is_reopened_by(&self, packet: &CapturedPacket) -> bool {
+        match (&self.transport, &packet.transport) {
+            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) if tcp.flags.syn => {
+                connection.is_reopened_by(tcp, usize::from(packet.key.source != self.key.source))
+            }
+            _ => false,
+        }
+    }
+
+    fn handle(&mut self, packet: &CapturedPacket, at_ns: u64, sink: &mut impl Sink) {
+        let direction = usize::from(packet.key.source != self.key.source);
+        self.last_ns = self.last_ns.max(at_ns);
+        sink.packet(self.number, direction as u8, packet);
+        if let Some(mut bin) = self.directions[direction].handle(packet, at_ns) {
+            (bin.flow, bin.direction) = (self.number, direction as u8);
+            sink.bin(&bin);
+        }
+        match (&mut self.transport, &packet.transport) {
+            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
+                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, sink);
+                self.directions[direction].count_resent(resent);
+            }
+            (Transport::Udp(paces), CapturedTransport::Udp) if packet.payload_len > 0 => {
+                paces[direction].saw(at_ns, packet.start);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self, sink: &mut impl Sink) {
+        for (direction, of) in self.directions.iter_mut().enumerate() {
+            if let Some(mut bin) = of.last_bin() {
+                (bin.flow, bin.direction) = (self.number, direction as u8);
+                sink.bin(&bin);
+            }
+        }
+        let transport = match self.transport {
+            Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
+            Transport::Udp(paces) => {
+                let updates = [paces[0].updates(&self.directions[0]), paces[1].updates(&self.directions[1])];
+                let lasted_ns = self.last_ns - self.first_ns;
+                let behaviour = behaviour(&self.directions, &updates, lasted_ns);
+                TransportReport::Udp { behaviour, updates }
+            }
+        };
+        let Self { number, key, interface, first_ns, last_ns, directions, .. } = self;
+        sink.flow(FlowReport { flow: number, key, interface, first_ns, last_ns, directions, transport });
+    }
+}
+
+impl Place {
+    #[inline]
+    fn of(packet: &CapturedPacket) -> Self {
+        let end = |end: SocketAddr| match end.ip() {
+            IpAddr::V4(v4) => (u128::from(v4.to_bits()), end.port()),
+            IpAddr::V6(v6) => (v6.to_bits(), end.port()),
+        };
+        let (source, destination) = (end(packet.key.source), end(packet.key.destination));
+        let protocol = u64::from(packet.key.protocol.number());
+        let interface_and_protocol = u64::from(packet.interface) << 8 | protocol;
+        let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
+        Self { low, high, interface_and_protocol }
+    }
+}
+
+/// Servers listen on low ports; of equal ones the first to speak is the client.
+fn by_ports(key: FlowKey) -> FlowKey {
+    if key.source.port() >= key.destination.port() { key } else { key.reverse() }
+}
+
+/// Flows going on at a time.
+const MAX_FLOWS: usize = 16_384;
+/// How often idle flows are looked for, in the capture's time.
+const LOOK_NS: u64 = 10_000_000_000;
+/// A flow without packets for so long has ended; TCP's longest back-off is 120 s, keep-alives of games are shorter.
+const IDLE_NS: u64 = 300_000_000_000;

@@ -1,0 +1,141 @@
+//! What one capture point saw of each flow, kept for comparison with another.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use gamelane_core::FlowKey;
+
+use super::matching::Span;
+use crate::analysis::{Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink};
+use crate::error::CaptureError;
+use crate::packet::CapturedPacket;
+use crate::read::Capture;
+use crate::tcp::Cause;
+
+/// One packet at one point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sighting {
+    /// Nanoseconds since 1970.
+    pub(super) at_ns: u64,
+    pub(super) content: u64,
+    pub(super) sequence: u32,
+    pub(super) payload: u32,
+    pub(super) is_tcp: bool,
+}
+
+/// A flow at one point.
+#[derive(Clone, Debug)]
+pub struct Sightings {
+    pub(super) key: FlowKey,
+    pub(super) number: u32,
+    pub(super) directions: [Vec<Sighting>; 2],
+}
+
+/// Everything seen at one point.
+#[derive(Debug, Default)]
+pub struct Seen {
+    flows: Vec<Sightings>,
+    /// By the analyzer's number: position in `flows`.
+    places: BTreeMap<u32, usize>,
+    retransmissions: BTreeMap<(u32, u8), Vec<Repair>>,
+    span: Option<Span>,
+    /// What the analyzer's times count from.
+    first_ns: u64,
+}
+
+/// A retransmission as [`super::delivery`] needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repair {
+    /// Nanoseconds since 1970.
+    pub(super) at_ns: u64,
+    pub(super) cause: Cause,
+}
+
+impl Seen {
+    pub(super) fn flows(&self) -> impl Iterator<Item = &Sightings> {
+        self.flows.iter()
+    }
+
+    /// The flow of these addresses and ports, either way round; the first of several.
+    pub(super) fn flow(&self, key: FlowKey) -> Option<&Sightings> {
+        self.flows.iter().find(|flow| flow.key == key || flow.key == key.reverse())
+    }
+
+    /// From the first packet to the last.
+    pub(super) fn span(&self) -> Span {
+        self.span.unwrap_or_default()
+    }
+
+    pub(super) fn retransmissions(&self, flow: u32, direction: u8) -> &[Repair] {
+        self.retransmissions.get(&(flow, direction)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Analyses a capture as [`crate::analyze`] does, and keeps what [`super::compare`] needs. A capture that ends in an error is
+/// compared as far as it goes; the error is given back.
+pub fn watch<R: Read>(
+    capture: &mut Capture<R>,
+    analyzer: &mut Analyzer,
+    sink: &mut impl Sink,
+) -> (Seen, Option<CaptureError>) {
+    capture.hash_content();
+    let mut watcher = Watcher { seen: Seen::default(), onward: sink };
+    let error = crate::analyze(capture, analyzer, &mut watcher).err();
+    (watcher.seen, error)
+}
+
+struct Watcher<'a, S> {
+    seen: Seen,
+    onward: &'a mut S,
+}
+
+impl<S: Sink> Sink for Watcher<'_, S> {
+    fn packet(&mut self, flow: u32, direction: u8, packet: &CapturedPacket) {
+        self.onward.packet(flow, direction, packet);
+        if self.seen.span.is_none() {
+            self.seen.first_ns = packet.at_ns;
+        }
+        let span = self.seen.span.get_or_insert(Span { from_ns: packet.at_ns, to_ns: packet.at_ns });
+        span.from_ns = span.from_ns.min(packet.at_ns);
+        span.to_ns = span.to_ns.max(packet.at_ns);
+        let place = *self.seen.places.entry(flow).or_insert_with(|| {
+            let key = if direction == 0 { packet.key } else { packet.key.reverse() };
+            self.seen.flows.push(Sightings { key, number: flow, directions: [Vec::new(), Vec::new()] });
+            self.seen.flows.len() - 1
+        });
+        self.seen.flows[place].directions[usize::from(direction)].push(Sighting {
+            at_ns: packet.at_ns,
+            content: packet.content,
+            sequence: packet.tcp().map_or(0, |tcp| tcp.sequence.wrapping_add(tcp.flags.syn.into())),
+            payload: packet.payload_len,
+            is_tcp: packet.tcp().is_some(),
+        });
+    }
+
+    fn retransmission(&mut self, row: &Retransmission) {
+        self.onward.retransmission(row);
+        let at_ns = self.seen.first_ns + row.t_ns;
+        let repair = Repair { at_ns, cause: row.cause };
+        self.seen.retransmissions.entry((row.flow, row.direction)).or_default().push(repair);
+    }
+
+    fn flow(&mut self, report: FlowReport) {
+        self.onward.flow(report);
+    }
+
+    fn is_tired(&self) -> bool {
+        self.onward.is_tired()
+    }
+
+    fn bin(&mut self, row: &Bin) {
+        self.onward.bin(row);
+    }
+
+    fn round_trip(&mut self, row: &RoundTrip) {
+        self.onward.round_trip(row);
+    }
+
+    fn acknowledged(&mut self, row: &Acknowledged) {
+        self.onward.acknowledged(row);
+    }
+}

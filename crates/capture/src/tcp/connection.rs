@@ -1,0 +1,156 @@
+//! A TCP connection as one capture point sees it: two [`Half`]s that acknowledge each other. Round trips are halves, from the
+//! point to one side and back; their sum is the path's (But et al., LCN 2005).
+
+use super::half::{Half, Sent};
+use crate::analysis::rows::{Acknowledged, Method, Retransmission, RoundTrip, Sink};
+use crate::analysis::samples::Samples;
+use crate::packet::{CapturedPacket, TcpFields};
+
+/// State of a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connection {
+    /// Client to server, server to client.
+    pub(crate) halves: [Half; 2],
+    /// Sums of both halves.
+    pub(crate) both: Samples,
+    /// The last sample of each half: when, and how long.
+    latest: [Option<(u64, u64)>; 2],
+    pub(crate) handshake_rtt_ns: [Option<u64>; 2],
+    pub(crate) end: End,
+    scaled: bool,
+    sack: [bool; 2],
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// Not within the capture.
+    #[default]
+    Open,
+    /// One side closed.
+    HalfClosed(u8),
+    /// Both sides closed.
+    Closed,
+    /// Aborted.
+    Reset,
+}
+
+impl Connection {
+    /// Both SYNs of a later connection differ from those of this one.
+    pub(crate) fn is_reopened_by(&self, tcp: &TcpFields, direction: usize) -> bool {
+        tcp.flags.syn
+            && !tcp.flags.ack
+            && self.halves[direction].sequence.is_some_and(|sequence| sequence.origin() != tcp.sequence)
+    }
+
+    /// Takes a packet of `direction`, at `at_ns` since the capture's start.
+    pub(crate) fn handle(
+        &mut self,
+        packet: &CapturedPacket,
+        tcp: &TcpFields,
+        flow: u32,
+        direction: usize,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) -> bool {
+        let other = 1 - direction;
+        self.control(tcp, direction);
+        // To the sender of this packet: what the other direction's data takes to be acknowledged by it.
+        let near_ns = self.near(direction);
+        let sent = self.halves[direction].sent(packet, tcp, at_ns, near_ns);
+        let resent = matches!(sent, Sent::Again { .. });
+        if let Sent::Again { start, cause, nth, since_first_ns } = sent {
+            let len = packet.payload_len;
+            sink.retransmission(&Retransmission {
+                flow,
+                direction: direction as u8,
+                t_ns: at_ns,
+                start,
+                len,
+                cause,
+                spurious: false,
+                nth,
+                since_first_ns,
+            });
+        }
+        if !tcp.flags.ack {
+            return resent;
+        }
+        if !tcp.flags.rst {
+            let window = self.halves[direction].offers(tcp, self.scaled);
+            self.halves[other].offered(window, at_ns);
+        }
+        let mut rtt = self.halves[other].acknowledged(packet, tcp, at_ns, |history, cause| {
+            sink.acknowledged(&Acknowledged {
+                flow,
+                direction: other as u8,
+                t_ns: history.first_sent.as_nanos(),
+                delay_ns: history.application_delay().as_nanos(),
+                len: (history.end - history.start) as u32,
+                itself: history.itself,
+                included: history.included,
+                cause,
+            });
+        });
+        if self.handshake_rtt_ns[other].is_none() && self.halves[other].syn.is_some() {
+            self.handshake_rtt_ns[other] = self.halves[other].handshake_round_trip(at_ns);
+            rtt = rtt.or(self.handshake_rtt_ns[other]);
+        }
+        if let Some(rtt_ns) = rtt {
+            let method = Method::Acknowledgement;
+            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
+            self.halved(other, rtt_ns, flow, at_ns, sink);
+        }
+        if let Some((_, echo)) = tcp.timestamps
+            && let Some(rtt_ns) = self.halves[other].echoed(echo, at_ns)
+        {
+            let method = Method::Timestamp;
+            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
+        }
+        resent
+    }
+
+    /// A half was measured: with the latest of the other one it makes a round trip.
+    fn halved(&mut self, half: usize, rtt_ns: u64, flow: u32, at_ns: u64, sink: &mut impl Sink) {
+        self.latest[half] = Some((at_ns, rtt_ns));
+        let Some((when, other)) = self.latest[1 - half] else { return };
+        if at_ns.saturating_sub(when) > STALE_NS {
+            return;
+        }
+        let rtt_ns = rtt_ns + other;
+        self.both.push(rtt_ns);
+        let method = Method::BothHalves;
+        sink.round_trip(&RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns });
+    }
+
+    /// The round trip between the sender of `direction` and the capture point. Least, for its ACKs may wait.
+    fn near(&self, direction: usize) -> u64 {
+        let other = &self.halves[1 - direction].counts;
+        let least = [other.ack_rtt.min(), other.stamp_rtt.min(), self.handshake_rtt_ns[1 - direction]];
+        least.into_iter().flatten().min().unwrap_or(0)
+    }
+
+    fn control(&mut self, tcp: &TcpFields, direction: usize) {
+        if tcp.flags.syn {
+            self.sack[direction] = tcp.sack_permitted;
+            self.scaled = match tcp.flags.ack {
+                false => tcp.window_scale.is_some(),
+                true => self.scaled && tcp.window_scale.is_some(),
+            };
+        }
+        self.end = match (self.end, tcp.flags.rst, tcp.flags.fin) {
+            (_, true, _) => End::Reset,
+            (End::Open, _, true) => End::HalfClosed(direction as u8),
+            (End::HalfClosed(first), _, true) if usize::from(first) != direction => End::Closed,
+            (end, _, _) => end,
+        };
+    }
+
+    /// Whether both sides said that they understand selective acknowledgements.
+    pub(crate) const fn has_sack(&self) -> bool {
+        self.sack[0] && self.sack[1]
+    }
+}
+
+/// Halves further apart in time do not make one round trip.
+const STALE_NS: u64 = 1_000_000_000;

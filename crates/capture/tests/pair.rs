@@ -1,0 +1,137 @@
+//! Two captures of the same traffic: losses and resent packets of the shipped captures are those of their table, found from
+//! both ends; round trips and delays without clocks that agree.
+
+mod support;
+
+use gamelane_capture::analysis::TransportReport;
+use gamelane_capture::pair::{PairedFlow, Seen, compare, watch};
+use gamelane_capture::{Analyzer, Capture, FlowReport, Sink};
+use support::shipped;
+
+#[derive(Default)]
+struct Flows(Vec<FlowReport>);
+
+impl Sink for Flows {
+    fn flow(&mut self, report: FlowReport) {
+        self.0.push(report);
+    }
+}
+
+fn watched(name: &str) -> (Seen, Vec<FlowReport>) {
+    let mut flows = Flows::default();
+    let (seen, error) =
+        watch(&mut Capture::open(&shipped(name)).unwrap(), &mut Analyzer::default(), &mut flows);
+    assert!(error.is_none());
+    (seen, flows.0)
+}
+
+fn half(report: &FlowReport, direction: usize) -> &gamelane_capture::analysis::HalfReport {
+    let TransportReport::Tcp(tcp) = &report.transport else { panic!("TCP") };
+    &tcp.halves[direction]
+}
+
+/// A row for each player.
+type Streams = [[u64; 5]; 4];
+
+/// Columns sent, lost, with data, of them lost, resent of tests/captures/README.md: server to client, then client to server.
+const TABLE: [(&str, Streams, Streams); 2] = [
+    (
+        "thin-tcp-lan",
+        [
+            [3334, 52, 2895, 46, 56],
+            [3497, 80, 3053, 68, 74],
+            [3189, 61, 2736, 46, 60],
+            [4847, 90, 4439, 81, 84],
+        ],
+        [[3541, 60, 694, 12, 12], [3659, 60, 683, 9, 10], [3392, 72, 705, 10, 15], [4831, 92, 678, 10, 11]],
+    ),
+    (
+        "thin-tcp-wan",
+        [
+            [2515, 48, 1984, 35, 35],
+            [2500, 47, 1995, 42, 44],
+            [2529, 58, 1989, 45, 45],
+            [4046, 96, 3510, 81, 81],
+        ],
+        [[2645, 46, 703, 13, 21], [2646, 59, 702, 22, 29], [2643, 49, 710, 14, 20], [3733, 84, 691, 22, 24]],
+    ),
+];
+
+fn row(flow: &PairedFlow, direction: usize, sender: &FlowReport) -> [u64; 5] {
+    let of = &flow.directions[direction];
+    let losses = &of.losses;
+    assert_eq!(losses.unsent, 0);
+    [
+        of.sent,
+        losses.lost,
+        losses.sent_with_data,
+        losses.lost_with_data,
+        half(sender, direction).counts.resent,
+    ]
+}
+
+#[test]
+fn every_lost_and_resent_packet_of_the_table_is_found_from_both_ends() {
+    for (name, down, up) in TABLE {
+        let (server, at_server) = watched(&format!("{name}-srv"));
+        let (client, at_client) = watched(&format!("{name}-cli"));
+        // In either order.
+        for (first, second, near) in [(&server, &client, Some(false)), (&client, &server, Some(true))] {
+            let flows = compare(first, second);
+            assert_eq!(flows.len(), 4);
+            for (stream, flow) in flows.iter().enumerate() {
+                assert_eq!(flow.first_is_near_client, near);
+                assert_eq!(row(flow, 1, &at_server[stream]), down[stream], "{name} {stream} down");
+                assert_eq!(row(flow, 0, &at_client[stream]), up[stream], "{name} {stream} up");
+            }
+        }
+        for (stream, (at_server, at_client)) in at_server.iter().zip(&at_client).enumerate() {
+            // What the receiver's file alone tells: every resent packet that arrived either fills a gap or is a
+            // repetition; those lost again are missing from it, as is what nothing was sent after.
+            for (sender, receiver, direction) in [(at_server, at_client, 1), (at_client, at_server, 0)] {
+                let (sender, receiver) = (&half(sender, direction).counts, &half(receiver, direction).counts);
+                assert!(receiver.resent <= sender.resent, "{name} {stream}");
+                assert!(receiver.lost_before <= receiver.resent);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_round_trip_between_two_points_needs_no_common_clock() {
+    let (server, _) = watched("thin-tcp-wan-srv");
+    let (client, _) = watched("thin-tcp-wan-cli");
+    for flow in compare(&client, &server) {
+        // link.py adds 50 ms each way; measured one-way median 50.1 ms, 99 % under 50.3.
+        let median = flow.rtt.median().unwrap();
+        assert!((100.0e6..100.8e6).contains(&median), "{median}");
+        assert!(flow.rtt.count() > 1000);
+        for direction in &flow.directions {
+            let one_way = &direction.one_way;
+            assert!(
+                (50_000_000..50_300_000).contains(&one_way.difference.median_ns),
+                "{:?}",
+                one_way.difference
+            );
+            assert!(one_way.drift.ppb.abs() < 1000.0, "{:?}", one_way.drift);
+            assert!(one_way.above_least.quantile(0.99).unwrap() < 1e6);
+        }
+    }
+}
+
+#[test]
+fn a_udp_game_has_its_round_trip_too_and_loses_nothing() {
+    let (server, _) = watched("openarena-4p-srv");
+    let (client, _) = watched("openarena-4p-cli");
+    let flows = compare(&server, &client);
+    let [flow] = &flows[..] else { panic!("one flow") };
+    assert_eq!(flow.first_is_near_client, Some(false));
+    for (direction, sent) in flow.directions.iter().zip([3627, 2399]) {
+        assert_eq!((direction.sent, direction.losses.lost, direction.losses.unsent), (sent, 0, 0));
+        assert_eq!((direction.losses.duplicated, direction.losses.reordered), (0, 0));
+    }
+    // The veth pair: about 7 microseconds each way.
+    let median = flow.rtt.median().unwrap();
+    assert!((5e3..40e3).contains(&median), "{median}");
+    assert!(flow.rtt.count() > 2300);
+}

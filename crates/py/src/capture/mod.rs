@@ -1,0 +1,86 @@
+//! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
+
+mod document;
+mod pair;
+mod sink;
+
+use std::path::Path;
+
+use gamelane_capture::{Analyzer, Capture, CaptureError, Input, pair as points};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use sink::Tables;
+
+/// One capture. `path` is a file, or `-` for standard input.
+#[pyfunction]
+#[pyo3(signature = (path, on_batch = None))]
+pub(crate) fn analyze_capture(py: Python<'_>, path: &str, on_batch: Option<Py<PyAny>>) -> PyResult<String> {
+    let document = py.detach(|| {
+        let mut tables = Tables::new(on_batch);
+        let (mut capture, mut analyzer) = match open(path) {
+            Ok(capture) => (capture, Analyzer::default()),
+            Err(error) => return Ok(document::unread(path, &error)),
+        };
+        let error = gamelane_capture::analyze(&mut capture, &mut analyzer, &mut tables).err();
+        tables.finish()?;
+        Ok(document::capture(path, &capture, &analyzer, &tables, error.as_ref()))
+    });
+    document.map(|document: Value| document.to_string())
+}
+
+/// Two captures of the same traffic.
+#[pyfunction]
+#[pyo3(signature = (first, second, on_batch = None))]
+pub(crate) fn compare_captures(
+    py: Python<'_>,
+    first: &str,
+    second: &str,
+    on_batch: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let document = py.detach(|| {
+        let mut documents = Vec::new();
+        let mut seen = Vec::new();
+        for (number, path) in [first, second].into_iter().enumerate() {
+            let mut tables =
+                Tables::new(on_batch.as_ref().map(|call| Python::attach(|py| call.clone_ref(py))));
+            tables.number(number as u8);
+            let (mut capture, mut analyzer) = match open(path) {
+                Ok(capture) => (capture, Analyzer::default()),
+                Err(error) => {
+                    documents.push(document::unread(path, &error));
+                    continue;
+                }
+            };
+            let (watched, error) = points::watch(&mut capture, &mut analyzer, &mut tables);
+            tables.finish()?;
+            documents.push(document::capture(path, &capture, &analyzer, &tables, error.as_ref()));
+            seen.push(watched);
+        }
+        let pair = match &seen[..] {
+            [first, second] => pair::document(&points::compare(first, second)),
+            _ => Value::Null,
+        };
+        Ok(json!({ "captures": documents, "pair": pair }))
+    });
+    document.map(|document: Value| document.to_string())
+}
+
+/// One connection of a capture, annotated packet by packet.
+#[pyfunction]
+pub(crate) fn connection_log(
+    py: Python<'_>,
+    path: &str,
+    flow: u32,
+) -> PyResult<(Option<String>, Option<String>)> {
+    py.detach(|| {
+        let mut capture = open(path).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (log, error) = gamelane_capture::log::connection_log(&mut capture, flow);
+        Ok((log, error.map(|error| error.to_string())))
+    })
+}
+
+fn open(path: &str) -> Result<Capture<Input>, CaptureError> {
+    if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) }
+}
