@@ -27,9 +27,20 @@ TABLES: dict[str, list[str]] = {
     "delay": ["flow", "direction", "t_s", "queue_delay_ms", "one_way_ms"],
     "windows": ["flow", "direction", "t_s", "sent", "received", "lost", "marked", "bytes"],
     "drops": ["t_s", "flow", "direction", "reason"],
-    "tcp": ["t_s", "flow", "side", "cwnd_bytes", "ssthresh_bytes", "srtt_ms", "rto_ms", "in_flight_bytes"],
+    "tcp": ["t_s", "flow", "connection", "side", "cwnd_bytes", "ssthresh_bytes", "srtt_ms", "rto_ms", "in_flight_bytes"],
     "queues": ["t_s", "direction", "packets", "bytes"],
     "app": ["t_s", "flow", "kind", "index", "bytes", "took_ms"],
+    "deliveries": ["t_s", "flow", "direction", "player", "delay_ms", "held_ms"],
+    "retransmissions": [
+        "t_s",
+        "flow",
+        "connection",
+        "retransmissions",
+        "itself",
+        "included",
+        "delay_ms",
+        "application_delay_ms",
+    ],
 }
 """Columns of each table after `variant` and `seed` (docs/records.md says what they mean)."""
 

@@ -169,6 +169,16 @@ class Results:
         """What applications reported: video chunks and stalls."""
         return self.frames["app"]
 
+    @property
+    def deliveries(self) -> pl.DataFrame:
+        """Every message of a game over TCP, with how late it was."""
+        return self.frames["deliveries"]
+
+    @property
+    def retransmissions(self) -> pl.DataFrame:
+        """Every packet that the server of a game over TCP sent more than once."""
+        return self.frames["retransmissions"]
+
     def write(self, folder: str | PathLike[str]) -> None:
         """Write tables and manifest; `gamelane.read` and `gamelane report` take them from there."""
         from gamelane.records.store import write  # noqa: PLC0415 - the store reads results too
