@@ -5,7 +5,7 @@ from typing import TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "run", "schema", "version"]
+__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "recorded_streams", "run", "schema", "version"]
 
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
@@ -87,6 +87,7 @@ class Run:
 def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
+def recorded_streams(path: str) -> str: ...
 def schema() -> str: ...
 def games() -> list[GameDescription]: ...
 def version() -> str: ...

@@ -3,6 +3,7 @@
 
 mod capture;
 mod error;
+mod replay;
 mod run;
 mod scenario;
 mod summary;
@@ -22,6 +23,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::games, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

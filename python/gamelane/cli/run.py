@@ -81,11 +81,11 @@ def run(
     chosen = _load(scenario, overrides(settings or []), seed)
     compared = variants(compare, named or [])
     folder = None if out is None else writable(out)
-    hooks = Hooks(packets=pcap, command=_command(), on_run=_pcap_writer(folder) if pcap and folder else None)
+    hooks = Hooks(packets=pcap, command=command(), on_run=_pcap_writer(folder) if pcap and folder else None)
     try:
-        results = _execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
+        results = execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
     except Interrupted as stopped:
-        _keep(stopped, json=json, folder=folder, quiet=quiet)
+        keep(stopped, json=json, folder=folder, quiet=quiet)
         raise typer.Exit(130) from None
     deliver(results, json=json, folder=folder, quiet=quiet)
 
@@ -114,7 +114,7 @@ def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experime
     return chosen.with_(settings) if settings else chosen
 
 
-def _execute(
+def execute(
     chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
 ) -> Results:
     total = repeat * max(len(compared), 1)
@@ -126,7 +126,7 @@ def _execute(
         return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
 
 
-def _keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
+def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
     say(f"{stopped.finished} of {stopped.planned} runs finished")
     if stopped.results is not None:
         deliver(stopped.results, json=json, folder=folder, quiet=quiet)
@@ -145,7 +145,7 @@ def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
     return write
 
 
-def _command() -> tuple[str, ...]:
+def command() -> tuple[str, ...]:
     """Return what was typed, without where the results go: that does not change them."""
     words, kept, skip = sys.argv[1:], [], False
     for word in words:
