@@ -32,6 +32,8 @@ fn the_defaults_we_print_are_those_in_force() {
         (_, "codec") => "flow.voip.codec".into(),
         (_, "every") => "flow.web.every".into(),
         (_, "buffer") => "flow.adaptive.buffer".into(),
+        (_, "carriage" | "paths") => format!("flow.mmo.{key}"),
+        (_, "carriers") => "flow.mux.carriers".into(),
         (_, key) => format!("flow.cycle.{key}"),
     };
     for definition in ["Tcp", "Flow"] {
@@ -55,6 +57,8 @@ flow = [
     { name = \"web\", app = \"web\", size = \"1KiB\" },
     { name = \"cycle\", app = \"dash\" },
     { name = \"adaptive\", app = \"dash\", requests = \"adaptive\" },
+    { name = \"mmo\", app = \"mmo\", model = \"anarchy-online\" },
+    { name = \"mux\", app = \"mmo\", model = \"anarchy-online\", carriage = \"mux\" },
 ]
 ";
 

@@ -119,6 +119,42 @@ fn keys_that_do_not_go_together() {
 }
 
 #[test]
+fn games_over_tcp() {
+    let game = |title, keys: &str| Case::flow(title, &format!("app = \"mmo\"\n{keys}"));
+    let tcp = |title, keys: &str| {
+        Case::flow(title, &format!("app = \"mmo\"\nmodel = \"anarchy-online\"\ntcp = {{ {keys} }}"))
+    };
+    assert_page(messages(&[
+        game("neither model nor trace", ""),
+        game("a game over UDP", "model = \"quake3\""),
+        game("a model and a trace", "model = \"anarchy-online\"\ntrace = \"m.pcap\""),
+        game("no players", "model = \"anarchy-online\"\nconnections = 0"),
+        game(
+            "a multiplexer without streams",
+            "model = \"anarchy-online\"\ncarriage = \"mux\"\nconnections = 0",
+        ),
+        game("more carriers than players", "model = \"anarchy-online\"\ncarriage = \"mux\"\ncarriers = 200"),
+        game("carriers for direct connections", "model = \"anarchy-online\"\ncarriers = 2"),
+        game(
+            "paths of their own for players who share one",
+            "model = \"anarchy-online\"\ncarriage = \"streams\"\npaths = \"model\"",
+        ),
+        game("a carriage nobody has", "model = \"anarchy-online\"\ncarriage = \"pigeon\""),
+        Case::flow("connections for an upload", "app = \"bulk\"\ndirection = \"up\"\nconnections = 3"),
+        Case::flow("bundling on a bulk flow", "app = \"bulk\"\ndirection = \"up\"\ntcp = { rdb = true }"),
+        tcp("DSACK without SACK", "recovery = \"newreno\", dsack = true"),
+        tcp("DSACK with bundling", "rdb = true, dsack = true"),
+        tcp("a fixed timer without its time", "timer = \"fixed\""),
+        tcp("a fixed time nobody reads", "fixed_rto = \"300ms\""),
+        tcp("a parameter of another timer", "modified_in_flight = 4"),
+        tcp("a parameter of no bundling", "rdb_segments = 1"),
+        tcp("no segments to bundle", "rdb = true, rdb_segments = 0"),
+        tcp("never thin", "thin_below = 0"),
+        Case::edit("bundling everywhere", "seed = 1", "seed = 1\ntcp.rdb = true"),
+    ]));
+}
+
+#[test]
 fn overrides() {
     assert_page(messages(&[
         Case::set("an unknown key", "link.upp", "2mbit"),
@@ -153,6 +189,7 @@ fn files() {
             capture("an empty capture", "empty.pcap"),
             capture("a folder for a capture", "."),
             capture("a client who is not in the capture", "match.pcapng\"\nclient = \"10.9.9.9"),
+            Case::flow("a capture without TCP", "app = \"mmo\"\ntrace = \"match.pcapng\""),
             Case::edit("a model file that is missing", "model = \"quake3\"", "model = \"own.toml\""),
             Case::edit("a model file that is none", "model = \"quake3\"", "model = \"household.toml\""),
         ],

@@ -1,9 +1,9 @@
 //! Flows in a reader's words, for tables and plots, with what must be said beside any result that rests on them.
 
-use gamelane_core::Duration;
+use gamelane_core::{Direction, Duration};
 
 use super::games::{Game, GameInfo};
-use super::keys::flow::{Client, Codec, Requests, Way};
+use super::keys::flow::{Carriage, Client, Codec, Requests, Way};
 use super::keys::{App, Flow};
 use super::mmos::Mmo;
 use super::scenario::Scenario;
@@ -26,9 +26,38 @@ pub struct FlowDescription {
 impl Scenario {
     /// Every flow of the run, in the order of the file.
     pub fn describe_flows(&self) -> Vec<FlowDescription> {
-        self.flow.iter().filter(|flow| flow.enabled).map(describe).collect()
+        self.flow.iter().filter(|flow| flow.enabled).map(|flow| self.describe(flow)).collect()
     }
 }
+
+impl Scenario {
+    fn describe(&self, flow: &Flow) -> FlowDescription {
+        let mut described = describe(flow);
+        described.caveats.extend(collapse(self, flow));
+        described
+    }
+}
+
+/// Thin streams do not back off: said before the run, if what they want to send does not fit the link.
+fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
+    let players = flow.connections.unwrap_or(mmo.connections);
+    let offered = mmo.offered_bps(Direction::Down) * f64::from(players);
+    let link = scenario.link.down.0.bps() as f64;
+    let direct = matches!(flow.carriage.unwrap_or(Carriage::Direct), Carriage::Direct | Carriage::Datagrams);
+    (direct && flow.direction != Some(Way::Up) && offered > NEARLY_ALL * link).then(|| {
+        format!(
+            "{}: {players} players ask for {:.0} kbit/s of a link of {}: thin streams do not back off, so its queue \
+             stays full and what it drops is sent on top; use a larger link, or share connections (`carriage`)",
+            flow.name,
+            offered / 1e3,
+            scenario.link.down
+        )
+    })
+}
+
+/// Beyond this share of the link its queue hardly empties.
+const NEARLY_ALL: f64 = 0.95;
 
 fn describe(flow: &Flow) -> FlowDescription {
     let game = flow.model.as_deref().and_then(|name| Game::shipped(name).ok()).map(|game| &game.info);

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use gamelane_core::Duration;
 use gamelane_core::dist::Mixture;
+use gamelane_core::{Direction, Duration};
 use gamelane_traffic::config::{MmoModel, WriteModel};
 use serde::Deserialize;
 
@@ -62,6 +62,13 @@ impl Mmo {
                 fault
             }
         })
+    }
+
+    /// IP bits per second that one player's connection asks for in one direction, without retransmissions and ACKs.
+    pub(crate) fn offered_bps(&self, direction: Direction) -> f64 {
+        let writes = if direction == Direction::Up { &self.streams.client } else { &self.streams.server };
+        let rate = writes.rate_per_s.mean().min(writes.most_per_s);
+        rate * (writes.size.mean() + TCP_HEADERS) * 8.0
     }
 
     /// Reads a model file; the message names the key that is wrong.
@@ -170,6 +177,8 @@ fn writes(file: Writes, side: &str) -> Result<WriteModel, String> {
     })
 }
 
+/// IPv4, TCP and timestamps.
+const TCP_HEADERS: f64 = 52.0;
 /// Beyond this a stream is not thin.
 const LARGEST_WRITE: u32 = 65_536;
 
@@ -197,7 +206,7 @@ mod tests {
             ("connections = 175", "connections = 0", "`connections`: this wants 1 to 200000"),
             ("most_per_second = 3.0", "most_per_second = 0", "`server.most_per_second`: this is above 0"),
             ("share = 0.16", "share = -1", "`path`: a share above 0 and times up to a minute are wanted"),
-            ("weight = 0.94", "weight = 0", "`server.gap`: weights are above 0"),
+            ("weight = 0.58", "weight = 0", "`server.gap`: weights are above 0"),
         ];
         for (before, after, message) in cases {
             assert_eq!(Mmo::parse(&SHIPPED[0].replace(before, after)).unwrap_err(), message);

@@ -32,13 +32,12 @@ pub struct Tcp {
     /// The timeout of `timer = "fixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<Span>,
-    /// `timer = "modified"` holds while fewer segments than this are in flight, 1 to 1000.
+    /// `timer = "modified"` holds while fewer segments than this are in flight, 1 to 1000. Left out: 3.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "3"))]
     pub modified_in_flight: Option<u32>,
-    /// The margin of `timer = "modified"` is at most the round trip shifted right by this, 0 to 16: 1 is half of it.
+    /// The margin of `timer = "modified"` is at most the round trip shifted right by this, 0 to 16. Left out: 1, half of
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "1"))]
     pub modified_margin_shift: Option<u8>,
     /// What the congestion window counts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,9 +118,8 @@ pub struct Tcp {
     /// Earlier segments that a new one repeats at most, 1 to 255. Left out: as many as fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdb_segments: Option<u8>,
-    /// A stream bundles while fewer segments are in flight than the round trip over this.
+    /// A stream bundles while fewer segments are in flight than the round trip over this. Left out: 10 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "10ms"))]
     pub rdb_shortest_interval: Option<Span>,
 }
 
