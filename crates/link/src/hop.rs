@@ -46,7 +46,7 @@ impl<B> Hop<B> {
 
     /// When the hop wants to be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let free = (!self.queue.backlog().is_empty()).then(|| self.link.free_at());
+        let free = self.queue.ready_at().map(|ready| ready.max(self.link.free_at()));
         earliest(earliest(free, self.line.next_arrival()), self.queue.poll_timeout())
     }
 
@@ -145,10 +145,14 @@ mod tests {
             waited: Duration::ZERO,
             flow: FlowId(0),
             flow_hash: 0,
+            hosts: [0; 2],
             len: IpLen(len),
             protocol: Protocol::Udp,
             ecn: gamelane_core::Ecn::NotEct,
             dscp: 0,
+            class: gamelane_core::ClassId(0),
+            ack: gamelane_core::AckKind::NotPure,
+            ack_number: 0,
         };
         Packet { meta, body: number }
     }

@@ -10,9 +10,13 @@ pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
         waited: Duration::ZERO,
         flow: FlowId(0),
         flow_hash: 0,
+        hosts: [0; 2],
         len: IpLen(len),
         protocol: Protocol::Udp,
         ecn,
         dscp: 0,
+        class: gamelane_core::ClassId(0),
+        ack: gamelane_core::AckKind::NotPure,
+        ack_number: 0,
     }
 }
