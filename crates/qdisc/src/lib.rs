@@ -14,6 +14,7 @@ extern crate std;
 pub mod any;
 pub mod aqm;
 pub mod aqm_queue;
+pub mod classify;
 pub mod config;
 pub mod discipline;
 pub mod fifo;
@@ -28,6 +29,7 @@ mod fixture;
 
 pub use any::AnyQueue;
 pub use aqm_queue::AqmQueue;
+pub use classify::{Classifier, ClassifierConfig};
 pub use config::{Limit, ParameterSet, QueueConfig, QueueKind};
 pub use discipline::{Backlog, QueueDiscipline};
 pub use fifo::Fifo;
