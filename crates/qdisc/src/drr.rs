@@ -94,7 +94,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Drr<Q> {
     }
 
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
-        // Classes in a row that had packets but gave none: their own shapers hold them back.
+        // Classes in a row that had packets and might have sent, but gave none: their own shapers hold them back.
         let mut held = 0;
         while held < self.round.len() {
             let place = self.round[0];
@@ -102,6 +102,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Drr<Q> {
             if share.deficit <= 0 {
                 share.deficit += share.quantum;
                 self.round.rotate_left(1);
+                held = 0;
                 continue;
             }
             let packet = share.queue.dequeue(now, out);
@@ -113,6 +114,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Drr<Q> {
                 share.deficit = share.deficit.min(0);
                 share.active = false;
                 self.round.pop_front();
+                held = 0;
             } else if packet.is_none() {
                 self.round.rotate_left(1);
                 held += 1;
