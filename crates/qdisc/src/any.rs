@@ -5,19 +5,14 @@ use alloc::boxed::Box;
 use alloc::format;
 use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
 
-use crate::aqm::{Codel, Pie, Unmanaged};
+use crate::aqm::{Codel, Pie};
 use crate::aqm_queue::AqmQueue;
-use crate::cake::Cake;
+use crate::composite::{self, Composite};
 use crate::config::{QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::drr::Drr;
-use crate::dualpi2::DualPi2;
 use crate::fifo::Fifo;
 use crate::fq::FlowQueues;
-use crate::htb::Htb;
-use crate::priority::Priority;
-use crate::shaper::Shaper;
 use crate::tree::DisciplineConfig;
 
 /// A discipline chosen at run time.
@@ -33,20 +28,8 @@ pub enum AnyQueue<B> {
     FqCodel(FlowQueues<Codel, B>),
     /// FQ-PIE.
     FqPie(FlowQueues<Pie, B>),
-    /// A FIFO that drops redundant ACKs.
-    AckFilter(Box<FlowQueues<Unmanaged, B>>),
-    /// Strict priority.
-    Priority(Priority<Self>),
-    /// Deficit round robin.
-    Drr(Drr<Self>),
-    /// Classes with rates and borrowing.
-    Htb(Box<Htb<Self>>),
-    /// A rate in front of a queue.
-    Shaped(Box<Shaper<Self>>),
-    /// DualPI2.
-    DualPi2(Box<DualPi2<B>>),
-    /// CAKE.
-    Cake(Box<Cake<B>>),
+    /// Any other.
+    Composite(Box<Composite<B>>),
 }
 
 impl<B> AnyQueue<B> {
@@ -90,37 +73,7 @@ impl<B> AnyQueue<B> {
         path: &str,
     ) -> Result<Self, ConfigError> {
         config.check(classes)?;
-        Ok(Self::from_checked(config, mtu, seed, path))
-    }
-
-    fn from_checked(config: &DisciplineConfig, mtu: IpLen, seed: Seed, path: &str) -> Self {
-        let inner = |part: &DisciplineConfig, index: usize| {
-            Self::from_checked(part, mtu, seed, &format!("{path}/{index}"))
-        };
-        match config {
-            DisciplineConfig::Leaf(config) => Self::new(config, mtu, seed, path),
-            DisciplineConfig::AckFilter(config) => Self::AckFilter(Box::new(config.build())),
-            DisciplineConfig::Priority(config) => {
-                let bands = config.bands.iter().enumerate().map(|(index, band)| inner(band, index));
-                Self::Priority(Priority::new(bands.collect(), config.classes.clone()))
-            }
-            DisciplineConfig::Drr(config) => {
-                let share = |(index, share): (usize, &crate::drr::DrrClass)| {
-                    (share.quantum, inner(&share.queue, index))
-                };
-                Self::Drr(Drr::new(config.shares.iter().enumerate().map(share), config.classes.clone()))
-            }
-            DisciplineConfig::Htb(config) => {
-                let queues = config.tree.iter().filter_map(|class| class.queue.as_deref());
-                let queues = queues.enumerate().map(|(index, queue)| inner(queue, index)).collect();
-                Self::Htb(Box::new(Htb::new(config, queues, mtu)))
-            }
-            DisciplineConfig::Shaped(config) => {
-                Self::Shaped(Box::new(Shaper::new(config.rate, config.overhead, inner(&config.queue, 0))))
-            }
-            DisciplineConfig::DualPi2(config) => Self::DualPi2(Box::new(DualPi2::new(*config, mtu))),
-            DisciplineConfig::Cake(config) => Self::Cake(Box::new(Cake::new(config, seed, path))),
-        }
+        Ok(composite::build(config, mtu, seed, path))
     }
 }
 
@@ -132,13 +85,7 @@ macro_rules! each {
             AnyQueue::Pie($queue) => $call,
             AnyQueue::FqCodel($queue) => $call,
             AnyQueue::FqPie($queue) => $call,
-            AnyQueue::AckFilter($queue) => $call,
-            AnyQueue::Priority($queue) => $call,
-            AnyQueue::Drr($queue) => $call,
-            AnyQueue::Htb($queue) => $call,
-            AnyQueue::Shaped($queue) => $call,
-            AnyQueue::DualPi2($queue) => $call,
-            AnyQueue::Cake($queue) => $call,
+            AnyQueue::Composite($queue) => $call,
         }
     };
 }

@@ -19,6 +19,7 @@ pub mod aqm_queue;
 pub mod cake;
 pub mod class_map;
 pub mod classify;
+pub mod composite;
 pub mod config;
 pub mod config_error;
 pub mod discipline;
