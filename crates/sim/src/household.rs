@@ -406,7 +406,7 @@ impl<R: Recorder> Household<R> {
         host.next_number += 1;
         let (ack, ack_number) = match &content {
             Content::Segment(segment) => (segment.ack_kind(), segment.ack as u32),
-            Content::Datagram(_) => (AckKind::NotPure, 0),
+            Content::Datagram(_) | Content::Repeated(_) => (AckKind::NotPure, 0),
         };
         let packet = Packet {
             meta: PacketMeta {

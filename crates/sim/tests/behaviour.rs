@@ -1,10 +1,12 @@
-//! Games and calls told from the rest by behaviour alone: every traffic model we have, and a recorded match, through the
+//! Games and calls told from the rest by behaviour alone: every traffic model we have, and recorded games, through the
 //! detector of `gamelane_qdisc::classify` at the gateway. The snapshots are the confusion matrix.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 
-use gamelane_core::{FlowKey, Instant, Seed};
+use gamelane_capture::Capture;
+use gamelane_core::{AckKind, ClassId, Direction, Duration, FlowId, FlowKey, Instant, PacketMeta, Seed};
 use gamelane_qdisc::classify::{Behaviour, BehaviourParameters, FlowTable, FlowTableParameters};
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::payload::connection_key;
@@ -58,6 +60,17 @@ struct Verdicts {
     last: Behaviour,
 }
 
+impl Verdicts {
+    fn add(&mut self, behaviour: Behaviour, at: Instant) {
+        self.packets += 1;
+        self.last = behaviour;
+        if behaviour == Behaviour::RealTime {
+            self.real_time += 1;
+            self.first = self.first.or(Some(at));
+        }
+    }
+}
+
 /// Shows the detector each packet as it reaches the gateway, before its queue.
 struct Gateway {
     keys: Vec<FlowKey>,
@@ -77,18 +90,13 @@ impl Recorder for Gateway {
         }
         let upstream = connection_key(self.keys[meta.flow.index()], payload.connection);
         let key = match direction {
-            gamelane_core::Direction::Up => upstream,
-            gamelane_core::Direction::Down => upstream.reverse(),
+            Direction::Up => upstream,
+            Direction::Down => upstream.reverse(),
         };
         assert_eq!(key.protocol, meta.protocol);
         let behaviour = self.table.observe(meta, &key, *direction, at).behaviour;
         let verdicts = &mut self.flows[meta.flow.index()];
-        verdicts.packets += 1;
-        verdicts.last = behaviour;
-        if behaviour == Behaviour::RealTime {
-            verdicts.real_time += 1;
-            verdicts.first = verdicts.first.or(Some(at));
-        }
+        verdicts.add(behaviour, at);
     }
 }
 
@@ -134,4 +142,77 @@ fn behaviour_without_a_look_at_the_transport() {
         protocol: None,
         ..BehaviourParameters::default()
     }));
+}
+
+/// What the detector says at the end of a capture about each conversation, and after how many milliseconds it first said
+/// that it is a game.
+fn captured(name: &str, behaviour: BehaviourParameters) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(name);
+    let mut table = FlowTable::new(FlowTableParameters { behaviour, ..FlowTableParameters::default() });
+    // By client port, in order of appearance.
+    let mut seen: Vec<(u16, Instant, Verdicts)> = Vec::new();
+    let mut began = None;
+    for packet in Capture::open(&file).unwrap() {
+        let packet = packet.unwrap();
+        let at = Instant::from_nanos(packet.at_ns - *began.get_or_insert(packet.at_ns));
+        // The server has the lower port, or the lower address of two alike.
+        let end = |end: SocketAddr| (end.port(), end.ip());
+        let up = end(packet.key.destination) < end(packet.key.source);
+        let (direction, client) =
+            if up { (Direction::Up, packet.key.source) } else { (Direction::Down, packet.key.destination) };
+        let meta = PacketMeta {
+            sent_at: at,
+            queued_at: at,
+            waited: Duration::ZERO,
+            flow: FlowId(0),
+            flow_hash: packet.key.hash(),
+            hosts: packet.key.host_hashes(),
+            len: packet.ip_len,
+            protocol: packet.key.protocol,
+            ecn: packet.ecn,
+            dscp: packet.dscp,
+            class: ClassId::default(),
+            ack: AckKind::NotPure,
+            ack_number: 0,
+        };
+        let place = seen.iter().position(|(port, ..)| *port == client.port()).unwrap_or_else(|| {
+            seen.push((client.port(), at, Verdicts::default()));
+            seen.len() - 1
+        });
+        seen[place].2.add(table.observe(&meta, &packet.key, direction, at).behaviour, at);
+    }
+    let mut text = String::new();
+    for (number, (_, first_packet, verdicts)) in seen.iter().enumerate() {
+        let first = verdicts.first.map_or("never".into(), |at| {
+            format!("{} ms", at.saturating_since(*first_packet).as_nanos() / 1_000_000)
+        });
+        let percent = verdicts.real_time * 100 / verdicts.packets;
+        writeln!(
+            text,
+            "{name} {number}: {:>6} packets, {percent:>3} % of them real-time, first after {first}, last {:?}",
+            verdicts.packets, verdicts.last
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn recorded_games() {
+    let any = BehaviourParameters { protocol: None, ..BehaviourParameters::default() };
+    let slow =
+        BehaviourParameters { slowest_packets_per_second: 2, widest_gap_deviation_percent: 300, ..any };
+    let mut text = String::new();
+    for name in ["openarena-4p-cli.pcapng.gz", "openarena-4p-srv.pcapng.gz"] {
+        text += &captured(name, BehaviourParameters::default());
+    }
+    for (title, parameters) in
+        [("any transport", any), ("any transport, from 2 packets a second, gaps to 300 %", slow)]
+    {
+        writeln!(text, "\n{title}").unwrap();
+        for name in ["thin-tcp-lan-cli.pcapng.gz", "thin-tcp-wan-cli.pcapng.gz"] {
+            text += &captured(name, parameters);
+        }
+    }
+    insta::assert_snapshot!(text);
 }
