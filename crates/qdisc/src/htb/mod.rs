@@ -48,7 +48,7 @@ pub struct Htb<Q> {
     map: ClassMap,
     overhead: Overhead,
     /// Whose turn it is, by level and priority.
-    turn: [[usize; HtbConfig::PRIORITIES]; LEVELS],
+    turn: [[u8; HtbConfig::PRIORITIES]; LEVELS],
 }
 
 impl<Q> Htb<Q> {
@@ -141,7 +141,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Htb<Q> {
                     continue;
                 }
                 let Some(level) = self.level(index, now) else { continue };
-                let turn = self.turn[level][leaf.priority];
+                let turn = usize::from(self.turn[level][leaf.priority]);
                 let wait = (index + self.leaves.len() - turn) % self.leaves.len();
                 let candidate = (level, leaf.priority, wait, index);
                 best = Some(best.map_or(candidate, |best| best.min(candidate)));
@@ -154,10 +154,10 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Htb<Q> {
             };
             let deficit = &mut leaf.deficits[level];
             *deficit -= packet.meta.len.bytes() as i64;
-            self.turn[level][priority] = index;
+            self.turn[level][priority] = index as u8;
             if *deficit < 0 {
                 *deficit += leaf.quantum;
-                self.turn[level][priority] = (index + 1) % self.leaves.len();
+                self.turn[level][priority] = ((index + 1) % self.leaves.len()) as u8;
             }
             self.charge(index, level, self.overhead.wire_len(packet.meta.len), now);
             return Some(packet);
