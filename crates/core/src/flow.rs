@@ -1,6 +1,8 @@
 //! Who talks to whom: direction through the gateway, transport addresses, dense flow ids.
 
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
+
+use crate::rng::Fnv1a;
 
 /// Which way a packet crosses the home gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,18 +92,43 @@ impl FlowKey {
     /// A 32-bit hash of the 5-tuple, the same on every machine. Queues perturb it with a salt of their own, so an
     /// attacker who knows this function still cannot aim at a bucket (RFC 8290 section 4.1.2).
     pub fn hash(&self) -> u32 {
-        let mut state = crate::rng::Fnv1a::new();
+        let mut state = Fnv1a::new();
         for end in [self.source, self.destination] {
-            match end {
-                SocketAddr::V4(v4) => state.write(&v4.ip().octets()),
-                SocketAddr::V6(v6) => state.write(&v6.ip().octets()),
-            }
+            write_address(&mut state, end.ip());
             state.write(&end.port().to_be_bytes());
         }
         state.write(&[self.protocol.number()]);
-        let hash = crate::rng::mix(state.finish());
-        (hash ^ (hash >> 32)) as u32
+        fold(state)
     }
+
+    /// A hash of the conversation, the same for both directions.
+    pub fn conversation_hash(&self) -> u32 {
+        self.hash().wrapping_add(self.reverse().hash())
+    }
+
+    /// [`host_hash`] of source and destination: [`crate::PacketMeta::hosts`].
+    pub fn host_hashes(&self) -> [u32; 2] {
+        [host_hash(self.source.ip()), host_hash(self.destination.ip())]
+    }
+}
+
+/// A 32-bit hash of a host's address, the same on every machine.
+pub fn host_hash(address: IpAddr) -> u32 {
+    let mut state = Fnv1a::new();
+    write_address(&mut state, address);
+    fold(state)
+}
+
+fn write_address(state: &mut Fnv1a, address: IpAddr) {
+    match address {
+        IpAddr::V4(v4) => state.write(&v4.octets()),
+        IpAddr::V6(v6) => state.write(&v6.octets()),
+    }
+}
+
+fn fold(state: Fnv1a) -> u32 {
+    let hash = crate::rng::mix(state.finish());
+    (hash ^ (hash >> 32)) as u32
 }
 
 #[cfg(test)]
@@ -122,5 +149,9 @@ mod tests {
         assert_ne!(key().hash(), key().reverse().hash());
         assert_ne!(key().hash(), tcp.hash());
         assert_eq!(key().hash(), key().reverse().reverse().hash());
+        assert_eq!(key().conversation_hash(), key().reverse().conversation_hash());
+        assert_ne!(key().conversation_hash(), tcp.conversation_hash());
+        let [source, destination] = key().host_hashes();
+        assert_eq!(key().reverse().host_hashes(), [destination, source]);
     }
 }

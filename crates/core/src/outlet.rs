@@ -13,6 +13,8 @@ pub enum DropReason {
     AqmEnqueue,
     /// The AQM law dropped it at the head (CoDel).
     AqmDequeue,
+    /// A later ACK of the same flow, already in the queue, says all it said.
+    AckFilter,
     /// The link lost it.
     Link,
     /// The path beyond the link lost it.
@@ -21,8 +23,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of [`DropReason::index`].
-    pub const ALL: [Self; 6] =
-        [Self::Tail, Self::Overlimit, Self::AqmEnqueue, Self::AqmDequeue, Self::Link, Self::Path];
+    pub const ALL: [Self; 7] = [
+        Self::Tail,
+        Self::Overlimit,
+        Self::AqmEnqueue,
+        Self::AqmDequeue,
+        Self::AckFilter,
+        Self::Link,
+        Self::Path,
+    ];
 
     /// Position in [`DropReason::ALL`].
     pub const fn index(self) -> usize {
@@ -36,6 +45,7 @@ impl DropReason {
             Self::Overlimit => "overlimit",
             Self::AqmEnqueue => "aqm-enqueue",
             Self::AqmDequeue => "aqm-dequeue",
+            Self::AckFilter => "ack-filter",
             Self::Link => "link",
             Self::Path => "path",
         }

@@ -10,12 +10,12 @@ extern crate std;
 pub mod config;
 mod delay_line;
 pub mod hop;
-pub mod overhead;
 pub mod path;
 pub mod wired;
 
+pub use gamelane_core::overhead::{self, Overhead};
+
 pub use config::{LinkConfig, PathConfig};
 pub use hop::Hop;
-pub use overhead::Overhead;
 pub use path::Path;
 pub use wired::{Flight, WiredLink};

@@ -1,14 +1,19 @@
-//! Every discipline behind one type, built from a [`QueueConfig`]. The set is closed, so a match replaces a virtual call.
+//! Every discipline behind one type, built from a [`QueueConfig`] or a [`DisciplineConfig`]. The set is closed, so a match
+//! replaces a virtual call.
 
+use alloc::boxed::Box;
 use alloc::format;
 use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
 
 use crate::aqm::{Codel, Pie};
 use crate::aqm_queue::AqmQueue;
+use crate::composite::{self, Composite};
 use crate::config::{QueueConfig, QueueKind};
+use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::fifo::Fifo;
 use crate::fq::FlowQueues;
+use crate::tree::DisciplineConfig;
 
 /// A discipline chosen at run time.
 #[derive(Debug)]
@@ -23,6 +28,8 @@ pub enum AnyQueue<B> {
     FqCodel(FlowQueues<Codel, B>),
     /// FQ-PIE.
     FqPie(FlowQueues<Pie, B>),
+    /// Any other.
+    Composite(Box<Composite<B>>),
 }
 
 impl<B> AnyQueue<B> {
@@ -52,6 +59,22 @@ impl<B> AnyQueue<B> {
             }
         }
     }
+
+    /// Builds the queue `config` describes, with all queues inside it. A packet's class should be below `classes`, which is
+    /// 1 where nothing classifies. `mtu`, `seed` and `path` as in [`AnyQueue::new`]; queues inside are named below `path`.
+    ///
+    /// # Errors
+    /// Those of [`DisciplineConfig::check`].
+    pub fn build(
+        config: &DisciplineConfig,
+        classes: usize,
+        mtu: IpLen,
+        seed: Seed,
+        path: &str,
+    ) -> Result<Self, ConfigError> {
+        config.check(classes)?;
+        Ok(composite::build(config, mtu, seed, path))
+    }
 }
 
 macro_rules! each {
@@ -62,6 +85,7 @@ macro_rules! each {
             AnyQueue::Pie($queue) => $call,
             AnyQueue::FqCodel($queue) => $call,
             AnyQueue::FqPie($queue) => $call,
+            AnyQueue::Composite($queue) => $call,
         }
     };
 }
@@ -76,7 +100,11 @@ impl<B> QueueDiscipline<B> for AnyQueue<B> {
     }
 
     fn backlog(&self) -> Backlog {
-        each!(self, queue => queue.backlog())
+        each!(self, queue => QueueDiscipline::<B>::backlog(queue))
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        each!(self, queue => QueueDiscipline::<B>::ready_at(queue))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,14 +1,27 @@
 //! One suite that every queue under every parameter set must pass: conservation, order within a flow, work
-//! conservation, limits, no starvation where it is promised, late calls, and the same decisions for the same input.
+//! conservation (or a time at which a shaped queue is ready), limits, no starvation where it is promised, late calls, and
+//! the same decisions for the same input.
 
 use gamelane_core::{
-    ByteCount, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Outlet, Packet, PacketMeta, Seed,
+    AckKind, Bitrate, ByteCount, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Overhead,
+    Packet, PacketMeta, Seed,
 };
 use proptest::prelude::*;
+use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;
 
+use crate::ack_filter::{AckFilterConfig, AckFilterMode};
+use crate::cake::{CakeConfig, Diffserv, Isolation};
+use crate::class_map::ClassMap;
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
+use crate::drr::{DrrClass, DrrConfig};
+use crate::dualpi2::{DualPi2Config, L4sMarking, Scheduler};
+use crate::fixture::Ledger;
+use crate::htb::{HtbClass, HtbConfig};
+use crate::priority::PriorityConfig;
+use crate::shaper::ShaperConfig;
+use crate::tree::DisciplineConfig;
 use crate::{AnyQueue, QueueDiscipline};
 
 const KINDS: [QueueKind; 5] =
@@ -25,6 +38,8 @@ enum Operation {
         ecn: bool,
     },
     Dequeue,
+    /// Waits until the queue says it is ready; the drain at the end.
+    DequeueWhenReady,
     Advance {
         micros: u64,
     },
@@ -38,12 +53,13 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         5 => (0..FLOWS, 28u32..=1500, any::<bool>()).prop_map(|(flow, len, ecn)| Operation::Enqueue { flow, len, ecn }),
         3 => Just(Operation::Dequeue),
+        1 => Just(Operation::DequeueWhenReady),
         2 => (0u64..20_000).prop_map(|micros| Operation::Advance { micros }),
         1 => (0u64..2_000_000).prop_map(|late_micros| Operation::Timeout { late_micros }),
     ]
 }
 
-fn queue() -> impl Strategy<Value = QueueConfig> {
+fn plain() -> impl Strategy<Value = QueueConfig> {
     let limit = prop_oneof![
         (1u32..60).prop_map(Limit::Packets),
         (1500u64..60_000).prop_map(|bytes| Limit::Bytes(ByteCount(bytes))),
@@ -58,51 +74,153 @@ fn queue() -> impl Strategy<Value = QueueConfig> {
     )
 }
 
+fn ack_filter() -> impl Strategy<Value = AckFilterMode> {
+    prop_oneof![Just(AckFilterMode::Off), Just(AckFilterMode::Conservative), Just(AckFilterMode::Aggressive)]
+}
+
+/// From 64 kbit/s to 10 Mbit/s.
+fn rate() -> impl Strategy<Value = Bitrate> {
+    (64u64..10_000).prop_map(|kbps| Bitrate::from_bps(kbps * 1000))
+}
+
+fn cake() -> impl Strategy<Value = DisciplineConfig> {
+    let diffserv = prop_oneof![Just(Diffserv::BestEffort), Just(Diffserv::Three), Just(Diffserv::Four)];
+    let isolation = prop_oneof![
+        Just(Isolation::Flows),
+        Just(Isolation::DualSource),
+        Just(Isolation::DualDestination),
+        Just(Isolation::Triple)
+    ];
+    (prop::option::of(rate()), diffserv, isolation, ack_filter(), prop::option::of(1514u64..60_000)).prop_map(
+        |(bandwidth, diffserv, isolation, ack_filter, memory)| {
+            DisciplineConfig::Cake(CakeConfig {
+                bandwidth,
+                diffserv,
+                isolation,
+                overhead: Overhead::Docsis,
+                ack_filter,
+                memory: memory.map(ByteCount),
+                ..CakeConfig::default()
+            })
+        },
+    )
+}
+
+fn dualpi2() -> impl Strategy<Value = DisciplineConfig> {
+    let scheduler = prop_oneof![
+        (1u8..100).prop_map(|classic_percent| Scheduler::Weighted { classic_percent }),
+        (0u64..100).prop_map(|ms| Scheduler::TimeShifted { shift: Duration::from_millis(ms) }),
+    ];
+    let marking = prop_oneof![Just(L4sMarking::STEP), Just(L4sMarking::RAMP)];
+    (1u32..60, scheduler, marking).prop_map(|(limit, scheduler, marking)| {
+        let limit = Limit::Packets(limit);
+        DisciplineConfig::DualPi2(DualPi2Config { limit, scheduler, marking, ..DualPi2Config::default() })
+    })
+}
+
+/// A root with three leaves below it, of which the last may not borrow.
+fn htb(rate: Bitrate, leaves: Vec<DisciplineConfig>, burst: u64) -> DisciplineConfig {
+    let share = Bitrate::from_bps(rate.bps() / 4);
+    let mut tree = vec![HtbClass::new("root", None, rate)];
+    tree.extend(leaves.into_iter().enumerate().map(|(index, queue)| HtbClass {
+        ceil: if index == 2 { share } else { rate },
+        priority: index as u8 % 2,
+        burst: Some(ByteCount(burst)),
+        queue: Some(Box::new(queue)),
+        ..HtbClass::new("leaf", Some(0), share)
+    }));
+    DisciplineConfig::Htb(HtbConfig { tree, classes: ClassMap::default(), overhead: Overhead::Ethernet })
+}
+
+/// Every queue, and queues of queues down to the third storey.
+fn queue() -> impl Strategy<Value = DisciplineConfig> {
+    let filter = (ack_filter(), 1u32..60).prop_map(|(mode, limit)| {
+        DisciplineConfig::AckFilter(AckFilterConfig { mode, limit: Limit::Packets(limit) })
+    });
+    let single =
+        prop_oneof![4 => plain().prop_map(DisciplineConfig::Leaf), 1 => filter, 2 => cake(), 1 => dualpi2()];
+    single.prop_recursive(2, 16, 3, |part| {
+        let parts = prop::collection::vec(part.clone(), CLASSES);
+        let quanta = prop::collection::vec(1u64..4000, CLASSES);
+        prop_oneof![
+            parts.clone().prop_map(|bands| {
+                DisciplineConfig::Priority(PriorityConfig { bands, classes: ClassMap::default() })
+            }),
+            (parts.clone(), quanta).prop_map(|(parts, quanta)| {
+                let share = |(queue, quantum)| DrrClass { quantum: ByteCount(quantum), queue };
+                let shares = parts.into_iter().zip(quanta).map(share).collect();
+                DisciplineConfig::Drr(DrrConfig { shares, classes: ClassMap::default() })
+            }),
+            (rate(), parts, 0u64..5000).prop_map(|(rate, parts, burst)| htb(rate, parts, burst)),
+            (rate(), part).prop_map(|(rate, queue)| {
+                DisciplineConfig::Shaped(ShaperConfig {
+                    rate,
+                    overhead: Overhead::None,
+                    queue: Box::new(queue),
+                })
+            }),
+        ]
+    })
+}
+
+/// The limit of all of it, where it has one of its own.
+fn limit(config: &DisciplineConfig) -> Option<Limit> {
+    match config {
+        DisciplineConfig::Leaf(config) => Some(config.resolved_limit()),
+        DisciplineConfig::AckFilter(config) => Some(config.limit),
+        DisciplineConfig::DualPi2(config) => Some(config.limit),
+        DisciplineConfig::Cake(config) => config.memory.map(Limit::Bytes),
+        DisciplineConfig::Shaped(config) => limit(&config.queue),
+        DisciplineConfig::Priority(_) | DisciplineConfig::Drr(_) | DisciplineConfig::Htb(_) => None,
+    }
+}
+
+fn build(config: &DisciplineConfig) -> AnyQueue<u64> {
+    AnyQueue::build(config, CLASSES, IpLen(1500), Seed(1), "queue").expect("these configurations are right")
+}
+
+/// Three classes, so that five flows share some; flow 3 sends ACKs only, flow 2 L4S, flow 1 is urgent.
+const CLASSES: usize = 3;
+
+/// A packet of a flow. Whatever a queue may sort by is the flow's alone, or order within flows could not be asked for.
 fn packet(flow: u32, len: u32, ecn: bool, number: u64, now: Instant) -> Packet<u64> {
+    let ect = if flow == 2 { Ecn::Ect1 } else { Ecn::Ect0 };
+    let ecn = if ecn || flow == 2 { ect } else { Ecn::NotEct };
     let meta = PacketMeta {
         sent_at: now,
         flow: FlowId(flow),
         flow_hash: flow.wrapping_mul(0x9e37_79b9),
-        ..crate::fixture::packet(len, if ecn { Ecn::Ect0 } else { Ecn::NotEct })
+        hosts: [flow % 2, 100 + flow % 3],
+        class: ClassId((flow % CLASSES as u32) as u8),
+        dscp: if flow == 1 { 46 } else { 0 },
+        ack: if flow == 3 { AckKind::Plain } else { AckKind::NotPure },
+        ack_number: number as u32,
+        ..crate::fixture::packet(len, ecn)
     };
     Packet { meta, body: number }
 }
 
-#[derive(Default)]
-struct Ledger {
-    dropped: Vec<(u64, DropReason)>,
-    dropped_bytes: u64,
-    marked: u64,
-}
-
-impl Outlet<u64> for Ledger {
-    fn dropped(&mut self, packet: Packet<u64>, reason: DropReason) {
-        self.dropped.push((packet.body, reason));
-        self.dropped_bytes += packet.meta.len.bytes();
-    }
-
-    fn marked(&mut self, meta: &PacketMeta, _: gamelane_core::MarkReason) {
-        assert_eq!(meta.ecn, Ecn::Ce);
-        self.marked += 1;
-    }
-}
-
 /// Runs `operations`, checks every invariant on the way, returns what left and what was dropped.
-fn check(config: &QueueConfig, operations: &[Operation]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
-    let mut queue: AnyQueue<u64> = AnyQueue::new(config, IpLen(1500), Seed(1), "queue");
+fn check(config: &DisciplineConfig, operations: &[Operation]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
+    let mut queue = build(config);
+    let conserving = config.is_work_conserving();
     let mut ledger = Ledger::default();
     let mut now = Instant::ZERO;
     let (mut arrived, mut arrived_bytes, mut left_bytes) = (0u64, 0u64, 0u64);
     let mut left = Vec::new();
     let mut last_of_flow = [None; FLOWS as usize];
-    for operation in operations.iter().chain(&vec![Operation::Dequeue; operations.len() + 1]) {
+    let drain = vec![Operation::DequeueWhenReady; operations.len() + 1];
+    for operation in operations.iter().chain(&drain) {
+        if let Operation::DequeueWhenReady = operation {
+            now = now.max(queue.ready_at().unwrap_or(now));
+        }
         match *operation {
             Operation::Enqueue { flow, len, ecn } => {
                 queue.enqueue(packet(flow, len, ecn, arrived, now), now, &mut ledger);
                 arrived += 1;
                 arrived_bytes += u64::from(len);
             }
-            Operation::Dequeue => match queue.dequeue(now, &mut ledger) {
+            Operation::Dequeue | Operation::DequeueWhenReady => match queue.dequeue(now, &mut ledger) {
                 Some(packet) => {
                     let last = &mut last_of_flow[packet.meta.flow.index()];
                     assert!(*last < Some(packet.body), "packets of a flow left out of order");
@@ -110,7 +228,8 @@ fn check(config: &QueueConfig, operations: &[Operation]) -> (Vec<u64>, Vec<(u64,
                     left.push(packet.body);
                     left_bytes += packet.meta.len.bytes();
                 }
-                None => assert!(queue.backlog().is_empty(), "a queue with packets gave none"),
+                None if conserving => assert!(queue.backlog().is_empty(), "a queue with packets gave none"),
+                None => assert!(queue.ready_at().is_none_or(|at| at > now), "ready, but it gave none"),
             },
             Operation::Advance { micros } => now += Duration::from_micros(micros),
             Operation::Timeout { late_micros } => {
@@ -125,13 +244,15 @@ fn check(config: &QueueConfig, operations: &[Operation]) -> (Vec<u64>, Vec<(u64,
         let gone = left.len() as u64 + ledger.dropped.len() as u64;
         assert_eq!(arrived, gone + u64::from(backlog.packets), "packets are conserved");
         assert_eq!(arrived_bytes, left_bytes + ledger.dropped_bytes + backlog.bytes, "bytes are conserved");
-        match config.resolved_limit() {
-            Limit::Packets(packets) => assert!(backlog.packets <= packets),
-            Limit::Bytes(bytes) => assert!(backlog.bytes <= bytes.bytes()),
+        match limit(config) {
+            Some(Limit::Packets(packets)) => assert!(backlog.packets <= packets),
+            Some(Limit::Bytes(bytes)) => assert!(backlog.bytes <= bytes.bytes()),
+            None => {}
         }
+        assert_eq!(queue.ready_at().is_none(), backlog.is_empty(), "ready at some time while packets wait");
     }
     assert!(queue.backlog().is_empty(), "draining leaves nothing");
-    if matches!(config.kind, QueueKind::Fifo) {
+    if matches!(config, DisciplineConfig::Leaf(QueueConfig { kind: QueueKind::Fifo, .. })) {
         assert!(ledger.dropped.iter().all(|(_, reason)| *reason == DropReason::Tail));
         assert_eq!(ledger.marked, 0);
     }

@@ -1,5 +1,7 @@
 //! The contract of a queue, and how full one is.
 
+use alloc::boxed::Box;
+
 use gamelane_core::{Instant, IpLen, Outlet, Packet};
 
 use crate::config::Limit;
@@ -38,6 +40,15 @@ impl Backlog {
     }
 }
 
+impl core::iter::Sum for Backlog {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            packets: sum.packets + part.packets,
+            bytes: sum.bytes + part.bytes,
+        })
+    }
+}
+
 /// A queue in front of a medium. It never asks for the time and never drops silently.
 pub trait QueueDiscipline<B> {
     /// Takes `packet` in, or hands it (or another that makes room) to `out`. Stamps `queued_at`.
@@ -49,6 +60,13 @@ pub trait QueueDiscipline<B> {
     /// What waits, the packet on the medium excluded.
     fn backlog(&self) -> Backlog;
 
+    /// From when on [`QueueDiscipline::dequeue`] may give a packet; `None` while nothing waits. A queue that is not work
+    /// conserving says when its shaper lets the next one go; any other is always ready. After a dequeue at `now` that gave
+    /// nothing this lies after `now`, or a driver would spin.
+    fn ready_at(&self) -> Option<Instant> {
+        (!self.backlog().is_empty()).then_some(Instant::ZERO)
+    }
+
     /// When the queue wants [`QueueDiscipline::handle_timeout`]; `None` when nothing but packets can change it.
     fn poll_timeout(&self) -> Option<Instant> {
         None
@@ -56,4 +74,31 @@ pub trait QueueDiscipline<B> {
 
     /// Lets periodic laws work. Early calls do nothing; late ones do the work of one period.
     fn handle_timeout(&mut self, _now: Instant) {}
+}
+
+/// A queue on the heap.
+impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Box<Q> {
+    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        (**self).enqueue(packet, now, out);
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        (**self).dequeue(now, out)
+    }
+
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        (**self).ready_at()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        (**self).poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        (**self).handle_timeout(now);
+    }
 }

@@ -1,6 +1,10 @@
-//! Packets for tests.
+//! Packets for tests, and where lost ones go.
 
-use gamelane_core::{Duration, Ecn, FlowId, Instant, IpLen, PacketMeta, Protocol};
+use gamelane_core::{
+    AckKind, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, MarkReason, Outlet, Packet,
+    PacketMeta, Protocol,
+};
+use std::vec::Vec;
 
 /// A packet of flow 0, sent at time zero.
 pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
@@ -10,9 +14,45 @@ pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
         waited: Duration::ZERO,
         flow: FlowId(0),
         flow_hash: 0,
+        hosts: [0; 2],
         len: IpLen(len),
         protocol: Protocol::Udp,
         ecn,
         dscp: 0,
+        class: ClassId(0),
+        ack: AckKind::NotPure,
+        ack_number: 0,
+    }
+}
+
+/// The `number`th packet of a class, which is a flow of its own.
+pub(crate) fn in_class(class: u8, len: u32, number: u64) -> Packet<u64> {
+    let flow = u32::from(class);
+    let meta = PacketMeta {
+        class: ClassId(class),
+        flow: FlowId(flow),
+        flow_hash: flow.wrapping_mul(0x9e37_79b9),
+        ..packet(len, Ecn::NotEct)
+    };
+    Packet { meta, body: number }
+}
+
+/// Keeps account of what is lost and marked.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) dropped: Vec<(u64, DropReason)>,
+    pub(crate) dropped_bytes: u64,
+    pub(crate) marked: u64,
+}
+
+impl Outlet<u64> for Ledger {
+    fn dropped(&mut self, packet: Packet<u64>, reason: DropReason) {
+        self.dropped.push((packet.body, reason));
+        self.dropped_bytes += packet.meta.len.bytes();
+    }
+
+    fn marked(&mut self, meta: &PacketMeta, _: MarkReason) {
+        assert_eq!(meta.ecn, Ecn::Ce);
+        self.marked += 1;
     }
 }

@@ -1,10 +1,11 @@
 //! Flow queueing: deficit round robin over hashed flow queues, new flows first (RFC 8290 section 4, "DRR++"), with an
-//! AQM law in each. FQ-CoDel is `FlowQueues<Codel>`, FQ-PIE `FlowQueues<Pie>`. Left out: set-associative hashing (CAKE)
-//! and Linux's 32 MB memory limit, which 10,240 packets of 1500 B do not reach.
+//! AQM law in each. FQ-CoDel is `FlowQueues<Codel>`, FQ-PIE `FlowQueues<Pie>`, a tin of CAKE `FlowQueues<Cobalt>` with a
+//! [`FlowSelector`] of its own. Left out: Linux's 32 MB memory limit, which 10,240 packets of 1500 B do not reach.
 
 use alloc::vec::Vec;
-use gamelane_core::{DropReason, Instant, Outlet, Packet, PacketMeta};
+use gamelane_core::{DropReason, Instant, IpLen, Outlet, Packet, PacketMeta};
 
+use crate::ack_filter::{self, AckFilterMode};
 use crate::aqm::{Aqm, apply};
 use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
@@ -31,6 +32,56 @@ pub struct FqParameters {
     pub reset_on_reactivation: bool,
     /// At the head, show the law the backlog of all flows instead of its own (Linux FQ-CoDel).
     pub law_sees_total: bool,
+    /// Drop ACKs a later one of the same flow makes redundant.
+    pub ack_filter: AckFilterMode,
+}
+
+/// Which flow queue a packet goes to, and what share of the link each gets.
+pub trait FlowSelector {
+    /// The queue of a packet. `is_idle` says which queues take no part in the scheduling now.
+    fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> Selected;
+
+    /// A packet goes to a queue that takes part already.
+    fn joined(&mut self, _index: u32) {}
+
+    /// A queue has used its quantum up, and packets wait in it or do not.
+    fn spent(&mut self, _index: u32, _waiting: bool) {}
+
+    /// A queue no longer takes part.
+    fn left(&mut self, _index: u32) {}
+
+    /// Bytes a queue may send per round, of those every queue is due.
+    fn quantum(&mut self, _index: u32, due: u32) -> u32 {
+        due
+    }
+
+    /// What a packet costs its queue; `header` is [`FqParameters::charged_header`].
+    fn charge(&self, len: IpLen, header: u32) -> u32 {
+        len.0 + header
+    }
+}
+
+/// Answer of [`FlowSelector::select`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// The flow queue.
+    pub index: u32,
+    /// True if it served another flow before and has nothing left of it.
+    pub claimed: bool,
+}
+
+/// Plain hashing: flows with the same hash share a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Hashed {
+    flows: u32,
+    salt: u64,
+}
+
+impl FlowSelector for Hashed {
+    fn select(&mut self, packet: &PacketMeta, _is_idle: impl Fn(u32) -> bool) -> Selected {
+        let hash = gamelane_core::rng::mix(u64::from(packet.flow_hash) ^ self.salt) >> 32;
+        Selected { index: ((hash * u64::from(self.flows)) >> 32) as u32, claimed: false }
+    }
 }
 
 /// What makes room.
@@ -55,6 +106,8 @@ pub enum Requeue {
     Always,
     /// Only if old flows wait (Linux).
     IfOthersWait,
+    /// Never (CAKE).
+    Never,
 }
 
 /// Which list a flow queue stands in.
@@ -86,9 +139,9 @@ struct FlowList {
 
 /// The discipline.
 #[derive(Debug)]
-pub struct FlowQueues<A, B> {
+pub struct FlowQueues<A, B, S = Hashed> {
     parameters: FqParameters,
-    salt: u64,
+    selector: S,
     flows: Vec<FlowQueue<A>>,
     pool: PacketPool<B>,
     new: FlowList,
@@ -101,7 +154,14 @@ pub struct FlowQueues<A, B> {
 
 impl<A: Aqm, B> FlowQueues<A, B> {
     /// Empty flow queues; `law` makes the law of each, `salt` perturbs the flow hash.
-    pub fn new(parameters: FqParameters, salt: u64, mut law: impl FnMut(u32) -> A) -> Self {
+    pub fn new(parameters: FqParameters, salt: u64, law: impl FnMut(u32) -> A) -> Self {
+        Self::with_selector(parameters, Hashed { flows: parameters.flows.max(1), salt }, law)
+    }
+}
+
+impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
+    /// Empty flow queues; `law` makes the law of each, `selector` picks among them.
+    pub fn with_selector(parameters: FqParameters, selector: S, mut law: impl FnMut(u32) -> A) -> Self {
         let flows = (0..parameters.flows.max(1))
             .map(|index| FlowQueue {
                 law: law(index),
@@ -115,7 +175,7 @@ impl<A: Aqm, B> FlowQueues<A, B> {
             .collect();
         Self {
             parameters,
-            salt,
+            selector,
             flows,
             pool: PacketPool::new(),
             new: FlowList::default(),
@@ -126,18 +186,12 @@ impl<A: Aqm, B> FlowQueues<A, B> {
         }
     }
 
-    /// The flow queue a packet belongs to.
-    fn bucket(&self, packet: &PacketMeta) -> u32 {
-        let hash = gamelane_core::rng::mix(u64::from(packet.flow_hash) ^ self.salt) >> 32;
-        ((hash * self.flows.len() as u64) >> 32) as u32
-    }
-
     fn flow(&mut self, index: u32) -> &mut FlowQueue<A> {
         &mut self.flows[index as usize]
     }
 
     /// Drops from the head of the longest flow until the limit holds.
-    fn relieve(&mut self, out: &mut dyn Outlet<B>) {
+    fn relieve(&mut self, now: Instant, out: &mut dyn Outlet<B>) {
         let (by_bytes, batch) = match self.parameters.overload {
             Overload::TailDrop => return,
             Overload::FattestByBytes { batch } => (true, batch),
@@ -163,7 +217,7 @@ impl<A: Aqm, B> FlowQueues<A, B> {
             self.backlog.remove(packet.meta.len);
             out.dropped(packet, DropReason::Overlimit);
         }
-        flow.law.overlimit(dropped);
+        flow.law.overlimit(dropped, now);
     }
 
     /// The next packet of one flow that its law lets pass.
@@ -180,6 +234,45 @@ impl<A: Aqm, B> FlowQueues<A, B> {
             if let Some(packet) = apply::release(&mut flow.law, packet, seen, now, out) {
                 return Some(packet);
             }
+        }
+    }
+
+    /// Drops what the ACK just queued makes redundant.
+    fn filter_acks(&mut self, index: u32, out: &mut dyn Outlet<B>) {
+        let flow = &mut self.flows[index as usize];
+        let redundant = ack_filter::redundant(&self.pool, flow.chain, self.parameters.ack_filter);
+        let packet = redundant.and_then(|place| self.pool.unlink(&mut flow.chain, place));
+        if let Some(packet) = packet {
+            flow.backlog.remove(packet.meta.len);
+            self.backlog.remove(packet.meta.len);
+            out.dropped(packet, DropReason::AckFilter);
+        }
+    }
+
+    /// The queue with most bytes among those that take part, for a discipline that limits several schedulers together.
+    pub(crate) fn longest(&self) -> Option<(u32, u64)> {
+        let mut longest = None;
+        for list in [self.new, self.old] {
+            let mut next = list.ends.map(|(head, _)| head);
+            while let Some(index) = next {
+                let flow = &self.flows[index as usize];
+                if longest.is_none_or(|(_, bytes)| flow.backlog.bytes > bytes) {
+                    longest = Some((index, flow.backlog.bytes));
+                }
+                next = flow.next;
+            }
+        }
+        longest
+    }
+
+    /// Drops the packet at the head of one queue to make room.
+    pub(crate) fn drop_head(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) {
+        let flow = &mut self.flows[index as usize];
+        if let Some(packet) = self.pool.pop(&mut flow.chain) {
+            flow.backlog.remove(packet.meta.len);
+            self.backlog.remove(packet.meta.len);
+            flow.law.overlimit(1, now);
+            out.dropped(packet, DropReason::Overlimit);
         }
     }
 
@@ -222,10 +315,15 @@ impl<A: Aqm, B> FlowQueues<A, B> {
     }
 }
 
-impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
+impl<A: Aqm, B, S: FlowSelector> QueueDiscipline<B> for FlowQueues<A, B, S> {
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         let len = packet.meta.len;
-        let index = self.bucket(&packet.meta);
+        let flows = &self.flows;
+        let is_idle = |index: u32| flows[index as usize].standing == Standing::Idle;
+        let Selected { index, claimed } = self.selector.select(&packet.meta, is_idle);
+        if claimed {
+            self.flow(index).law.claimed();
+        }
         self.wake(index, now);
         if self.parameters.overload == Overload::TailDrop
             && self.backlog.would_exceed(self.parameters.limit, len)
@@ -241,13 +339,20 @@ impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
         let Some(packet) = apply::admit(&mut flow.law, packet, flow.backlog, now, out) else { return };
         flow.backlog.add(len);
         self.backlog.add(len);
+        let filtered = self.parameters.ack_filter != AckFilterMode::Off && packet.meta.is_pure_ack();
         self.pool.push(&mut self.flows[index as usize].chain, packet);
+        if filtered {
+            self.filter_acks(index, out);
+        }
         if reactivated {
-            self.flow(index).deficit = i64::from(self.parameters.quantum);
+            let quantum = self.selector.quantum(index, self.parameters.quantum);
+            self.flow(index).deficit = i64::from(quantum);
             self.stand(index, Standing::New);
+        } else {
+            self.selector.joined(index);
         }
         while over(self.backlog, self.parameters.limit) {
-            self.relieve(out);
+            self.relieve(now, out);
         }
     }
 
@@ -261,19 +366,27 @@ impl<A: Aqm, B> QueueDiscipline<B> for FlowQueues<A, B> {
             let flow = &mut self.flows[index as usize];
             let spent = if self.parameters.zero_deficit_waits { flow.deficit <= 0 } else { flow.deficit < 0 };
             if spent {
-                flow.deficit += i64::from(self.parameters.quantum);
+                self.selector.spent(index, !flow.backlog.is_empty());
+                flow.deficit += i64::from(self.selector.quantum(index, self.parameters.quantum));
                 self.leave_front(standing);
                 self.stand(index, Standing::Old);
                 continue;
             }
             if let Some(packet) = self.pop(index, now, out) {
-                let charge = i64::from(packet.meta.len.0 + self.parameters.charged_header);
-                self.flow(index).deficit -= charge;
+                let charge = self.selector.charge(packet.meta.len, self.parameters.charged_header);
+                self.flow(index).deficit -= i64::from(charge);
                 return Some(packet);
             }
             self.leave_front(standing);
             let requeue = standing == Standing::New
-                && (self.parameters.requeue_empty_new == Requeue::Always || self.old.ends.is_some());
+                && match self.parameters.requeue_empty_new {
+                    Requeue::Always => true,
+                    Requeue::IfOthersWait => self.old.ends.is_some(),
+                    Requeue::Never => false,
+                };
+            if !requeue {
+                self.selector.left(index);
+            }
             self.stand(index, if requeue { Standing::Old } else { Standing::Idle });
         }
     }

@@ -3,6 +3,7 @@
 
 use gamelane_core::{ByteCount, Duration};
 
+use crate::ack_filter::AckFilterMode;
 use crate::aqm::codel::{CodelParameters, Guard, InverseRoot, Reentry};
 use crate::aqm::pie::{BurstClock, Derandomise, PieParameters};
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
@@ -86,6 +87,7 @@ pub const fn fq(kind: QueueKind, set: ParameterSet) -> FqParameters {
         zero_deficit_waits: !dummynet,
         reset_on_reactivation: dummynet,
         law_sees_total: matches!((kind, set), (QueueKind::FqCodel, ParameterSet::Linux)),
+        ack_filter: AckFilterMode::Off,
     }
 }
 

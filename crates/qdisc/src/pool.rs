@@ -26,6 +26,20 @@ pub(crate) struct Chain {
     tail: u32,
 }
 
+/// Where a packet stands in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    previous: u32,
+    index: u32,
+}
+
+impl Place {
+    /// Does this packet stand right behind `other`?
+    pub(crate) const fn follows(self, other: Self) -> bool {
+        self.previous == other.index
+    }
+}
+
 impl Chain {
     pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE };
 }
@@ -66,6 +80,44 @@ impl<B> PacketPool<B> {
         self.free = index;
         if chain.head == NONE {
             chain.tail = NONE;
+        }
+        packet
+    }
+
+    /// The packets of a queue from its head, each with its place.
+    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = (Place, &Packet<B>)> {
+        let mut place = Place { previous: NONE, index: chain.head };
+        core::iter::from_fn(move || {
+            let slot = self.slots.get(place.index as usize)?;
+            let here = place;
+            place = Place { previous: here.index, index: slot.next };
+            slot.packet.as_ref().map(|packet| (here, packet))
+        })
+    }
+
+    /// The packet at the tail of a queue.
+    pub(crate) fn last(&self, chain: Chain) -> Option<&Packet<B>> {
+        self.slots.get(chain.tail as usize)?.packet.as_ref()
+    }
+
+    /// Is this the place of the packet at the tail?
+    pub(crate) const fn is_last(&self, chain: Chain, place: Place) -> bool {
+        chain.tail == place.index
+    }
+
+    /// Takes a packet out of the middle. `place` is from [`PacketPool::iter`] of the same, unchanged queue.
+    pub(crate) fn unlink(&mut self, chain: &mut Chain, place: Place) -> Option<Packet<B>> {
+        if place.previous == NONE {
+            return self.pop(chain);
+        }
+        let slot = &mut self.slots[place.index as usize];
+        let packet = slot.packet.take();
+        let next = slot.next;
+        slot.next = self.free;
+        self.free = place.index;
+        self.slots[place.previous as usize].next = next;
+        if chain.tail == place.index {
+            chain.tail = place.previous;
         }
         packet
     }

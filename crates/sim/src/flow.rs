@@ -106,6 +106,7 @@ pub(crate) struct Host {
     endpoint: Option<TcpEndpoint>,
     pub(crate) connection: u16,
     pub(crate) flow_hash: u32,
+    pub(crate) hosts: [u32; 2],
     pub(crate) next_number: u32,
     /// The last packet of the peer, for packet pairs.
     pub(crate) last_seen: Option<Echo>,
@@ -138,6 +139,7 @@ impl Host {
             endpoint: None,
             connection: 0,
             flow_hash: key.hash(),
+            hosts: key.host_hashes(),
             next_number: 0,
             last_seen: None,
             repeats: None,

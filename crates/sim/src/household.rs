@@ -7,8 +7,8 @@
 
 use alloc::vec::Vec;
 use gamelane_core::{
-    Direction, DropReason, Duration, Ecn, FlowId, HopCounters, Instant, IpLen, MarkReason, Outlet, Packet,
-    PacketMeta, Seed,
+    AckKind, ClassId, Direction, DropReason, Duration, Ecn, FlowId, HopCounters, Instant, IpLen, MarkReason,
+    Outlet, Packet, PacketMeta, Seed,
 };
 use gamelane_link::{Hop, Path, WiredLink};
 use gamelane_qdisc::AnyQueue;
@@ -404,6 +404,10 @@ impl<R: Recorder> Household<R> {
         let host = state.host(side);
         let number = host.next_number;
         host.next_number += 1;
+        let (ack, ack_number) = match &content {
+            Content::Segment(segment) => (segment.ack_kind(), segment.ack as u32),
+            Content::Datagram(_) | Content::Repeated(_) => (AckKind::NotPure, 0),
+        };
         let packet = Packet {
             meta: PacketMeta {
                 sent_at: now,
@@ -411,10 +415,14 @@ impl<R: Recorder> Household<R> {
                 waited: Duration::ZERO,
                 flow: id,
                 flow_hash: host.flow_hash,
+                hosts: host.hosts,
                 len,
                 protocol,
                 ecn,
                 dscp,
+                class: ClassId::default(),
+                ack,
+                ack_number,
             },
             body: self.frames.put(Payload {
                 connection: host.connection,

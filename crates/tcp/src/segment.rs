@@ -3,7 +3,7 @@
 //! all the way, so it fits a cache line: one byte of control bits, SACK blocks relative to the ACK.
 
 use core::num::NonZeroU16;
-use gamelane_core::IpLen;
+use gamelane_core::{AckKind, IpLen};
 
 /// Bytes of IPv4 and TCP headers without options.
 pub const HEADER_LEN: u32 = 40;
@@ -179,6 +179,17 @@ impl Segment {
         self.len == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
     }
 
+    /// What a queue may know of it as an acknowledgement.
+    pub const fn ack_kind(&self) -> AckKind {
+        if !self.is_pure_ack() {
+            AckKind::NotPure
+        } else if self.sack.is_empty() && !self.flags.ece() && !self.flags.cwr() {
+            AckKind::Plain
+        } else {
+            AckKind::Telling
+        }
+    }
+
     /// Length of the IPv4 packet that carries it, options padded to 4 bytes.
     pub const fn ip_len(&self) -> IpLen {
         let mut options = 0;
@@ -216,6 +227,19 @@ mod tests {
         // Linux: 20 B IP, 40 B TCP with MSS, SACK permitted, timestamps, window scale.
         assert_eq!(syn.ip_len(), IpLen(60));
     }
+
+    #[test]
+    fn an_ack_with_sack_blocks_or_an_echo_tells_more_than_its_number() {
+        let flags = |flags: Flags| Segment { flags: flags.into(), ..Segment::default() };
+        let ack = Flags { ack: true, ..Flags::default() };
+        assert_eq!(flags(ack).ack_kind(), AckKind::Plain);
+        assert_eq!(flags(Flags { ece: true, ..ack }).ack_kind(), AckKind::Telling);
+        assert_eq!(flags(Flags { fin: true, ..ack }).ack_kind(), AckKind::NotPure);
+        assert_eq!(Segment { len: 1, ..flags(ack) }.ack_kind(), AckKind::NotPure);
+        let sack = SackBlocks::new(0, &[SackBlock { start: 9, end: 10 }]);
+        assert_eq!(Segment { sack, ..flags(ack) }.ack_kind(), AckKind::Telling);
+    }
+
     #[test]
     fn sack_blocks_come_back_as_they_were_put_in() {
         let block = |start, end| SackBlock { start, end };

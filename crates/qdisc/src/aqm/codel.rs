@@ -143,7 +143,7 @@ impl Codel {
     fn spacing(&self) -> Duration {
         let interval = self.parameters.interval.as_nanos();
         Duration::from_nanos(match self.parameters.root {
-            InverseRoot::Exact => (interval as f64 / libm::sqrt(f64::from(self.count)) + 0.5) as u64,
+            InverseRoot::Exact => return control_law(self.parameters.interval, self.count),
             InverseRoot::Newton => (interval * u64::from(self.inverse_root)) >> 16,
         })
     }
@@ -159,6 +159,11 @@ impl Codel {
     fn signal(&self, packet: &PacketMeta) -> Signal {
         if self.parameters.ecn && packet.ecn.is_capable() { Signal::Mark } else { Signal::Drop }
     }
+}
+
+/// The time between drops after `count` of them: interval / sqrt(count), RFC 8289 section 5.3.
+pub(super) fn control_law(interval: Duration, count: u32) -> Duration {
+    Duration::from_nanos((interval.as_nanos() as f64 / libm::sqrt(f64::from(count)) + 0.5) as u64)
 }
 
 impl Aqm for Codel {
@@ -211,7 +216,7 @@ impl Aqm for Codel {
         self.phase = Phase::Quiet;
     }
 
-    fn overlimit(&mut self, packets: u32) {
+    fn overlimit(&mut self, packets: u32, _now: Instant) {
         // Linux `fq_codel_drop`: overload counts as congestion signals already given.
         self.count = self.count.saturating_add(packets);
     }

@@ -2,15 +2,21 @@
 //! fair scheduler, and a test that hands it sojourn times.
 
 pub(crate) mod apply;
+pub mod cobalt;
 pub mod codel;
+pub mod pi2;
 pub mod pie;
+pub mod unmanaged;
 
 use gamelane_core::{Duration, Instant, PacketMeta};
 
 use crate::discipline::Backlog;
 
+pub use cobalt::Cobalt;
 pub use codel::Codel;
+pub use pi2::Pi2;
 pub use pie::Pie;
+pub use unmanaged::Unmanaged;
 
 /// What a law wants done with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +46,11 @@ pub trait Aqm {
     /// A flow queue that had left the scheduler takes part again.
     fn reactivated(&mut self, _now: Instant) {}
 
+    /// The flow queue now serves another flow than before.
+    fn claimed(&mut self) {}
+
     /// The scheduler dropped `packets` from this queue because the whole discipline was full.
-    fn overlimit(&mut self, _packets: u32) {}
+    fn overlimit(&mut self, _packets: u32, _now: Instant) {}
 
     /// Period of [`Aqm::tick`] and time of the first one since the run began; `None` for laws without a clock.
     fn ticks(&self) -> Option<Ticks> {

@@ -1,7 +1,7 @@
 //! Link-layer overhead: what an IP packet costs on the medium (reference/aqm.md section 5, links.md section 2; the
 //! arithmetic of tc-cake).
 
-use gamelane_core::{IpLen, WireLen};
+use crate::units::{IpLen, WireLen};
 
 /// Framing of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,146 @@
+//! CAKE (Linux `net/sched/sch_cake.c`, Høiland-Jørgensen et al. 2018, reference/aqm.md section 5): a shaper without burst,
+//! tins by DSCP, flow queues in each with fairness among hosts, Cobalt in each of those, an ACK filter, and link-layer
+//! overhead. Left out: ingress mode, autorate, wash, NAT lookup, splitting of GSO packets, diffserv8, the flow modes
+//! without flows, and the failsafe clock (a driver's lateness is bounded by a credit instead).
+
+pub mod config;
+pub mod diffserv;
+mod flows;
+mod tin;
+
+use alloc::format;
+use alloc::vec::Vec;
+use gamelane_core::{Instant, Outlet, Overhead, Packet, Seed};
+
+use crate::discipline::{Backlog, QueueDiscipline};
+use crate::shaper::Pacer;
+use tin::Tin;
+
+pub use config::{CakeConfig, Isolation};
+pub use diffserv::Diffserv;
+
+/// The discipline.
+#[derive(Debug)]
+pub struct Cake<B> {
+    diffserv: Diffserv,
+    overhead: Overhead,
+    /// `None` sends as fast as the medium takes packets.
+    pacer: Option<Pacer>,
+    tins: Vec<Tin<B>>,
+    /// Whose turn it is without a shaper.
+    turn: usize,
+    limit: u64,
+    backlog: Backlog,
+}
+
+impl<B> Cake<B> {
+    /// An empty queue. The configuration has been checked; random streams are named under `path`.
+    pub(crate) fn new(config: &CakeConfig, seed: Seed, path: &str) -> Self {
+        let tin = |(index, share)| Tin::new(config, share, seed, &format!("{path}/tin/{index}"));
+        Self {
+            diffserv: config.diffserv,
+            overhead: config.overhead,
+            pacer: config.bandwidth.map(|rate| Pacer::new(rate, config.overhead)),
+            tins: config.diffserv.shares().iter().copied().enumerate().map(tin).collect(),
+            turn: 0,
+            limit: config.resolved_limit().bytes(),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// The tin to serve; there is a packet in one.
+    fn choose(&mut self, now: Instant) -> usize {
+        if self.pacer.is_some() {
+            return self.by_schedule(now);
+        }
+        // Deficit round robin by the tins' weights.
+        loop {
+            let tin = &mut self.tins[self.turn];
+            if !tin.backlog().is_empty() && tin.deficit >= 0 {
+                return self.turn;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.quantum;
+            }
+            self.turn = (self.turn + 1) % self.tins.len();
+        }
+    }
+
+    /// The last tin within its threshold (they stand in order of urgency), or else the one that comes within it first: a
+    /// tin above its threshold loses its precedence, not its place.
+    fn by_schedule(&self, now: Instant) -> usize {
+        let waiting = self.tins.iter().enumerate().filter(|(_, tin)| !tin.backlog().is_empty());
+        let (mut best, mut soonest) = (0, Instant::MAX);
+        for (index, tin) in waiting {
+            if tin.next <= now || tin.next <= soonest {
+                (best, soonest) = (index, tin.next.max(now));
+            }
+        }
+        best
+    }
+
+    /// Drops from the longest queue of all until the limit holds.
+    fn relieve(&mut self, now: Instant, out: &mut dyn Outlet<B>) {
+        while self.backlog.bytes > self.limit {
+            let longest = |tin: &Tin<B>| tin.queues.longest();
+            let candidates = self.tins.iter().enumerate().filter_map(|(tin, state)| {
+                longest(state).map(|(queue, bytes)| (bytes, core::cmp::Reverse(tin), queue))
+            });
+            let Some((_, core::cmp::Reverse(tin), queue)) = candidates.max() else { return };
+            self.tins[tin].queues.drop_head(queue, now, out);
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        self.backlog = self.tins.iter().map(Tin::backlog).sum();
+    }
+}
+
+impl<B> QueueDiscipline<B> for Cake<B> {
+    fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        let tin = &mut self.tins[self.diffserv.tin(packet.meta.dscp)];
+        if tin.backlog().is_empty() {
+            tin.next = tin.next.max(now);
+            if let Some(pacer) = self.pacer.as_mut().filter(|_| self.backlog.is_empty()) {
+                pacer.wake(now);
+            }
+        }
+        tin.queues.enqueue(packet, now, out);
+        self.count();
+        self.relieve(now, out);
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        if self.pacer.is_some_and(|pacer| now < pacer.next()) {
+            return None;
+        }
+        while !self.backlog.is_empty() {
+            let index = self.choose(now);
+            let tin = &mut self.tins[index];
+            let packet = tin.queues.dequeue(now, out);
+            if let Some(packet) = &packet {
+                tin.sent(self.overhead.wire_len(packet.meta.len), now);
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.sent(packet.meta.len, now);
+                }
+            }
+            self.count();
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn ready_at(&self) -> Option<Instant> {
+        (!self.backlog.is_empty()).then(|| self.pacer.map_or(Instant::ZERO, |pacer| pacer.next()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+use super::*;
+use crate::QueueDiscipline;
+use crate::ack_filter::AckFilterMode;
+use crate::fixture::{Ledger, packet};
+use gamelane_core::{Bitrate, ByteCount, Duration, Ecn, FlowId, PacketMeta};
+use std::vec::Vec;
+
+fn from(flow: u32, hosts: [u32; 2], len: u32, dscp: u8, body: u64) -> Packet<u64> {
+    let meta = PacketMeta {
+        flow: FlowId(flow),
+        flow_hash: flow.wrapping_mul(0x9e37_79b9),
+        hosts,
+        dscp,
+        ..packet(len, Ecn::NotEct)
+    };
+    Packet { meta, body }
+}
+
+fn mbit(rate: u64) -> Option<Bitrate> {
+    Some(Bitrate::from_bps(rate * 1_000_000))
+}
+
+fn cake(config: CakeConfig) -> Cake<u64> {
+    config.check().unwrap();
+    Cake::new(&config, Seed(1), "cake")
+}
+
+/// Bytes each flow gets of `rounds` packets when all of them always have ten waiting: (hosts, length, dscp) each. Time
+/// goes on by what the shaper asks for, or a little; it is too short for Cobalt to signal.
+fn shares(config: CakeConfig, flows: &[([u32; 2], u32, u8)], rounds: usize) -> Vec<u64> {
+    let mut queue = cake(config);
+    let mut ledger = Ledger::default();
+    let (mut waiting, mut got) =
+        (Vec::from_iter(flows.iter().map(|_| 0)), Vec::from_iter(flows.iter().map(|_| 0)));
+    let mut now = Instant::from_secs(1);
+    for _ in 0..rounds {
+        for (flow, &(hosts, len, dscp)) in flows.iter().enumerate() {
+            while waiting[flow] < 10 {
+                queue.enqueue(from(flow as u32 + 1, hosts, len, dscp, flow as u64), now, &mut ledger);
+                waiting[flow] += 1;
+            }
+        }
+        now = now.max(queue.ready_at().unwrap());
+        let packet = queue.dequeue(now, &mut ledger).expect("ready means ready");
+        let flow = packet.meta.flow.index() - 1;
+        waiting[flow] -= 1;
+        got[flow] += packet.meta.len.bytes();
+        for (body, _) in ledger.dropped.drain(..) {
+            waiting[body as usize] -= 1;
+        }
+    }
+    got
+}
+
+#[test]
+fn it_sends_at_its_rate_without_a_burst() {
+    let mut queue =
+        cake(CakeConfig { bandwidth: mbit(1), overhead: Overhead::Docsis, ..CakeConfig::default() });
+    let mut ledger = Ledger::default();
+    let mut times = Vec::new();
+    let mut now = Instant::from_secs(1);
+    for number in 0..4 {
+        queue.enqueue(from(1, [1, 2], 1482, 0, number), now, &mut ledger);
+    }
+    while let Some(ready) = queue.ready_at() {
+        assert!(ready <= now || queue.dequeue(now, &mut ledger).is_none());
+        now = now.max(ready);
+        times.push((queue.dequeue(now, &mut ledger).unwrap().body, now.as_nanos() / 1000));
+    }
+    // 1482 + 18 B at 1 Mbit/s are 12 ms.
+    assert_eq!(times, [(0, 1_000_000), (1, 1_012_000), (2, 1_024_000), (3, 1_036_000)]);
+}
+
+#[test]
+fn hosts_share_before_flows_do() {
+    // One host with one flow, one with four, to different servers, on the way up: half each.
+    let flows: Vec<_> =
+        [(1, 10), (2, 20), (2, 21), (2, 22), (2, 23)].map(|(s, d)| ([s, d], 1500, 0)).to_vec();
+    let config = |isolation| CakeConfig { isolation, bandwidth: mbit(100), ..CakeConfig::default() };
+    let share = |isolation| {
+        let got = shares(config(isolation), &flows, 4_000);
+        got[0] * 100 / got.iter().sum::<u64>()
+    };
+    assert!((48..=52).contains(&share(Isolation::DualSource)), "{}", share(Isolation::DualSource));
+    assert!((48..=52).contains(&share(Isolation::Triple)));
+    // Five flows, or five destinations: a fifth each.
+    assert!((18..=22).contains(&share(Isolation::Flows)));
+    assert!((18..=22).contains(&share(Isolation::DualDestination)));
+}
+
+#[test]
+fn a_tin_above_its_threshold_loses_precedence_but_starves_nobody() {
+    // Voice may use a quarter before it yields; best effort has its own flow. Both offer all they can.
+    let tins = [([1, 10], 1500, 46), ([2, 20], 1500, 0)];
+    let config = CakeConfig { bandwidth: mbit(10), ..CakeConfig::default() };
+    let got = shares(config, &tins, 4_000);
+    let voice = got[0] * 100 / (got[0] + got[1]);
+    assert!((20..=30).contains(&voice), "{voice} %");
+    // Without a shaper tins share by weight: 256 to 1024.
+    let got = shares(CakeConfig::default(), &tins, 4_000);
+    let voice = got[0] * 100 / (got[0] + got[1]);
+    assert!((18..=22).contains(&voice), "{voice} %");
+}
+
+#[test]
+fn a_voice_packet_within_its_threshold_is_next() {
+    let mut queue = cake(CakeConfig { bandwidth: mbit(1), ..CakeConfig::default() });
+    let mut ledger = Ledger::default();
+    for number in 0..50 {
+        queue.enqueue(from(1, [1, 2], 1500, 0, number), Instant::ZERO, &mut ledger);
+    }
+    let mut now = Instant::ZERO;
+    for round in 0..20 {
+        now = now.max(queue.ready_at().unwrap()) + Duration::from_millis(1);
+        assert!(queue.dequeue(now, &mut ledger).unwrap().body < 50);
+        queue.enqueue(from(2, [3, 4], 200, 46, 100 + round), now, &mut ledger);
+        now = now.max(queue.ready_at().unwrap());
+        assert_eq!(queue.dequeue(now, &mut ledger).unwrap().body, 100 + round);
+    }
+}
+
+#[test]
+fn colliding_flows_find_a_way_of_their_own() {
+    // 100 flows in 1024 plain buckets collide with near certainty; in sets of eight ways they do not.
+    let overhead = Overhead::Ethernet;
+    let mut queue = cake(CakeConfig { bandwidth: mbit(100), overhead, ..CakeConfig::default() });
+    let mut ledger = Ledger::default();
+    for round in 0..2 {
+        for flow in 1..=100 {
+            queue.enqueue(from(flow, [flow, 1000 + flow], 1500, 0, round), Instant::ZERO, &mut ledger);
+        }
+    }
+    // A quantum at 100 Mbit/s is 1514 B, a packet with Ethernet 1538: one a round, so all first packets leave before any second.
+    let mut now = Instant::ZERO;
+    let mut bodies = Vec::new();
+    while let Some(ready) = queue.ready_at() {
+        now = now.max(ready);
+        bodies.extend(queue.dequeue(now, &mut ledger).map(|packet| packet.body));
+    }
+    assert!(bodies.len() == 200 && bodies[..100].iter().all(|body| *body == 0), "{bodies:?}");
+}
+
+#[test]
+fn an_overflow_takes_from_the_longest_queue_of_all_tins() {
+    let memory = Some(ByteCount(30_000));
+    let mut queue = cake(CakeConfig { bandwidth: mbit(1), memory, ..CakeConfig::default() });
+    let mut ledger = Ledger::default();
+    for number in 0..15 {
+        queue.enqueue(from(1, [1, 2], 1500, 8, number), Instant::ZERO, &mut ledger);
+    }
+    for number in 100..106 {
+        queue.enqueue(from(2, [3, 4], 1500, 0, number), Instant::ZERO, &mut ledger);
+    }
+    assert_eq!(ledger.dropped, [(0, gamelane_core::DropReason::Overlimit)], "21 packets, room for 20");
+    assert_eq!(queue.backlog(), Backlog { packets: 20, bytes: 30_000 });
+}
+
+#[test]
+fn acks_are_filtered_in_their_flow() {
+    let config =
+        CakeConfig { bandwidth: mbit(1), ack_filter: AckFilterMode::Aggressive, ..CakeConfig::default() };
+    let mut queue = cake(config);
+    let mut ledger = Ledger::default();
+    for number in 0..5 {
+        let mut ack = from(1, [1, 2], 52, 0, u64::from(number));
+        (ack.meta.ack, ack.meta.ack_number) = (gamelane_core::AckKind::Plain, number * 1000);
+        queue.enqueue(ack, Instant::ZERO, &mut ledger);
+        queue.enqueue(from(2, [1, 2], 1500, 0, 10 + u64::from(number)), Instant::ZERO, &mut ledger);
+    }
+    assert_eq!(ledger.dropped.iter().map(|drop| drop.0).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(queue.backlog().packets, 6);
+}
+
+#[test]
+fn code_points_go_where_the_manual_says() {
+    let tins =
+        |diffserv: Diffserv, points: &[u8]| points.iter().map(|&dscp| diffserv.tin(dscp)).collect::<Vec<_>>();
+    // CS0, LE, CS1, AF41, CS4, CS5, VA, EF, CS6, CS7.
+    let points = [0, 1, 8, 34, 32, 40, 44, 46, 48, 56];
+    assert_eq!(tins(Diffserv::Three, &points), [0, 1, 1, 0, 0, 0, 2, 2, 2, 2]);
+    assert_eq!(tins(Diffserv::Four, &points), [0, 1, 1, 2, 3, 3, 3, 3, 3, 3]);
+    for diffserv in [Diffserv::BestEffort, Diffserv::Three, Diffserv::Four] {
+        assert!((0..=255).all(|dscp| diffserv.tin(dscp) < diffserv.shares().len()));
+    }
+}
+
+#[test]
+fn nothing_is_refused() {
+    let ok = CakeConfig::default();
+    assert!(CakeConfig { bandwidth: Some(Bitrate::from_bps(0)), ..ok }.check().is_err());
+    assert!(CakeConfig { rtt: Duration::ZERO, ..ok }.check().is_err());
+    assert!(CakeConfig { memory: Some(ByteCount(100)), ..ok }.check().is_err());
+}

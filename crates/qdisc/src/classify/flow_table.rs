@@ -1,0 +1,117 @@
+//! The flows a gateway watches: a table of fixed size, eight ways to a set, least recently seen out first. Nothing is
+//! allocated per packet or flow, and a flood of new flows can push out only what shares a set with it.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use gamelane_core::{Direction, Duration, FlowKey, Instant, PacketMeta};
+
+use super::behaviour::{Behaviour, BehaviourParameters, Verdict};
+use super::window::{Rhythm, Tally};
+
+/// Ways in a set.
+const WAYS: usize = 8;
+
+/// How flows are watched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowTableParameters {
+    /// Conversations remembered, rounded up to a whole number of sets (4096: some 1 MB).
+    pub flows: u32,
+    /// Length of a window (1 s).
+    pub window: Duration,
+    /// A flow silent for longer begins anew (30 s).
+    pub forget_after: Duration,
+    /// What counts as a game or a call.
+    pub behaviour: BehaviourParameters,
+    /// Perturbs the hash.
+    pub salt: u64,
+}
+
+impl Default for FlowTableParameters {
+    fn default() -> Self {
+        Self {
+            flows: 4096,
+            window: Duration::from_secs(1),
+            forget_after: Duration::from_secs(30),
+            behaviour: BehaviourParameters::default(),
+            salt: 0,
+        }
+    }
+}
+
+/// What is known of a packet's flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowView {
+    /// The packet's direction over the last whole window; `None` in the first.
+    pub rhythm: Option<Rhythm>,
+    /// What the conversation behaves like.
+    pub behaviour: Behaviour,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Conversation {
+    /// The whole hash; 0 with `opened` unset is a free place.
+    tag: u64,
+    /// When the present window opened; `None` is a free place.
+    opened: Option<Instant>,
+    seen: Instant,
+    tallies: [Tally; 2],
+    rhythms: Option<[Rhythm; 2]>,
+    verdict: Verdict,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct FlowTable {
+    parameters: FlowTableParameters,
+    conversations: Vec<Conversation>,
+    sets: usize,
+}
+
+impl FlowTable {
+    /// An empty table.
+    pub fn new(parameters: FlowTableParameters) -> Self {
+        let sets = (parameters.flows as usize).div_ceil(WAYS).max(1);
+        Self { parameters, conversations: vec![Conversation::default(); sets * WAYS], sets }
+    }
+
+    /// Counts a packet in and says what is known of its flow.
+    pub fn observe(
+        &mut self,
+        meta: &PacketMeta,
+        key: &FlowKey,
+        direction: Direction,
+        now: Instant,
+    ) -> FlowView {
+        let tag = gamelane_core::rng::mix(u64::from(key.conversation_hash()) ^ self.parameters.salt);
+        let set = ((tag >> 32) as usize * self.sets) >> 32;
+        let ways = &mut self.conversations[set * WAYS..(set + 1) * WAYS];
+        let known = ways.iter().position(|way| way.opened.is_some() && way.tag == tag);
+        let (way, known) = match known {
+            Some(way) => (way, now.saturating_since(ways[way].seen) <= self.parameters.forget_after),
+            None => (oldest(ways), false),
+        };
+        let conversation = &mut ways[way];
+        if !known {
+            *conversation = Conversation { tag, opened: Some(now), ..Conversation::default() };
+        }
+        conversation.seen = now;
+        let open = now.saturating_since(conversation.opened.unwrap_or(now));
+        if open >= self.parameters.window {
+            let rhythms = conversation.tallies.each_mut().map(|tally| tally.close(open));
+            conversation.verdict.judge(&self.parameters.behaviour, meta.protocol, &rhythms);
+            conversation.rhythms = Some(rhythms);
+            conversation.opened = Some(now);
+        }
+        conversation.tallies[direction.index()].add(meta.len, now);
+        FlowView {
+            rhythm: conversation.rhythms.map(|rhythms| rhythms[direction.index()]),
+            behaviour: conversation.verdict.behaviour,
+        }
+    }
+}
+
+/// A free place, or the one not seen for longest.
+fn oldest(ways: &[Conversation]) -> usize {
+    let age = |way: &Conversation| way.opened.map(|_| way.seen);
+    (0..ways.len()).min_by_key(|&index| age(&ways[index])).unwrap_or(0)
+}

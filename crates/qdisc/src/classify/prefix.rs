@@ -1,0 +1,51 @@
+//! An address prefix (RFC 4632, RFC 4291 section 2.3).
+
+use core::fmt;
+use core::net::IpAddr;
+
+/// All addresses whose first `len` bits are those of `address`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Any address in it.
+    pub address: IpAddr,
+    /// Bits that count: up to 32 or 128; more count as all.
+    pub len: u8,
+}
+
+impl Prefix {
+    /// One host.
+    pub const fn host(address: IpAddr) -> Self {
+        Self { address, len: if address.is_ipv4() { 32 } else { 128 } }
+    }
+
+    /// Is `address` in it?
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let differing = (own.to_bits() ^ other.to_bits()).leading_zeros();
+                differing >= u32::from(self.len).min(32)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let differing = (own.to_bits() ^ other.to_bits()).leading_zeros();
+                differing >= u32::from(self.len).min(128)
+            }
+            _ => false,
+        }
+    }
+
+    /// Is all of `other` in it?
+    pub fn covers(&self, other: &Self) -> bool {
+        self.len <= other.len && self.contains(other.address)
+    }
+
+    /// Have they an address in common?
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.covers(other) || other.covers(self)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.len)
+    }
+}

@@ -1,0 +1,196 @@
+//! DualPI2 (RFC 9332): two queues, one for flows that answer each mark gently and want next to no delay (L4S: ECT(1) or CE),
+//! one for all others, coupled so that both kinds get about the same share of the link. Left out: classifiers other than
+//! ECN, and queue protection. A game's unmarked UDP lands in the Classic queue, beside TCP.
+
+pub mod config;
+
+use alloc::collections::VecDeque;
+use gamelane_core::{DropReason, Duration, Ecn, Instant, IpLen, MarkReason, Outlet, Packet};
+
+use crate::aqm::{Pi2, Ticks};
+use crate::discipline::{Backlog, QueueDiscipline};
+
+pub use config::{DualPi2Config, L4sMarking, Scheduler};
+
+/// One of the two queues.
+#[derive(Debug)]
+struct Queue<B> {
+    packets: VecDeque<Packet<B>>,
+    backlog: Backlog,
+    /// Likelihood saved up: signals come at regular distances instead of at random (`recur`, appendix A.1).
+    accumulated: f64,
+}
+
+impl<B> Queue<B> {
+    const fn new() -> Self {
+        Self { packets: VecDeque::new(), backlog: Backlog { packets: 0, bytes: 0 }, accumulated: 0.0 }
+    }
+
+    fn pop(&mut self) -> Option<Packet<B>> {
+        let packet = self.packets.pop_front()?;
+        self.backlog.remove(packet.meta.len);
+        Some(packet)
+    }
+
+    /// How long the packet at the head has waited.
+    fn delay(&self, now: Instant) -> Duration {
+        self.packets.front().map_or(Duration::ZERO, |packet| now.saturating_since(packet.meta.queued_at))
+    }
+
+    fn is_due(&mut self, likelihood: f64) -> bool {
+        self.accumulated += likelihood;
+        let due = self.accumulated > 1.0;
+        if due {
+            self.accumulated -= 1.0;
+        }
+        due
+    }
+}
+
+/// The discipline.
+#[derive(Debug)]
+pub struct DualPi2<B> {
+    config: DualPi2Config,
+    /// No AQM up to this many bytes in both queues: two packets, as in Linux.
+    guard: u64,
+    controller: Pi2,
+    l4s: Queue<B>,
+    classic: Queue<B>,
+    /// Above zero it is the Classic queue's turn under [`Scheduler::Weighted`].
+    credit: i64,
+    next_tick: Option<Instant>,
+}
+
+impl<B> DualPi2<B> {
+    /// Empty queues on a link that carries packets of up to `mtu`. The configuration has been checked.
+    pub(crate) const fn new(config: DualPi2Config, mtu: IpLen) -> Self {
+        Self {
+            config,
+            guard: 2 * mtu.bytes(),
+            controller: Pi2::new(config.pi2),
+            l4s: Queue::new(),
+            classic: Queue::new(),
+            credit: 0,
+            next_tick: None,
+        }
+    }
+
+    const fn ticks(&self) -> Ticks {
+        Ticks { first: self.config.pi2.update, period: self.config.pi2.update }
+    }
+
+    fn total(&self) -> Backlog {
+        [self.l4s.backlog, self.classic.backlog].into_iter().sum()
+    }
+
+    /// RFC 9332 section 4.1.1: which queue sends; one of them has a packet.
+    fn serves_l4s(&self, now: Instant) -> bool {
+        if self.l4s.packets.is_empty() || self.classic.packets.is_empty() {
+            return !self.l4s.packets.is_empty();
+        }
+        match self.config.scheduler {
+            Scheduler::Weighted { .. } => self.credit <= 0,
+            Scheduler::TimeShifted { shift } => self.l4s.delay(now) + shift >= self.classic.delay(now),
+        }
+    }
+
+    /// Credits under [`Scheduler::Weighted`], in per cent of bytes.
+    fn account(&mut self, l4s: bool, len: IpLen) {
+        let Scheduler::Weighted { classic_percent } = self.config.scheduler else { return };
+        let (len, classic) = (i64::from(len.0), i64::from(classic_percent));
+        if self.classic.packets.is_empty() {
+            self.credit = 0;
+        } else if l4s {
+            self.credit += classic * len;
+        } else {
+            self.credit -= (100 - classic) * len;
+        }
+    }
+
+    /// A packet of the L4S queue: dropped in overload only, marked by its own ramp or the coupling.
+    fn release_l4s(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        let (coupled, classic) = (self.controller.coupled(), self.controller.classic());
+        let sojourn = now.saturating_since(packet.meta.queued_at);
+        let native = self.config.marking.probability(sojourn, self.l4s.backlog.packets);
+        if coupled >= 1.0 && self.l4s.is_due(classic) {
+            out.dropped(packet, DropReason::AqmDequeue);
+            return None;
+        }
+        let marked = self.l4s.is_due(native.max(coupled).min(1.0));
+        Some(if marked { mark(packet, out) } else { packet })
+    }
+
+    /// A packet of the Classic queue: marked if it can be and there is no overload, else dropped.
+    fn release_classic(&mut self, packet: Packet<B>, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        let probability = self.controller.classic();
+        if !self.classic.is_due(probability) {
+            return Some(packet);
+        }
+        if packet.meta.ecn.is_capable() && probability < self.controller.classic_limit() {
+            return Some(mark(packet, out));
+        }
+        out.dropped(packet, DropReason::AqmDequeue);
+        None
+    }
+}
+
+fn mark<B>(mut packet: Packet<B>, out: &mut dyn Outlet<B>) -> Packet<B> {
+    packet.meta.ecn = Ecn::Ce;
+    out.marked(&packet.meta, MarkReason::AqmDequeue);
+    packet
+}
+
+impl<B> QueueDiscipline<B> for DualPi2<B> {
+    fn enqueue(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
+        if self.next_tick.is_none() {
+            self.next_tick = Some(self.ticks().after(now));
+        }
+        if self.total().would_exceed(self.config.limit, packet.meta.len) {
+            return out.dropped(packet, DropReason::Tail);
+        }
+        packet.meta.queued_at = now;
+        let l4s = matches!(packet.meta.ecn, Ecn::Ect1 | Ecn::Ce);
+        let queue = if l4s { &mut self.l4s } else { &mut self.classic };
+        queue.backlog.add(packet.meta.len);
+        queue.packets.push_back(packet);
+    }
+
+    fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
+        loop {
+            let managed = self.total().bytes > self.guard;
+            let l4s = self.serves_l4s(now);
+            let queue = if l4s { &mut self.l4s } else { &mut self.classic };
+            let packet = queue.pop()?;
+            let len = packet.meta.len;
+            let packet = match (managed, l4s) {
+                (false, _) => Some(packet),
+                (true, true) => self.release_l4s(packet, now, out),
+                (true, false) => self.release_classic(packet, out),
+            };
+            if packet.is_some() {
+                self.account(l4s, len);
+                return packet;
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.total()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next_tick
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.next_tick.is_some_and(|at| at <= now) {
+            // Appendix A.2: the larger delay, so that L4S overload is controlled too.
+            let delay = self.classic.delay(now).max(self.l4s.delay(now));
+            let awake = self.controller.update(delay) || !self.total().is_empty();
+            self.next_tick = awake.then(|| self.ticks().after(now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
