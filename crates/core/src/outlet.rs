@@ -13,12 +13,12 @@ pub enum DropReason {
     AqmEnqueue,
     /// The AQM law dropped it at the head (CoDel).
     AqmDequeue,
-    /// A later ACK of the same flow, already in the queue, says all it said.
-    AckFilter,
     /// The link lost it.
     Link,
     /// The path beyond the link lost it.
     Path,
+    /// A later ACK of the same flow, already in the queue, says all it said.
+    AckFilter,
 }
 
 impl DropReason {
@@ -28,9 +28,9 @@ impl DropReason {
         Self::Overlimit,
         Self::AqmEnqueue,
         Self::AqmDequeue,
-        Self::AckFilter,
         Self::Link,
         Self::Path,
+        Self::AckFilter,
     ];
 
     /// Position in [`DropReason::ALL`].
@@ -45,9 +45,9 @@ impl DropReason {
             Self::Overlimit => "overlimit",
             Self::AqmEnqueue => "aqm-enqueue",
             Self::AqmDequeue => "aqm-dequeue",
-            Self::AckFilter => "ack-filter",
             Self::Link => "link",
             Self::Path => "path",
+            Self::AckFilter => "ack-filter",
         }
     }
 }

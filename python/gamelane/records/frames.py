@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 DIRECTIONS = ["up", "down"]
-REASONS = ["tail", "overlimit", "aqm-enqueue", "aqm-dequeue", "link", "path"]
+REASONS = ["tail", "overlimit", "aqm-enqueue", "aqm-dequeue", "link", "path", "ack-filter"]
 SIDES = ["client", "server"]
 KINDS = ["chunk", "stall"]
 

@@ -83,7 +83,7 @@ impl FlowTable {
         now: Instant,
     ) -> FlowView {
         let tag = gamelane_core::rng::mix(u64::from(key.conversation_hash()) ^ self.parameters.salt);
-        let set = ((tag >> 32) as usize * self.sets) >> 32;
+        let set = (((tag >> 32) * self.sets as u64) >> 32) as usize;
         let ways = &mut self.conversations[set * WAYS..(set + 1) * WAYS];
         let known = ways.iter().position(|way| way.opened.is_some() && way.tag == tag);
         let (way, known) = match known {
