@@ -24,7 +24,7 @@ pub(crate) struct Repeats {
 }
 
 /// Datagrams of one end in the network at most; a thin stream has a handful.
-const IN_NETWORK: usize = 256;
+const IN_NETWORK: usize = 32;
 /// An acknowledgement waits so long for a datagram to go along with.
 const ACK_DELAY: Duration = Duration::from_millis(10);
 
@@ -65,15 +65,14 @@ impl Repeats {
         if let Some(old) = self.sent.get_mut(place) {
             core::mem::swap(old, &mut datagram);
         }
-        if !self.repeater.poll_datagram(ack, now, &mut datagram) {
-            return None;
-        }
-        let said = (datagram.number, datagram.wire_len() as u32);
+        let sends = self.repeater.poll_datagram(ack, now, &mut datagram);
+        let said = sends.then(|| (datagram.number, datagram.wire_len() as u32));
         match self.sent.get_mut(place) {
             Some(old) => *old = datagram,
-            None => self.sent.push(datagram),
+            None if sends => self.sent.push(datagram),
+            None => {}
         }
-        Some(said)
+        said
     }
 
     /// Datagram `number` of the peer arrived; what it completes goes to `deliver`.
@@ -89,7 +88,12 @@ impl Repeats {
         else {
             return;
         };
-        self.received.clone_from(datagram);
+        // A derived `clone_from` would allocate anew.
+        let mut messages = core::mem::take(&mut self.received.messages);
+        messages.clear();
+        messages.extend_from_slice(&datagram.messages);
+        let Datagram { number, floor, ack, .. } = *datagram;
+        self.received = Datagram { number, floor, ack, messages };
         if let Some(ack) = self.received.ack {
             self.repeater.handle_ack(ack, now);
         }
