@@ -100,8 +100,8 @@ pub(crate) struct Half {
     /// When all that was sent had last been acknowledged by an ACK.
     last_ack_ns: Option<u64>,
     last_advance_ns: Option<u64>,
-    /// A sign of loss: when it came, and the highest byte it says arrived.
-    sign: Option<(u64, u64)>,
+    /// Signs of a loss.
+    sign: Option<Sign>,
     /// The loss being repaired, until this offset is acknowledged.
     episode: Option<(Cause, u64)>,
     timeouts_in_row: u32,
@@ -122,6 +122,15 @@ pub(crate) struct Half {
     small_behind_others: u64,
     /// New data that came when a probe was due: until where it goes.
     probe: Option<u64>,
+}
+
+/// What ACKs told of data that arrived out of order.
+#[derive(Clone, Copy, Debug)]
+struct Sign {
+    first_ns: u64,
+    last_ns: u64,
+    /// The highest byte that arrived.
+    above: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -315,7 +324,7 @@ impl Half {
         let allowance = if others == 1 { MAX_ACK_DELAY_NS } else { 0 };
         let due = (2 * srtt.as_nanos() + allowance).min(self.timeout.rto().as_nanos());
         let waited = at_ns.saturating_sub(sent);
-        if waited >= due - due / 20 && waited <= due + due / 8 + TICK_NS {
+        if waited >= due - due / 50 && waited <= due + due / 50 + TICK_NS {
             self.probe = Some(self.stream.end());
             self.habits.probes += 1;
         }
@@ -330,12 +339,14 @@ impl Half {
         let head = self.ledger.outstanding().next();
         let since = |past: Option<u64>| past.map(|past| at_ns.saturating_sub(past));
         let last_sent = self.covering(start).map(|packet| packet.last_sent.as_nanos());
-        let sign = self.sign.filter(|&(at, above)| above > start && last_sent.is_none_or(|sent| at >= sent));
+        let sent_ns = last_sent.unwrap_or(0);
+        let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
+        let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
         let timer = head.map(|head| head.last_sent.as_nanos()).max(self.last_advance_ns);
         let backed_off = self.timeout.rto().saturating_mul(1 << self.timeouts_in_row.min(16));
         Circumstances {
-            since_sign_ns: since(sign.map(|(at, _)| at)),
-            probed: sign.is_some_and(|(_, above)| self.probe == Some(above)),
+            since_sign_ns: since(signed),
+            probed: sign.is_some_and(|sign| self.probe == Some(sign.above)),
             since_ack_ns: since(self.last_ack_ns),
             since_timer_ns: since(timer).unwrap_or(0),
             since_sent_ns: since(self.last_sent_ns).unwrap_or(0),
@@ -516,7 +527,7 @@ impl Half {
         if self.episode.is_some_and(|(_, until)| ack >= until) {
             self.episode = None;
         }
-        if self.sign.is_some_and(|(_, above)| ack >= above) {
+        if self.sign.is_some_and(|sign| ack >= sign.above) {
             self.sign = None;
         }
         if self.probe.is_some_and(|until| ack >= until) {
@@ -555,10 +566,12 @@ impl Half {
         if duplicate {
             self.counts.duplicate_acks += 1;
         }
-        if let Some(above) = highest.or(duplicate.then_some(self.stream.end()))
-            && self.sign.is_none_or(|(_, known)| above > known || duplicate)
-        {
-            self.sign = Some((at_ns, above));
+        if let Some(above) = highest.or(duplicate.then_some(self.stream.end())) {
+            let sign = self.sign.get_or_insert(Sign { first_ns: at_ns, last_ns: at_ns, above });
+            if above > sign.above || duplicate {
+                sign.last_ns = at_ns;
+                sign.above = sign.above.max(above);
+            }
         }
     }
 
