@@ -116,6 +116,7 @@ pub(crate) struct Half {
     fin: Option<u64>,
     window_scale: u8,
     zero_since_ns: Option<u64>,
+    least_rtt_ns: u64,
     largest_payload: u32,
     /// Segments smaller than the largest, and those of them sent with others in flight.
     small: u64,
@@ -179,6 +180,7 @@ impl Default for Half {
             fin: None,
             window_scale: 0,
             zero_since_ns: None,
+            least_rtt_ns: u64::MAX,
             largest_payload: 0,
             small: 0,
             small_behind_others: 0,
@@ -432,14 +434,14 @@ impl Half {
 
     /// The other side echoed a time stamp of this direction for the first time: how long ago it first passed.
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
-        let place = self.stamps.partition_point(|&(stamp, _)| (stamp.wrapping_sub(echo) as i32) < 0);
-        let &(stamp, sent) = self.stamps.get(place)?;
-        if stamp != echo {
-            return None;
+        while self.stamps.front().is_some_and(|&(stamp, _)| (stamp.wrapping_sub(echo) as i32) < 0) {
+            self.stamps.pop_front();
         }
-        self.stamps.drain(..=place);
+        let &(_, sent) = self.stamps.front().filter(|&&(stamp, _)| stamp == echo)?;
+        self.stamps.pop_front();
         let rtt = at_ns.saturating_sub(sent);
         self.counts.stamp_rtt.push(rtt);
+        self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         Some(rtt)
     }
 
@@ -521,6 +523,7 @@ impl Half {
                 self.counts.delayed_ack_ns += rtt - fastest;
             }
             self.counts.ack_rtt.push(rtt);
+            self.least_rtt_ns = self.least_rtt_ns.min(rtt);
             self.timeout.on_sample(Duration::from_nanos(rtt), ack, self.stream.end());
         }
         self.timeouts_in_row = 0;
@@ -605,8 +608,15 @@ impl Half {
     }
 
     /// The SYN was answered: its round trip, if it was sent once.
-    pub(crate) fn handshake_round_trip(&self, at_ns: u64) -> Option<u64> {
-        self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))
+    pub(crate) fn handshake_round_trip(&mut self, at_ns: u64) -> Option<u64> {
+        let rtt = self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))?;
+        self.least_rtt_ns = self.least_rtt_ns.min(rtt);
+        Some(rtt)
+    }
+
+    /// The round trip between the capture point and the receiver of this direction's data. Least, for ACKs may wait.
+    pub(crate) const fn far_ns(&self) -> u64 {
+        if self.least_rtt_ns == u64::MAX { 0 } else { self.least_rtt_ns }
     }
 
     /// Packets never acknowledged within the capture, and bytes never seen.
