@@ -218,6 +218,10 @@ impl Half {
             self.stamped(stamp, at_ns);
         }
         if packet.payload_len == 0 {
+            if !tcp.flags.syn {
+                let (identification, stamp) = (packet.identification, tcp.timestamps.map(|(value, _)| value));
+                self.stream.reached(offset, Revealed { at_ns, identification, stamp });
+            }
             return Sent::New;
         }
         let start = offset + u64::from(tcp.flags.syn);
@@ -254,8 +258,9 @@ impl Half {
         let known =
             again.then(|| self.covering(start).map(|known| (known.first_sent, known.retransmissions)));
         let first_sent = known.flatten();
+        let packets = self.totals.packets;
         self.ledger.sent(Instant::from_nanos(at_ns), start, len, &mut self.totals);
-        self.in_flight += u64::from(brought.new > 0);
+        self.in_flight += self.totals.packets - packets;
         let result = match circumstances {
             None => self.new_data(len, at_ns),
             Some(_) if brought.hole.is_some_and(|hole| overtaken(&hole, &revealed)) => {
