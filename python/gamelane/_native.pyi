@@ -1,11 +1,26 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
+from collections.abc import Callable
 from typing import TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "recorded_streams", "run", "schema", "version"]
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "analyze_capture",
+    "compare_captures",
+    "connection_log",
+    "games",
+    "recorded_streams",
+    "run",
+    "schema",
+    "version",
+]
 
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
@@ -88,6 +103,13 @@ def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
 def recorded_streams(path: str) -> str: ...
+def analyze_capture(
+    path: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def compare_captures(
+    first: str, second: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
 def schema() -> str: ...
 def games() -> list[GameDescription]: ...
 def version() -> str: ...

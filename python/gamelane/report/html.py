@@ -47,10 +47,22 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         command=command(results),
         version=_native.version(),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        library=Markup(_library()),
-        plots=Markup(_script_json({"config": CONFIG, "themes": THEMES, "panels": _panels(drawn)})),
+        plots=plots(drawn),
+        **scripts(),
     )
+
+
+def plots(drawn: list[Figure]) -> Markup:
+    """Figures as the JSON that `page.js` draws."""
+    return Markup(_script_json({"config": CONFIG, "themes": THEMES, "panels": _panels(drawn)}))
+
+
+def scripts() -> dict[str, Markup]:
+    """The plotting library, and what draws with it."""
+    return {
+        "script": Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        "library": Markup(_library()),
+    }
 
 
 def command(results: Results) -> str:

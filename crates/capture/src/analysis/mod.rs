@@ -85,16 +85,15 @@ pub fn analyze<R: Read>(
     analyzer: &mut Analyzer,
     sink: &mut impl Sink,
 ) -> Result<(), CaptureError> {
+    let mut packet = CapturedPacket::default();
     let result = loop {
-        match capture.next_packet() {
-            Ok(Some(packet)) => {
-                analyzer.handle(&packet, sink);
-                if sink.is_tired() {
-                    break Ok(());
-                }
-            }
-            Ok(None) => break Ok(()),
+        match capture.read_into(&mut packet) {
+            Ok(true) => analyzer.handle(&packet, sink),
+            Ok(false) => break Ok(()),
             Err(error) => break Err(error),
+        }
+        if sink.is_tired() {
+            break Ok(());
         }
     };
     analyzer.finish(sink);
