@@ -66,7 +66,7 @@ def run(
         typer.Option("-o", "--output", metavar="DIR", help="Write records, report.html and figures/ there."),
     ] = None,
     pcap: Annotated[
-        bool, typer.Option("--pcap", help="With -o: write what passed both sides of the gateway as pcapng.")
+        bool, typer.Option("--pcap", help="With -o: write what passed both sides of the gateway, and the servers, as pcapng.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
 ) -> None:
@@ -135,7 +135,7 @@ def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) 
 def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
     def write(job: Job, finished: _native.Run) -> None:
         name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
-        for side in ("lan", "wan"):
+        for side in ("lan", "wan", "server"):
             path = folder / f"{name.replace('/', '_')}-{side}.pcapng"
             try:
                 finished.write_pcapng(str(path), side)
