@@ -5,7 +5,21 @@ from typing import TypedDict, final, type_check_only
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "recorded_streams", "run", "schema", "version"]
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "games",
+    "generate",
+    "match_parts",
+    "recorded_streams",
+    "run",
+    "schema",
+    "udp_datagrams",
+    "version",
+]
 
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
@@ -38,6 +52,26 @@ class GameDescription(TypedDict):
     provenance: str
     players: int
     notes: str
+
+@type_check_only
+class Datagrams(TypedDict):
+    """UDP packets: nanoseconds since 1970, endpoints by number, payload bytes; `damage` says why reading stopped."""
+
+    t_ns: npt.NDArray[np.uint64]
+    interface: npt.NDArray[np.uint32]
+    sender: npt.NDArray[np.uint32]
+    receiver: npt.NDArray[np.uint32]
+    payload: npt.NDArray[np.uint32]
+    packets_read: int
+    damage: str | None
+
+@type_check_only
+class Generated(TypedDict):
+    """Datagrams of a flow in order of time: nanoseconds from the start, client to server or not, payload bytes."""
+
+    t_ns: npt.NDArray[np.uint64]
+    up: npt.NDArray[np.bool_]
+    payload: npt.NDArray[np.uint32]
 
 @final
 class Scenario:
@@ -88,6 +122,9 @@ def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
 def recorded_streams(path: str) -> str: ...
+def udp_datagrams(path: str) -> Datagrams: ...
+def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
+def match_parts(captured: list[int], players: int) -> list[int] | None: ...
 def schema() -> str: ...
 def games() -> list[GameDescription]: ...
 def version() -> str: ...

@@ -9,7 +9,7 @@ import traceback
 
 import typer
 
-from gamelane.cli import about, doctor, replay, report, reproduce, run
+from gamelane.cli import about, doctor, replay, report, reproduce, run, traffic
 from gamelane.cli.talk import say
 from gamelane.errors import Interrupted, OutputError, ScenarioError, UsageError
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, replay, report, reproduce, doctor, about):
+for module in (run, replay, report, reproduce, traffic, doctor, about):
     module.register(app)
 
 
