@@ -1,5 +1,6 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
+from collections.abc import Callable
 from typing import TypedDict, final, type_check_only
 
 import numpy as np
@@ -11,6 +12,9 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "analyze_capture",
+    "compare_captures",
+    "connection_log",
     "games",
     "generate",
     "match_parts",
@@ -122,6 +126,13 @@ def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
 def recorded_streams(path: str) -> str: ...
+def analyze_capture(
+    path: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def compare_captures(
+    first: str, second: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def match_parts(captured: list[int], players: int) -> list[int] | None: ...
