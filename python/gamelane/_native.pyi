@@ -16,9 +16,12 @@ __all__ = [
     "compare_captures",
     "connection_log",
     "games",
+    "generate",
+    "match_parts",
     "recorded_streams",
     "run",
     "schema",
+    "udp_datagrams",
     "version",
 ]
 
@@ -53,6 +56,26 @@ class GameDescription(TypedDict):
     provenance: str
     players: int
     notes: str
+
+@type_check_only
+class Datagrams(TypedDict):
+    """UDP packets: nanoseconds since 1970, endpoints by number, payload bytes; `damage` says why reading stopped."""
+
+    t_ns: npt.NDArray[np.uint64]
+    interface: npt.NDArray[np.uint32]
+    sender: npt.NDArray[np.uint32]
+    receiver: npt.NDArray[np.uint32]
+    payload: npt.NDArray[np.uint32]
+    packets_read: int
+    damage: str | None
+
+@type_check_only
+class Generated(TypedDict):
+    """Datagrams of a flow in order of time: nanoseconds from the start, client to server or not, payload bytes."""
+
+    t_ns: npt.NDArray[np.uint64]
+    up: npt.NDArray[np.bool_]
+    payload: npt.NDArray[np.uint32]
 
 @final
 class Scenario:
@@ -110,6 +133,9 @@ def compare_captures(
     first: str, second: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
 ) -> str: ...
 def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
+def udp_datagrams(path: str) -> Datagrams: ...
+def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
+def match_parts(captured: list[int], players: int) -> list[int] | None: ...
 def schema() -> str: ...
 def games() -> list[GameDescription]: ...
 def version() -> str: ...

@@ -38,6 +38,14 @@ fn nor_do_games_over_tcp() {
     }
 }
 
+#[test]
+fn nor_does_a_fitted_game_whether_captured_or_added_up() {
+    for players in ["4", "7"] {
+        let game = [("flow.quake3.model", "openarena"), ("flow.quake3.players", players)];
+        assert_eq!(allocations(&game), 0, "{players} players");
+    }
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
     allocations_of("household", 60, overrides)

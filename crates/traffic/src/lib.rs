@@ -16,6 +16,7 @@ pub mod cbr;
 pub mod config;
 pub mod dash;
 pub mod game;
+pub mod measured;
 pub mod mmo;
 pub mod paced;
 pub mod source;

@@ -164,7 +164,8 @@ mod tests {
 
     fn one_of_each(direction: Direction) -> Vec<AppConfig> {
         let size = UpdateSize::Independent { size: Dist::Lev { a: 120.0, b: 36.0 }, min: 28, max: 1472 };
-        let server = ServerStream { tick: Dist::Normal { mean: 0.05, sd: 0.1 }, size };
+        let jitter = Dist::Normal { mean: 0.0, sd: 0.02 };
+        let server = ServerStream { tick: Dist::Normal { mean: 0.05, sd: 0.1 }, jitter: Some(jitter), size };
         let packet = |at_ms| TracePacket { at: Duration::from_millis(at_ms), payload: 80 };
         let rates = vec![Bitrate::from_bps(500_000), Bitrate::from_bps(1_000_000)];
         let dash = |requests| DashConfig { chunk: Duration::from_secs(2), rates: rates.clone(), requests };

@@ -35,7 +35,7 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
     environment.filters["number"] = number
     environment.filters["half_width"] = half_width
     environment.filters["noun"] = noun
-    environment.filters["css"] = _css_colour
+    environment.filters["css"] = css_colour
     return environment.get_template("page.html").render(
         results=results,
         headline=headline(results),
@@ -54,14 +54,14 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
 
 def plots(drawn: list[Figure]) -> Markup:
     """Figures as the JSON that `page.js` draws."""
-    return Markup(_script_json({"config": CONFIG, "themes": THEMES, "panels": _panels(drawn)}))
+    return Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn)}))
 
 
 def scripts() -> dict[str, Markup]:
     """The plotting library, and what draws with it."""
     return {
         "script": Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        "library": Markup(_library()),
+        "library": Markup(library()),
     }
 
 
@@ -73,7 +73,8 @@ def command(results: Results) -> str:
     return f"gamelane run {shlex.quote(results.file)} --seed {seeds[0]} --repeat {len(seeds)}"
 
 
-def _panels(drawn: list[Figure]) -> dict[str, Any]:
+def panels(drawn: list[Figure]) -> dict[str, Any]:
+    """Vega-Lite specifications by the name of the place on the page."""
     return {
         f"{figure.name}-{index}": _without_schema(panel.chart.properties(width="container").to_dict())
         for figure in drawn
@@ -85,17 +86,18 @@ def _without_schema(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
-def _script_json(value: Any) -> str:
+def script_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _css_colour(colour: str) -> str:
+def css_colour(colour: str) -> str:
+    """Write a colour for CSS, where the theme's are variables."""
     return f"var(--{colour.removeprefix('$')})" if colour.startswith("$") else colour
 
 
 @functools.cache
-def _library() -> str:
+def library() -> str:
     """Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return bundle.replace("</script", "<\\/script")

@@ -13,6 +13,8 @@ mod tcp;
 use gamelane_core::{Direction, IpLen, Seed};
 
 use super::error::{Fault, ScenarioError};
+use super::games::Game;
+use super::keys::Flow;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
 use crate::{HopModel, Model};
@@ -39,6 +41,12 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         hops: [hop(Direction::Up)?, hop(Direction::Down)?],
         flows: flow::flows(scenario, &top)?,
     })
+}
+
+/// The game model a flow names; `None` if it names none, or one that cannot be read, which [`model`] refuses.
+pub(crate) fn game_of(scenario: &Scenario, flow: &Flow) -> Option<Game> {
+    let place = Place { origin: &scenario.origin, path: Path::default() };
+    files::game(flow.model.as_deref()?, &place).ok()
 }
 
 /// One value of the scenario, for errors about it.
