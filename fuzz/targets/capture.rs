@@ -115,7 +115,8 @@ fn packet(bytes: &[u8]) -> Vec<u8> {
         above.extend(number(block.wrapping_add(2)));
         above.resize(52, 0);
     } else {
-        above.extend([0, 8 + len, 0, 0, 0, 0, 0, sequence]);
+        above.extend((8 + u16::from(len)).to_be_bytes());
+        above.extend([0, 0, 0, 0, 0, sequence]);
     }
     above.resize(above.len() + usize::from(len), time);
     above.push(time);
