@@ -175,7 +175,7 @@ fn every_retransmission_and_its_cause_is_what_the_sender_knows() {
         ("thin, SACK without probes", sack.clone(), 120, 60, 0),
         ("very thin, NewReno", newreno, 400, 60, 0),
         ("bursts, SACK", sack, 500, 20_000, 0),
-        ("bursts, RACK", rack(true), 500, 20_000, 2),
+        ("bursts, RACK", rack(true), 500, 20_000, 3),
     ] {
         let truth = run(&path, &config, Duration::from_millis(every_ms), bytes, 7);
         let wrong = confusion(&truth, &analysed(&truth.at_server));
