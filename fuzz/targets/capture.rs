@@ -89,7 +89,7 @@ fn pcap(link_type: u32, frames: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut at_us = 0u32;
     for frame in frames {
         // The last byte is also the time since the frame before, in units of 7 ms.
-        at_us += u32::from(frame.last().copied().unwrap_or(0)) * 7_000;
+        at_us = at_us.wrapping_add(u32::from(frame.last().copied().unwrap_or(0)) * 7_000);
         let len = frame.len() as u32;
         file.extend([at_us / 1_000_000, at_us % 1_000_000, len, len].map(u32::to_le_bytes).concat());
         file.extend(frame);
@@ -115,7 +115,8 @@ fn packet(bytes: &[u8]) -> Vec<u8> {
         above.extend(number(block.wrapping_add(2)));
         above.resize(52, 0);
     } else {
-        above.extend([0, 8 + len, 0, 0, 0, 0, 0, sequence]);
+        above.extend((8 + u16::from(len)).to_be_bytes());
+        above.extend([0, 0, 0, 0, 0, sequence]);
     }
     above.resize(above.len() + usize::from(len), time);
     above.push(time);

@@ -181,3 +181,18 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "absent.pcap" in done.stderr
     assert gamelane("analyze", "-", "-").returncode == 2
+
+
+def test_remedies_are_replayed_over_the_path_measured() -> None:
+    done = gamelane("analyze", SERVER, CLIENT, "--remedies", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    remedies = document["remedies"]
+    assert remedies["rtt_ms"] == pytest.approx(100.2, abs=0.5)
+    assert remedies["loss"] == pytest.approx(0.02, abs=0.002)
+    saved = {name: variant["saved"] for name, variant in remedies["variants"].items()}
+    assert saved["none"] == 0
+    # The modified timeout is shorter and does not back off; bundling repairs most losses before any timer.
+    assert 0 < saved["modified-rto"] < saved["bundling"] < 1
+    assert "would have been saved" in document["verdict"]["headline"]
+    assert gamelane("analyze", MATCH, "--remedies", "1").returncode == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +35,16 @@ def analyze(
     out: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write report.html, JSON and tables there.")
     ] = None,
+    remedies: Annotated[
+        int | None,
+        typer.Option(
+            "--remedies",
+            metavar="N",
+            min=1,
+            help="Replay the writes of thin TCP connections N times with linear timeouts, modified RTO and bundling, "
+            "over the round trip and loss measured: what each would have saved.",
+        ),
+    ] = None,
     connection: Annotated[
         int | None, typer.Option("--connection", metavar="ID", min=0, help="With --log: which flow, by its number.")
     ] = None,
@@ -46,6 +56,8 @@ def analyze(
         return _log(captures, connection, log=log)
     folder = None if out is None else writable(out)
     found = read_captures(captures, folder)
+    if remedies is not None and not unread(found):
+        _replay(found, remedies)
     page = None
     if folder is not None:
         from gamelane.report.capture import write_page  # noqa: PLC0415 - plots take long to load
@@ -68,6 +80,13 @@ def analyze(
     if troubles:
         return USAGE if unread(found) else PARTLY
     return 0
+
+
+def _replay(found: dict[str, Any], seeds: int) -> None:
+    from gamelane.analysis import capture_remedies  # noqa: PLC0415 - the simulator's statistics take long to load
+
+    found["remedies"] = capture_remedies.remedies(found, seeds)
+    found["verdict"]["headline"] += " " + capture_remedies.sentence(found["remedies"])
 
 
 def _log(captures: list[str], connection: int | None, *, log: bool) -> int:

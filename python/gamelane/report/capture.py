@@ -189,7 +189,7 @@ def _lines(rows: pl.DataFrame, unit: str, color: alt.Color, interpolate: str = "
         if not part.is_empty()
     ]
     data = pl.concat(parts) if parts else rows
-    return (
+    chart: alt.Chart = (
         alt.Chart(inline(data))
         .mark_line(strokeWidth=1.2, interpolate=interpolate)  # type: ignore[arg-type]
         .encode(
@@ -200,6 +200,7 @@ def _lines(rows: pl.DataFrame, unit: str, color: alt.Color, interpolate: str = "
         )
         .properties(height=180)
     )
+    return chart
 
 
 def _axis(unit: str) -> alt.Axis:

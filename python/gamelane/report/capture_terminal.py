@@ -92,7 +92,8 @@ def _round_trip(tcp: Mapping[str, Any]) -> float | None:
 
 
 def _lag_s(tcp: Mapping[str, Any]) -> float:
-    return sum(each["lag_ms"] for way in ("up", "down") for each in tcp[way]["retransmissions"].values()) / 1000
+    lags = (each["lag_ms"] for way in ("up", "down") for each in tcp[way]["retransmissions"].values())
+    return float(sum(lags)) / 1000
 
 
 def _number(value: float | None) -> str:

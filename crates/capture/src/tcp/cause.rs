@@ -86,7 +86,7 @@ impl Circumstances {
         let waited = self.since_timer_ns.saturating_add(self.near_ns);
         let timer = waited >= self.rto_ns - self.rto_ns / 8;
         let to_the_tick =
-            waited + self.rto_ns / 64 >= self.rto_ns && waited <= self.rto_ns + self.rto_ns / 64 + TICK_NS;
+            waited + self.rto_ns / 64 >= self.rto_ns && waited <= self.rto_ns + self.rto_ns / 8 + TICK_NS;
         let by_timer = self.is_head && (to_the_tick && !answers(self.since_ack_ns, AT_ONCE_NS));
         if self.since_sign_ns.is_some() && !by_timer {
             // RACK may wait a quarter of a round trip for what was overtaken.
