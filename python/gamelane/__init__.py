@@ -44,7 +44,7 @@ _LATER = {
     **dict.fromkeys(("Experiment", "Hooks", "compare", "load"), "gamelane.experiment"),
     **dict.fromkeys(("Flow", "Results", "RunRecord", "Variant", "read"), "gamelane.records"),
 }
-"""What needs the libraries for tables and statistics, which take a second to load: commands that do without are prompt."""
+"""What needs the libraries for tables and statistics, which take a second to load: other commands are prompt."""
 
 
 def __getattr__(name: str) -> Any:
