@@ -10,12 +10,14 @@ extern crate std;
 pub mod config;
 mod delay_line;
 pub mod hop;
+pub mod link;
 pub mod overhead;
 pub mod path;
 pub mod wired;
 
 pub use config::{LinkConfig, PathConfig};
-pub use hop::Hop;
+pub use hop::{Hop, HopOutlet};
+pub use link::{AnyLink, Flight, Link, PortId};
 pub use overhead::Overhead;
 pub use path::Path;
-pub use wired::{Flight, WiredLink};
+pub use wired::WiredLink;
