@@ -1,4 +1,5 @@
-//! Links and paths: rate, link-layer overhead, delay, jitter, loss; and the hop that joins a queue to the link below it.
+//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links; link-layer overhead, delay, jitter, loss; and the hop
+//! that joins queues to the link below them.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -9,15 +10,23 @@ extern crate std;
 
 pub mod config;
 mod delay_line;
+pub mod docsis;
+#[cfg(test)]
+mod fixture;
 pub mod hop;
 pub mod link;
 pub mod overhead;
 pub mod path;
+pub mod trace;
+pub mod wifi;
 pub mod wired;
 
 pub use config::{LinkConfig, PathConfig};
+pub use docsis::{DocsisConfig, DocsisUpstream, Neighbours};
 pub use hop::{Hop, HopOutlet};
 pub use link::{AnyLink, Flight, Link, PortId};
 pub use overhead::Overhead;
 pub use path::Path;
+pub use trace::{RateTrace, TraceError, TraceLink};
+pub use wifi::{Dcf, PhyRate, WifiConfig};
 pub use wired::WiredLink;

@@ -1,9 +1,13 @@
 //! The contract of a link: who may put a packet on the medium, and what becomes of it. A link has *ports*, one for each
 //! queue that feeds it: a wired link has one, an 802.11 channel one for the access point and one for each station.
 
+use alloc::boxed::Box;
 use gamelane_core::{Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 
+use crate::docsis::DocsisUpstream;
+use crate::trace::TraceLink;
+use crate::wifi::Dcf;
 use crate::wired::WiredLink;
 
 /// A queue's place at a link, from zero.
@@ -52,12 +56,21 @@ pub trait Link {
 pub enum AnyLink {
     /// Fixed rate, one port. Also a shaper, with no delay.
     Wired(WiredLink),
+    /// DOCSIS upstream, one port.
+    Docsis(Box<DocsisUpstream>),
+    /// An 802.11 channel, a port for each sender.
+    Wifi(Box<Dcf>),
+    /// A rate that follows a trace, one port.
+    Trace(TraceLink),
 }
 
 macro_rules! each {
     ($self:ident, $link:ident => $call:expr) => {
         match $self {
             AnyLink::Wired($link) => $call,
+            AnyLink::Docsis($link) => $call,
+            AnyLink::Wifi($link) => $call,
+            AnyLink::Trace($link) => $call,
         }
     };
 }
@@ -80,14 +93,26 @@ impl Link for AnyLink {
     }
 }
 
-macro_rules! from_link {
-    ($($link:ident => $variant:ident),*) => {$(
-        impl From<$link> for AnyLink {
-            fn from(link: $link) -> Self {
-                Self::$variant(link)
-            }
-        }
-    )*};
+impl From<WiredLink> for AnyLink {
+    fn from(link: WiredLink) -> Self {
+        Self::Wired(link)
+    }
 }
 
-from_link!(WiredLink => Wired);
+impl From<DocsisUpstream> for AnyLink {
+    fn from(link: DocsisUpstream) -> Self {
+        Self::Docsis(Box::new(link))
+    }
+}
+
+impl From<Dcf> for AnyLink {
+    fn from(link: Dcf) -> Self {
+        Self::Wifi(Box::new(link))
+    }
+}
+
+impl From<TraceLink> for AnyLink {
+    fn from(link: TraceLink) -> Self {
+        Self::Trace(link)
+    }
+}
