@@ -31,13 +31,22 @@ struct Port<B> {
     queue: AnyQueue<B>,
     /// Taken from the queue and not yet through; the next grant is for it.
     kept: Option<Packet<B>>,
+    /// When a queue that holds its packets back lets the next one go.
+    held_until: Option<Instant>,
     line: DelayLine<B>,
     counters: HopCounters,
 }
 
 impl<B> Port<B> {
-    fn waiting(&self) -> Backlog {
-        let mut waiting = self.queue.backlog();
+    /// What the link may count on: a queue that holds its packets back has nothing to send.
+    fn offered(&mut self, now: Instant) -> Backlog {
+        let mut waiting = Backlog::default();
+        self.held_until = None;
+        match self.queue.ready_at() {
+            Some(at) if at > now => self.held_until = Some(at),
+            Some(_) => waiting = self.queue.backlog(),
+            None => {}
+        }
         if let Some(packet) = &self.kept {
             waiting.packets += 1;
             waiting.bytes += packet.meta.len.bytes();
@@ -49,8 +58,13 @@ impl<B> Port<B> {
 impl<B> Hop<B> {
     /// An idle hop with one queue for each port of `link`.
     pub fn new(queues: impl IntoIterator<Item = AnyQueue<B>>, link: impl Into<AnyLink>) -> Self {
-        let port =
-            |queue| Port { queue, kept: None, line: DelayLine::new(), counters: HopCounters::default() };
+        let port = |queue| Port {
+            queue,
+            kept: None,
+            held_until: None,
+            line: DelayLine::new(),
+            counters: HopCounters::default(),
+        };
         Self { link: link.into(), ports: queues.into_iter().map(port).collect() }
     }
 
@@ -65,7 +79,7 @@ impl<B> Hop<B> {
         let own = &mut self.ports[port.index()];
         own.counters.arrived += 1;
         own.queue.enqueue(packet, now, &mut Counting { counters: &mut own.counters, port, out });
-        self.link.backlog_changed(port, own.waiting(), now);
+        self.link.backlog_changed(port, own.offered(now), now);
         self.serve(now, out);
     }
 
@@ -73,7 +87,7 @@ impl<B> Hop<B> {
     pub fn handle_timeout(&mut self, now: Instant, out: &mut dyn HopOutlet<B>) {
         for (port, own) in (0..).map(PortId).zip(&mut self.ports) {
             own.queue.handle_timeout(now);
-            self.link.backlog_changed(port, own.waiting(), now);
+            self.link.backlog_changed(port, own.offered(now), now);
         }
         self.serve(now, out);
     }
@@ -90,7 +104,8 @@ impl<B> Hop<B> {
     /// When the hop wants to be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.ports.iter().fold(self.link.poll_timeout(), |at, port| {
-            earliest(at, earliest(port.line.next_arrival(), port.queue.poll_timeout()))
+            let queue = earliest(port.held_until, port.queue.poll_timeout());
+            earliest(at, earliest(port.line.next_arrival(), queue))
         })
     }
 
@@ -117,7 +132,7 @@ impl<B> Hop<B> {
     /// Packets queued at a port, kept by it, or on the link.
     pub fn inside(&self, port: PortId) -> u64 {
         let own = &self.ports[port.index()];
-        u64::from(own.waiting().packets) + own.line.len() as u64
+        u64::from(own.queue.backlog().packets) + u64::from(own.kept.is_some()) + own.line.len() as u64
     }
 
     /// Moves packets from queues to the medium while it is free.
@@ -131,8 +146,8 @@ impl<B> Hop<B> {
                 Some(packet)
             });
             let Some(packet) = packet else {
-                // The queue dropped all it had, or has nothing for now: it will speak up again.
-                self.link.backlog_changed(port, Backlog::default(), now);
+                // The queue dropped all it had, or has nothing for now.
+                self.link.backlog_changed(port, own.offered(now), now);
                 continue;
             };
             match self.link.start(port, &packet.meta, now) {
@@ -142,7 +157,7 @@ impl<B> Hop<B> {
                     Counting { counters: &mut own.counters, port, out }.dropped(packet, DropReason::Link)
                 }
             }
-            self.link.backlog_changed(port, own.waiting(), now);
+            self.link.backlog_changed(port, own.offered(now), now);
         }
     }
 }

@@ -49,6 +49,13 @@ pub trait QueueDiscipline<B> {
     /// What waits, the packet on the medium excluded.
     fn backlog(&self) -> Backlog;
 
+    /// From when on [`QueueDiscipline::dequeue`] may give a packet; `None` while nothing waits. A queue that is not work
+    /// conserving says when its shaper lets the next one go; any other is always ready. After a dequeue at `now` that gave
+    /// nothing this lies after `now`, or a driver would spin.
+    fn ready_at(&self) -> Option<Instant> {
+        (!self.backlog().is_empty()).then_some(Instant::ZERO)
+    }
+
     /// When the queue wants [`QueueDiscipline::handle_timeout`]; `None` when nothing but packets can change it.
     fn poll_timeout(&self) -> Option<Instant> {
         None

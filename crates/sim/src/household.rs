@@ -5,9 +5,11 @@
 //! client <-- network <-- path down <-- server
 //! ```
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, Ecn, FlowId, Instant, IpLen, Packet, PacketMeta, Seed};
 use gamelane_link::Path;
+use gamelane_link::wifi::StationCounters;
 use gamelane_scenario::{Carriage, Model};
 use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
@@ -55,6 +57,10 @@ pub struct Outcome<R> {
     pub events: u64,
     /// What the gateway's queues did, indexed by direction.
     pub hops: [HopOutcome; 2],
+    /// What the other queues on the way did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    pub others: Vec<(String, HopOutcome)>,
+    /// What each station cost the air, in the order of [`gamelane_scenario::WifiModel::stations`].
+    pub stations: Vec<StationCounters>,
     /// Transport counters of each connection, as [`Model::lanes`] numbers them: client and server, where one was opened.
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
     /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
@@ -152,6 +158,8 @@ impl<R: Recorder> Household<R> {
         Outcome {
             events: self.events,
             hops: self.network.gateway_outcomes(span),
+            others: self.network.other_outcomes(span),
+            stations: self.network.stations(),
             tcp: self
                 .flows
                 .iter()

@@ -2,11 +2,13 @@
 
 mod build;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{
     Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
-use gamelane_link::{Hop, HopOutlet, PortId};
+use gamelane_link::wifi::StationCounters;
+use gamelane_link::{AnyLink, Hop, HopOutlet, PortId};
 use gamelane_qdisc::Backlog;
 
 use crate::frames::{FrameId, Frames};
@@ -36,6 +38,7 @@ pub(crate) struct Network {
 
 #[derive(Debug)]
 struct Port {
+    name: String,
     direction: Direction,
     /// Where its packets go next; `None` out of the network.
     next: Option<Place>,
@@ -134,6 +137,25 @@ impl Network {
     /// What the gateway's queues did in a run of `span`, by direction.
     pub(crate) fn gateway_outcomes(&self, span: Duration) -> [HopOutcome; 2] {
         self.gateway.map(|place| self.outcome(place, span))
+    }
+
+    /// What the other queues did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    pub(crate) fn other_outcomes(&self, span: Duration) -> Vec<(String, HopOutcome)> {
+        let places = self.ports.iter().enumerate().flat_map(|(hop, ports)| {
+            let place = move |port| Place { hop, port };
+            (0..).map(PortId).map(place).zip(ports)
+        });
+        let others = places.filter(|(place, _)| !self.gateway.contains(place));
+        others.map(|(place, port)| (port.name.clone(), self.outcome(place, span))).collect()
+    }
+
+    /// What each station cost its radio, if there is one.
+    pub(crate) fn stations(&self) -> Vec<StationCounters> {
+        let air = self.hops.iter().find_map(|hop| match hop.link() {
+            AnyLink::Wifi(air) => Some(air.stations().to_vec()),
+            _ => None,
+        });
+        air.unwrap_or_default()
     }
 
     fn outcome(&self, place: Place, span: Duration) -> HopOutcome {

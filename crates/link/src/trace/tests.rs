@@ -88,7 +88,7 @@ fn a_packet_longer_than_the_trace_goes_round_it() {
     bench.send(0, 1, Instant::ZERO);
     let arrived = millis(&mut bench);
     assert!((2404.0..=2405.0).contains(&arrived[0]), "{arrived:?}");
-    assert_eq!(arrived[1], 2405.8);
+    assert_eq!(arrived[1..], [2405.8]);
 }
 
 #[test]
