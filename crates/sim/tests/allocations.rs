@@ -29,10 +29,21 @@ fn nor_does_any_row_of_tcp() {
     }
 }
 
+#[test]
+fn nor_does_any_link() {
+    for name in ["docsis", "wifi", "lte"] {
+        assert_eq!(allocations_of(name, &[]), 0, "{name}");
+    }
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
+    allocations_of("household", overrides)
+}
+
+fn allocations_of(name: &str, overrides: &[(&str, &str)]) -> u64 {
     let overrides: Vec<_> = [("duration", "120s")].iter().chain(overrides).copied().collect();
-    let model = common::model("household", &overrides);
+    let model = common::model(name, &overrides);
     let mut household = Household::new(&model, Seed(1), Forget);
     household.run_until(Instant::from_secs(60));
     let allocated = allocation_counter::measure(|| {

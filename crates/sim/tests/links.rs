@@ -74,8 +74,8 @@ fn an_idle_modem_adds_what_request_and_grant_take() {
         [("flow.upload.enabled", "false"), ("flow.download.enabled", "false"), ("link.docsis.load", "0%")];
     let summary = summary("docsis", &alone);
     let game = &summary.flows[0];
-    // 10 ms of path, 0.1 of DOCSIS way up, some 0.5 ms of frames down; the request waits U(0, 2 ms), then 2.3 ms until
-    // the grant, and 0.1 ms of frame. (The shaper at 185 kbit/s adds 4 to 5 ms for a hundred bytes.)
+    // In the modem a packet waits U(0, 2 ms) for the next interval to ask in, 2 ms until that of the grant, and the 0.2 ms
+    // of opportunities it begins with. The shaper's queue is empty.
     let delay = &game.directions[Direction::Up.index()].queue_delay_ms;
     assert!((delay.mean - 3.2).abs() < 0.15, "{}", delay.mean);
     assert_eq!(game.directions[Direction::Up.index()].lost, 0);
