@@ -9,6 +9,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod config;
+#[cfg(test)]
+mod conformance;
 mod delay_line;
 pub mod docsis;
 #[cfg(test)]
