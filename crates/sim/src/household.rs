@@ -475,7 +475,7 @@ impl<R: Recorder> Household<R> {
     fn sample(&mut self) {
         let now = self.now;
         for direction in Direction::BOTH {
-            let backlog = self.network.gateway_backlog(direction);
+            let backlog = self.network.backlog(direction);
             self.recorder.record(now, &Event::Queue { direction, backlog });
         }
         for &lane in &self.sampled {

@@ -112,10 +112,18 @@ impl Network {
         }
     }
 
-    /// What waits in the gateway's queue.
-    pub(crate) fn gateway_backlog(&self, direction: Direction) -> Backlog {
-        let place = self.gateway[direction.index()];
-        self.hops[place.hop].backlog(place.port)
+    /// What waits on the way of a direction, in all its queues together.
+    pub(crate) fn backlog(&self, direction: Direction) -> Backlog {
+        let mut sum = Backlog::default();
+        for (hop, ports) in self.hops.iter().zip(&self.ports) {
+            for (port, own) in (0..).map(PortId).zip(ports) {
+                if own.direction == direction {
+                    sum.packets += hop.backlog(port).packets;
+                    sum.bytes += hop.backlog(port).bytes;
+                }
+            }
+        }
+        sum
     }
 
     /// Packets in the network.
