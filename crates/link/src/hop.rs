@@ -87,7 +87,9 @@ impl<B> Hop<B> {
     pub fn handle_timeout(&mut self, now: Instant, out: &mut dyn HopOutlet<B>) {
         for (port, own) in (0..).map(PortId).zip(&mut self.ports) {
             own.queue.handle_timeout(now);
-            self.link.backlog_changed(port, own.offered(now), now);
+            if own.held_until.is_some() {
+                self.link.backlog_changed(port, own.offered(now), now);
+            }
         }
         self.serve(now, out);
     }
