@@ -71,6 +71,7 @@ words! {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "`words!` takes no attribute on a variant")]
 impl Default for LinkKind {
     fn default() -> Self {
         Self::Wired
