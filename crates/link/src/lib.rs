@@ -1,4 +1,5 @@
-//! Links and paths: rate, link-layer overhead, delay, jitter, loss; and the hop that joins a queue to the link below it.
+//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links; link-layer overhead, delay, jitter, loss; and the hop
+//! that joins queues to the link below them.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -8,14 +9,26 @@ extern crate alloc;
 extern crate std;
 
 pub mod config;
+#[cfg(test)]
+mod conformance;
 mod delay_line;
+pub mod docsis;
+#[cfg(test)]
+mod fixture;
 pub mod hop;
+pub mod link;
 pub mod path;
+pub mod trace;
+pub mod wifi;
 pub mod wired;
 
 pub use gamelane_core::overhead::{self, Overhead};
 
 pub use config::{LinkConfig, PathConfig};
-pub use hop::Hop;
+pub use docsis::{DocsisConfig, DocsisUpstream, Neighbours};
+pub use hop::{Hop, HopOutlet};
+pub use link::{AnyLink, Flight, Link, PortId};
 pub use path::Path;
-pub use wired::{Flight, WiredLink};
+pub use trace::{RateTrace, TraceError, TraceLink};
+pub use wifi::{Dcf, PhyRate, WifiConfig};
+pub use wired::WiredLink;

@@ -4,7 +4,7 @@ use gamelane_core::{Direction, Duration};
 use gamelane_scenario::Model;
 use gamelane_sim::Summary;
 use gamelane_sim::statistics::Distribution;
-use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary};
+use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary, StationSummary};
 use gamelane_sim::thin_summary::{DeliverySummary, ThinSummary};
 use gamelane_tcp::accounting::NthRetransmission;
 use serde_json::{Map, Value, json};
@@ -14,11 +14,26 @@ pub(crate) fn run(model: &Model, seed: u64, summary: &Summary) -> Value {
     let flows = model.flows.iter().zip(&summary.flows);
     let flows: Map<String, Value> =
         flows.map(|(model, summary)| (model.name.clone(), flow(model.app.name(), summary))).collect();
-    let queues: Map<String, Value> = Direction::BOTH
-        .iter()
-        .map(|direction| (direction.name().to_owned(), queue(&summary.queues[direction.index()])))
-        .collect();
-    json!({ "seed": seed, "flows": flows, "queues": queues })
+    let own = Direction::BOTH.iter().map(|direction| (direction.name(), &summary.queues[direction.index()]));
+    let others = summary.others.iter().map(|(name, other)| (name.as_str(), other));
+    let queues: Map<String, Value> =
+        own.chain(others).map(|(name, own)| (name.to_owned(), queue(own))).collect();
+    let mut run = json!({ "seed": seed, "flows": flows, "queues": queues });
+    if !summary.stations.is_empty() {
+        let stations = summary.stations.iter().map(|own| (own.name.clone(), station(own)));
+        run["stations"] = stations.collect::<Map<String, Value>>().into();
+    }
+    run
+}
+
+fn station(summary: &StationSummary) -> Value {
+    json!({
+        "airtime": summary.airtime,
+        "frames": summary.counters.attempts,
+        "collisions": summary.counters.collisions,
+        "damaged": summary.counters.errors,
+        "given_up": summary.counters.drops,
+    })
 }
 
 fn flow(app: &str, summary: &FlowSummary) -> Value {

@@ -8,10 +8,12 @@
 
 extern crate alloc;
 
+pub mod access;
 pub mod model;
 #[cfg(feature = "text")]
 pub mod text;
 
+pub use access::{Access, Medium, Station, WifiModel};
 pub use model::{Carriage, FlowModel, HopModel, Model};
 #[cfg(feature = "text")]
 pub use text::{FlowDescription, GameInfo, Scenario, ScenarioError, games, reference_page, schema};

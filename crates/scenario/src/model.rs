@@ -1,5 +1,6 @@
 //! What the program runs: a scenario with every value checked, in units, and nothing left to default.
 
+use crate::access::Access;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
@@ -8,7 +9,7 @@ use gamelane_qdisc::QueueConfig;
 use gamelane_tcp::TcpConfig;
 use gamelane_traffic::config::{AppConfig, Schedule};
 
-/// A household: one link with a queue at each end, and the flows that share it.
+/// A household: an access link, the gateway's queues, and the flows that share them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// Length of the run.
@@ -19,6 +20,8 @@ pub struct Model {
     pub seed: Seed,
     /// Link and queue in front of it, indexed by [`Direction::index`].
     pub hops: [HopModel; 2],
+    /// What carries the packets, and what stands around the gateway's two queues.
+    pub access: Access,
     /// Flows, in the order of the file; their position is their [`gamelane_core::FlowId`].
     pub flows: Vec<FlowModel>,
 }

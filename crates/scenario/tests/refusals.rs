@@ -44,7 +44,7 @@ fn keys_and_words() {
         Case::edit("a misspelt table", "[gateway]", "[gatway]"),
         Case::edit("a misspelt queue", "queue = \"fifo\"", "queue = \"fq-codel\""),
         Case::edit("a queue that is a number", "queue = \"fifo\"", "queue = 3"),
-        Case::edit("a link we have not built", "kind = \"wired\"", "kind = \"docsis\""),
+        Case::edit("a misspelt link", "kind = \"wired\"", "kind = \"wifi\""),
         Case::edit("a link nobody has built", "kind = \"wired\"", "kind = \"pigeon\""),
         Case::edit("a misspelt app", "app = \"bulk\"", "app = \"bulc\""),
         Case::edit("an unknown game", "model = \"quake3\"", "model = \"quake5\""),
@@ -157,6 +157,70 @@ fn games_over_tcp() {
         tcp("never thin", "thin_below = 0"),
         Case::edit("bundling everywhere", "seed = 1", "seed = 1\ntcp.rdb = true"),
     ]));
+}
+
+#[test]
+fn links_and_what_stands_around_them() {
+    let link = |title, link: &str| Case::edit(title, "kind = \"wired\"", link);
+    let gateway = |title, link: &str, gateway: &str| {
+        let text = HOUSEHOLD.replacen("kind = \"wired\"", link, 1);
+        Case::text(title, &text.replacen("[gateway]", &format!("[gateway]\n{gateway}"), 1))
+    };
+    assert_page(messages(&[
+        link("docsis keys on a wire", "kind = \"wired\"\ndocsis = { modems = 5 }"),
+        link("a trace for a modem", "kind = \"docsis\"\ntrace = \"x.trace\""),
+        link("overhead for a modem", "kind = \"docsis\"\noverhead = \"ethernet\""),
+        link("jitter for a modem", "kind = \"docsis\"\njitter = \"1ms\""),
+        link("a misspelt docsis key", "kind = \"docsis\"\ndocsis = { modem = 5 }"),
+        link("no room for data", "kind = \"docsis\"\ndocsis = { contention = 80 }"),
+        link("no opportunities", "kind = \"docsis\"\ndocsis = { contention = 0 }"),
+        link("minislots too small", "kind = \"docsis\"\ndocsis = { minislot = \"1ns\" }"),
+        link("a backoff upside down", "kind = \"docsis\"\ndocsis = { backoff_start = 9 }"),
+        link("a burst below a frame", "kind = \"docsis\"\ndocsis = { burst = \"1500B\" }"),
+        link("load by nobody", "kind = \"docsis\"\ndocsis = { load = \"10%\" }"),
+        link("zero stations", "kind = \"wifi-g\"\nwifi = { stations = [] }"),
+        link("an unknown station", "kind = \"wifi-g\"\nwifi = { stations = [{ host = \"phnoe\" }] }"),
+        link("a rate 802.11g has not", "kind = \"wifi-g\"\nwifi = { rate = \"55mbit\" }"),
+        link("a rate for no relay", "kind = \"wifi-g\"\nwifi = { relay_rate = \"54mbit\" }"),
+        link("no attempts", "kind = \"wifi-g\"\nwifi = { attempts = 0 }"),
+        link("no trace", "kind = \"trace\""),
+        link("a trace that is missing", "kind = \"trace\"\ntrace = { down = \"nowhere.trace\" }"),
+        gateway("a shaper above the link", "kind = \"wired\"", "shape = { up = \"2mbit\" }"),
+        gateway("a shaper above the modem's rate", "kind = \"docsis\"", "shape = \"5mbit\""),
+        gateway("a shaper before the radio", "kind = \"wifi-g\"", "shape = { down = \"5mbit\" }"),
+        gateway("a modem nobody has", "kind = \"wired\"", "modem = { queue = \"pie\" }"),
+        gateway("a station on a wire", "kind = \"wired\"", "station = { limit = \"50p\" }"),
+        gateway("a provider without a queue", "kind = \"docsis\"", "isp = { limit = \"50p\" }"),
+        gateway("a target for a modem's FIFO", "kind = \"docsis\"", "modem = { target = \"5ms\" }"),
+    ]));
+}
+
+#[test]
+fn rate_traces() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rate-traces");
+    std::fs::create_dir_all(&folder).unwrap();
+    let trace = |title, text: &str| {
+        let name = format!("{}.trace", title).replace(' ', "-");
+        std::fs::write(folder.join(&name), text).unwrap();
+        let link = format!("kind = \"trace\"\ntrace = {{ down = \"{name}\" }}");
+        let household = HOUSEHOLD.replacen("kind = \"wired\"", &link, 1);
+        Case::text(title, &household.replacen("down = \"12mbit\"\n", "", 1))
+    };
+    let both =
+        HOUSEHOLD.replacen("kind = \"wired\"", "kind = \"trace\"\ntrace = { down = \"fine.trace\" }", 1);
+    std::fs::write(folder.join("fine.trace"), "1\n2\n").unwrap();
+    assert_page(messages_in(
+        &folder,
+        &[
+            trace("an empty trace", ""),
+            trace("a trace that goes backwards", "5\n3\n"),
+            trace("a trace of words", "5\nfive\n"),
+            trace("a trace that never begins", "0\n"),
+            trace("rates without an end", "0 1000\n100 2000\n"),
+            trace("rates that are all zero", "0 0\n100 end\n"),
+            Case::text("a trace and a rate", &both),
+        ],
+    ));
 }
 
 #[test]

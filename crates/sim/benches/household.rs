@@ -1,5 +1,6 @@
 //! `make bench`: how fast a household runs. Prints bottleneck packets and simulated seconds per CPU-second for both links
-//! of collom2016 and each queue; medians over repeats of one run, because this is meant for ratios.
+//! of collom2016 and each queue, then for each other kind of link; medians over repeats of one run, because this is meant
+//! for ratios.
 
 use std::path::Path;
 
@@ -11,6 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 const QUEUES: [(&str, &str); 5] =
     [("fifo", "100p"), ("pie", "1000p"), ("codel", "1000p"), ("fq_pie", "1000p"), ("fq_codel", "1000p")];
 const LINKS: [(&str, &str); 2] = [("12mbit", "1mbit"), ("50mbit", "20mbit")];
+/// Shipped scenarios on other links.
+const LINK_SCENARIOS: [&str; 3] = ["docsis", "wifi", "lte"];
 const REPEATS: usize = 7;
 
 fn main() {
@@ -20,26 +23,34 @@ fn main() {
     );
     for (down, up) in LINKS {
         for (queue, limit) in QUEUES {
-            let model = model(down, up, queue, limit);
-            let mut runs: Vec<(f64, u64, u64)> = (0..REPEATS).map(|_| run(&model)).collect();
-            runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (seconds, packets, events) = runs[REPEATS / 2];
-            println!(
-                "{:<10} {queue:<9} {packets:>9} {:>14.0} {:>14.0} {:>10.2}",
-                format!("{}/{}", down.trim_end_matches("mbit"), up.trim_end_matches("mbit")),
-                packets as f64 / seconds,
-                model.duration.as_secs_f64() / seconds,
-                events as f64 / packets as f64,
-            );
+            let rates = [("link.down", down), ("link.up", up)];
+            let queues = [("gateway.*.queue", queue), ("gateway.*.limit", limit)];
+            let link = format!("{}/{}", down.trim_end_matches("mbit"), up.trim_end_matches("mbit"));
+            measure(&link, queue, &model("collom2016", &[rates, queues].concat()));
+        }
+    }
+    for link in LINK_SCENARIOS {
+        for queue in ["fifo", "fq_codel"] {
+            measure(link, queue, &model(link, &[("gateway.*.queue", queue)]));
         }
     }
 }
 
-fn model(down: &str, up: &str, queue: &str, limit: &str) -> Model {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/collom2016.toml");
+fn measure(link: &str, queue: &str, model: &Model) {
+    let mut runs: Vec<(f64, u64, u64)> = (0..REPEATS).map(|_| run(model)).collect();
+    runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (seconds, packets, events) = runs[REPEATS / 2];
+    println!(
+        "{link:<10} {queue:<9} {packets:>9} {:>14.0} {:>14.0} {:>10.2}",
+        packets as f64 / seconds,
+        model.duration.as_secs_f64() / seconds,
+        events as f64 / packets as f64,
+    );
+}
+
+fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
     let text = std::fs::read_to_string(&file).expect("the shipped scenario is readable");
-    let overrides =
-        [("link.down", down), ("link.up", up), ("gateway.*.queue", queue), ("gateway.*.limit", limit)];
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);

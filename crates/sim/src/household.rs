@@ -1,17 +1,17 @@
-//! The household: hosts, paths and two hops, moved from event to event in virtual time.
+//! The household: hosts, paths and the network between them, moved from event to event in virtual time.
 //!
 //! ```text
-//! client --> [queue | link up  ] --> path up   --> server
-//! client <-- [link down | queue] <-- path down <-- server
+//! client --> network --> path up   --> server
+//! client <-- network <-- path down <-- server
 //! ```
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{
-    AckKind, ClassId, Direction, DropReason, Duration, Ecn, FlowId, HopCounters, Instant, IpLen, MarkReason,
-    Outlet, Packet, PacketMeta, Seed,
+    AckKind, ClassId, Direction, Duration, Ecn, FlowId, Instant, IpLen, Packet, PacketMeta, Seed,
 };
-use gamelane_link::{Hop, Path, WiredLink};
-use gamelane_qdisc::AnyQueue;
+use gamelane_link::Path;
+use gamelane_link::wifi::StationCounters;
 use gamelane_scenario::{Carriage, Model};
 use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
@@ -19,7 +19,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 use crate::bundle::{Bundle, NOBODY};
 use crate::flow::{Flow, Output};
 use crate::frames::{FrameId, Frames};
-use crate::meter::BacklogMeter;
+use crate::network::{HopOutcome, Network, PathLosses, Place};
 use crate::payload::{Content, Echo, Payload, Tap};
 use crate::recorder::{Event, Recorder, Side};
 use crate::thin::Arrival;
@@ -27,12 +27,9 @@ use crate::timetable::Timetable;
 
 /// Time between samples of queues and TCP state.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
-/// Components before those of the flows: two hops and the sampler.
-const SAMPLER: usize = 2;
-const FIRST_FLOW: usize = 3;
 /// Connections of a flow whose TCP state is sampled.
 const SAMPLED_CONNECTIONS: u32 = 4;
-/// Components of a flow: two hosts and two paths.
+/// Components of a flow, after the hops and the sampler: two hosts and two paths.
 const PER_FLOW: usize = 4;
 
 /// A running household.
@@ -41,9 +38,7 @@ pub struct Household<R> {
     end: Instant,
     ended: bool,
     timetable: Timetable,
-    /// Indexed by direction.
-    hops: [Hop<FrameId>; 2],
-    meters: [BacklogMeter; 2],
+    network: Network,
     flows: Vec<Flow>,
     bundles: Vec<Bundle>,
     frames: Frames,
@@ -62,8 +57,12 @@ pub struct Outcome<R> {
     pub recorder: R,
     /// Steps of the event loop.
     pub events: u64,
-    /// What each hop did, indexed by direction.
+    /// What the gateway's queues did, indexed by direction.
     pub hops: [HopOutcome; 2],
+    /// What the other queues on the way did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    pub others: Vec<(String, HopOutcome)>,
+    /// What each station cost the air, in the order of [`gamelane_scenario::WifiModel::stations`].
+    pub stations: Vec<StationCounters>,
     /// Transport counters of each connection, as [`Model::lanes`] numbers them: client and server, where one was opened.
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
     /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
@@ -77,26 +76,10 @@ impl<R> Outcome<R> {
     }
 }
 
-/// What a hop did in a run.
-#[derive(Clone, Copy, Debug)]
-pub struct HopOutcome {
-    /// Conservation counters.
-    pub counters: HopCounters,
-    /// Mean packets waiting, over time.
-    pub mean_backlog: f64,
-    /// Most packets waiting.
-    pub peak_backlog: u32,
-}
-
 impl<R: Recorder> Household<R> {
     /// A household at time zero. `seed` replaces the model's own, so that repeats share a model.
     pub fn new(model: &Model, seed: Seed, recorder: R) -> Self {
-        let hop = |direction: Direction| {
-            let hop = model.hop(direction);
-            let name = direction.name();
-            let queue = AnyQueue::new(&hop.queue, hop.mtu, seed, &alloc::format!("gateway/{name}"));
-            Hop::new(queue, WiredLink::new(hop.link.clone(), seed, &alloc::format!("link/{name}")))
-        };
+        let network = Network::new(model, seed);
         let lanes = (0u32..).zip(model.lanes());
         let flows: Vec<_> = lanes
             .map(|(id, (flow, number))| Flow::new(FlowId(id), &model.flows[flow], number, seed))
@@ -107,9 +90,8 @@ impl<R: Recorder> Household<R> {
             now: Instant::ZERO,
             end: Instant::ZERO + model.duration,
             ended: false,
-            timetable: Timetable::new(FIRST_FLOW + PER_FLOW * flows.len() + 2 * bundles.len()),
-            hops: Direction::BOTH.map(hop),
-            meters: Default::default(),
+            timetable: Timetable::new(network.len() + 1 + PER_FLOW * flows.len() + 2 * bundles.len()),
+            network,
             flows,
             bundles,
             frames: Frames::default(),
@@ -119,7 +101,7 @@ impl<R: Recorder> Household<R> {
             sampled,
             events: 0,
         };
-        household.timetable.set(SAMPLER, Some(household.next_sample));
+        household.timetable.set(household.sampler(), Some(household.next_sample));
         for flow in 0..household.flows.len() {
             for side in [Side::Client, Side::Server] {
                 household.run_host(flow, side);
@@ -168,24 +150,18 @@ impl<R: Recorder> Household<R> {
     ///
     /// If a hop or path lost a packet without counting it, or invented one: that is our bug.
     pub fn finish(self) -> Outcome<R> {
-        for hop in &self.hops {
-            assert!(hop.counters().balance(hop.inside()), "a hop does not conserve packets");
-        }
         for path in self.flows.iter().flat_map(|flow| &flow.paths) {
             assert!(path.counters().balance(path.inside()), "a path does not conserve packets");
         }
-        let inside = self.hops.iter().map(Hop::inside).sum::<u64>()
+        let inside = self.network.inside()
             + self.flows.iter().flat_map(|flow| &flow.paths).map(Path::inside).sum::<u64>();
         assert_eq!(self.frames.in_use() as u64, inside, "a frame is lost or held twice");
         let span = self.end.saturating_since(Instant::ZERO);
-        let hop = |direction: Direction| HopOutcome {
-            counters: *self.hops[direction.index()].counters(),
-            mean_backlog: self.meters[direction.index()].mean(span),
-            peak_backlog: self.meters[direction.index()].peak(),
-        };
         Outcome {
             events: self.events,
-            hops: Direction::BOTH.map(hop),
+            hops: self.network.gateway_outcomes(span),
+            others: self.network.other_outcomes(span),
+            stations: self.network.stations(),
             tcp: self
                 .flows
                 .iter()
@@ -201,36 +177,48 @@ impl<R: Recorder> Household<R> {
     }
 
     fn step(&mut self, component: usize) {
-        match component {
-            0 => self.run_hop(Direction::Up),
-            1 => self.run_hop(Direction::Down),
-            SAMPLER => self.sample(),
-            _ if component >= self.first_bundle() => {
-                let place = component - self.first_bundle();
-                let side = if place.is_multiple_of(2) { Side::Client } else { Side::Server };
-                self.bundles[place / 2].handle_timeout(side, self.now);
-                self.run_bundle(place / 2, side);
-            }
-            _ => {
-                let flow = (component - FIRST_FLOW) / PER_FLOW;
-                match (component - FIRST_FLOW) % PER_FLOW {
-                    0 => self.wake_host(flow, Side::Client),
-                    1 => self.wake_host(flow, Side::Server),
-                    2 => self.run_path(flow, Direction::Up),
-                    _ => self.run_path(flow, Direction::Down),
-                }
-            }
+        let sampler = self.sampler();
+        if component < sampler {
+            return self.run_hop(component);
+        }
+        if component == sampler {
+            return self.sample();
+        }
+        if component >= self.first_bundle() {
+            let place = component - self.first_bundle();
+            let side = if place.is_multiple_of(2) { Side::Client } else { Side::Server };
+            self.bundles[place / 2].handle_timeout(side, self.now);
+            return self.run_bundle(place / 2, side);
+        }
+        let component = component - sampler - 1;
+        let flow = component / PER_FLOW;
+        match component % PER_FLOW {
+            0 => self.wake_host(flow, Side::Client),
+            1 => self.wake_host(flow, Side::Server),
+            2 => self.run_path(flow, Direction::Up),
+            _ => self.run_path(flow, Direction::Down),
         }
     }
 
-    fn run_hop(&mut self, direction: Direction) {
+    /// The component that samples; those before it are hops.
+    fn sampler(&self) -> usize {
+        self.network.len()
+    }
+
+    /// A component of a flow: its client, its server, its path up, its path down.
+    fn component(&self, flow: usize, part: usize) -> usize {
+        self.sampler() + 1 + PER_FLOW * flow + part
+    }
+
+    fn run_hop(&mut self, hop: usize) {
         let now = self.now;
-        let hop = &mut self.hops[direction.index()];
-        hop.handle_timeout(
-            now,
-            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
-        );
-        while let Some(packet) = self.hops[direction.index()].poll_deliver(now) {
+        self.network.handle_timeout(hop, now, (&mut self.recorder, &mut self.frames));
+        while let Some((place, packet)) = self.network.poll_deliver(hop, now) {
+            let (direction, next) = self.network.beyond(place);
+            if let Some(next) = next {
+                self.enter_hop(next, packet);
+                continue;
+            }
             self.pass(Tap::after(direction), direction, &packet);
             let flow = packet.meta.flow.index();
             match direction {
@@ -238,34 +226,31 @@ impl<R: Recorder> Household<R> {
                 Direction::Down => self.receive(flow, Side::Client, &packet),
             }
         }
-        self.hop_changed(direction);
+        self.hop_changed(hop);
     }
 
-    fn enter_hop(&mut self, direction: Direction, packet: Packet<FrameId>) {
-        let now = self.now;
+    fn enter_network(&mut self, direction: Direction, packet: Packet<FrameId>) {
         self.pass(Tap::before(direction), direction, &packet);
-        let hop = &mut self.hops[direction.index()];
-        hop.handle_packet(
-            packet,
-            now,
-            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
-        );
-        self.hop_changed(direction);
+        self.enter_hop(self.network.entry(direction, packet.meta.flow.index()), packet);
     }
 
-    fn hop_changed(&mut self, direction: Direction) {
-        let hop = &self.hops[direction.index()];
+    fn enter_hop(&mut self, place: Place, packet: Packet<FrameId>) {
+        self.network.handle_packet(place, packet, self.now, (&mut self.recorder, &mut self.frames));
+        self.hop_changed(place.hop);
+    }
+
+    fn hop_changed(&mut self, hop: usize) {
         if !self.ended {
-            self.meters[direction.index()].observe(hop.backlog(), self.now);
+            self.network.observe(hop, self.now);
         }
-        self.timetable.set(direction.index(), hop.poll_timeout());
+        self.timetable.set(hop, self.network.poll_timeout(hop));
     }
 
     fn run_path(&mut self, flow: usize, direction: Direction) {
         while let Some(packet) = self.flows[flow].paths[direction.index()].poll_deliver(self.now) {
             match direction {
                 Direction::Up => self.receive(flow, Side::Server, &packet),
-                Direction::Down => self.enter_hop(direction, packet),
+                Direction::Down => self.enter_network(direction, packet),
             }
         }
         self.path_changed(flow, direction);
@@ -277,14 +262,14 @@ impl<R: Recorder> Household<R> {
         path.handle_packet(
             packet,
             now,
-            &mut Losses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
+            &mut PathLosses { recorder: &mut self.recorder, frames: &mut self.frames, direction, now },
         );
         self.path_changed(flow, direction);
     }
 
     fn path_changed(&mut self, flow: usize, direction: Direction) {
         let deadline = self.flows[flow].paths[direction.index()].poll_timeout();
-        self.timetable.set(FIRST_FLOW + PER_FLOW * flow + 2 + direction.index(), deadline);
+        self.timetable.set(self.component(flow, 2 + direction.index()), deadline);
     }
 
     /// A packet reaches a host.
@@ -357,7 +342,7 @@ impl<R: Recorder> Household<R> {
             }
         }
         let deadline = self.flows[flow].host(side).poll_timeout();
-        self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, deadline);
+        self.timetable.set(self.component(flow, side as usize), deadline);
         if let Some(bundle) = self.flows[flow].bundle.filter(|_| opened) {
             self.bundles[bundle].carrier_up(side, flow, now);
             self.run_bundle(bundle, side);
@@ -393,8 +378,8 @@ impl<R: Recorder> Household<R> {
     }
 
     /// Components before those of bundles.
-    const fn first_bundle(&self) -> usize {
-        FIRST_FLOW + PER_FLOW * self.flows.len()
+    fn first_bundle(&self) -> usize {
+        self.component(self.flows.len(), 0)
     }
 
     fn send(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) {
@@ -438,7 +423,7 @@ impl<R: Recorder> Household<R> {
             self.pass(Tap::Server, direction, &packet);
         }
         match side {
-            Side::Client => self.enter_hop(direction, packet),
+            Side::Client => self.enter_network(direction, packet),
             Side::Server => self.enter_path(flow, direction, packet),
         }
     }
@@ -500,7 +485,7 @@ impl<R: Recorder> Household<R> {
     fn sample(&mut self) {
         let now = self.now;
         for direction in Direction::BOTH {
-            let backlog = self.hops[direction.index()].backlog();
+            let backlog = self.network.backlog(direction);
             self.recorder.record(now, &Event::Queue { direction, backlog });
         }
         for &lane in &self.sampled {
@@ -513,18 +498,18 @@ impl<R: Recorder> Household<R> {
             }
         }
         self.next_sample = now + SAMPLE_EVERY;
-        self.timetable.set(SAMPLER, Some(self.next_sample));
+        self.timetable.set(self.sampler(), Some(self.next_sample));
     }
 
     fn silence_hosts(&mut self) {
         self.ended = true;
-        for direction in Direction::BOTH {
-            self.meters[direction.index()].observe(self.hops[direction.index()].backlog(), self.end);
+        for hop in 0..self.network.len() {
+            self.network.observe(hop, self.end);
         }
-        self.timetable.set(SAMPLER, None);
+        self.timetable.set(self.sampler(), None);
         for flow in 0..self.flows.len() {
             for side in [Side::Client, Side::Server] {
-                self.timetable.set(FIRST_FLOW + PER_FLOW * flow + side as usize, None);
+                self.timetable.set(self.component(flow, side as usize), None);
             }
         }
         for component in 0..2 * self.bundles.len() {
@@ -559,24 +544,4 @@ fn bundled(model: &Model, mut flows: Vec<Flow>, seed: Seed) -> (Vec<Flow>, Vec<B
 fn lanes_to_sample(model: &Model) -> Vec<u32> {
     let few = (0u32..).zip(model.lanes()).filter(|(_, (_, number))| *number < SAMPLED_CONNECTIONS);
     few.map(|(lane, _)| lane).collect()
-}
-
-/// Tells the recorder what a hop or path loses or marks, and frees the frames of what is lost.
-struct Losses<'a, R> {
-    recorder: &'a mut R,
-    frames: &'a mut Frames,
-    direction: Direction,
-    now: Instant,
-}
-
-impl<R: Recorder> Outlet<FrameId> for Losses<'_, R> {
-    fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
-        self.frames.give_back(packet.body);
-        let event = Event::Dropped { direction: self.direction, meta: &packet.meta, reason };
-        self.recorder.record(self.now, &event);
-    }
-
-    fn marked(&mut self, meta: &PacketMeta, _reason: MarkReason) {
-        self.recorder.record(self.now, &Event::Marked { direction: self.direction, meta });
-    }
 }

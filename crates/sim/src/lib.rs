@@ -13,6 +13,7 @@ mod flow;
 mod frames;
 pub mod household;
 mod meter;
+mod network;
 pub mod payload;
 pub mod recorder;
 pub mod records;
@@ -24,6 +25,7 @@ pub mod thin_summary;
 mod timetable;
 
 pub use household::{Household, Outcome};
+pub use network::HopOutcome;
 pub use payload::{Payload, Tap};
 pub use recorder::{Event, Recorder, Side};
 pub use records::Records;

@@ -90,7 +90,7 @@ pub enum Event<'a> {
         /// What.
         report: AppReport,
     },
-    /// The queue of a direction, sampled.
+    /// The queues of a direction together, sampled.
     Queue {
         /// Which.
         direction: Direction,

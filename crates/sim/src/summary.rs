@@ -1,13 +1,16 @@
 //! The numbers of one run, as `gamelane run --json` prints them (docs/json-schema.md).
 
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::{Direction, DropReason, Duration, FlowId};
-use gamelane_scenario::{FlowModel, Model};
+use gamelane_link::wifi::StationCounters;
+use gamelane_scenario::{FlowModel, Medium, Model, Station};
 use gamelane_traffic::AppReport;
 use gamelane_traffic::config::AppConfig;
 
 use crate::household::Outcome;
+use crate::network::HopOutcome;
 use crate::records::{DirectionRecords, Records, WINDOW};
 use crate::statistics::{Distribution, mean_and_cv};
 use crate::thin_summary::ThinSummary;
@@ -17,8 +20,23 @@ use crate::thin_summary::ThinSummary;
 pub struct Summary {
     /// Flows, in the order of the model.
     pub flows: Vec<FlowSummary>,
-    /// Queues by direction.
+    /// The gateway's queues by direction.
     pub queues: [QueueSummary; 2],
+    /// The other queues on the way, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    pub others: Vec<(String, QueueSummary)>,
+    /// What each station cost the air, where there is any.
+    pub stations: Vec<StationSummary>,
+}
+
+/// A station of a Wi-Fi in numbers, over the whole run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StationSummary {
+    /// The host it is.
+    pub name: String,
+    /// Share of the run its exchanges held the medium, uplink and downlink together.
+    pub airtime: f64,
+    /// Frames.
+    pub counters: StationCounters,
 }
 
 /// A flow in numbers.
@@ -98,22 +116,38 @@ impl Summary {
             .zip(&model.flows)
             .zip(resent)
             .map(|((id, flow), resent)| flow_summary(model, FlowId(id), flow, resent, outcome));
-        let queue = |direction: Direction| {
-            let hop = &outcome.hops[direction.index()];
-            let dropped = |reason| hop.counters.dropped.of(reason);
-            QueueSummary {
-                packets: hop.counters.arrived,
-                tail_drops: dropped(DropReason::Tail),
-                overlimit_drops: dropped(DropReason::Overlimit),
-                aqm_drops: dropped(DropReason::AqmEnqueue) + dropped(DropReason::AqmDequeue),
-                link_losses: dropped(DropReason::Link),
-                marks: hop.counters.marked,
-                mean_backlog: hop.mean_backlog,
-                peak_backlog: hop.peak_backlog,
-            }
-        };
-        Self { flows: flows.collect(), queues: Direction::BOTH.map(queue) }
+        let others = outcome.others.iter().map(|(name, other)| (name.clone(), queue_summary(other)));
+        Self {
+            flows: flows.collect(),
+            queues: outcome.hops.each_ref().map(queue_summary),
+            others: others.collect(),
+            stations: station_summaries(model, &outcome.stations),
+        }
     }
+}
+
+fn queue_summary(hop: &HopOutcome) -> QueueSummary {
+    let dropped = |reason| hop.counters.dropped.of(reason);
+    QueueSummary {
+        packets: hop.counters.arrived,
+        tail_drops: dropped(DropReason::Tail),
+        overlimit_drops: dropped(DropReason::Overlimit),
+        aqm_drops: dropped(DropReason::AqmEnqueue) + dropped(DropReason::AqmDequeue),
+        link_losses: dropped(DropReason::Link),
+        marks: hop.counters.marked,
+        mean_backlog: hop.mean_backlog,
+        peak_backlog: hop.peak_backlog,
+    }
+}
+
+fn station_summaries(model: &Model, counters: &[StationCounters]) -> Vec<StationSummary> {
+    let Medium::WifiG(wifi) = &model.access.medium else { return Vec::new() };
+    let station = |(station, counters): (&Station, &StationCounters)| StationSummary {
+        name: station.name.clone(),
+        airtime: counters.airtime.as_secs_f64() / model.duration.as_secs_f64(),
+        counters: *counters,
+    };
+    wifi.stations.iter().zip(counters).map(station).collect()
 }
 
 fn flow_summary(

@@ -46,6 +46,14 @@ fn nor_does_a_fitted_game_whether_captured_or_added_up() {
     }
 }
 
+#[test]
+fn nor_does_any_link() {
+    assert_eq!(allocations_of("docsis", 60, &[]), 0);
+    assert_eq!(allocations_of("lte", 60, &[]), 0);
+    // Short, so that the backup's queue has been full before the second minute.
+    assert_eq!(allocations_of("wifi", 60, &[("gateway.station.limit", "100p")]), 0);
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
     allocations_of("household", 60, overrides)

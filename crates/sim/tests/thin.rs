@@ -1,6 +1,5 @@
 //! Games over TCP: every carriage brings every message, and differs in how long a loss holds others up.
 
-#[expect(dead_code, reason = "shared by several test binaries")]
 mod common;
 
 use gamelane_core::{Direction, Seed};

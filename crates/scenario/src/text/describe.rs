@@ -46,15 +46,15 @@ fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
     let offered = mmo.offered_bps(Direction::Down) * f64::from(players);
-    let link = scenario.link.down.0.bps() as f64;
+    let link = scenario.link.down?;
     let direct = matches!(flow.carriage.unwrap_or(Carriage::Direct), Carriage::Direct | Carriage::Datagrams);
-    (direct && flow.direction != Some(Way::Up) && offered > NEARLY_ALL * link).then(|| {
+    (direct && flow.direction != Some(Way::Up) && offered > NEARLY_ALL * link.0.bps() as f64).then(|| {
         format!(
             "{}: {players} players ask for {:.0} kbit/s of a link of {}: thin streams do not back off, so its queue \
              stays full and what it drops is sent on top; use a larger link, or share connections (`carriage`)",
             flow.name,
             offered / 1e3,
-            scenario.link.down
+            link
         )
     })
 }

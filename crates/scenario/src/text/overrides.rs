@@ -172,4 +172,4 @@ fn name_of(flow: &Value) -> &str {
 }
 
 /// Keys that take one value or one for each direction.
-const EACH_WAY: [&str; 4] = ["jitter", "loss", "overhead", "path_jitter"];
+const EACH_WAY: [&str; 6] = ["jitter", "loss", "overhead", "path_jitter", "shape", "trace"];

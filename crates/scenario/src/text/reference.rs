@@ -9,8 +9,10 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 use super::keys::flow::{self, App, Flow};
+use super::keys::gateway::Gateway;
 use super::keys::gateway::{self, Discipline, Queue};
 use super::keys::link::{Encapsulation, GilbertElliott};
+use super::keys::medium::{Docsis, Station, Wifi};
 use super::keys::{Link, Tcp};
 use super::scenario::Scenario;
 
@@ -26,12 +28,16 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 7] = [
+    let sections: [(&str, String, Applies); 11] = [
         ("Top of the file", Scenario::schema_name().into(), |_| None),
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
         ("An `overhead` in detail", Encapsulation::schema_name().into(), |_| None),
-        ("`[gateway]`, `up` and `down`", Queue::schema_name().into(), queue_readers),
+        ("`[link.docsis]`", Docsis::schema_name().into(), |_| None),
+        ("`[link.wifi]`", Wifi::schema_name().into(), |_| None),
+        ("A station of `link.wifi.stations`", Station::schema_name().into(), |_| None),
+        ("`[gateway]`", Gateway::schema_name().into(), |_| None),
+        ("A queue of `[gateway]`", Queue::schema_name().into(), queue_readers),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
     ];
@@ -101,7 +107,11 @@ fn kind(property: &Value, schema: &Value) -> String {
             "QueueLimit" => "[packets or size](#units)".into(),
             "Percent" => "[share](#units)".into(),
             "Link" => "[table](#link)".into(),
-            "Gateway" | "Queue" => "[table](#gateway-up-and-down)".into(),
+            "Gateway" => "[table](#gateway)".into(),
+            "Queue" => "[table](#a-queue-of-gateway)".into(),
+            "Docsis" => "[table](#linkdocsis)".into(),
+            "Wifi" => "[table](#linkwifi)".into(),
+            "Station" => "[tables](#a-station-of-linkwifistations)".into(),
             "Flow" => "[tables](#flow)".into(),
             "Tcp" => "[table](#tcp-flowtcp)".into(),
             "GilbertElliott" => "[table](#a-loss-in-bursts)".into(),
@@ -168,11 +178,14 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 12] = [
+const WORDS: [(&str, &str); 15] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
-    ("Discipline", "`gateway.up.queue`, `gateway.down.queue`"),
-    ("Parameters", "`gateway.up.parameters`, `gateway.down.parameters`"),
+    ("SlotTime", "`link.wifi.slot`"),
+    ("Protection", "`link.wifi.protection`"),
+    ("PreambleLength", "`link.wifi.preamble`"),
+    ("Discipline", "`queue` of `gateway.up`, …"),
+    ("Parameters", "`parameters` of `gateway.up`, …"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
     ("Codec", "`flow.codec`"),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use gamelane_capture::{CaptureError, ConnectionWrites, Write};
 use gamelane_core::Duration;
+use gamelane_link::trace::RateTrace;
 use gamelane_traffic::config::{StreamTrace, TraceConfig, TracePacket};
 
 use super::Place;
@@ -82,6 +83,19 @@ pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]
         return Err(place.refuse(fault.hint("`app = \"trace\"` repeats a UDP flow")));
     }
     Ok(connections.into_iter().map(stream).collect())
+}
+
+/// The rates of a link.
+pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, ScenarioError> {
+    let path = beside(place, name);
+    let text = std::fs::read(&path).map_err(|error| {
+        place.refuse(Fault::new(format!("the trace cannot be read: {error}")).hint(looked_for(&path)))
+    })?;
+    RateTrace::parse(&text).map_err(|error| {
+        place.refuse(Fault::new(format!("{}, {error}", path.display())).allowed(
+            "mahimahi's format, a time in ms on each line; or lines of ms and kbit/s, the last `MS end`",
+        ))
+    })
 }
 
 /// Paths are relative to the scenario file.

@@ -1,23 +1,13 @@
 //! `[gateway]` to queue configurations.
 
-use gamelane_core::Direction;
 use gamelane_qdisc::{ParameterSet, QueueConfig, QueueKind};
 
 use super::{Place, listed};
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::gateway::{Discipline, Parameters};
-use crate::text::scenario::Scenario;
+use crate::text::keys::gateway::{Discipline, Parameters, Queue};
 
-/// The queue of one direction.
-pub(super) fn queue(
-    scenario: &Scenario,
-    direction: Direction,
-    place: &Place<'_>,
-) -> Result<QueueConfig, ScenarioError> {
-    let queue = match direction {
-        Direction::Up => &scenario.gateway.up,
-        Direction::Down => &scenario.gateway.down,
-    };
+/// One queue.
+pub(super) fn queue(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
     if let Some((key, readers)) = queue.selective().find(|(_, readers)| !readers.contains(&queue.queue)) {
         let readers = listed(readers.iter().map(|reader| reader.word()));
         let fault = Fault::new(format!("`{}` has no `{key}`; it applies to {readers}", queue.queue));

@@ -1,7 +1,7 @@
 //! `[link]` to link and path configurations.
 
-use gamelane_core::Direction;
 use gamelane_core::loss::LossModel;
+use gamelane_core::{Bitrate, Direction};
 use gamelane_link::{LinkConfig, Overhead, PathConfig};
 
 use super::Place;
@@ -28,12 +28,19 @@ pub(super) fn link(
     direction: Direction,
     place: &Place<'_>,
 ) -> Result<LinkConfig, ScenarioError> {
-    let rate = match direction {
+    let given = match direction {
         Direction::Up => link.up,
         Direction::Down => link.down,
     };
+    let traced = link.trace.as_ref().is_some_and(|trace| trace.towards(direction).is_some());
+    let rate = match given {
+        Some(rate) => rate.0,
+        // A link that follows a trace does not look at this.
+        None if traced => Bitrate::default(),
+        None => return Err(place.key(direction.name()).refuse(Fault::new("this key is required"))),
+    };
     Ok(LinkConfig {
-        rate: rate.0,
+        rate,
         delay: link.delay.0,
         jitter: jitter(&link.jitter, direction),
         loss: loss(&link.loss, direction),

@@ -1,14 +1,17 @@
 //! From what was written to what is run. Here is checked what no single value shows: keys that do not go together,
 //! names that must exist, captures and models that must be read.
 
+mod access;
 mod address;
 mod app;
+mod docsis;
 mod files;
 mod flow;
 mod gateway;
 mod link;
 mod mmo;
 mod tcp;
+mod wifi;
 
 use gamelane_core::{Direction, IpLen, Seed};
 
@@ -27,19 +30,26 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         return Err(top.key("warmup").refuse(fault.allowed("less than `duration`")));
     }
     let hop = |direction: Direction| -> Result<HopModel, ScenarioError> {
+        let queue = match direction {
+            Direction::Up => &scenario.gateway.up,
+            Direction::Down => &scenario.gateway.down,
+        };
         Ok(HopModel {
-            queue: gateway::queue(scenario, direction, &top.key("gateway").key(direction.name()))?,
+            queue: gateway::queue(queue, &top.key("gateway").key(direction.name()))?,
             mtu: IpLen(scenario.link.mtu),
             link: link::link(&scenario.link, direction, &top.key("link"))?,
         })
     };
     link::check(&scenario.link, &top.key("link"))?;
+    let mut hops = [hop(Direction::Up)?, hop(Direction::Down)?];
+    let flows = flow::flows(scenario, &top)?;
     Ok(Model {
+        access: access::access(scenario, &mut hops, &flows, &top)?,
         duration: scenario.duration.0,
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
-        hops: [hop(Direction::Up)?, hop(Direction::Down)?],
-        flows: flow::flows(scenario, &top)?,
+        hops,
+        flows,
     })
 }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::units::{QueueLimit, Size, Span, Time};
+use crate::text::each_way::EachWay;
+use crate::text::units::{QueueLimit, Rate, Size, Span, Time};
 use crate::text::words::words;
 
 /// The queues of the link; a direction left out is a FIFO of 1000 packets.
@@ -13,9 +14,21 @@ pub struct Gateway {
     /// In front of the uplink, in the home gateway.
     #[serde(default)]
     pub up: Queue,
-    /// In front of the downlink, at the provider's end.
+    /// In front of the downlink, at the provider's end; behind a shaper, or with kind `wifi-g`, in the home gateway.
     #[serde(default)]
     pub down: Queue,
+    /// Rate the gateway shapes to, so that its queues are the ones that fill. Left out: not at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<EachWay<Rate>>,
+    /// In the modem, where that is not the gateway: below `shape.up` or with kind `docsis`, there a FIFO of one second.
+    #[serde(default, skip_serializing_if = "Queue::is_plain")]
+    pub modem: Queue,
+    /// At the provider's end, where `down` is not: above `shape.down` or with kind `wifi-g`.
+    #[serde(default, skip_serializing_if = "Queue::is_plain")]
+    pub isp: Queue,
+    /// In each station and relay of kind `wifi-g`.
+    #[serde(default, skip_serializing_if = "Queue::is_plain")]
+    pub station: Queue,
 }
 
 /// One queue. A parameter left out takes the value of the set named by `parameters`.
@@ -101,6 +114,10 @@ words! {
 }
 
 impl Queue {
+    fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The keys given here that only some disciplines read, each with those disciplines.
     pub(crate) fn selective(&self) -> impl Iterator<Item = (&'static str, &'static [Discipline])> {
         let given = [

@@ -1,17 +1,14 @@
 //! `[link]`: the access link of the household and the path beyond it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::each_way::EachWay;
-use crate::text::error::Fault;
-use crate::text::from_text::in_text;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Percent, Rate, Time};
 use crate::text::words::words;
+
+use super::medium::{Docsis, Wifi};
 
 /// The access link, and the path every flow takes beyond it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,10 +17,12 @@ pub struct Link {
     /// What carries the packets.
     #[serde(default)]
     pub kind: LinkKind,
-    /// Rate from the internet to the home.
-    pub down: Rate,
-    /// Rate from the home to the internet.
-    pub up: Rate,
+    /// Rate from the internet to the home. Required unless `trace` says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<Rate>,
+    /// Rate from the home to the internet. Required unless `trace` says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<Rate>,
     /// Base round trip of the path beyond the link, half of it in each direction. A flow may have its own.
     #[serde(default)]
     pub rtt: Time,
@@ -42,41 +41,42 @@ pub struct Link {
     /// Largest IP packet in bytes, 576 to 65535.
     #[serde(default = "ethernet_mtu")]
     pub mtu: u32,
+    /// The upstream channel of kind `docsis`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub docsis: Option<Docsis>,
+    /// The network of kind `wifi-g`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
+    /// For kind `trace`: files of delivery opportunities (mahimahi) or of rates, which repeat. A direction without one has a
+    /// fixed rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<EachWay<String>>,
 }
 
 fn ethernet_mtu() -> u32 {
     1500
 }
 
-/// What carries the packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "lowercase")]
-pub enum LinkKind {
-    /// Each direction serialises one packet at a time at a fixed rate.
-    #[default]
-    Wired,
-}
-
-impl FromStr for LinkKind {
-    type Err = Fault;
-    fn from_str(text: &str) -> Result<Self, Fault> {
-        match text {
-            "wired" => Ok(Self::Wired),
-            "docsis" | "wifi-g" | "trace" => Err(Fault::new("this link is not built yet").allowed("wired")),
-            _ => Err(Fault::new("there is no such link").one_of(text, ["wired"])),
-        }
+words! {
+    /// What carries the packets.
+    LinkKind "link" {
+        /// Each direction serialises one packet at a time at a fixed rate.
+        Wired = "wired",
+        /// A cable modem: upstream the channel is asked for and granted.
+        Docsis = "docsis",
+        /// A wired link to an access point, and 802.11g from there to the stations.
+        WifiG = "wifi-g",
+        /// The rate follows a trace.
+        Trace = "trace",
     }
 }
 
-impl fmt::Display for LinkKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wired => f.write_str("wired"),
-        }
+#[expect(clippy::derivable_impls, reason = "`words!` takes no attribute on a variant")]
+impl Default for LinkKind {
+    fn default() -> Self {
+        Self::Wired
     }
 }
-
-in_text!(LinkKind, "the kind of a link in quotes: wired");
 
 /// Lost packets: a share (`"1%"`), or the Gilbert-Elliott model, which loses them in bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

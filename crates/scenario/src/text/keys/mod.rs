@@ -4,6 +4,7 @@
 pub mod flow;
 pub mod gateway;
 pub mod link;
+pub mod medium;
 pub mod tcp;
 
 pub use flow::{App, Flow};

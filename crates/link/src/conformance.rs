@@ -1,0 +1,111 @@
+//! What holds for every link: packets are conserved, stay in order at their port, arrive no sooner than they can, and a
+//! link with nothing to send wants nothing.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use gamelane_core::loss::LossModel;
+use gamelane_core::{Bitrate, Duration, Instant, IpLen, Seed};
+use proptest::prelude::*;
+
+use crate::docsis::{DocsisConfig, DocsisUpstream, Neighbours};
+use crate::fixture::Bench;
+use crate::link::PortId;
+use crate::trace::{RateTrace, TraceLink};
+use crate::wifi::{Dcf, PhyRate, Preamble, Radio, Slot, WifiConfig, WifiPort};
+use crate::{LinkConfig, Overhead, WiredLink};
+
+const PORTS: u16 = 3;
+
+fn wired() -> LinkConfig {
+    LinkConfig {
+        rate: Bitrate::from_bps(2_000_000),
+        delay: Duration::from_millis(3),
+        jitter: Duration::from_millis(2),
+        loss: LossModel::Random(0.02),
+        overhead: Overhead::Ethernet,
+    }
+}
+
+/// Every link, each with the fewest microseconds a packet spends on it.
+fn links(seed: u64) -> Vec<(&'static str, Bench, u16, u64)> {
+    let seed = Seed(seed);
+    let docsis = DocsisConfig {
+        loss: LossModel::Random(0.02),
+        neighbours: Neighbours { modems: 10, load: 0.4, packet: IpLen(300) },
+        ..DocsisConfig::new(Bitrate::from_bps(2_000_000))
+    };
+    let wifi = WifiConfig {
+        slot: Slot::Long,
+        protection: Some(PhyRate::Dsss(11_000_000)),
+        preamble: Preamble::Short,
+        retry_limit: 4,
+        window_max: 1023,
+        ports: vec![WifiPort { window_min: 15, backbone: false }; PORTS.into()],
+        stations: vec![Radio { rate: PhyRate::Ofdm(48), error: 0.2 }; PORTS.into()],
+        backbone: Radio { rate: PhyRate::Ofdm(48), error: 0.2 },
+        station_of: (0..PORTS.into()).collect(),
+    };
+    let trace = |text: &[u8]| TraceLink::new(RateTrace::parse(text).unwrap(), wired(), seed, "link");
+    vec![
+        ("wired", Bench::new(WiredLink::new(wired(), seed, "link"), 1), 1, 3_000),
+        ("docsis", Bench::new(DocsisUpstream::new(docsis, seed, "link"), 1), 1, 2_000),
+        ("wifi-g", Bench::new(Dcf::new(wifi, seed, "link"), PORTS), PORTS, 106 + 38),
+        ("opportunities", Bench::new(trace(b"0\n7\n7\n30\n"), 1), 1, 3_000),
+        ("pieces", Bench::new(trace(b"0 4000\n20 0\n30 300\n100 end\n"), 1), 1, 3_000),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_link_conserves_and_orders(
+        seed in any::<u64>(),
+        packets in prop::collection::vec((0..PORTS, 28u32..=1500, 0u64..20_000), 1..120),
+    ) {
+        for (name, mut bench, ports, least_us) in links(seed) {
+            let mut now = Instant::ZERO;
+            let mut sent = Vec::new();
+            for (port, len, gap) in &packets {
+                now += Duration::from_micros(*gap);
+                bench.send(port % ports, *len, now);
+                sent.push(now.as_nanos() / 1000);
+                for port in (0..ports).map(PortId) {
+                    prop_assert!(bench.hop.counters(port).balance(bench.hop.inside(port)), "{}", name);
+                }
+            }
+            let arrived = bench.finish();
+            prop_assert_eq!(arrived.len() + bench.lost.0.len(), packets.len(), "{}", name);
+            prop_assert_eq!(bench.hop.poll_timeout(), None, "{}", name);
+            prop_assert!(arrived.is_sorted_by_key(|arrival| arrival.at_us), "{}", name);
+            for port in 0..ports {
+                let own = arrived.iter().filter(|arrival| arrival.port == port);
+                prop_assert!(own.is_sorted_by_key(|arrival| arrival.number), "{}", name);
+            }
+            for arrival in &arrived {
+                let took = arrival.at_us - sent[arrival.number as usize];
+                prop_assert!(took >= least_us, "{}: {} us", name, took);
+            }
+        }
+    }
+
+    #[test]
+    fn early_calls_change_nothing(
+        seed in any::<u64>(),
+        packets in prop::collection::vec((0..PORTS, 28u32..=1500, 0u64..20_000), 1..40),
+    ) {
+        for ((name, mut plain, ports, _), (_, mut nudged, ..)) in links(seed).into_iter().zip(links(seed)) {
+            let mut now = Instant::ZERO;
+            for (port, len, gap) in &packets {
+                let before = now;
+                now += Duration::from_micros(*gap);
+                plain.send(port % ports, *len, now);
+                let between = before + Duration::from_micros(gap / 2);
+                nudged.run_until(between);
+                nudged.hop.handle_timeout(between, &mut nudged.lost);
+                nudged.send(port % ports, *len, now);
+            }
+            prop_assert_eq!(plain.finish(), nudged.finish(), "{}", name);
+        }
+    }
+}

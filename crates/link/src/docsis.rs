@@ -1,0 +1,200 @@
+//! A DOCSIS upstream: a modem asks for the channel and sends when the head end (CMTS) says so (reference/links.md
+//! section 1.2; the times of CableLabs' docsis-ns3; the token bucket of RFC 8034).
+//!
+//! Time is cut into MAP intervals. Each begins with request opportunities, which all modems contend for, and goes on with
+//! the data grants of its MAP, first come first served. A modem that uses a grant asks for what is left behind it in the
+//! same frame (piggy-back); one that has no grant contends. Grants carry several packets (concatenation) and parts of
+//! packets (fragmentation). Left out: unsolicited grants and polling, a size limit on requests, variable MAP lengths.
+
+mod bucket;
+mod channel;
+mod config;
+#[cfg(test)]
+mod tests;
+
+use alloc::format;
+use gamelane_core::loss::Loss;
+use gamelane_core::{ByteCount, Instant, PacketMeta, Seed, WireLen};
+use gamelane_qdisc::Backlog;
+
+use crate::link::{Flight, Link, PortId};
+use crate::overhead::Overhead;
+use bucket::TokenBucket;
+use channel::{Channel, Given};
+pub use config::{DocsisConfig, Neighbours};
+
+/// MAC header with the extended header that carries a piggy-backed request, 10 B (docsis-ns3).
+const MAC_HEADER: u32 = 10;
+/// Longest Ethernet frame: what a bucket must hold before a modem asks.
+const LONGEST_FRAME: u64 = 1522;
+/// Ethernet's 18 B and up to 6 B of padding for IP packets of 40 B.
+const FRAMING: u64 = 24;
+/// Less of a grant than this is not worth a fragment.
+const SMALLEST_FRAGMENT: u64 = 64;
+
+/// A modem and its channel; one port.
+#[derive(Debug)]
+pub struct DocsisUpstream {
+    config: DocsisConfig,
+    channel: Channel,
+    loss: Loss,
+    sustained: TokenBucket,
+    peak: Option<TokenBucket>,
+    waiting: Backlog,
+    /// Bytes of the kept packet that are still to be sent.
+    rest: Option<u64>,
+    /// The kept packet as [`DocsisUpstream::frames`] counts it.
+    kept: u64,
+    grant: Option<Open>,
+    /// A packet went into the open grant; the request for what is behind it is due.
+    asks: bool,
+}
+
+/// A grant being used.
+#[derive(Debug)]
+struct Open {
+    at: Instant,
+    bytes: u64,
+    /// The CMTS owes nothing more on the same request.
+    complete: bool,
+}
+
+impl DocsisUpstream {
+    /// A modem that has sent nothing; random streams are named under `path`.
+    pub fn new(config: DocsisConfig, seed: Seed, path: &str) -> Self {
+        Self {
+            channel: Channel::new(&config, seed, path),
+            loss: Loss::new(config.loss, seed.stream(&format!("{path}/loss"))),
+            sustained: TokenBucket::new(config.sustained, config.burst),
+            peak: config.peak.map(|rate| TokenBucket::new(rate, ByteCount(LONGEST_FRAME))),
+            config,
+            waiting: Backlog::default(),
+            rest: None,
+            kept: 0,
+            grant: None,
+            asks: false,
+        }
+    }
+
+    /// Ethernet bytes that wait, a little more at most.
+    fn frames(&self) -> u64 {
+        self.waiting.bytes + FRAMING * u64::from(self.waiting.packets)
+    }
+
+    /// What a request that ends at `end` may ask for, in bytes on the channel. What the buckets will have when the grant can
+    /// come at the earliest counts.
+    fn request(&self, end: Instant) -> u64 {
+        let then = end + self.channel.soonest_grant();
+        let (begun, frames) = match self.rest {
+            Some(rest) => (rest, self.frames().saturating_sub(self.kept)),
+            None => (0, self.frames()),
+        };
+        let peak = self.peak.as_ref().map_or(u64::MAX, |bucket| bucket.tokens(then));
+        let allowed = frames.min(self.sustained.tokens(then)).min(peak);
+        if allowed < frames.min(LONGEST_FRAME) {
+            return begun;
+        }
+        let headers = u64::from(MAC_HEADER) * u64::from(self.waiting.packets);
+        begun + allowed + (headers * allowed).div_ceil(frames.max(1))
+    }
+
+    /// When the next request may be sent.
+    fn allowed_at(&self) -> Instant {
+        if self.rest.is_some() {
+            return Instant::ZERO;
+        }
+        let least = self.frames().min(LONGEST_FRAME);
+        let peak = self.peak.as_ref().map_or(Instant::ZERO, |bucket| bucket.ready(least));
+        let ready = self.sustained.ready(least).max(peak);
+        Instant::from_nanos(ready.as_nanos().saturating_sub(self.channel.soonest_grant().as_nanos()))
+    }
+
+    /// Lets the intervals pass that have begun by `now`.
+    fn catch_up(&mut self, now: Instant) {
+        self.channel.skip_to(now);
+        while let Some(start) = self.channel.next_interval(now) {
+            let wanted = if self.waiting.is_empty() { 0 } else { self.request(start) };
+            let given = self.channel.run_interval(wanted);
+            self.grant = given.map(|Given { at, bytes, complete }| Open { at, bytes, complete });
+        }
+    }
+}
+
+impl Link for DocsisUpstream {
+    fn backlog_changed(&mut self, _port: PortId, waiting: Backlog, now: Instant) {
+        self.catch_up(now);
+        self.waiting = waiting;
+        if core::mem::take(&mut self.asks)
+            && let Some(grant) = self.grant.as_ref().filter(|grant| grant.complete)
+        {
+            let (end, left) = (grant.at, grant.bytes);
+            let bytes = if waiting.is_empty() { 0 } else { self.request(end).saturating_sub(left) };
+            self.channel.piggy_back(bytes, end);
+        }
+    }
+
+    fn poll_grant(&mut self, now: Instant) -> Option<PortId> {
+        self.catch_up(now);
+        if self.waiting.is_empty() {
+            return None;
+        }
+        if self.channel.gave_up() {
+            return Some(PortId(0));
+        }
+        let frames = self.frames();
+        let grant = self.grant.as_mut().filter(|grant| grant.at <= now)?;
+        let least = frames.min(LONGEST_FRAME);
+        let peak = self.peak.as_ref().map_or(u64::MAX, |bucket| bucket.tokens(now));
+        if self.rest.is_none() && self.sustained.tokens(now).min(peak) < least {
+            // The rest of a grant that was for less than the next packet.
+            self.grant = None;
+            return None;
+        }
+        // What passed unused while the modem had nothing to send is lost.
+        let unused = self.config.channel.bytes_in(now.saturating_since(grant.at)).bytes();
+        grant.bytes = grant.bytes.saturating_sub(unused);
+        grant.at = now;
+        (grant.bytes >= SMALLEST_FRAGMENT.min(self.rest.unwrap_or(u64::MAX))).then_some(PortId(0))
+    }
+
+    fn start(&mut self, _port: PortId, frame: &PacketMeta, now: Instant) -> Flight {
+        if self.channel.gave_up() {
+            self.channel.start_over();
+            self.rest = None;
+            return Flight::Lost;
+        }
+        let ethernet = Overhead::Docsis.wire_len(frame.len);
+        let whole = (ethernet + WireLen(MAC_HEADER)).bytes();
+        let rest = self.rest.take().unwrap_or_else(|| {
+            self.sustained.take(ethernet.bytes(), now);
+            if let Some(peak) = &mut self.peak {
+                peak.take(ethernet.bytes(), now);
+            }
+            whole
+        });
+        let grant = self.grant.as_mut().expect("a grant is open, or `start` would not be called");
+        let sent = rest.min(grant.bytes);
+        grant.bytes -= sent;
+        grant.at = now + self.config.channel.time_to_send(WireLen(sent as u32));
+        let end = grant.at;
+        self.asks = true;
+        if sent < rest {
+            self.rest = Some(rest - sent);
+            self.kept = frame.len.bytes() + FRAMING;
+            return Flight::Kept;
+        }
+        if self.loss.loses_next() { Flight::Lost } else { Flight::Arrives(end + self.config.delay) }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        if let Some(grant) = &self.grant
+            && grant.bytes >= SMALLEST_FRAGMENT.min(self.rest.unwrap_or(u64::MAX))
+        {
+            return Some(grant.at);
+        }
+        Some(self.channel.next_deadline(self.allowed_at()))
+    }
+}

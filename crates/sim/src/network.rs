@@ -1,0 +1,214 @@
+//! Everything between the hosts at home and the paths beyond: hops, and how packets go from one to the next.
+
+mod build;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use gamelane_core::{
+    Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
+};
+use gamelane_link::wifi::StationCounters;
+use gamelane_link::{AnyLink, Hop, HopOutlet, PortId};
+use gamelane_qdisc::Backlog;
+
+use crate::frames::{FrameId, Frames};
+use crate::meter::BacklogMeter;
+use crate::recorder::{Event, Recorder};
+
+/// A queue of the network: a port of a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) hop: usize,
+    pub(crate) port: PortId,
+}
+
+/// Hops in a row, each direction its own or, on a shared medium, both together.
+#[derive(Debug)]
+pub(crate) struct Network {
+    hops: Vec<Hop<FrameId>>,
+    /// By hop and port.
+    ports: Vec<Vec<Port>>,
+    /// The gateway's queue of each direction.
+    gateway: [Place; 2],
+    /// Where packets from home come in, by flow.
+    home: Vec<Place>,
+    /// Where packets from the internet come in.
+    internet: Place,
+}
+
+#[derive(Debug)]
+struct Port {
+    name: String,
+    direction: Direction,
+    /// Where its packets go next; `None` out of the network.
+    next: Option<Place>,
+    meter: BacklogMeter,
+}
+
+/// What a queue and the link below it did in a run.
+#[derive(Clone, Copy, Debug)]
+pub struct HopOutcome {
+    /// Conservation counters.
+    pub counters: HopCounters,
+    /// Mean packets waiting.
+    pub mean_backlog: f64,
+    /// Most packets waiting.
+    pub peak_backlog: u32,
+}
+
+impl Network {
+    /// Number of hops.
+    pub(crate) fn len(&self) -> usize {
+        self.hops.len()
+    }
+
+    /// The queue a packet of `flow` comes to first.
+    pub(crate) fn entry(&self, direction: Direction, flow: usize) -> Place {
+        match direction {
+            Direction::Up => self.home[flow],
+            Direction::Down => self.internet,
+        }
+    }
+
+    /// Which way the packets of a port go, and where they come to next; `None` out of the network.
+    pub(crate) fn beyond(&self, place: Place) -> (Direction, Option<Place>) {
+        let port = &self.ports[place.hop][place.port.index()];
+        (port.direction, port.next)
+    }
+
+    pub(crate) fn handle_packet<R: Recorder>(
+        &mut self,
+        place: Place,
+        packet: Packet<FrameId>,
+        now: Instant,
+        (recorder, frames): (&mut R, &mut Frames),
+    ) {
+        let mut out = HopLosses { recorder, frames, ports: &self.ports[place.hop], now };
+        self.hops[place.hop].handle_packet(place.port, packet, now, &mut out);
+    }
+
+    pub(crate) fn handle_timeout<R: Recorder>(
+        &mut self,
+        hop: usize,
+        now: Instant,
+        (recorder, frames): (&mut R, &mut Frames),
+    ) {
+        let mut out = HopLosses { recorder, frames, ports: &self.ports[hop], now };
+        self.hops[hop].handle_timeout(now, &mut out);
+    }
+
+    pub(crate) fn poll_deliver(&mut self, hop: usize, now: Instant) -> Option<(Place, Packet<FrameId>)> {
+        self.hops[hop].poll_deliver(now).map(|(port, packet)| (Place { hop, port }, packet))
+    }
+
+    pub(crate) fn poll_timeout(&self, hop: usize) -> Option<Instant> {
+        self.hops[hop].poll_timeout()
+    }
+
+    /// Meters the queues of a hop.
+    pub(crate) fn observe(&mut self, hop: usize, now: Instant) {
+        for (port, own) in (0..).map(PortId).zip(&mut self.ports[hop]) {
+            own.meter.observe(self.hops[hop].backlog(port), now);
+        }
+    }
+
+    /// What waits on the way of a direction, in all its queues together.
+    pub(crate) fn backlog(&self, direction: Direction) -> Backlog {
+        let mut sum = Backlog::default();
+        for (hop, ports) in self.hops.iter().zip(&self.ports) {
+            for (port, own) in (0..).map(PortId).zip(ports) {
+                if own.direction == direction {
+                    sum.packets += hop.backlog(port).packets;
+                    sum.bytes += hop.backlog(port).bytes;
+                }
+            }
+        }
+        sum
+    }
+
+    /// Packets in the network.
+    ///
+    /// # Panics
+    ///
+    /// If a hop lost a packet without counting it, or invented one.
+    pub(crate) fn inside(&self) -> u64 {
+        let mut sum = 0;
+        for hop in &self.hops {
+            for port in (0..hop.ports()).map(PortId) {
+                assert!(hop.counters(port).balance(hop.inside(port)), "a hop does not conserve packets");
+                sum += hop.inside(port);
+            }
+        }
+        sum
+    }
+
+    /// What the gateway's queues did in a run of `span`, by direction.
+    pub(crate) fn gateway_outcomes(&self, span: Duration) -> [HopOutcome; 2] {
+        self.gateway.map(|place| self.outcome(place, span))
+    }
+
+    /// What the other queues did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    pub(crate) fn other_outcomes(&self, span: Duration) -> Vec<(String, HopOutcome)> {
+        let places = self.ports.iter().enumerate().flat_map(|(hop, ports)| {
+            let place = move |port| Place { hop, port };
+            (0..).map(PortId).map(place).zip(ports)
+        });
+        let others = places.filter(|(place, _)| !self.gateway.contains(place));
+        others.map(|(place, port)| (port.name.clone(), self.outcome(place, span))).collect()
+    }
+
+    /// What each station cost its radio, if there is one.
+    pub(crate) fn stations(&self) -> Vec<StationCounters> {
+        let air = self.hops.iter().find_map(|hop| match hop.link() {
+            AnyLink::Wifi(air) => Some(air.stations().to_vec()),
+            _ => None,
+        });
+        air.unwrap_or_default()
+    }
+
+    fn outcome(&self, place: Place, span: Duration) -> HopOutcome {
+        let meter = &self.ports[place.hop][place.port.index()].meter;
+        HopOutcome {
+            counters: *self.hops[place.hop].counters(place.port),
+            mean_backlog: meter.mean(span),
+            peak_backlog: meter.peak(),
+        }
+    }
+}
+
+/// Tells the recorder what a hop loses or marks, and frees the frames of what is lost.
+struct HopLosses<'a, R> {
+    recorder: &'a mut R,
+    frames: &'a mut Frames,
+    ports: &'a [Port],
+    now: Instant,
+}
+
+impl<R: Recorder> HopOutlet<FrameId> for HopLosses<'_, R> {
+    fn dropped(&mut self, port: PortId, packet: Packet<FrameId>, reason: DropReason) {
+        let direction = self.ports[port.index()].direction;
+        PathLosses { recorder: self.recorder, frames: self.frames, direction, now: self.now }
+            .dropped(packet, reason);
+    }
+
+    fn marked(&mut self, port: PortId, meta: &PacketMeta, _reason: MarkReason) {
+        let direction = self.ports[port.index()].direction;
+        self.recorder.record(self.now, &Event::Marked { direction, meta });
+    }
+}
+
+/// The same for what a path loses.
+pub(crate) struct PathLosses<'a, R> {
+    pub(crate) recorder: &'a mut R,
+    pub(crate) frames: &'a mut Frames,
+    pub(crate) direction: Direction,
+    pub(crate) now: Instant,
+}
+
+impl<R: Recorder> Outlet<FrameId> for PathLosses<'_, R> {
+    fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
+        self.frames.give_back(packet.body);
+        let event = Event::Dropped { direction: self.direction, meta: &packet.meta, reason };
+        self.recorder.record(self.now, &event);
+    }
+}
