@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+mod fingerprint;
 pub mod model;
 #[cfg(feature = "text")]
 pub mod text;
