@@ -54,7 +54,11 @@ class Grid:
     def cells(self) -> Iterator[dict[str, str]]:
         """Each combination as key and value, the last axis moving fastest."""
         for rows in itertools.product(*(axis.values for axis in self.axes)):
-            cell = {key: value for axis, row in zip(self.axes, rows, strict=True) for key, value in zip(axis.keys, row, strict=True)}
+            cell = {
+                key: value
+                for axis, row in zip(self.axes, rows, strict=True)
+                for key, value in zip(axis.keys, row, strict=True)
+            }
             if self.only and not any(match.holds(cell) for match in self.only):
                 continue
             if not any(match.holds(cell) for match in self.skip):

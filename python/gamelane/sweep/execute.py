@@ -55,37 +55,6 @@ class Progress:
         return (self.total - self.done - len(self.failed)) / self.rate if self.rate else None
 
 
-def jobs(plan: Plan, part: Part) -> list[Job]:
-    """Return the runs of a part. Cells that come to the same model share their runs."""
-    found: dict[str, Job] = {}
-    for run in plan.runs:
-        if run.id not in found:
-            cell = plan.cells[run.cell]
-            found[run.id] = Job(run.id, tuple(overrides(plan.sweep, cell.values)), run.seed)
-    return [job for index, job in enumerate(found.values()) if part.has(index)]
-
-
-def execute(
-    plan: Plan, folder: Path, kept: Kept, executor: Executor, on_progress: Callable[[Progress], None], part: Part
-) -> Progress:
-    """Make what is missing; return how it went."""
-    wanted = jobs(plan, part)
-    missing = [job for job in wanted if job.id not in kept.ids]
-    progress = Progress(total=len(wanted), kept=len(wanted) - len(missing))
-    base = Base(plan.sweep.base_text, str(plan.sweep.base_path.absolute()))
-    with journal.Journal(folder / store.JOURNAL) as written, _ctrl_c(executor, progress):
-        on_progress(progress)
-        for result in executor.results(base, missing):
-            if isinstance(result, Failed):
-                progress.failed.append(result)
-            elif result is not None:
-                written.append(result)
-                progress.made += 1
-                progress.cpu_seconds += result.cpu_seconds
-            on_progress(progress)
-    return progress
-
-
 @dataclass(frozen=True)
 class Part:
     """Every `of`-th run, beginning with number `number`: one machine's share of a sweep."""
@@ -96,6 +65,43 @@ class Part:
     def has(self, index: int) -> bool:
         """Whether a run, by its place in the plan, belongs to it."""
         return index % self.of == self.number - 1
+
+
+@dataclass(frozen=True)
+class Todo:
+    """What is to be made, and how many runs of the part are there already."""
+
+    base: Base
+    jobs: tuple[Job, ...]
+    kept: int
+
+
+def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
+    """Return what a part still lacks. Cells that come to the same model share their runs."""
+    found: dict[str, Job] = {}
+    for run in plan.runs:
+        if run.id not in found:
+            cell = plan.cells[run.cell]
+            found[run.id] = Job(run.id, tuple(overrides(plan.sweep, cell.values)), run.seed)
+    wanted = [job for index, job in enumerate(found.values()) if part.has(index)]
+    missing = tuple(job for job in wanted if job.id not in kept.ids)
+    return Todo(Base(plan.sweep.base_text, str(plan.sweep.base_path.absolute())), missing, len(wanted) - len(missing))
+
+
+def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[[Progress], None]) -> Progress:
+    """Make what is missing; return how it went."""
+    progress = Progress(total=work.kept + len(work.jobs), kept=work.kept)
+    with journal.Journal(folder / store.JOURNAL) as written, _ctrl_c(executor, progress):
+        on_progress(progress)
+        for result in executor.results(work.base, work.jobs):
+            if isinstance(result, Failed):
+                progress.failed.append(result)
+            elif result is not None:
+                written.append(result)
+                progress.made += 1
+                progress.cpu_seconds += result.cpu_seconds
+            on_progress(progress)
+    return progress
 
 
 @contextmanager

@@ -19,9 +19,23 @@ from gamelane.errors import ScenarioError
 from gamelane.sweep.axes import Axis, Grid, Match, written
 from gamelane.sweep.refusal import Source, SweepError, nearest
 
-TOP = ("base", "name", "question", "repeats", "seeds", "set", "axes", "linked", "only", "skip", "budget", "plot", "detail")
+TOP = (
+    "base",
+    "name",
+    "question",
+    "repeats",
+    "seeds",
+    "set",
+    "axes",
+    "linked",
+    "only",
+    "skip",
+    "budget",
+    "plot",
+    "detail",
+)
 KINDS = ("heat", "box", "line")
-PLOT = ("kind", "title", "x", "y", "metric", "colour", "panel", "where")
+PLOT = ("kind", "title", "x", "y", "metric", "colour", "panel", "less", "where")
 COMPARISON = re.compile(r"\s*(<=|<|>=|>)\s*(\S.*?)\s*")
 
 
@@ -32,6 +46,11 @@ class Budget:
     metric: str
     operator: str
     bound: str
+
+    @property
+    def text(self) -> str:
+        """As a reader wants it: `p99(quake3.rtt) <= 80ms`."""
+        return f"{self.metric} {self.operator} {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -46,6 +65,7 @@ class Plot:
     y: str | None
     colour: str | None
     panel: str | None
+    less: str | None
     where: Match
 
 
@@ -106,7 +126,9 @@ def read(path_or_name: str | PathLike[str]) -> Sweep:
 
 def _base(source: Source, base: Any) -> tuple[str, Path]:
     if base is None:
-        raise source.refuse("base", "this key is required", allowed="a path to a scenario, or the name of a shipped one")
+        raise source.refuse(
+            "base", "this key is required", allowed="a path to a scenario, or the name of a shipped one"
+        )
     if not isinstance(base, str):
         raise source.refuse("base", "this takes text", given=base, allowed='base = "household.toml"')
     beside = source.path.parent / base
@@ -130,12 +152,16 @@ def _grid(source: Source, document: Mapping[str, Any]) -> Grid:
     axes = [_axis(source, "axes", {key: values}) for key, values in _table(source, document, "axes").items()]
     axes += [_axis(source, "linked", table) for table in _tables(source, document, "linked")]
     if not axes:
-        raise source.refuse("axes", "a sweep needs a key to vary", allowed='[axes] with, say, "link.rtt" = ["20ms", "40ms"]')
+        raise source.refuse(
+            "axes", "a sweep needs a key to vary", allowed='[axes] with, say, "link.rtt" = ["20ms", "40ms"]'
+        )
     seen: set[str] = set()
     for key in (key for axis in axes for key in axis.keys):
         if key in seen or key == "seed":
             message = "this key varies twice" if key in seen else "seeds are no axis"
-            raise source.refuse(f"axes.{key}", message, hint="write seeds = [1, 2] or repeats = 2" if key == "seed" else None)
+            raise source.refuse(
+                f"axes.{key}", message, hint="write seeds = [1, 2] or repeats = 2" if key == "seed" else None
+            )
         seen.add(key)
     bare = Grid(tuple(axes))
     grid = Grid(bare.axes, _matches(source, document, "only", bare), _matches(source, document, "skip", bare))
@@ -161,7 +187,9 @@ def _axis(source: Source, table: str, keys: Mapping[str, Any]) -> Axis:
     lengths = {key: len(values) for key, values in lists.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{key} {length}" for key, length in lengths.items())
-        raise source.refuse(f"{table}.{next(iter(lists))}", "linked axes move together, so they are equally long", given=counts)
+        raise source.refuse(
+            f"{table}.{next(iter(lists))}", "linked axes move together, so they are equally long", given=counts
+        )
     return Axis(tuple(lists), tuple(zip(*lists.values(), strict=True)))
 
 
@@ -192,7 +220,9 @@ def _match(source: Source, name: str, table: Mapping[str, Any], grid: Grid) -> M
 def _seeds(source: Source, document: Mapping[str, Any], first: int) -> tuple[int, ...]:
     repeats, seeds = document.get("repeats"), document.get("seeds")
     if seeds is not None and repeats is not None:
-        raise source.refuse("repeats", "give seeds or repeats, not both", hint="seeds are exactly those; repeats count up")
+        raise source.refuse(
+            "repeats", "give seeds or repeats, not both", hint="seeds are exactly those; repeats count up"
+        )
     if seeds is not None:
         whole = isinstance(seeds, list) and seeds and all(_whole(seed, 0) for seed in seeds)
         if not whole or len(set(seeds)) < len(seeds):
@@ -216,14 +246,16 @@ def _budget(source: Source, metric: str, value: Any) -> Budget:
 
 def _plot(source: Source, name: str, table: Any, grid: Grid) -> Plot:
     if not isinstance(table, Mapping):
-        raise source.refuse(f"plot.{name}", "this takes a table", given=table, allowed=f'[plot.{name}] with kind = "heat"')
+        raise source.refuse(
+            f"plot.{name}", "this takes a table", given=table, allowed=f'[plot.{name}] with kind = "heat"'
+        )
     for key in table:
         if key not in PLOT:
             raise source.unknown(f"plot.{name}.{key}", key, PLOT)
     kind = table.get("kind", "line")
     if kind not in KINDS:
         raise source.unknown(f"plot.{name}.kind", str(kind), KINDS, "there is no such kind of plot")
-    for key in ("x", "y", "colour", "panel"):
+    for key in ("x", "y", "colour", "panel", "less"):
         axis = table.get(key)
         if axis is not None and axis not in grid.keys:
             raise source.unknown(f"plot.{name}.{key}", str(axis), grid.keys, "no axis varies this key")
@@ -244,6 +276,7 @@ def _plot(source: Source, name: str, table: Any, grid: Grid) -> Plot:
         y=words["y"],
         colour=words["colour"],
         panel=words["panel"],
+        less=words["less"],
         where=_match(source, f"plot.{name}.where", where, grid),
     )
 
@@ -273,5 +306,7 @@ def _scalar(source: Source, key: str, value: Any) -> str:
     if isinstance(value, Mapping) and key.startswith("set."):
         raise source.refuse(key, "this takes one value", hint='quote the dotted key: "link.rtt" = "40ms"')
     if not isinstance(value, (str, int, float, bool)):
-        raise source.refuse(key, "a value is text, a number, true or false", given=value, hint="put a list or table into quotes")
+        raise source.refuse(
+            key, "a value is text, a number, true or false", given=value, hint="put a list or table into quotes"
+        )
     return written(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,7 +21,6 @@ from gamelane import _native
 from gamelane.errors import OutputError, RecordsError, UsageError
 from gamelane.sweep import journal
 from gamelane.sweep.flatten import flatten
-from gamelane.sweep.journal import Done
 from gamelane.sweep.plan import Plan
 
 SCHEMA = 1
@@ -266,5 +265,3 @@ def _on_disk(path: Path) -> None:
 def finished(document: Mapping[str, Any], rows: int) -> bool:
     """Whether a folder has every run it was to have."""
     return rows == len(document["runs"])
-
-

@@ -16,6 +16,7 @@ from gamelane import _native
 from gamelane.errors import ScenarioError
 from gamelane.sweep import quantity
 from gamelane.sweep.axes import label
+from gamelane.sweep.budget import Limit
 from gamelane.sweep.file import Budget, Sweep
 from gamelane.sweep.flatten import flatten
 from gamelane.sweep.metrics import Metric, UnknownMetric, find, metrics
@@ -36,19 +37,6 @@ class PlannedRun:
     id: str
     cell: int
     seed: int
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A budget whose metric and bound are known."""
-
-    budget: Budget
-    metric: Metric
-    bound: float
-
-    def keeps(self, value: float) -> bool:
-        """Whether a value is within it."""
-        return OPERATORS[self.budget.operator](value, self.bound)
 
 
 @dataclass(frozen=True)
@@ -85,14 +73,16 @@ def make(sweep: Sweep) -> Plan:
             if flow["label"] not in known["label"].split(" or "):
                 known["label"] += f" or {flow['label']}"
     runs = [
-        PlannedRun(run_id(cell.fingerprint, seed), index, seed) for index, cell in enumerate(cells) for seed in sweep.seeds
+        PlannedRun(run_id(cell.fingerprint, seed), index, seed)
+        for index, cell in enumerate(cells)
+        for seed in sweep.seeds
     ]
-    known = metrics(_columns(sweep, base, cells))
-    limits = tuple(_limit(sweep, budget, known) for budget in sweep.budgets)
+    measurable = metrics(_columns(sweep, base, cells))
+    limits = tuple(_limit(sweep, budget, measurable) for budget in sweep.budgets)
     for plot in sweep.plots:
         if plot.metric is not None and plot.kind != "box":
-            _metric(sweep, f"plot.{plot.name}.metric", plot.metric, known)
-    return Plan(sweep, tuple(cells), tuple(runs), known, limits, tuple(flows.values()), tuple(caveats))
+            _metric(sweep, f"plot.{plot.name}.metric", plot.metric, measurable)
+    return Plan(sweep, tuple(cells), tuple(runs), measurable, limits, tuple(flows.values()), tuple(caveats))
 
 
 def run_id(fingerprint: str, seed: int) -> str:
@@ -170,7 +160,7 @@ def _limit(sweep: Sweep, budget: Budget, known: Mapping[str, Metric]) -> Limit:
             given=f"{budget.operator} {budget.bound}",
             allowed=f"{budget.operator} {quantity.example(metric.unit)}",
         )
-    return Limit(budget, metric, bound)
+    return Limit(budget.text, metric, budget.operator, bound)
 
 
 def _metric(sweep: Sweep, key: str, name: str, known: Mapping[str, Metric]) -> Metric:
@@ -186,10 +176,3 @@ def _metric(sweep: Sweep, key: str, name: str, known: Mapping[str, Metric]) -> M
 
 MOMENT = "1s"
 """Long enough to see which numbers a summary has."""
-
-OPERATORS = {
-    "<=": lambda value, bound: value <= bound,
-    "<": lambda value, bound: value < bound,
-    ">=": lambda value, bound: value >= bound,
-    ">": lambda value, bound: value > bound,
-}

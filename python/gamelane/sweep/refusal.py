@@ -42,7 +42,9 @@ class Source:
             text += f"\n  hint:    {hint}"
         return SweepError(text)
 
-    def unknown(self, key: str, given: str, known: Iterable[str], message: str = "there is no such key here") -> SweepError:
+    def unknown(
+        self, key: str, given: str, known: Iterable[str], message: str = "there is no such key here"
+    ) -> SweepError:
         """Return the error for a word that is none of those known."""
         words = list(known)
         return self.refuse(key, message, allowed=", ".join(words) or None, hint=nearest(given, words))

@@ -48,7 +48,7 @@ def make(base: Base, job: Job, cancel: _native.Cancel | None = None) -> Done | F
         return _done(job, scenario, run)
     except _native.Cancelled:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other runs are none the worse
+    except Exception as error:
         return Failed(job.id, f"{type(error).__name__}: {error}")
     except BaseException as error:
         if type(error).__name__ != "PanicException":
