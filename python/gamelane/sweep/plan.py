@@ -116,20 +116,28 @@ def _scenario(sweep: Sweep, base: _native.Scenario, values: Mapping[str, str]) -
 def _refused(
     sweep: Sweep, base: _native.Scenario, values: Mapping[str, str], refusal: ScenarioError
 ) -> ScenarioError | ValueError:
-    """Blame the axis if its value is refused by itself, else the combination."""
+    """Blame the value of an axis if no combination takes it, else the combination."""
     for axis in sweep.grid.axes:
-        own = [(key, values[key]) for key in axis.keys]
-        try:
-            base.with_overrides(own)
-        except ScenarioError as alone:
-            if str(alone) == str(refusal):
-                key, value = next((pair for pair in own if pair[0] in alone.file), own[0])
-                table = "axes" if len(own) == 1 else "linked"
-                return sweep.source.from_scenario(f"{table}.{key}", value, alone)
-    key = next((key for key in values if key in refusal.file), next(iter(values)))
+        own = {key: values[key] for key in axis.keys}
+        key = next((key for key in own if f" {key}=" in refusal.file), None)
+        if key is not None and not _accepted_somewhere(sweep, base, own):
+            table = "axes" if len(own) == 1 else "linked"
+            return sweep.source.from_scenario(f"{table}.{key}", own[key], refusal)
+    key = next((key for key in values if f" {key}=" in refusal.file), next(iter(values)))
     return sweep.source.from_scenario(
         f"axes.{key}", f"the combination {label(values)}", refusal, hint="[[skip]] takes combinations out"
     )
+
+
+def _accepted_somewhere(sweep: Sweep, base: _native.Scenario, own: Mapping[str, str]) -> bool:
+    for cell in sweep.grid.cells():
+        if own.items() <= cell.items():
+            try:
+                base.with_overrides(list(cell.items()))
+            except ScenarioError:
+                continue
+            return True
+    return False
 
 
 def _columns(sweep: Sweep, base: _native.Scenario, cells: Iterable[Cell]) -> list[str]:
