@@ -11,7 +11,7 @@ import pytest
 
 from gamelane import _native
 from gamelane.errors import OutputError, UsageError
-from gamelane.sweep import execute, file, folder, plan, records
+from gamelane.sweep import execute, file, folder, journal, plan, records
 from gamelane.sweep.executor import Executor
 from gamelane.sweep.journal import Done
 from gamelane.sweep.local import Local
@@ -100,10 +100,10 @@ def test_a_wider_sweep_takes_over_what_a_narrower_made(whole: bytes, write: Writ
 
 @pytest.mark.parametrize("at", [0.0, 0.3, 0.99])
 def test_a_damaged_line_is_made_again(at: float, planned: Plan, whole: bytes, tmp_path: Path) -> None:
-    journal = tmp_path / "whole" / "journal.jsonl"
-    text = bytearray(journal.read_bytes())
+    path = tmp_path / "whole" / "journal.jsonl"
+    text = bytearray(path.read_bytes())
     text[int(at * len(text))] ^= 0x04
-    journal.write_bytes(text)
+    path.write_bytes(text)
     kept = folder.begin(tmp_path / "whole", planned)
     assert (len(kept.ids), kept.damaged) == (11, 1)
     assert _run(planned, tmp_path / "whole").made == 1
@@ -196,16 +196,16 @@ def test_runs_that_fail_are_told_and_made_next_time(planned: Plan, whole: bytes,
 def test_a_full_disk_keeps_what_is_finished(
     planned: Plan, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, written = folder.journal.Journal.append, 0
+    real, written = journal.Journal.append, 0
 
-    def append(self: folder.journal.Journal, done: Done) -> None:
+    def append(self: journal.Journal, done: Done) -> None:
         nonlocal written
         if written == 4:
             raise OutputError("the disk is full")
         written += 1
         real(self, done)
 
-    monkeypatch.setattr(folder.journal.Journal, "append", append)
+    monkeypatch.setattr(journal.Journal, "append", append)
     with pytest.raises(OutputError):
         _run(planned, tmp_path / "out")
     monkeypatch.undo()
