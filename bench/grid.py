@@ -33,7 +33,7 @@ def main() -> None:
     share = 8 if "QUICK" in sys.argv[1:] else 1
     with tempfile.TemporaryDirectory(prefix="gamelane-grid-") as folder:
         place = Path(folder)
-        start = _measure(place / "start", SWEEP, "--part", "1/960")
+        start = _measure(place / "start", SWEEP, "--part", "1/2000")
         rows = [("the whole grid", _measure(place / "whole", SWEEP, "--part", f"1/{share}"))]
         rows += [(f"1/{of} of it", _measure(place / f"part{of}", SWEEP, "--part", f"1/{of * share}")) for of in (2, 4)]
         half = place / "half.toml"
@@ -41,14 +41,15 @@ def main() -> None:
         rows.append(("30 s instead of 60 s", _measure(place / "half", half, "--part", f"1/{share}")))
     cores = len(os.sched_getaffinity(0))
     print(f"grid of collom2016, {cores} cores, load before {os.getloadavg()[2]:.1f}")
-    print(f"starting the command, checking 1120 combinations, one run: {start.cpu_s:.2f} s of CPU\n")
+    print(f"starting the command, checking 1120 combinations, {start.made} of their runs: {start.cpu_s:.2f} s of CPU\n")
     print(f"{'':22}{'runs made':>10}{'wall s':>9}{'CPU s':>9}{'CPU ms a run':>14}{'peak MiB':>10}")
     for name, cost in rows:
         per_run = 1000 * (cost.cpu_s - start.cpu_s) / max(cost.made - start.made, 1)
         print(f"{name:22}{cost.made:10}{cost.wall_s:9.1f}{cost.cpu_s:9.1f}{per_run:14.1f}{cost.peak_mib:10.0f}")
     whole = rows[0][1]
     print(
-        f"\nCPU over wall: {whole.cpu_s / whole.wall_s:.2f} of {cores} cores; alone on them it would take {whole.cpu_s / cores:.0f} s"
+        f"\nCPU over wall: {whole.cpu_s / whole.wall_s:.2f} of {cores} cores; alone on them it would take "
+        f"{whole.cpu_s / cores:.0f} s"
     )
     print(f"600 s of two cores are 1200 s of CPU: {1200 / whole.cpu_s:.0f} times what it takes")
 

@@ -84,8 +84,8 @@ def test_one_thread_gives_the_same_bytes(planned: Plan, whole: bytes, tmp_path: 
 def test_parts_made_elsewhere_come_together(planned: Plan, whole: bytes, tmp_path: Path) -> None:
     for number in (1, 2, 3):
         progress = _run(planned, tmp_path / f"part{number}", part=execute.Part(number, 3))
-        assert (progress.made, progress.total) == (4, 4)
-        assert len(pl.read_parquet(tmp_path / f"part{number}" / "runs.parquet")) == 4
+        assert progress.made == progress.total < 12
+        assert len(pl.read_parquet(tmp_path / f"part{number}" / "runs.parquet")) == progress.made
     parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
     assert _run(planned, tmp_path / "out", merge=parts).made == 0
     assert (tmp_path / "out" / "runs.parquet").read_bytes() == whole

@@ -18,6 +18,7 @@ from gamelane.sweep import execute, file, folder, plan
 from gamelane.sweep.executor import Executor
 from gamelane.sweep.local import Local
 from gamelane.sweep.ray import CHUNK_S, Ray, chunk_size
+from gamelane.sweep.work import Job
 from tests.cli.command import gamelane
 
 from .conftest import SWEEP, Write
@@ -95,7 +96,7 @@ def test_a_run_that_a_worker_cannot_make_is_a_failure_and_not_the_end(
     planned = plan.make(file.read(write(SWEEP)))
     (tmp_path / "out").mkdir()
     work = execute.todo(planned, execute.Part(), folder.begin(tmp_path / "out", planned))
-    broken = execute.Todo(work.base, (execute.Job("x", (("link.rtt", "soon"),), 1), *work.jobs[:2]), 0)
+    broken = execute.Todo(work.base, (Job("x", (("link.rtt", "soon"),), 1), *work.jobs[:2]), 0)
     progress = execute.execute(broken, tmp_path / "out", Ray("auto"), lambda _: None)
     assert progress.made == 2
     assert "link.rtt" in progress.failed[0].why

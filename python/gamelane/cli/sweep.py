@@ -54,7 +54,7 @@ def sweep(
     ] = None,
     part: Annotated[
         str,
-        typer.Option(metavar="K/N", help="Make only every N-th run from the K-th on; --merge brings parts together."),
+        typer.Option(metavar="K/N", help="Make only the K-th of N equal parts; --merge brings them together."),
     ] = "1/1",
     detail: Annotated[
         list[str] | None,

@@ -57,14 +57,14 @@ class Progress:
 
 @dataclass(frozen=True)
 class Part:
-    """Every `of`-th run, beginning with number `number`: one machine's share of a sweep."""
+    """One machine's share of a sweep. Runs are dealt by their ids, so that no part gets the long ones of some axis."""
 
     number: int = 1
     of: int = 1
 
-    def has(self, index: int) -> bool:
-        """Whether a run, by its place in the plan, belongs to it."""
-        return index % self.of == self.number - 1
+    def has(self, name: str) -> bool:
+        """Whether the run of this id belongs to it."""
+        return int(name, 16) % self.of == self.number - 1
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
         if run.id not in found:
             cell = plan.cells[run.cell]
             found[run.id] = Job(run.id, tuple(overrides(plan.sweep, cell.values)), run.seed)
-    wanted = [job for index, job in enumerate(found.values()) if part.has(index)]
+    wanted = [job for job in found.values() if part.has(job.id)]
     missing = tuple(job for job in wanted if job.id not in kept.ids)
     return Todo(Base(plan.sweep.base_text, str(plan.sweep.base_path.absolute())), missing, len(wanted) - len(missing))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gamelane import _native
+from gamelane import _native, experiment
 from gamelane.errors import ScenarioError
 from gamelane.sweep import quantity
 from gamelane.sweep.axes import label
@@ -67,11 +67,11 @@ def make(sweep: Sweep) -> Plan:
     for values in sweep.grid.cells():
         scenario = _scenario(sweep, base, values)
         cells.append(Cell(values, scenario.fingerprint))
-        for flow in scenario.flows():
-            caveats.update(dict.fromkeys(flow["caveats"]))
-            known = flows.setdefault(flow["name"], {"name": flow["name"], "app": flow["app"], "label": flow["label"]})
-            if flow["label"] not in known["label"].split(" or "):
-                known["label"] += f" or {flow['label']}"
+        for flow in experiment.flows(scenario):
+            caveats.update(dict.fromkeys(flow.caveats))
+            known = flows.setdefault(flow.name, {"name": flow.name, "app": flow.app, "label": flow.label})
+            if flow.label not in known["label"].split(" or "):
+                known["label"] += f" or {flow.label}"
     runs = [
         PlannedRun(run_id(cell.fingerprint, seed), index, seed)
         for index, cell in enumerate(cells)

@@ -100,7 +100,7 @@ class Ray:
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise UsageError(
                 f"--ray {address}: no Ray cluster answers: {str(error).splitlines()[0]}\n"
-                "  allowed: auto (a cluster that runs on this machine), HOST:PORT, ray://HOST:10001, local (start one)\n"
+                "  allowed: auto (a cluster that runs here), HOST:PORT, ray://HOST:10001, local (start one)\n"
                 "  hint:    `ray start --head` starts a cluster"
             ) from None
 
