@@ -13,7 +13,7 @@ import os
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -88,7 +88,7 @@ class Journal:
 
 def encode(done: Done) -> bytes:
     """Return the line of a run."""
-    text = json.dumps(asdict(done), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    text = json.dumps(vars(done), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
