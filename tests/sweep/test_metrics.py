@@ -46,6 +46,15 @@ def test_loss_is_of_both_directions_together() -> None:
     assert loss.unit == "share"
 
 
+def test_fairness_is_jains_index_of_goodputs() -> None:
+    columns = [*COLUMNS, "flows.upload.goodput_bps"]
+    fairness = find("jain(quake3, upload)", metrics(columns))
+    assert fairness.of({"flows.quake3.goodput_bps": 3e6, "flows.upload.goodput_bps": 1e6}) == pytest.approx(0.8)
+    assert fairness.higher_is_better
+    with pytest.raises(UnknownMetric):
+        find("jain(quake3, nobody)", metrics(columns))
+
+
 def test_a_name_that_is_none_has_a_hint() -> None:
     with pytest.raises(UnknownMetric) as refusal:
         find("p99(quake3.rrt)", metrics(COLUMNS))

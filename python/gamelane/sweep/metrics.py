@@ -1,4 +1,4 @@
-"""What can be measured of a run, by name: `p99(quake3.rtt)`, `quake3.loss`, or a column of `runs.parquet`.
+"""What can be measured of a run, by name: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
 
 The names are made from the columns, so that whatever a summary gains can be asked for here.
 """
@@ -8,23 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gamelane.analysis.stats import jain
 from gamelane.sweep.refusal import nearest
 
 STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
-HIGHER_IS_BETTER = ("goodput", "throughput", "received", "chunks")
+HIGHER_IS_BETTER = ("jain", "goodput", "throughput", "received", "chunks")
 
 Row = Mapping[str, float | int | str | None]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run. A ratio is the sum of some columns over the sum of others."""
+    """One number of a run: a column, a ratio of sums of columns, or Jain's index of columns."""
 
     name: str
     unit: str
     columns: tuple[str, ...]
     over: tuple[str, ...] = ()
+    fairness: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -33,6 +35,9 @@ class Metric:
 
     def of(self, row: Row) -> float | None:
         """Return its value for one run, or None if the run has none."""
+        if self.fairness:
+            shares = [row.get(column) for column in self.columns]
+            return jain([float(share) for share in shares if share is not None])
         top = _sum(row, self.columns)
         if not self.over:
             return top
@@ -70,6 +75,9 @@ def find(name: str, known: Mapping[str, Metric]) -> Metric:
     wanted = wanted.replace("median(", "p50(").replace("peak(", "max(")
     if wanted in known:
         return known[wanted]
+    if wanted.startswith("jain(") and wanted.endswith(")"):
+        goodputs = [find(f"{flow}.goodput", known) for flow in wanted[len("jain(") : -1].split(",")]
+        return Metric(wanted, "", tuple(column for metric in goodputs for column in metric.columns), fairness=True)
     for metric in known.values():
         if wanted in metric.columns and not metric.over:
             return metric

@@ -88,7 +88,7 @@ def data(records: SweepRecords) -> dict[str, Any]:
 
 def chosen_metrics(records: SweepRecords) -> list[Metric]:
     """The metrics the page carries: of budgets, of the flows a reader asks about, of what the others got, of queues."""
-    wanted = [limit.metric.name for limit in records.limits]
+    wanted: list[str] = []
     for flow in records.focus:
         wanted += [f"{statistic}({flow}.rtt)" for statistic in ("p50", "p95", "p99", "max", "mean")] + [f"{flow}.loss"]
         wanted += [f"cv({flow}.{way}.throughput)" for way in ("up", "down")]
@@ -96,6 +96,7 @@ def chosen_metrics(records: SweepRecords) -> list[Metric]:
     wanted += [f"mean(queues.{way}.backlog_packets)" for way in ("up", "down")]
     wanted += [plot["metric"] for plot in records.document["plots"] if plot["metric"]]
     known = [records.metrics[name] for name in dict.fromkeys(wanted) if name in records.metrics]
+    known = [*dict.fromkeys([*(limit.metric for limit in records.limits), *known])]
     return known[:MOST_METRICS] or list(records.metrics.values())[:MOST_METRICS]
 
 
