@@ -167,6 +167,16 @@ def test_tc_lines(short: Experiment) -> None:
     assert "# not in these lines: max_burst = 90ms, parameters = rfc" in pie
 
 
+def test_ctrl_c_ends_the_search_with_what_was_found(runner: Runner) -> None:
+    def enough(done: int) -> None:
+        if done >= 16:
+            raise KeyboardInterrupt
+
+    found = search(runner, space.shipped(runner.scenario), _aim(runner), Effort(1000), enough)
+    assert len(found.trials) == 16
+    assert found.best is not None
+
+
 def test_the_command(household: Path, tmp_path: Path) -> None:
     done = gamelane("tune", household, "--trials", "8", "--repeat", "2", "-o", tmp_path, "--json")
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamelane import _native
-from gamelane.runner import GLANCE_S
+from gamelane.runner import each
 
 Numbers = NDArray[np.float64]
 
@@ -105,18 +104,8 @@ class Evidence:
         """Put the result of each job into `done`, those of an interrupted batch too."""
         if jobs and self._stopped:
             raise Unfinished
-        with ThreadPoolExecutor(max_workers=self.threads) as pool:
-            futures = {pool.submit(function, job): job for job in jobs}
-            waiting = set(futures)
-            try:
-                while waiting:
-                    finished, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        done[futures[future]] = future.result()
-            except BaseException:
-                self.cancel.cancel()
-                pool.shutdown(cancel_futures=True)
-                raise
+        for job, result in each(function, jobs, threads=self.threads, cancel=self.cancel):
+            done[job] = result
 
     def _run(self, scenario: _native.Scenario, seed: int, *, samples: bool) -> _native.Run:
         return _native.run(scenario, seed, samples=samples, cancel=self.cancel)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native
 from gamelane.analysis.stats import Estimate, Paired, paired
 from gamelane.errors import UsageError
+from gamelane.runner import each
 from gamelane.tune.objective import Aim, Row, measure, over_seeds
 from gamelane.tune.space import Settings, Space
 
@@ -88,16 +88,16 @@ class Runner:
         """Return the runs of each setting."""
         scenarios = [self.scenario.with_overrides(list(settings.items())) for settings in batch]
         missing = {scenario.fingerprint: scenario for scenario in scenarios if scenario.fingerprint not in self._known}
-        jobs = [(scenario, seed) for scenario in missing.values() for seed in self.seeds]
-        with ThreadPoolExecutor(max_workers=self._threads) as pool:
-            try:
-                made = list(pool.map(lambda job: measure(job[0], job[1], self.cancel), jobs))
-            except BaseException:
-                self.cancel.cancel()
-                pool.shutdown(cancel_futures=True)
-                raise
-        for index, name in enumerate(missing):
-            self._known[name] = tuple(made[index * len(self.seeds) : (index + 1) * len(self.seeds)])
+        jobs = [(name, seed) for name in missing for seed in self.seeds]
+        made: dict[tuple[str, int], Row] = {}
+
+        def run(job: tuple[str, int]) -> Row:
+            return measure(missing[job[0]], job[1], self.cancel)
+
+        for job, row in each(run, jobs, threads=self._threads, cancel=self.cancel):
+            made[job] = row
+        for name in missing:
+            self._known[name] = tuple(made[name, seed] for seed in self.seeds)
         return [self._known[scenario.fingerprint] for scenario in scenarios]
 
 
