@@ -96,19 +96,23 @@ def figure(found: Found) -> Figure | None:
         if of[0].mean is None or of[1].mean is None:
             continue
         kind = _kind(found, trial)
-        rows.append(
-            (of[0].mean * _factor(x.metric), of[1].mean * _factor(y.metric), kind, COLOURS[kind], kind in LARGE)
-        )
-    frame = pl.DataFrame(rows, schema=["x", "y", "kind", "colour", "large"], orient="row")
+        rows.append((of[0].mean * _factor(x.metric), of[1].mean * _factor(y.metric), kind, kind in LARGE))
+    rows.sort(key=lambda row: list(COLOURS).index(row[2]), reverse=True)  # what matters is drawn last
+    frame = pl.DataFrame(rows, schema=["x", "y", "kind", "large"], orient="row")
     smallest = frame["x"].min()
-    scale = alt.Scale(type="log") if isinstance(smallest, float) and smallest > 0 else alt.Scale(zero=False)
+    log = isinstance(smallest, float) and smallest > 0
     base = alt.Chart(inline(frame)).encode(
-        x=alt.X("x:Q", title=_axis(x.metric), scale=scale),
+        x=alt.X(
+            "x:Q",
+            title=_axis(x.metric),
+            scale=alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=12),
+        ),
         y=alt.Y("y:Q", title=_axis(y.metric), scale=alt.Scale(zero=False)),
     )
-    points = base.mark_point(filled=True, opacity=0.85).encode(
-        color=alt.Color("colour:N", scale=None),
-        size=alt.condition("datum.large == 'true'", alt.value(110), alt.value(28)),
+    kinds = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
+    points = base.mark_point(filled=True, opacity=1, stroke="$paper", strokeWidth=0.5).encode(
+        color=alt.Color("kind:N", scale=kinds, legend=None),
+        size=alt.condition("datum.large == 'true'", alt.value(130), alt.value(40)),
     )
     front = base.transform_filter("datum.kind == 'front' || datum.kind == 'recommended'")
     line = front.mark_line(interpolate="step-after", strokeWidth=1, color="$blue")
@@ -172,7 +176,7 @@ COLOURS = {
     "recommended": "#d55e00",
     "front": "$blue",
     "beaten": "$muted",
-    "breaks a bound": "$grid",
+    "breaks a bound": "#e6c2b5",
     "as it is": "$ink",
 }
 LARGE = ("recommended", "as it is")

@@ -74,6 +74,7 @@ class Sweep:
     """A sweep file that has been read."""
 
     source: Source
+    file: str
     name: str
     question: str
     base_file: str
@@ -109,6 +110,7 @@ def read(path_or_name: str | PathLike[str]) -> Sweep:
     grid = _grid(source, document)
     return Sweep(
         source=source,
+        file=fspath(path_or_name),
         name=_text(source, document, "name") or path.stem,
         question=_text(source, document, "question") or base.question,
         base_file=base_file,

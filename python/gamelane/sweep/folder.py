@@ -152,7 +152,7 @@ def manifest(plan: Plan) -> dict[str, Any]:
         "identity": plan.identity,
         "name": sweep.name,
         "question": sweep.question,
-        "file": str(sweep.source.path),
+        "file": sweep.file,
         "text": sweep.source.text,
         "base": {
             "file": sweep.base_file,

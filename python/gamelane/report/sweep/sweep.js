@@ -164,7 +164,7 @@ function map_of(panel, x, y, squares, colour) {
 
 const varying = sweep.dimensions.map((_, index) => index).filter((index) => sweep.dimensions[index].labels.length > 1);
 const words_of = sweep.cells.map((_, cell) => sweep.dimensions.map((dimension, index) => `${dimension.short}=${label(cell, index)} ${label(cell, index)}`).join(" ").toLowerCase());
-const columns_of_table = sweep.metrics.map((_, index) => index).slice(0, 9);
+const columns_of_table = sweep.metrics.map((_, index) => index).slice(0, 7);
 
 function chosen_cells() {
   const wanted = state.words.toLowerCase().split(/\s+/).filter(Boolean);
