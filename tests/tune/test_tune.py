@@ -35,7 +35,7 @@ def found(runner: Runner) -> Found:
 
 def test_what_ships_is_what_the_scenario_takes(short: Experiment) -> None:
     parameters = {each.key: each for each in space.shipped(short.scenario).parameters}
-    assert parameters["gateway.*.queue"].values == ("fifo", "codel", "pie", "fq_codel", "fq_pie")
+    assert set(parameters["gateway.*.queue"].values) >= {"fifo", "codel", "pie", "fq_codel", "fq_pie"}
     assert not parameters["gateway.*.target"].applies({"gateway.*.queue": "fifo"})
     assert parameters["gateway.*.target"].applies({"gateway.*.queue": "codel"})
 
@@ -50,16 +50,28 @@ def test_a_key_this_gamelane_does_not_have_is_left_out(
         values = ["on"]
         [[parameter]]
         key = "gateway.*.queue"
-        values = ["fifo", "warp"]
+        values = ["fifo", "codel", "warp"]
         [[parameter]]
         key = "gateway.*.limit"
         from = "10p"
         to = "20p"
-        when = { "gateway.hyperspace" = ["on"] }
+        beside = "gateway.hyperspace"
+        [[parameter]]
+        key = "gateway.*.target"
+        values = ["5ms", "wide"]
+        beside = "gateway.*.queue"
     """)
     monkeypatch.setattr(space, "SHIPPED", listed)
-    (only,) = space.shipped(short.scenario).parameters
-    assert (only.key, only.values) == ("gateway.*.queue", ("fifo",))
+    queue, target = space.shipped(short.scenario).parameters
+    assert (queue.key, queue.values) == ("gateway.*.queue", ("fifo", "codel"))
+    assert dict(target.when) == {"gateway.*.queue": ("codel",)}
+
+
+def test_words_come_from_the_scenario_format() -> None:
+    assert set(space.words_of("gateway.*.queue")) >= {"fifo", "fq_codel"}
+    assert "newreno" in space.words_of("tcp.congestion")
+    assert space.words_of("link.up") == ()
+    assert space.words_of("no.such") == ()
 
 
 def test_a_person_adds_and_narrows(short: Experiment) -> None:

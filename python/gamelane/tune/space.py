@@ -5,10 +5,11 @@ The list that ships is `space.toml`; a person adds or narrows with `--search KEY
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,14 +81,19 @@ class Space:
 def shipped(scenario: _native.Scenario) -> Space:
     """Return the parameters that ship, less what this scenario does not take."""
     document = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
-    chosen: list[Parameter] = []
+    chosen: dict[str, Parameter] = {}
     for table in document["parameter"]:
         parameter = _parameter(table)
-        if all(key in {each.key for each in chosen} for key in parameter.when):
-            accepted = _accepted(scenario, parameter)
-            if accepted is not None:
-                chosen.append(accepted)
-    return Space(tuple(chosen))
+        leader = table.get("beside")
+        if leader is None:
+            accepted = _accepted(scenario, parameter, {})
+        elif leader in chosen:
+            accepted = _beside(scenario, parameter, chosen[leader])
+        else:
+            accepted = None
+        if accepted is not None:
+            chosen[parameter.key] = accepted
+    return Space(tuple(chosen.values()))
 
 
 def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scenario) -> Space:
@@ -141,25 +147,67 @@ def _range(
 
 
 def _parameter(table: Mapping[str, Any]) -> Parameter:
-    when = {key: tuple(values) for key, values in table.get("when", {}).items()}
-    if "values" in table:
-        return Parameter(table["key"], tuple(written(value) for value in table["values"]), when=when)
+    values = table.get("values")
+    if values == "schema":
+        return Parameter(table["key"], words_of(table["key"]))
+    if values is not None:
+        return Parameter(table["key"], tuple(written(value) for value in values))
     low, high = (QUANTITY.fullmatch(str(table[end])) for end in ("from", "to"))
     if low is None or high is None:
         raise ValueError(f"{SHIPPED}: {table['key']}: no range")
-    return _range(table["key"], low, high, when, log=bool(table.get("log")))
+    return _range(table["key"], low, high, {}, log=bool(table.get("log")))
 
 
-def _accepted(scenario: _native.Scenario, parameter: Parameter) -> Parameter | None:
+def words_of(key: str) -> tuple[str, ...]:
+    """Words the scenario format knows for a key; `*` stands for `up`. A key of other things has none."""
+    schema = json.loads(_native.schema())
+    place: Any = schema
+    for step in key.replace("*", "up").split("."):
+        place = _resolved(schema, place).get("properties", {}).get(step)
+        if place is None:
+            return ()
+    return tuple(dict.fromkeys(_words(schema, place)))
+
+
+def _words(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
+    place = _resolved(schema, place)
+    if isinstance(place.get("const"), str):
+        yield place["const"]
+    yield from (word for word in place.get("enum", []) if isinstance(word, str))
+    for inner in (*place.get("oneOf", []), *place.get("anyOf", [])):
+        yield from _words(schema, inner)
+
+
+def _resolved(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow references, and the one choice of an optional value, to where the properties are."""
+    while "properties" not in place:
+        reference = place.get("$ref")
+        if reference is not None:
+            place = schema["$defs"][reference.rpartition("/")[2]]
+            continue
+        objects = [each for each in place.get("anyOf", []) if "$ref" in each]
+        if len(objects) != 1 or "oneOf" in place:
+            break
+        place = objects[0]
+    return place
+
+
+def _beside(scenario: _native.Scenario, parameter: Parameter, leader: Parameter) -> Parameter | None:
+    """Return the parameter for those values of another that take it."""
+    taking = {value: _accepted(scenario, parameter, {leader.key: value}) for value in leader.values}
+    when = tuple(value for value, accepted in taking.items() if accepted is not None)
+    return replace(parameter, when={leader.key: when}) if when else None
+
+
+def _accepted(scenario: _native.Scenario, parameter: Parameter, beside: Settings) -> Parameter | None:
     """Return the parameter with the values that the scenario takes, or None if it takes none."""
-    conditions = [{key: value} for key, values in parameter.when.items() for value in values] or [{}]
 
     def taken(value: str) -> bool:
-        return any(_takes(scenario, {**condition, parameter.key: value}) for condition in conditions)
+        return _takes(scenario, {**beside, parameter.key: value})
 
-    if parameter.values:
+    if parameter.low == parameter.high:
         values = tuple(value for value in parameter.values if taken(value))
-        return Parameter(parameter.key, values, when=parameter.when) if values else None
+        return replace(parameter, values=values) if values else None
     return parameter if all(taken(end) for end in parameter.ends()) else None
 
 
