@@ -97,7 +97,7 @@ class Ray:
                 logging_level="error",
                 configure_logging=False,
             )
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except Exception as error:  # Ray raises bare ones too
             raise UsageError(
                 f"--ray {address}: no Ray cluster answers: {str(error).splitlines()[0]}\n"
                 "  allowed: auto (a cluster that runs here), HOST:PORT, ray://HOST:10001, local (start one)\n"
