@@ -146,6 +146,15 @@ def test_the_folder_of_another_version_is_refused(planned: Plan, whole: bytes, t
         _run(planned, tmp_path / "whole")
 
 
+def test_another_build_of_this_version_is_noticed(
+    planned: Plan, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert whole
+    assert not folder.begin(tmp_path / "whole", planned).rebuilt
+    monkeypatch.setattr(folder, "build", lambda: "other")
+    assert folder.begin(tmp_path / "whole", planned).rebuilt
+
+
 def test_the_folder_of_a_single_run_is_refused(planned: Plan, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("{}")

@@ -25,6 +25,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
             written.append(_done(number))
     assert list(journal.read(tmp_path / "j")) == [_done(0), _done(1), _done(2)]
     assert list(journal.read(tmp_path / "absent")) == []
+    assert [journal.id_of(line) for _, line in journal.lines(tmp_path / "j")] == [_done(n).id for n in range(3)]
 
 
 @given(cut=st.integers(0, 400))

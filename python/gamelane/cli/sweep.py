@@ -75,6 +75,11 @@ def sweep(
         kept = store.begin(folder, planned)
         if kept.damaged:
             say(f"{folder / store.JOURNAL}: {kept.damaged} damaged lines are left out; their runs are made again")
+        if kept.rebuilt:
+            say(
+                f"{folder}: its {len(kept.ids)} runs were made by another build of this version; "
+                "begin a new folder if a model changed in between"
+            )
         if merge:
             kept = store.merge(folder, merge, planned, kept)
         with _Talk(planned.sweep.name, executor, json=json, quiet=quiet) as talk:

@@ -7,6 +7,8 @@ two: one row a run, in the order of the plan, with the same bytes however often 
 from __future__ import annotations
 
 import fcntl
+import functools
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,10 +36,14 @@ BLOCK = 2000
 
 @dataclass(frozen=True)
 class Kept:
-    """What a folder holds of a plan already: ids of finished runs, and how many lines were damaged."""
+    """What a folder holds of a plan already: ids of finished runs, and how many lines were damaged.
+
+    `rebuilt` if it was begun by another build of this version, whose runs may not be those of this one.
+    """
 
     ids: frozenset[str]
     damaged: int
+    rebuilt: bool = False
 
 
 @contextmanager
@@ -55,10 +61,11 @@ def claimed(folder: Path) -> Iterator[None]:
 
 def begin(folder: Path, plan: Plan) -> Kept:
     """Write down what is planned, and say what is there already. Refuses a folder of something else."""
-    _check(folder, plan)
+    before = _check(folder, plan)
     replace(folder / MANIFEST, dumps(manifest(plan)))
     wanted = {run.id for run in plan.runs}
-    return _kept(folder / JOURNAL, wanted)
+    kept = _kept(folder / JOURNAL, wanted)
+    return Kept(kept.ids, kept.damaged, bool(kept.ids) and before not in (None, build()))
 
 
 def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
@@ -85,7 +92,7 @@ def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
                     f"  given:   {_described(other)}\n"
                     f"  hint:    runs are told by scenario, seed and version (gamelane {_native.version()})"
                 )
-    return Kept(frozenset(have), kept.damaged)
+    return Kept(frozenset(have), kept.damaged, kept.rebuilt)
 
 
 def finish(folder: Path) -> pl.DataFrame:
@@ -106,9 +113,11 @@ def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
     """One row a run: the axes' keys, `seed`, and the flattened summary."""
     offsets = _offsets(folder / JOURNAL)
     keys = document["keys"]
+    wanted = [run for run in document["runs"] if run[0] in offsets]
     blocks: list[pl.DataFrame] = []
+    if not wanted:
+        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "seed": pl.Int64})
     with (folder / JOURNAL).open("rb") as file:
-        wanted = [run for run in document["runs"] if run[0] in offsets]
         for start in range(0, len(wanted), BLOCK):
             rows = []
             for name, cell, seed in wanted[start : start + BLOCK]:
@@ -119,8 +128,6 @@ def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
                 values = dict(zip(keys, document["cells"][cell], strict=True))
                 rows.append({**values, "seed": seed, **flatten(done.summary)})
             blocks.append(pl.DataFrame(rows, infer_schema_length=None))
-    if not blocks:
-        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "seed": pl.Int64})
     return pl.concat(blocks, how="diagonal_relaxed")
 
 
@@ -149,6 +156,7 @@ def manifest(plan: Plan) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "gamelane": _native.version(),
+        "build": build(),
         "identity": plan.identity,
         "name": sweep.name,
         "question": sweep.question,
@@ -174,6 +182,12 @@ def manifest(plan: Plan) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def build() -> str:
+    """Say which build of the native module this is: while gamelane is developed its version stays."""
+    return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]
+
+
 def replace(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never a part."""
     partial = path.with_name(f"{path.name}.partial")
@@ -192,7 +206,8 @@ def dumps(document: Any) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _check(folder: Path, plan: Plan) -> None:
+def _check(folder: Path, plan: Plan) -> str | None:
+    """Refuse what is not this sweep; return the build that began it."""
     if not (folder / MANIFEST).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK]
         if "manifest.json" in others or JOURNAL in others:
@@ -200,7 +215,7 @@ def _check(folder: Path, plan: Plan) -> None:
                 f"{folder}: it holds other results\n  given:   {', '.join(sorted(others)[:6])}\n"
                 "  hint:    give a folder of its own with -o"
             )
-        return
+        return None
     try:
         document = read_manifest(folder)
     except RecordsError as damaged:
@@ -217,6 +232,8 @@ def _check(folder: Path, plan: Plan) -> None:
             f"{folder}: it holds another sweep\n  given:   {_described(folder)}\n"
             f"  hint:    give another folder with -o; `--merge {folder}` takes over the runs both have"
         )
+    found: str | None = document.get("build")
+    return found
 
 
 def _described(folder: Path) -> str:
@@ -228,29 +245,17 @@ def _described(folder: Path) -> str:
 
 
 def _kept(path: Path, wanted: set[str]) -> Kept:
-    ids: set[str] = set()
-    damaged = 0
-    for done in journal.read(path):
-        if done is None:
-            damaged += 1
-        elif done.id in wanted:
-            ids.add(done.id)
-    return Kept(frozenset(ids), damaged)
+    found = [journal.id_of(line) for _, line in journal.lines(path)]
+    return Kept(frozenset(name for name in found if name is not None and name in wanted), found.count(None))
 
 
 def _offsets(path: Path) -> dict[str, int]:
     """Where in the journal each run stands; of two lines of one run the first."""
     offsets: dict[str, int] = {}
-    at = 0
-    try:
-        with path.open("rb") as file:
-            for line in file:
-                done = journal.decode(line)
-                if done is not None:
-                    offsets.setdefault(done.id, at)
-                at += len(line)
-    except FileNotFoundError:
-        path.touch()
+    for at, line in journal.lines(path):
+        name = journal.id_of(line)
+        if name is not None:
+            offsets.setdefault(name, at)
     return offsets
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import time
 import zlib
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from typing import Any, Self
 from gamelane.errors import OutputError
 
 SYNC_S = 1.0
+ID = re.compile(rb'\{"id":"([^"\\]*)",')
 
 
 @dataclass(frozen=True)
@@ -94,24 +96,46 @@ def encode(done: Done) -> bytes:
 
 def decode(line: bytes) -> Done | None:
     """Read a line; None if it is torn or damaged."""
-    crc, _, text = line.rstrip(b"\n").partition(b" ")
+    text = _checked(line)
+    if text is None:
+        return None
     try:
-        if int(crc, 16) != zlib.crc32(text):
-            return None
         return Done(**json.loads(text))
     except (ValueError, TypeError):
         return None
 
 
-def read(path: Path) -> Iterator[Done | None]:
-    """Every line of a journal in its order; None where one is damaged. A journal that is not there has no lines."""
+def id_of(line: bytes) -> str | None:
+    """Return the id of the run on a line, without reading its numbers; None if it is torn or damaged."""
+    text = _checked(line)
+    found = None if text is None else ID.match(text)
+    return None if found is None else found[1].decode()
+
+
+def _checked(line: bytes) -> bytes | None:
+    crc, _, text = line.rstrip(b"\n").partition(b" ")
+    try:
+        return text if int(crc, 16) == zlib.crc32(text) else None
+    except ValueError:
+        return None
+
+
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Every line of a journal and where it begins. A journal that is not there has none."""
+    at = 0
     try:
         with path.open("rb") as file:
             for line in file:
                 if line.strip():
-                    yield decode(line)
+                    yield at, line
+                at += len(line)
     except FileNotFoundError:
         return
+
+
+def read(path: Path) -> Iterator[Done | None]:
+    """Every run of a journal in its order; None where a line is damaged."""
+    return (decode(line) for _, line in lines(path))
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:
