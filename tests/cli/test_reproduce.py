@@ -30,9 +30,9 @@ def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path) -> None:
-    command = [GAMELANE, "reproduce", "--repeat", "2", "--json", "-o", str(tmp_path)]
+    command = [GAMELANE, "reproduce", "--repeat", "60", "--json", "-o", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(5)
+        time.sleep(6)
         process.send_signal(signal.SIGINT)
         stdout, said = process.communicate(timeout=120)
     assert process.returncode == 130, said

@@ -17,7 +17,7 @@ from tests.cli.command import GAMELANE, gamelane
 
 from .conftest import SWEEP, Write
 
-MANY = SWEEP.replace("seeds = [7, 8]", "repeats = 12").replace("[budget]", '[set]\n"duration" = "30s"\n[budget]')
+MANY = SWEEP.replace("seeds = [7, 8]", "repeats = 12").replace("[budget]", '[set]\n"duration" = "600s"\n[budget]')
 """72 runs, each long enough that a kill may come in the middle of one."""
 
 

@@ -28,7 +28,7 @@ needs_ray = pytest.mark.skipif(
     reason="ray is missing: pip install 'gamelane[ray]'",
 )
 
-SOME = SWEEP.replace("seeds = [7, 8]", "repeats = 8").replace("[budget]", '[set]\n"duration" = "60s"\n[budget]')
+SOME = SWEEP.replace("seeds = [7, 8]", "repeats = 8").replace("[budget]", '[set]\n"duration" = "600s"\n[budget]')
 
 
 @pytest.fixture(scope="module")
