@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help setup dev demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
 
-PYTHON_FILES := python tests bench
+PYTHON_FILES := python tests
 # Crates that must run without an operating system; the web page is built from them.
 PURE := gamelane-core gamelane-mux gamelane-qdisc gamelane-link gamelane-tcp gamelane-traffic gamelane-scenario gamelane-sim
 

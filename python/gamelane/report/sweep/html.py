@@ -17,8 +17,8 @@ from markupsafe import Markup
 from gamelane import _native
 from gamelane.analysis.stats import paired, t_quantile
 from gamelane.report.figures import Figure
-from gamelane.report.html import css_colour, library, panels, script_json
-from gamelane.report.style import CONFIG, THEMES, half_width, number
+from gamelane.report.html import css_colour, plots, script_json, scripts
+from gamelane.report.style import half_width, number
 from gamelane.report.sweep import overview
 from gamelane.report.sweep.colours import HEAT
 from gamelane.sweep import folder as store
@@ -48,11 +48,10 @@ def page(records: SweepRecords, drawn: list[Figure]) -> str:
         style=Markup(
             (HERE.parent / "page.css").read_text(encoding="utf-8") + (HERE / "sweep.css").read_text(encoding="utf-8")
         ),
-        script=Markup((HERE.parent / "page.js").read_text(encoding="utf-8")),
         explorer=Markup((HERE / "sweep.js").read_text(encoding="utf-8")),
-        library=Markup(library()),
-        plots=Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn[1:])})),
+        plots=plots(drawn[1:]),
         data=Markup(script_json(data(records))),
+        **scripts(),
     )
 
 
