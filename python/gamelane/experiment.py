@@ -142,7 +142,7 @@ def _gather(
                 overrides=overrides,
                 toml=scenario.to_toml(),
                 hash=scenario.hash,
-                flows=_flows(scenario),
+                flows=flows(scenario),
                 runs=tuple(done.record for done in batch.finished if done.job.variant == name),
             )
             for name, (overrides, scenario) in variants.items()
@@ -155,7 +155,8 @@ def _gather(
     )
 
 
-def _flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
+def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
+    """Return the flows of a scenario, labelled; a model that is our construction says so in its label."""
     provenance = {game["name"]: game["provenance"] for game in _native.games()}
     models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
     return tuple(
