@@ -10,7 +10,9 @@ import polars as pl
 from gamelane.analysis.tables import MMO, focus
 from gamelane.records.results import Flow, Results, Variant
 from gamelane.report import series, style, thin
-from gamelane.report.panels import Figure, Key, Panel, colour_by, x_axis, y_axis
+from gamelane.report.panels import Chart, Figure, Key, Panel, colour_by, x_axis, y_axis
+
+__all__ = ["Chart", "Figure", "Key", "Panel", "figures"]
 
 
 def figures(results: Results) -> list[Figure]:
@@ -174,8 +176,8 @@ def _windows(results: Results) -> Figure:
     return Figure(
         "cwnd",
         "Congestion windows",
-        "Window of the sending TCP of each flow, of its first connection if it has many, looked at each 100 ms, in KiB against seconds. Neither direction is "
-        f"better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
+        "Window of the sending TCP of each flow (of its first connection) each 100 ms, in KiB against seconds. Neither "
+        f"direction is better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.windows_of_tcp(results, variant),
