@@ -163,12 +163,20 @@ def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
         Flow(
             name=flow["name"],
             app=flow["app"],
-            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "")),
+            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "") or _said(flow["caveats"])),
             start_s=flow["start_s"],
             caveats=tuple(flow["caveats"]),
         )
         for flow in scenario.flows()
     )
+
+
+def _said(caveats: Sequence[str]) -> str | None:
+    """Games over TCP are not among the games of a match; their caveat says where their model comes from."""
+    return OURS if any(OURS in caveat for caveat in caveats) else None
+
+
+OURS = "synthetic-default"
 
 
 def _mark(provenance: str | None) -> str:

@@ -8,17 +8,17 @@ import subprocess
 import time
 from pathlib import Path
 
-from gamelane.claims import PAPERS, Paper
+from gamelane.claims import Paper
 
 from .command import GAMELANE, gamelane
 
 
 def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
-    done = gamelane("reproduce", "all", "--repeat", "1", "--json", "-o", tmp_path)
+    done = gamelane("reproduce", "collom2016", "--repeat", "1", "--json", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == 1
-    assert list(document["papers"]) == list(PAPERS)
+    assert list(document["papers"]) == ["collom2016"]  # griwodz2006 is in tests/claims, on a short replay
     for name, found in document["papers"].items():
         assert [claim["id"] for claim in found["claims"]] == [claim.id for claim in Paper.read(name).claims]
         assert sum(found["counts"].values()) == len(found["claims"])

@@ -77,7 +77,7 @@ class Evidence:
         return self._summaries[arm]
 
     def values(self, arm: Arm, path: str) -> Numbers:
-        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`."""
+        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`. What does not exist is NaN."""
         keys = path.split(".")
         return np.array([_at(summary, keys) for summary in self.summaries(arm)], dtype=float)
 
@@ -120,4 +120,4 @@ def _at(summary: dict[str, Any], keys: list[str]) -> float:
     value: Any = summary
     for key in keys:
         value = value[key]
-    return float(value)
+    return float("nan") if value is None else float(value)

@@ -18,9 +18,10 @@ from markupsafe import Markup
 from gamelane import _native
 from gamelane.analysis.tables import focus, neighbours_table, summary_table
 from gamelane.records.results import Results
-from gamelane.report.figures import Figure, figures
+from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.images import VEGA_LITE
+from gamelane.report.panels import Figure
 from gamelane.report.style import CONFIG, THEMES, flow_colours, half_width, noun, number, variant_looks
 
 HERE = Path(__file__).parent

@@ -26,6 +26,7 @@ APPS = {
     "game": "$ink",
     "trace": "$ink",
     "voip": "#cc79a7",
+    "mmo": "$ink",
     "bulk": "#009e73",
     "dash": "#b07d2b",
     "web": "#8a7cc8",
