@@ -496,7 +496,8 @@ impl<B: Body> Session<B> {
         resume: bool,
         now: Instant,
     ) -> Result<(), ProtocolError> {
-        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers {
+        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers
+        {
             return Err(ProtocolError::OutOfPlace);
         }
         if self.config.role == Role::Near && resume && !hello.resume {

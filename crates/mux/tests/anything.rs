@@ -38,7 +38,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn settings() -> impl Strategy<Value = (SessionConfig, usize, Vec<u64>)> {
-    let coalescing = prop::option::of((0..40_u64).prop_map(|ms| Coalescing { deadline: millis(ms), fill: 1400 }));
+    let coalescing =
+        prop::option::of((0..40_u64).prop_map(|ms| Coalescing { deadline: millis(ms), fill: 1400 }));
     let repeat = prop::option::of((0..2000_u32).prop_map(|after_permille| EarlyRepeat {
         after_permille,
         max_len: 300,
@@ -53,8 +54,7 @@ fn settings() -> impl Strategy<Value = (SessionConfig, usize, Vec<u64>)> {
             settings.silence = Duration::from_secs(3);
             settings.keep_alive = Duration::from_secs(1);
             settings.resume_window = Duration::from_secs(3600);
-            settings.mux.assignment =
-                if least { Assignment::LeastBacklog } else { Assignment::Pinned };
+            settings.mux.assignment = if least { Assignment::LeastBacklog } else { Assignment::Pinned };
             settings.mux.coalescing = coalescing;
             settings.mux.early_repeat = early_repeat;
             (settings, room, delays)
@@ -159,5 +159,7 @@ proptest! {
 
 /// The far end has heard of it.
 fn knows(pair: &Pair, stream: StreamId) -> bool {
-    pair.log.iter().any(|(_, _, event)| matches!(event, Event::Opened { stream: opened, .. } if *opened == stream))
+    pair.log
+        .iter()
+        .any(|(_, _, event)| matches!(event, Event::Opened { stream: opened, .. } if *opened == stream))
 }

@@ -15,8 +15,10 @@ fn a_stream_opens_carries_both_ways_and_ends_by_halves() {
     let stream = pair.open();
     pair.write(NEAR, stream, b"look\n");
     pair.run_for(millis(60));
-    assert!(pair.log.iter().any(|(_, end, event)| *end == FAR
-        && *event == Event::Opened { stream, metadata: b"metadata".to_vec() }));
+    assert!(
+        pair.log.iter().any(|(_, end, event)| *end == FAR
+            && *event == Event::Opened { stream, metadata: b"metadata".to_vec() })
+    );
     assert_eq!(pair.has_read(FAR, stream), b"look\n");
     pair.ends[NEAR].finish(stream, pair.now);
     pair.write(FAR, stream, b"You see a gate.\n");
@@ -118,7 +120,11 @@ fn a_reset_ends_both_halves_and_leaves_nothing_behind() {
     pair.cut(0); // with the reset
     pair.connect(0);
     pair.run_for(millis(400));
-    assert!(pair.log.iter().any(|(_, end, event)| (*end, event) == (NEAR, &Event::Reset { stream, code: ABORTED })));
+    assert!(
+        pair.log
+            .iter()
+            .any(|(_, end, event)| (*end, event) == (NEAR, &Event::Reset { stream, code: ABORTED }))
+    );
     assert!(pair.ends.iter().all(Session::is_idle));
 }
 

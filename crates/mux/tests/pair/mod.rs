@@ -119,7 +119,8 @@ impl Pair {
         loop {
             self.settle();
             let timers = self.ends.iter().filter_map(Session::poll_timeout);
-            let arrivals = self.pipes.iter().flatten().filter_map(|pipe| pipe.flying.front().map(|(at, _)| *at));
+            let arrivals =
+                self.pipes.iter().flatten().filter_map(|pipe| pipe.flying.front().map(|(at, _)| *at));
             let Some(next) = timers.chain(arrivals).min().filter(|next| *next <= end) else { break };
             self.now = self.now.max(next);
             for end in &mut self.ends {
@@ -146,7 +147,8 @@ impl Pair {
     fn transmit(&mut self, end: usize) -> bool {
         let mut progress = false;
         for carrier in 0..self.pipes.len() {
-            while let Some(frame) = self.ends[end].poll_frame(CarrierId(carrier as u8), self.budget, self.now) {
+            while let Some(frame) = self.ends[end].poll_frame(CarrierId(carrier as u8), self.budget, self.now)
+            {
                 progress = true;
                 let mut bytes = Vec::new();
                 frame.put_header(&mut bytes);
