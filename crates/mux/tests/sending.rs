@@ -207,7 +207,7 @@ fn in_steady_state_a_message_allocates_nothing() {
             }
         }
     };
-    round(0, 30_000); // long enough for each stream's first credit
-    let allocated = allocation_counter::measure(|| round(30_000, 60_000));
+    round(0, 45_000); // long enough for each stream's first credit
+    let allocated = allocation_counter::measure(|| round(45_000, 90_000));
     assert_eq!(allocated.count_total, 0);
 }
