@@ -343,6 +343,11 @@ impl<B: Body> Mux<B> {
         self.streams.contains_key(&stream)
     }
 
+    /// True once the peer has said anything about the stream.
+    pub fn is_confirmed(&self, stream: StreamId) -> bool {
+        self.streams.get(&stream).is_none_or(SendStream::is_confirmed)
+    }
+
     /// Streams known.
     pub fn streams(&self) -> usize {
         self.streams.len()
