@@ -10,7 +10,25 @@ use std::path::{Path, PathBuf};
 
 /// A configuration file was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct ConfigError {
+#[error("{0}")]
+pub struct ConfigError(Box<Refusal>);
+
+impl From<Refusal> for ConfigError {
+    fn from(refusal: Refusal) -> Self {
+        Self(Box::new(refusal))
+    }
+}
+
+impl std::ops::Deref for ConfigError {
+    type Target = Refusal;
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
+/// The parts of a [`ConfigError`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
     /// The file.
     pub file: PathBuf,
     /// Dotted key.
@@ -25,7 +43,7 @@ pub struct ConfigError {
     pub hint: Option<String>,
 }
 
-impl fmt::Display for ConfigError {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(key) = &self.key {
             write!(f, "`{key}` in ")?;
@@ -309,14 +327,14 @@ impl Config {
 
     fn check(&self, file: &Path, role: Role) -> Result<(), ConfigError> {
         let wrong = |key: &str, given: String, message: &str, allowed: &str, hint: Option<&str>| {
-            Err(ConfigError {
+            Err(ConfigError::from(Refusal {
                 file: file.into(),
                 key: Some(key.into()),
                 given: Some(given),
                 message: message.into(),
                 allowed: Some(allowed.into()),
                 hint: hint.map(Into::into),
-            })
+            }))
         };
         let (needed, other, end) = match role {
             Role::Near => (("far", self.far), ("server", self.server), "near"),
@@ -415,17 +433,10 @@ impl Config {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
-    let error = |message: String, hint: Option<String>| ConfigError {
-        file: file.into(),
-        key: None,
-        given: None,
-        message,
-        allowed: None,
-        hint,
-    };
-    let text = std::fs::read_to_string(file).map_err(|why| error(format!("cannot be read: {why}"), None))?;
+    let error = |message: String| Refusal { file: file.into(), message, ..Refusal::default() };
+    let text = std::fs::read_to_string(file).map_err(|why| error(format!("cannot be read: {why}")))?;
     let deserializer = toml::Deserializer::parse(&text)
-        .map_err(|why| error(format!("is not TOML: {}", why.to_string().trim_end()), None))?;
+        .map_err(|why| error(format!("is not TOML: {}", why.to_string().trim_end())))?;
     serde_path_to_error::deserialize(deserializer).map_err(|why| {
         let path = why.path().to_string();
         let inner = why.into_inner();
@@ -438,7 +449,7 @@ fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
         };
         let hint = unknown.as_deref().and_then(|field| nearest(field, &message));
         let given = inner.span().and_then(|span| text.get(span)).map(|given| given.trim().to_string());
-        ConfigError { key, given: given.filter(|given| given.len() < 80), ..error(message, hint) }
+        Refusal { key, given: given.filter(|given| given.len() < 80), hint, ..error(message) }.into()
     })
 }
 

@@ -13,6 +13,7 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -202,13 +203,13 @@ async fn write(
                 continue;
             }
         };
-        if !streams.contains_key(&stream) {
-            match connection.open_uni().await {
-                Ok(opened) => drop(streams.insert(stream, opened)),
+        let out = match streams.entry(stream) {
+            Entry::Occupied(opened) => opened.into_mut(),
+            Entry::Vacant(place) => match connection.open_uni().await {
+                Ok(opened) => place.insert(opened),
                 Err(error) => return lost(error),
-            }
-        }
-        let out = streams.get_mut(&stream).expect("just opened");
+            },
+        };
         if let Err(error) = put(out, &frame).await {
             return error;
         }

@@ -1,7 +1,7 @@
 //! Mutual TLS between the pair: each end shows a certificate that the other's authority signed. TLS 1.3 only; no resumption
 //! and no early data, so that a recorded handshake opens nothing.
 
-use crate::config::{ConfigError, Tls};
+use crate::config::{ConfigError, Refusal, Tls};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
@@ -25,13 +25,15 @@ pub struct Identity {
 impl Identity {
     /// Reads the files that `file`, a configuration, names, and says which of them is missing, broken or expired, and when.
     pub fn load(file: &Path, tls: &Tls) -> Result<Self, ConfigError> {
-        let wrong = |key: &str, given: &str, message: String| ConfigError {
-            file: file.into(),
-            key: Some(format!("tls.{key}")),
-            given: Some(given.into()),
-            message,
-            allowed: None,
-            hint: Some("`gamelane-proxy certificates DIR` makes a pair's".into()),
+        let wrong = |key: &str, given: &str, message: String| {
+            ConfigError::from(Refusal {
+                file: file.into(),
+                key: Some(format!("tls.{key}")),
+                given: Some(given.into()),
+                message,
+                allowed: None,
+                hint: Some("`gamelane-proxy certificates DIR` makes a pair's".into()),
+            })
         };
         let folder = file.parent().unwrap_or(Path::new("."));
         let certificates = |key: &str, path: &Path| {

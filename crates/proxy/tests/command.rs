@@ -77,7 +77,7 @@ fn files(folder: &Path, server: SocketAddr) -> (u16, u16) {
 #[test]
 fn a_web_server_works_behind_it_unmodified() {
     let folder = TempDir::new().unwrap();
-    let content: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte * 7 >> 3) as u8).collect();
+    let content: Vec<u8> = (0..3_000_000_u32).map(|byte| ((byte * 7) >> 3) as u8).collect();
     std::fs::write(folder.path().join("content"), &content).unwrap();
     let web = free_port();
     let server = Command::new("python3")
