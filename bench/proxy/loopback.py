@@ -4,8 +4,8 @@
 usage: bench/proxy/loopback.py BINARIES [rtt|streams] [--streams N] [--seconds S]
 
 BINARIES holds `gamelane-proxy` and `examples/load`, such as target/release. HAProxy and socat are left out if missing.
-`rtt`: one stream, then 50, direct and through each proxy; a pair is two hops, so HAProxy and socat are measured with one
-hop and with two. `streams`: N streams at once through a pair: memory of a stream, CPU, added delay.
+`rtt`: one stream, then 50, direct and through each proxy; a pair is two hops, so HAProxy and socat are measured with
+one hop and with two. `streams`: N streams at once through a pair: memory of a stream, CPU, added delay.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def haproxy(server: int, hops: int) -> Iterator[int]:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             config = folder / "haproxy.cfg"
             config.write_text(
-                "global\n  maxconn 4000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n"
+                "global\n  maxconn 4000\ndefaults\n  mode tcp\n"
+                "  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n"
                 f"listen game\n  bind 127.0.0.1:{port}\n  server game 127.0.0.1:{server}\n"
             )
             stack.enter_context(running("haproxy", "-f", config))
@@ -168,7 +169,7 @@ def many_streams(binaries: Path, server: int, streams: int, seconds: float) -> d
     """Measure a pair under many streams: memory, CPU, delay beside the same load without it."""
     rate = 1.0
     direct = load(binaries, server, streams=streams, rate=rate, seconds=seconds)
-    keys = f"carriers = 2\n[coalescing]\ndeadline = \"2ms\"\n[limits]\nstreams = {streams + 10}\n"
+    keys = f'carriers = 2\n[coalescing]\ndeadline = "2ms"\n[limits]\nstreams = {streams + 10}\n'
     with pair(binaries, server, keys, False) as (port, processes):
         before = [usage(process) for process in processes]
         command = [binaries / "examples/load", "run", f"127.0.0.1:{port}", "--streams", streams, "--rate", rate]

@@ -494,6 +494,9 @@ impl Hub {
                 self.close_if_over(inner, stream);
             }
             Ok(count) => {
+                if count < room {
+                    sockets::is_drained(socket);
+                }
                 flow.active = now;
                 flow.written += count as u64;
                 flow.sample.get_or_insert((flow.written, now));

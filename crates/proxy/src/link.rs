@@ -1,6 +1,7 @@
 //! A TCP carrier's socket, and the TLS on it if there is any: frames in, frames out, without waiting.
 
 use crate::payload::Payload;
+use crate::sockets;
 use gamelane_mux::{Body as _, DecodeError, Frame, Parsed, frame};
 use rustls::Connection;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -132,6 +133,9 @@ impl Link {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error.into()),
         };
+        if count < scratch.len() {
+            sockets::is_drained(&self.socket);
+        }
         let Some(tls) = &mut self.tls else {
             self.frames(&scratch[..count], &mut handle)?;
             return Ok(true);

@@ -132,11 +132,12 @@ fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One thread: whatever moves a byte holds the session's lock, and a hand-over to another thread costs more than the byte.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure(CANNOT_SERVE, format!("no threads: {error}")))
+        .map_err(|error| Failure(CANNOT_SERVE, format!("no event loop: {error}")))
 }
 
 fn serve(file: &Path, role: Role) -> Result<(), Failure> {

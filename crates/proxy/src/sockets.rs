@@ -5,6 +5,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Connections the kernel holds for us while we are busy.
@@ -45,6 +46,13 @@ pub(crate) fn prepare_carrier(stream: &TcpStream, options: &Tcp) -> io::Result<(
         })?;
     }
     Ok(())
+}
+
+/// A read brought less than it could have, so the socket is empty: saves the read that would only say so. The end of the
+/// stream is an event of its own and is not forgotten by this.
+pub(crate) fn is_drained(stream: &TcpStream) {
+    let nothing: io::Result<()> = stream.try_io(Interest::READABLE, || Err(io::ErrorKind::WouldBlock.into()));
+    debug_assert!(nothing.is_err(), "it is told so");
 }
 
 /// Closes both ways with a reset rather than an end.

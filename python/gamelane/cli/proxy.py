@@ -36,7 +36,9 @@ def find() -> Path:
     named = os.environ.get(VARIABLE)
     if named:
         if not _runs(Path(named)):
-            raise UsageError(f"{VARIABLE}={named}: no program there\n  hint:    unset it, or name gamelane-proxy itself")
+            raise UsageError(
+                f"{VARIABLE}={named}: no program there\n  hint:    unset it, or name gamelane-proxy itself"
+            )
         return Path(named)
     for candidate in _candidates():
         if _runs(candidate):
