@@ -487,16 +487,13 @@ impl Hub {
         if room == 0 || flow.eof_in {
             return;
         }
-        match socket.try_read(&mut scratch[..room]) {
+        match sockets::read(socket, &mut scratch[..room]) {
             Ok(0) => {
                 flow.eof_in = true;
                 inner.session.finish(stream, now);
                 self.close_if_over(inner, stream);
             }
             Ok(count) => {
-                if count < room {
-                    sockets::is_drained(socket);
-                }
                 flow.active = now;
                 flow.written += count as u64;
                 flow.sample.get_or_insert((flow.written, now));

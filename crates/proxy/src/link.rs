@@ -127,15 +127,12 @@ impl Link {
         scratch: &mut [u8],
         mut handle: impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
     ) -> Result<bool, LinkError> {
-        let count = match self.socket.try_read(scratch) {
+        let count = match sockets::read(&self.socket, scratch) {
             Ok(0) => return Err(LinkError::Closed),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error.into()),
         };
-        if count < scratch.len() {
-            sockets::is_drained(&self.socket);
-        }
         let Some(tls) = &mut self.tls else {
             self.frames(&scratch[..count], &mut handle)?;
             return Ok(true);

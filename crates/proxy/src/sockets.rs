@@ -2,7 +2,7 @@
 
 use crate::config::Tcp;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use std::io;
+use std::io::{self, Read as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -48,11 +48,17 @@ pub(crate) fn prepare_carrier(stream: &TcpStream, options: &Tcp) -> io::Result<(
     Ok(())
 }
 
-/// A read brought less than it could have, so the socket is empty: saves the read that would only say so. The end of the
-/// stream is an event of its own and is not forgotten by this.
-pub(crate) fn is_drained(stream: &TcpStream) {
-    let nothing: io::Result<()> = stream.try_io(Interest::READABLE, || Err(io::ErrorKind::WouldBlock.into()));
-    debug_assert!(nothing.is_err(), "it is told so");
+/// Reads what there is. A read that brings less than it could have empties the socket, and is told to tokio as such: that
+/// saves the read that would only say so. The end of the stream is an event of its own and is not forgotten by this.
+pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    let mut got = None;
+    // The event that is cleared is the one from before the read, so what arrives meanwhile is not missed.
+    let result = stream.try_io(Interest::READABLE, || {
+        let count = (&*SockRef::from(stream)).read(into)?;
+        got = Some(count);
+        if count > 0 && count < into.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+    });
+    got.map_or(result, Ok)
 }
 
 /// Closes both ways with a reset rather than an end.
