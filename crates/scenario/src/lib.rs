@@ -12,6 +12,6 @@ pub mod model;
 #[cfg(feature = "text")]
 pub mod text;
 
-pub use model::{Carriage, FlowModel, HopModel, Model};
+pub use model::{Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
 pub use text::{FlowDescription, GameInfo, Scenario, ScenarioError, games, reference_page, schema};

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
 use gamelane_link::{LinkConfig, PathConfig};
 use gamelane_qdisc::QueueConfig;
+use gamelane_stage::VoapConfig;
 use gamelane_tcp::TcpConfig;
 use gamelane_traffic::config::{AppConfig, Schedule};
 
@@ -19,6 +20,8 @@ pub struct Model {
     pub seed: Seed,
     /// Link and queue in front of it, indexed by [`Direction::index`].
     pub hops: [HopModel; 2],
+    /// What the home gateway does beside queueing.
+    pub gateway: GatewayModel,
     /// Flows, in the order of the file; their position is their [`gamelane_core::FlowId`].
     pub flows: Vec<FlowModel>,
 }
@@ -28,6 +31,13 @@ impl Model {
     pub fn hop(&self, direction: Direction) -> &HopModel {
         &self.hops[direction.index()]
     }
+}
+
+/// What the home gateway does to packets beside queueing them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewayModel {
+    /// Lowers the windows that passing TCP segments advertise.
+    pub voap: Option<VoapConfig>,
 }
 
 /// A queue and the link it feeds.

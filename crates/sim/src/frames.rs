@@ -32,6 +32,10 @@ impl Frames {
         &self.payloads[id.0 as usize]
     }
 
+    pub(crate) fn get_mut(&mut self, id: FrameId) -> &mut Payload {
+        &mut self.payloads[id.0 as usize]
+    }
+
     pub(crate) fn give_back(&mut self, id: FrameId) {
         self.free.push(id);
     }

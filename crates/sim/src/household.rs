@@ -13,6 +13,7 @@ use gamelane_core::{
 use gamelane_link::{Hop, Path, WiredLink};
 use gamelane_qdisc::AnyQueue;
 use gamelane_scenario::{Carriage, Model};
+use gamelane_stage::voap::VoapCounters;
 use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
 
@@ -24,6 +25,7 @@ use crate::payload::{Content, Echo, Payload, Tap};
 use crate::recorder::{Event, Recorder, Side};
 use crate::thin::Arrival;
 use crate::timetable::Timetable;
+use crate::window::Windows;
 
 /// Time between samples of queues and TCP state.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -46,6 +48,7 @@ pub struct Household<R> {
     meters: [BacklogMeter; 2],
     flows: Vec<Flow>,
     bundles: Vec<Bundle>,
+    windows: Option<Windows>,
     frames: Frames,
     recorder: R,
     wants_packets: bool,
@@ -68,6 +71,8 @@ pub struct Outcome<R> {
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
     /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
     pub retransmissions: Vec<Option<RetransmissionTotals>>,
+    /// What VoAP did, if the gateway has it.
+    pub voap: Option<VoapCounters>,
 }
 
 impl<R> Outcome<R> {
@@ -112,6 +117,7 @@ impl<R: Recorder> Household<R> {
             meters: Default::default(),
             flows,
             bundles,
+            windows: Windows::of(model, seed),
             frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
             recorder,
@@ -196,6 +202,7 @@ impl<R: Recorder> Household<R> {
                 .iter()
                 .map(|flow| flow.thin.as_ref().map(|thin| thin.totals))
                 .collect(),
+            voap: self.windows.as_ref().map(|windows| *windows.counters()),
             recorder: self.recorder,
         }
     }
@@ -232,6 +239,9 @@ impl<R: Recorder> Household<R> {
         );
         while let Some(packet) = self.hops[direction.index()].poll_deliver(now) {
             self.pass(Tap::after(direction), direction, &packet);
+            if let Some(windows) = &mut self.windows {
+                windows.note_wait(direction, &packet.meta);
+            }
             let flow = packet.meta.flow.index();
             match direction {
                 Direction::Up => self.enter_path(flow, direction, packet),
@@ -244,6 +254,10 @@ impl<R: Recorder> Household<R> {
     fn enter_hop(&mut self, direction: Direction, packet: Packet<FrameId>) {
         let now = self.now;
         self.pass(Tap::before(direction), direction, &packet);
+        if let Some(windows) = &mut self.windows {
+            let waiting = [0, 1].map(|index: usize| !self.hops[index].backlog().is_empty());
+            windows.pass(direction, &packet.meta, self.frames.get_mut(packet.body), waiting, now);
+        }
         let hop = &mut self.hops[direction.index()];
         hop.handle_packet(
             packet,

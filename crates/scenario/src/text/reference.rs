@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::keys::flow::{self, App, Flow};
 use super::keys::gateway::{self, Discipline, Queue};
 use super::keys::link::{Encapsulation, GilbertElliott};
-use super::keys::{Link, Tcp};
+use super::keys::{Link, Tcp, Voap};
 use super::scenario::Scenario;
 
 /// JSON Schema of a scenario file, with a description at every key.
@@ -26,12 +26,13 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 7] = [
+    let sections: [(&str, String, Applies); 8] = [
         ("Top of the file", Scenario::schema_name().into(), |_| None),
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
         ("An `overhead` in detail", Encapsulation::schema_name().into(), |_| None),
         ("`[gateway]`, `up` and `down`", Queue::schema_name().into(), queue_readers),
+        ("`[gateway] voap`", Voap::schema_name().into(), |_| None),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
     ];
@@ -102,6 +103,7 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Percent" => "[share](#units)".into(),
             "Link" => "[table](#link)".into(),
             "Gateway" | "Queue" => "[table](#gateway-up-and-down)".into(),
+            "Voap" => "[table](#gateway-voap)".into(),
             "Flow" => "[tables](#flow)".into(),
             "Tcp" => "[table](#tcp-flowtcp)".into(),
             "GilbertElliott" => "[table](#a-loss-in-bursts)".into(),
@@ -168,11 +170,12 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 12] = [
+const WORDS: [(&str, &str); 13] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("Discipline", "`gateway.up.queue`, `gateway.down.queue`"),
     ("Parameters", "`gateway.up.parameters`, `gateway.down.parameters`"),
+    ("SteeredData", "`gateway.voap.data`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
     ("Codec", "`flow.codec`"),

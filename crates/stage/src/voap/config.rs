@@ -16,6 +16,9 @@ pub struct VoapConfig {
     pub period: Period,
     /// The window is never set below so many segments, from 2 (reference/tcp.md section 5, item 5).
     pub floor: u32,
+    /// Larger windows give way first and smaller ones grow first, so that flows come to equal windows. Off is the paper's
+    /// law as it stands, which leaves differences as they are. Our construction.
+    pub even: bool,
     /// Which data is slowed down, indexed by [`Direction::index`]; that of downloads is [`Direction::Down`]. The paper
     /// acts on downloads.
     pub data: [bool; 2],
@@ -41,9 +44,10 @@ impl Default for VoapConfig {
         Self {
             alpha: Duration::from_millis(5),
             beta: Duration::from_millis(15),
-            step: 1,
+            step: 2,
             period: Period::RoundTrip,
             floor: 4,
+            even: true,
             data: [false, true],
             connections: 1024,
             idle: Duration::from_secs(300),

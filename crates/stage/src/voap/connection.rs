@@ -5,7 +5,7 @@
 use gamelane_core::{Direction, Duration, Instant};
 
 use super::config::VoapConfig;
-use super::law::{Law, Step};
+use super::law::{Law, MeanWindow, Step};
 use crate::hops::HopView;
 use crate::tcp::TcpFacts;
 
@@ -102,6 +102,7 @@ impl Connection {
         facts: &TcpFacts,
         hops: &HopView,
         config: &VoapConfig,
+        mean_window: &mut MeanWindow,
         now: Instant,
     ) -> Window {
         self.last_seen = now;
@@ -131,7 +132,7 @@ impl Connection {
         if !config.steers(facts.direction.reverse()) {
             return Window::Keep;
         }
-        self.steer(facts, hops, config, now)
+        self.steer(facts, hops, config, mean_window, now)
     }
 
     fn handle_syn(&mut self, syn: &TcpFacts) {
@@ -152,7 +153,14 @@ impl Connection {
     }
 
     /// The law, the floor, the edge that must not move left, and the field's granularity, in this order.
-    fn steer(&mut self, facts: &TcpFacts, hops: &HopView, config: &VoapConfig, now: Instant) -> Window {
+    fn steer(
+        &mut self,
+        facts: &TcpFacts,
+        hops: &HopView,
+        config: &VoapConfig,
+        mean_window: &mut MeanWindow,
+        now: Instant,
+    ) -> Window {
         let here = facts.direction.index();
         let shift = self.shift(here);
         let round_trip = self.base_round_trip + hops.round_trip();
@@ -170,7 +178,7 @@ impl Connection {
         if advance > 0 {
             side.acked = facts.ack;
         }
-        let window = side.law.step(step, config, now).max(u64::from(config.floor) * mss);
+        let window = side.law.step(step, config, mean_window, now).max(u64::from(config.floor) * mss);
         // The edge moves right by whole segments only: a smaller advance would invite small segments
         // (RFC 9293 section 3.8.6.2.2).
         let open = u64::try_from(distance(facts.ack, side.edge)).unwrap_or(0);

@@ -53,9 +53,25 @@ impl Law {
     }
 
     /// The window in bytes after a segment, before floors and edges.
-    pub(super) fn step(&mut self, step: Step, config: &VoapConfig, now: Instant) -> u64 {
+    pub(super) fn step(
+        &mut self,
+        step: Step,
+        config: &VoapConfig,
+        mean_window: &mut MeanWindow,
+        now: Instant,
+    ) -> u64 {
         let flight = self.flight.acked(step.acked, step.round_trip, now);
         if step.acked > 0 {
+            // Slow start fills a buffer within a round trip: the end of the period would be too late.
+            if matches!(self.hold, Hold::Leashed { .. }) && step.delay > config.beta {
+                let floor = u64::from(config.floor) * step.mss;
+                self.hold = Hold::Window(flight.clamp(floor, step.own.max(floor)));
+                (self.since, self.delay) = (now, (0, 0));
+                return flight.max(floor);
+            }
+            if let Hold::Window(window) = self.hold {
+                mean_window.observe(window, now);
+            }
             self.delay = (self.delay.0.saturating_add(step.delay.as_nanos()), self.delay.1.saturating_add(1));
             let length = match config.period {
                 Period::Ack => Duration::ZERO,
@@ -64,7 +80,11 @@ impl Law {
             };
             if now.saturating_since(self.since) >= length {
                 let mean = Duration::from_nanos(self.delay.0 / u64::from(self.delay.1));
-                self.hold = self.hold.after(mean, flight, step, config, now);
+                let share = match self.hold {
+                    Hold::Window(window) => mean_window.share(window, config),
+                    Hold::Leashed { .. } => Share::Equal,
+                };
+                self.hold = self.hold.after(mean, share, flight, step, config, now);
                 (self.since, self.delay) = (now, (0, 0));
             }
         }
@@ -83,12 +103,19 @@ impl Law {
 
 impl Hold {
     /// What holds after a period of this mean delay.
-    fn after(self, delay: Duration, flight: u64, step: Step, config: &VoapConfig, now: Instant) -> Self {
+    fn after(
+        self,
+        delay: Duration,
+        share: Share,
+        flight: u64,
+        step: Step,
+        config: &VoapConfig,
+        now: Instant,
+    ) -> Self {
         let by = u64::from(config.step) * step.mss;
         let floor = u64::from(config.floor) * step.mss;
         let most = step.own.max(floor);
         match self {
-            Self::Leashed { .. } if delay > config.beta => Self::Window(flight.clamp(floor, most)),
             // A round trip that has grown since the handshake makes the flight look small. What it costs is bounded.
             Self::Leashed { times, since }
                 if now.saturating_since(since) >= step.round_trip.saturating_mul(PATIENCE) =>
@@ -100,9 +127,72 @@ impl Hold {
             Self::Window(bytes) if delay > config.beta && bytes / 2 > flight => {
                 Self::Window(flight.clamp(floor, most))
             }
-            Self::Window(bytes) if delay > config.beta => Self::Window(bytes.saturating_sub(by).max(floor)),
-            Self::Window(bytes) if delay < config.alpha => Self::Window((bytes + by).min(most)),
-            Self::Window(_) => self,
+            Self::Window(bytes) => match (zone(delay, config), share) {
+                (Zone::AboveBeta, Share::Equal | Share::Above) | (Zone::Between, Share::Above) => {
+                    Self::Window(bytes.saturating_sub(by).max(floor))
+                }
+                (Zone::BelowAlpha, Share::Equal | Share::Below) | (Zone::Between, Share::Below) => {
+                    Self::Window((bytes + by).min(most))
+                }
+                _ => self,
+            },
+        }
+    }
+}
+
+enum Zone {
+    BelowAlpha,
+    Between,
+    AboveBeta,
+}
+
+fn zone(delay: Duration, config: &VoapConfig) -> Zone {
+    if delay < config.alpha {
+        Zone::BelowAlpha
+    } else if delay > config.beta {
+        Zone::AboveBeta
+    } else {
+        Zone::Between
+    }
+}
+
+/// A window beside those of the other flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Share {
+    Below,
+    Equal,
+    Above,
+}
+
+/// The mean window over the last half second, each flow weighted by how often it is heard: no count of who is active is
+/// kept. Steps of equal size leave windows as far apart as they were, so the paper's law alone starves whoever comes
+/// late; with this, the larger ones give way first and the smaller ones grow first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MeanWindow {
+    bytes: u64,
+    at: Instant,
+}
+
+impl MeanWindow {
+    fn observe(&mut self, window: u64, now: Instant) {
+        if self.bytes == 0 {
+            self.bytes = window;
+        }
+        let elapsed = now.saturating_since(self.at).as_nanos().min(MEMORY.as_nanos());
+        let change = (i128::from(window) - i128::from(self.bytes)) * i128::from(elapsed);
+        let change = change / i128::from(MEMORY.as_nanos());
+        self.bytes = self.bytes.saturating_add_signed(change as i64);
+        self.at = now;
+    }
+
+    fn share(&self, window: u64, config: &VoapConfig) -> Share {
+        let tolerance = self.bytes / 8;
+        if !config.even || window.abs_diff(self.bytes) <= tolerance {
+            Share::Equal
+        } else if window > self.bytes {
+            Share::Above
+        } else {
+            Share::Below
         }
     }
 }
@@ -142,6 +232,8 @@ const LEASH: u64 = 3;
 const SLACK: u64 = 10;
 /// Round trips after which the leash doubles. Slow start on a home link is over by then.
 const PATIENCE: u64 = 8;
+/// Time constant of [`MeanWindow`].
+const MEMORY: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
@@ -151,7 +243,7 @@ mod tests {
     const OWN: u64 = 1_000_000;
 
     fn config(period: Period) -> VoapConfig {
-        VoapConfig { step: 1, period, floor: 2, ..VoapConfig::default() }
+        VoapConfig { step: 1, period, floor: 2, even: false, ..VoapConfig::default() }
     }
 
     fn step(delay_ms: u64) -> Step {
@@ -166,9 +258,10 @@ mod tests {
 
     /// One ACK per millisecond; the window after each.
     fn run(law: &mut Law, config: &VoapConfig, from_ms: u64, delays: &[u64]) -> std::vec::Vec<u64> {
+        let mut mean = MeanWindow::default();
         (from_ms..)
             .zip(delays)
-            .map(|(at, delay)| law.step(step(*delay), config, Instant::from_millis(at)))
+            .map(|(at, delay)| law.step(step(*delay), config, &mut mean, Instant::from_millis(at)))
             .collect()
     }
 
@@ -188,20 +281,16 @@ mod tests {
     fn a_window_that_nothing_fills_comes_down_to_the_flight_at_once() {
         let config = config(Period::RoundTrip);
         let mut law = Law::new(Instant::ZERO);
-        run(&mut law, &config, 0, &[20; 101]);
+        run(&mut law, &config, 0, &[0; 101]);
+        run(&mut law, &config, 101, &[20]);
         // A second in which a tenth of the data flows, then delay again.
-        let slow = |acked| Step { acked, ..step(0) };
-        for ms in 101..1101 {
-            law.step(slow(MSS / 5), &config, Instant::from_millis(ms));
+        let mut mean = MeanWindow::default();
+        let slow = Step { acked: MSS / 5, ..step(0) };
+        for ms in 102..1302 {
+            let delay = Duration::from_millis(if ms < 1101 { 0 } else { 20 });
+            law.step(Step { delay, ..slow }, &config, &mut mean, Instant::from_millis(ms));
         }
-        for ms in 1101..1301 {
-            law.step(
-                Step { delay: Duration::from_millis(20), ..slow(MSS / 5) },
-                &config,
-                Instant::from_millis(ms),
-            );
-        }
-        let window = law.step(slow(0), &config, Instant::from_millis(1301));
+        let window = law.step(Step { acked: 0, ..slow }, &config, &mut mean, Instant::from_millis(1302));
         assert!((18 * MSS..=20 * MSS).contains(&window), "{window}");
     }
 
@@ -209,16 +298,15 @@ mod tests {
     fn a_step_per_round_trip_is_taken_once_in_a_round_trip_on_its_mean_delay() {
         let config = config(Period::RoundTrip);
         let mut law = Law::new(Instant::ZERO);
-        // 100 ms at 2000 B per ms: 200 kB in flight.
-        let windows = run(&mut law, &config, 0, &[20; 101]);
-        assert!((196_000..=202_000).contains(&windows[100]), "{}", windows[100]);
-        // The mean of 90 x 16 and 10 x 0 is 14.4 ms: no step, although the period ends below alpha.
+        // 100 ms at 2000 B per ms: 200 kB in flight when the first delay above beta comes.
+        run(&mut law, &config, 0, &[0; 101]);
+        let held = run(&mut law, &config, 101, &[20])[0];
+        assert!((196_000..=202_000).contains(&held), "{held}");
+        // The mean of 90 x 16 and 11 x 0 is below beta: no step, although most of the period is above.
         let mixed: std::vec::Vec<u64> =
-            core::iter::repeat_n(16, 90).chain(core::iter::repeat_n(0, 10)).collect();
-        let after = run(&mut law, &config, 101, &mixed);
-        assert_eq!(after[99], windows[100]);
-        let after = run(&mut law, &config, 201, &[20; 100]);
-        assert_eq!(after[99], windows[100] - MSS);
+            core::iter::repeat_n(16, 90).chain(core::iter::repeat_n(0, 11)).collect();
+        assert_eq!(run(&mut law, &config, 102, &mixed)[100], held);
+        assert_eq!(run(&mut law, &config, 203, &[20; 100])[99], held - MSS);
     }
 
     #[test]
@@ -230,6 +318,30 @@ mod tests {
         let near = |window: u64, times: u64| window.abs_diff(times * 210 * MSS) <= times * 2 * MSS;
         assert!(near(loose[700], 3) && near(loose[900], 6), "{} {}", loose[700], loose[900]);
         assert!(!law.is_holding());
+    }
+
+    #[test]
+    fn two_flows_come_to_equal_windows_and_with_the_papers_law_stay_apart() {
+        for even in [true, false] {
+            let config = VoapConfig { even, ..config(Period::RoundTrip) };
+            let mut mean = MeanWindow::default();
+            let mut laws = [Law::new(Instant::ZERO), Law::new(Instant::ZERO)];
+            laws[0].hold = Hold::Window(180 * MSS);
+            laws[1].hold = Hold::Window(20 * MSS);
+            let mut windows = [180 * MSS, 20 * MSS];
+            for ms in 1..20_000 {
+                // Each is heard as often as its window is large.
+                let which = usize::from(
+                    ms * windows[1] / (windows[0] + windows[1]).max(1)
+                        > (ms - 1) * windows[1] / (windows[0] + windows[1]).max(1),
+                );
+                let delay = Duration::from_millis(if windows[0] + windows[1] > 200 * MSS { 20 } else { 10 });
+                let step = Step { delay, ..step(0) };
+                windows[which] = laws[which].step(step, &config, &mut mean, Instant::from_millis(ms));
+            }
+            let apart = windows[0].abs_diff(windows[1]) / MSS;
+            assert!(if even { apart < 40 } else { apart > 150 }, "{even}: {windows:?}");
+        }
     }
 
     #[test]

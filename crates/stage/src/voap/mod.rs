@@ -13,6 +13,7 @@ use gamelane_core::{ByteCount, Direction, FlowKey, Instant, IpLen, Protocol, See
 
 pub use config::{Period, VoapConfig, VoapFault};
 use connection::{Connection, Window};
+use law::MeanWindow;
 use table::Table;
 
 use crate::hops::HopView;
@@ -23,6 +24,8 @@ use crate::tcp::TcpFacts;
 pub struct Voap {
     config: VoapConfig,
     table: Table,
+    /// By the direction of the data.
+    mean_windows: [MeanWindow; 2],
     counters: VoapCounters,
 }
 
@@ -70,7 +73,7 @@ impl Voap {
         assert_eq!(config.check(), Ok(()), "whoever reads a configuration checks it");
         let salt = seed.stream("gateway/voap").bits();
         let table = Table::new(config.connections, config.idle, salt);
-        Self { config, table, counters: VoapCounters::default() }
+        Self { config, table, mean_windows: [MeanWindow::default(); 2], counters: VoapCounters::default() }
     }
 
     /// How it steers.
@@ -101,7 +104,8 @@ impl Voap {
             self.counters.unknown += 1;
             return Verdict::Keep;
         };
-        let window = connection.inspect(facts, hops, &self.config, now);
+        let mean_window = &mut self.mean_windows[facts.direction.reverse().index()];
+        let window = connection.inspect(facts, hops, &self.config, mean_window, now);
         if facts.flags.rst {
             self.table.remove(key);
         }

@@ -9,13 +9,14 @@ mod gateway;
 mod link;
 mod mmo;
 mod tcp;
+mod voap;
 
 use gamelane_core::{Direction, IpLen, Seed};
 
 use super::error::{Fault, ScenarioError};
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
-use crate::{HopModel, Model};
+use crate::{GatewayModel, HopModel, Model};
 
 /// Builds the model of a scenario.
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
@@ -37,6 +38,7 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
         hops: [hop(Direction::Up)?, hop(Direction::Down)?],
+        gateway: GatewayModel { voap: voap::voap(scenario, &top.key("gateway").key("voap"))? },
         flows: flow::flows(scenario, &top)?,
     })
 }

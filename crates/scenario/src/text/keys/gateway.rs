@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::voap::Voap;
 use crate::text::units::{QueueLimit, Size, Span, Time};
 use crate::text::words::words;
 
@@ -16,6 +17,9 @@ pub struct Gateway {
     /// In front of the downlink, at the provider's end.
     #[serde(default)]
     pub down: Queue,
+    /// Lowers TCP windows to keep the queue short. Left out: no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voap: Option<Voap>,
 }
 
 /// One queue. A parameter left out takes the value of the set named by `parameters`.

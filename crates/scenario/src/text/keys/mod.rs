@@ -5,8 +5,10 @@ pub mod flow;
 pub mod gateway;
 pub mod link;
 pub mod tcp;
+pub mod voap;
 
 pub use flow::{App, Flow};
 pub use gateway::{Gateway, Queue};
 pub use link::{Link, Loss, Overhead};
 pub use tcp::Tcp;
+pub use voap::Voap;

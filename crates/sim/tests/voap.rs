@@ -1,0 +1,95 @@
+//! VoAP in a household: what the paper claims of it (palazzi-voap section III), on a wired link of the radio's rate.
+
+mod common;
+
+use std::path::Path;
+
+use gamelane_core::{Direction, Seed};
+use gamelane_scenario::{Model, Scenario};
+use gamelane_sim::{Household, Outcome, Records, Summary};
+
+struct Result {
+    goodput_mbit: f64,
+    delay_ms: f64,
+    mean_backlog: f64,
+    outcome: Outcome<Records>,
+}
+
+fn run(model: &Model) -> Result {
+    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
+    let summary = Summary::new(model, &outcome);
+    let down = Direction::Down.index();
+    let delays = outcome.recorder.flows.iter().flat_map(|flow| &flow.directions[down].arrivals);
+    let late: Vec<f64> = delays
+        .filter(|row| row.at.as_secs_f64() >= model.warmup.as_secs_f64())
+        .map(|row| row.queue_delay.as_millis_f64())
+        .collect();
+    Result {
+        goodput_mbit: summary.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e6,
+        delay_ms: late.iter().sum::<f64>() / late.len() as f64,
+        mean_backlog: summary.queues[down].mean_backlog,
+        outcome,
+    }
+}
+
+fn fifo(mut model: Model) -> Result {
+    model.gateway.voap = None;
+    run(&model)
+}
+
+#[test]
+fn the_download_keeps_its_goodput_and_the_queue_falls_to_the_thresholds() {
+    let model = common::model("voap", &[]);
+    let (before, after) = (fifo(model.clone()), run(&model));
+    assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{}", after.goodput_mbit);
+    // Between alpha and beta the law rests.
+    assert!(before.delay_ms > 50.0 && (4.0..=16.0).contains(&after.delay_ms), "{}", after.delay_ms);
+    assert!(before.mean_backlog - after.mean_backlog > 100.0, "{}", after.mean_backlog);
+    let counters = after.outcome.voap.expect("the gateway has it");
+    assert!(counters.lowered > 10_000 && counters.unknown == 0, "{counters:?}");
+    assert_eq!(after.outcome.hops[Direction::Down.index()].counters.dropped.total(), 0);
+}
+
+#[test]
+fn latecomers_get_their_share_unless_the_law_is_the_papers_alone() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/voap.toml");
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    text += "\n[[flow]]\nname = \"late\"\napp = \"bulk\"\ndirection = \"down\"\nstart = \"5s\"\n";
+    let share = |even: &str| {
+        let overrides = [("gateway.voap.even".to_owned(), even.to_owned())];
+        let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);
+        let model = scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|e| panic!("{e}"));
+        let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
+        let flows = Summary::new(&model, &outcome).flows;
+        flows[1].goodput_bps / (flows[0].goodput_bps + flows[1].goodput_bps)
+    };
+    let (even, paper) = (share("true"), share("false"));
+    assert!((0.4..=0.6).contains(&even), "{even}");
+    assert!(paper < 0.3, "{paper}");
+}
+
+#[test]
+fn what_it_cannot_reach_is_reported() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/voap.toml");
+    let mut text = std::fs::read_to_string(&file).unwrap();
+    text += "\n[[flow]]\nname = \"video\"\napp = \"udp\"\ndirection = \"down\"\nrate = \"4mbit\"\nsize = \"1000B\"\n";
+    let scenario = Scenario::parse(&text, &file.to_string_lossy(), &[]);
+    let model = scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|e| panic!("{e}"));
+    let after = run(&model);
+    let counters = after.outcome.voap.expect("the gateway has it");
+    let down = Direction::Down.index();
+    let unreachable = counters.other[down].bytes() + counters.quic[down].bytes();
+    // 4 Mbit/s for 60 s.
+    assert!((29_900_000..=30_100_000).contains(&unreachable), "{unreachable}");
+    assert!(after.delay_ms < 16.0, "{}", after.delay_ms);
+}
+
+#[test]
+fn it_goes_with_every_queue() {
+    for queue in common::QUEUES {
+        let model = common::model("voap", &[("gateway.*.queue", queue), ("duration", "30s")]);
+        let (before, after) = (fifo(model.clone()), run(&model));
+        assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{queue}: {}", after.goodput_mbit);
+        assert!(after.delay_ms < before.delay_ms.max(16.0), "{queue}: {}", after.delay_ms);
+    }
+}
