@@ -170,7 +170,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 13] = [
+const WORDS: [(&str, &str); 14] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("Discipline", "`gateway.up.queue`, `gateway.down.queue`"),
@@ -178,6 +178,7 @@ const WORDS: [(&str, &str); 13] = [
     ("SteeredData", "`gateway.voap.data`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
+    ("Role", "`flow.role`"),
     ("Codec", "`flow.codec`"),
     ("Requests", "`flow.requests`"),
     ("Congestion", "`tcp.congestion`"),
