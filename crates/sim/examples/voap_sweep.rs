@@ -37,7 +37,9 @@ fn row(label: &str, downloads: u32, common: &[(String, String)], voap: Option<(&
             "\n[[flow]]\nname = \"download{extra}\"\napp = \"bulk\"\ndirection = \"down\"\nstart = \"{start}s\"\n"
         );
     }
-    let mut overrides = common.to_vec();
+    // The paper's game beside the downloads would blur what the step does.
+    let mut overrides = vec![("flow.game.enabled".to_owned(), "false".to_owned())];
+    overrides.extend_from_slice(common);
     if let Some((period, step)) = voap {
         overrides.push(("gateway.voap.period".into(), period.into()));
         overrides.push(("gateway.voap.step".into(), step.into()));

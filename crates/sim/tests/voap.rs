@@ -25,7 +25,7 @@ fn run(model: &Model) -> Result {
         .map(|row| row.queue_delay.as_millis_f64())
         .collect();
     Result {
-        goodput_mbit: summary.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e6,
+        goodput_mbit: summary.flows[0].goodput_bps / 1e6,
         delay_ms: late.iter().sum::<f64>() / late.len() as f64,
         mean_backlog: summary.queues[down].mean_backlog,
         outcome,
@@ -39,15 +39,18 @@ fn fifo(mut model: Model) -> Result {
 
 #[test]
 fn the_download_keeps_its_goodput_and_the_queue_falls_to_the_thresholds() {
-    let model = common::model("voap", &[]);
-    let (before, after) = (fifo(model.clone()), run(&model));
-    assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{}", after.goodput_mbit);
-    // Between alpha and beta the law rests.
-    assert!(before.delay_ms > 50.0 && (4.0..=16.0).contains(&after.delay_ms), "{}", after.delay_ms);
-    assert!(before.mean_backlog - after.mean_backlog > 100.0, "{}", after.mean_backlog);
-    let counters = after.outcome.voap.expect("the gateway has it");
-    assert!(counters.lowered > 10_000 && counters.unknown == 0, "{counters:?}");
-    assert_eq!(after.outcome.hops[Direction::Down.index()].counters.dropped.total(), 0);
+    for game in ["ut-2-3", "ut-1-3", "rome", "rome-2-3", "rome-1-3"] {
+        let model = common::model("voap", &[("flow.game.model", game)]);
+        let (before, after) = (fifo(model.clone()), run(&model));
+        assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{game}: {}", after.goodput_mbit);
+        // Between alpha and beta the law rests.
+        assert!(before.delay_ms > 50.0, "{game}: {}", before.delay_ms);
+        assert!((4.0..=16.0).contains(&after.delay_ms), "{game}: {}", after.delay_ms);
+        assert!(before.mean_backlog - after.mean_backlog > 90.0, "{game}: {}", after.mean_backlog);
+        let counters = after.outcome.voap.expect("the gateway has it");
+        assert!(counters.lowered > 10_000 && counters.unknown == 0, "{counters:?}");
+        assert_eq!(after.outcome.hops[Direction::Down.index()].counters.dropped.total(), 0);
+    }
 }
 
 #[test]
@@ -56,7 +59,8 @@ fn latecomers_get_their_share_unless_the_law_is_the_papers_alone() {
     let mut text = std::fs::read_to_string(&file).unwrap();
     text += "\n[[flow]]\nname = \"late\"\napp = \"bulk\"\ndirection = \"down\"\nstart = \"5s\"\n";
     let share = |even: &str| {
-        let overrides = [("gateway.voap.even".to_owned(), even.to_owned())];
+        let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let overrides = [set("gateway.voap.even", even), set("flow.game.enabled", "false")];
         let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);
         let model = scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|e| panic!("{e}"));
         let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
@@ -70,17 +74,13 @@ fn latecomers_get_their_share_unless_the_law_is_the_papers_alone() {
 
 #[test]
 fn what_it_cannot_reach_is_reported() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/voap.toml");
-    let mut text = std::fs::read_to_string(&file).unwrap();
-    text += "\n[[flow]]\nname = \"video\"\napp = \"udp\"\ndirection = \"down\"\nrate = \"4mbit\"\nsize = \"1000B\"\n";
-    let scenario = Scenario::parse(&text, &file.to_string_lossy(), &[]);
-    let model = scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|e| panic!("{e}"));
+    let model = common::model("voap", &[("flow.game.model", "ut-2-3")]);
     let after = run(&model);
     let counters = after.outcome.voap.expect("the gateway has it");
     let down = Direction::Down.index();
     let unreachable = counters.other[down].bytes() + counters.quic[down].bytes();
-    // 4 Mbit/s for 60 s.
-    assert!((29_900_000..=30_100_000).contains(&unreachable), "{unreachable}");
+    // 4.2 Mbit/s for 60 s.
+    assert!(unreachable.abs_diff(31_500_000) < 700_000, "{unreachable}");
     assert!(after.delay_ms < 16.0, "{}", after.delay_ms);
 }
 
@@ -90,6 +90,7 @@ fn it_goes_with_every_queue() {
         let model = common::model("voap", &[("gateway.*.queue", queue), ("duration", "30s")]);
         let (before, after) = (fifo(model.clone()), run(&model));
         assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{queue}: {}", after.goodput_mbit);
+        // An AQM of its own may aim lower than beta.
         assert!(after.delay_ms < before.delay_ms.max(16.0), "{queue}: {}", after.delay_ms);
     }
 }
