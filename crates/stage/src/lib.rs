@@ -10,10 +10,14 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod autorate;
+pub mod finder;
 pub mod hops;
 pub mod tcp;
 pub mod voap;
 
+pub use autorate::{Autorate, AutorateConfig};
+pub use finder::{FinderConfig, RateFinder};
 pub use hops::HopView;
 pub use tcp::{TcpFacts, TcpFlags};
 pub use voap::{Verdict, Voap, VoapConfig};

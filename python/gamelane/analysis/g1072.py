@@ -53,7 +53,7 @@ class Video:
 
 @dataclass(frozen=True)
 class Network:
-    """What the network does to it. Loss in percent of packets, by what the client does about it: give one of the two."""
+    """What the network does to it. Loss in percent of packets, by what the client does about it: give one of them."""
 
     delay_ms: float
     """Round trip from input to display, 0 to 400 ms. The reference does not say one-way or round trip; the loop from

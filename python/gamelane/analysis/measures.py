@@ -70,7 +70,7 @@ def gaps(arrived_ms: npt.ArrayLike) -> Gaps:
 def burst_ratio(lost: npt.ArrayLike) -> float:
     """Mean length of a run of losses over that of as many random losses: 1 for random loss, more for bursts (G.107).
 
-    `lost` says for each packet, in order of sending, whether it was lost. NaN without a loss or with nothing but losses.
+    `lost` says for each packet, in order of sending, whether it was lost. NaN without a loss, and with losses alone.
     """
     flags = np.asarray(lost, dtype=bool)
     share = float(flags.mean()) if len(flags) else 0.0
@@ -102,8 +102,8 @@ class Measures:
 def of_flow(delay: pl.DataFrame, windows: pl.DataFrame, *, flow: str, direction: str, since_s: float = 0.0) -> Measures:
     """Measures of a flow in one direction (`up`, `down`) from the `delay` and `windows` tables of one run.
 
-    `since_s` leaves out packets that arrived earlier, and windows that began earlier: the warm-up. Quantiles interpolate
-    (type 7).
+    `since_s` leaves out packets that arrived earlier, and windows that began earlier: the warm-up. Quantiles are of
+    type 7: they interpolate.
     """
     chosen = (pl.col("flow").cast(pl.String) == flow) & (pl.col("direction").cast(pl.String) == direction)
     rows = delay.filter(chosen & (pl.col("t_s") >= since_s)).sort("t_s", maintain_order=True)
