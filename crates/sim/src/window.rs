@@ -9,11 +9,11 @@ use gamelane_scenario::Model;
 use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, TcpFacts, TcpFlags, Verdict, Voap};
 
-use crate::payload::{Content, Payload, connection_key};
+use crate::payload::{Content, Payload, connection_key, player_key};
 
 pub(crate) struct Windows {
     voap: Voap,
-    /// Of each flow's first connection, as the home sends it.
+    /// Of the first connection of each lane, as the home sends it.
     keys: Vec<FlowKey>,
     last_wait: [Duration; 2],
 }
@@ -22,7 +22,7 @@ impl Windows {
     /// The stage of a household, if it has one.
     pub(crate) fn of(model: &Model, seed: Seed) -> Option<Self> {
         let config = model.gateway.voap?;
-        let keys = model.flows.iter().map(|flow| flow.key).collect();
+        let keys = model.lanes().map(|(flow, lane)| player_key(model.flows[flow].key, lane)).collect();
         Some(Self { voap: Voap::new(config, seed), keys, last_wait: [Duration::ZERO; 2] })
     }
 

@@ -29,10 +29,21 @@ fn nor_does_any_row_of_tcp() {
     }
 }
 
+#[test]
+fn nor_do_window_control_video_frames_and_a_hosted_match() {
+    assert_eq!(allocations(&[("gateway.voap.data", "both")]), 0);
+    assert_eq!(allocations(&[("flow.quake3.role", "host")]), 0);
+    assert_eq!(allocations_of("voap", &[]), 0);
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
+    allocations_of("household", overrides)
+}
+
+fn allocations_of(scenario: &str, overrides: &[(&str, &str)]) -> u64 {
     let overrides: Vec<_> = [("duration", "120s")].iter().chain(overrides).copied().collect();
-    let model = common::model("household", &overrides);
+    let model = common::model(scenario, &overrides);
     let mut household = Household::new(&model, Seed(1), Forget);
     household.run_until(Instant::from_secs(60));
     let allocated = allocation_counter::measure(|| {

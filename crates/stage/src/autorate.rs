@@ -302,7 +302,7 @@ impl Loads {
             time += u128::from(both);
         }
         let newest = self.windows[self.newest].1;
-        if time == 0 { newest } else { (bits / time) as u64 }
+        bits.checked_div(time).map_or(newest, |load| load as u64)
     }
 }
 

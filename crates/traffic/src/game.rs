@@ -171,6 +171,7 @@ mod tests {
     use crate::config::{AppConfig, ServerStream};
     use crate::source::build;
     use gamelane_core::{Instant, Seed};
+    use std::vec::Vec;
 
     fn quake3(players: u32) -> GameConfig {
         GameConfig {
