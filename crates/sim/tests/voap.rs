@@ -94,3 +94,21 @@ fn it_goes_with_every_queue() {
         assert!(after.delay_ms < before.delay_ms.max(16.0), "{queue}: {}", after.delay_ms);
     }
 }
+
+#[test]
+fn an_upload_is_steered_as_well_down_to_the_floor() {
+    let fields =
+        [("gateway.voap.data", "up"), ("link.up", "3mbit"), ("flow.upload.tcp.receive_window", "1MiB")];
+    let model = common::model("household", &fields);
+    let outcome = |model: &Model| {
+        let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
+        let summary = Summary::new(model, &outcome);
+        (summary.flows[0].directions[0].queue_delay_ms.mean, summary.flows[1].goodput_bps)
+    };
+    let steered = outcome(&model);
+    let mut without = model.clone();
+    without.gateway.voap = None;
+    let fifo = outcome(&without);
+    assert!(fifo.0 > 500.0 && steered.0 < 20.0, "{fifo:?} {steered:?}");
+    assert!(steered.1 > 0.95 * fifo.1, "{fifo:?} {steered:?}");
+}
