@@ -30,15 +30,8 @@ impl ClientStream {
 }
 
 pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
-    let commands = Commands {
-        interval: Drawn::new(&config.client.interval, streams.of("client/interval")),
-        size: Drawn::new(&config.client.size, streams.of("client/size")),
-    };
-    let updates = Updates {
-        tick: config.server.tick,
-        tick_rng: streams.of("server/tick"),
-        size: Size::new(config.server.size, config.players, streams.of("server/size")),
-    };
+    let commands = Commands::new(&config.client, streams.of("client/interval"), streams.of("client/size"));
+    let updates = Updates::new(config, streams.of("server/tick"), streams.of("server/size"));
     (
         Source::Commands(Paced::new(commands, schedule, streams.of("client/phase"))),
         Source::Updates(Paced::new(updates, schedule, streams.of("server/phase"))),
@@ -51,6 +44,13 @@ pub struct Updates {
     tick: Dist,
     tick_rng: Stream,
     size: Size,
+}
+
+impl Updates {
+    pub(crate) fn new(config: &GameConfig, tick_rng: Stream, size_rng: Stream) -> Self {
+        let size = Size::new(config.server.size, config.players, size_rng);
+        Self { tick: config.server.tick, tick_rng, size }
+    }
 }
 
 impl Pattern for Updates {
@@ -72,6 +72,15 @@ impl Pattern for Updates {
 pub struct Commands {
     interval: Drawn,
     size: Drawn,
+}
+
+impl Commands {
+    pub(crate) fn new(client: &ClientStream, interval_rng: Stream, size_rng: Stream) -> Self {
+        Self {
+            interval: Drawn::new(&client.interval, interval_rng),
+            size: Drawn::new(&client.size, size_rng),
+        }
+    }
 }
 
 impl Pattern for Commands {
@@ -162,6 +171,7 @@ mod tests {
     use crate::config::{AppConfig, ServerStream};
     use crate::source::build;
     use gamelane_core::{Instant, Seed};
+    use std::vec::Vec;
 
     fn quake3(players: u32) -> GameConfig {
         GameConfig {

@@ -9,7 +9,7 @@ from typing import Any
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
 
-INTERACTIVE = ("game", "trace", "voip")
+INTERACTIVE = ("game", "cloud", "trace", "voip")
 """Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
 
 BULK = "bulk"

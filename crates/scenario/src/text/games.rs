@@ -264,13 +264,15 @@ const LN_1000: f64 = 6.907_755_278_982_137;
 /// UDP payload of the largest IPv4 packet on Ethernet.
 const LARGEST_PAYLOAD: u32 = 1472;
 
-const SHIPPED: [&str; 7] = [
+const SHIPPED: [&str; 9] = [
     include_str!("../../../../models/cssource.toml"),
     include_str!("../../../../models/et.toml"),
     include_str!("../../../../models/hl2dm.toml"),
     include_str!("../../../../models/hlcs.toml"),
+    include_str!("../../../../models/hlcs-fixed.toml"),
     include_str!("../../../../models/hldm.toml"),
     include_str!("../../../../models/quake3.toml"),
+    include_str!("../../../../models/quake3-fixed.toml"),
     include_str!("../../../../models/quake4.toml"),
 ];
 
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_model_that_makes_no_sense_is_refused_by_key() {
-        let quake3 = SHIPPED[5];
+        let quake3 = SHIPPED[6];
         let cases = [
             (
                 "value_ms = 50",

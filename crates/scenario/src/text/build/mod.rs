@@ -11,6 +11,7 @@ mod gateway;
 mod link;
 mod mmo;
 mod tcp;
+mod voap;
 mod wifi;
 
 use gamelane_core::{Direction, IpLen, Seed};
@@ -18,7 +19,7 @@ use gamelane_core::{Direction, IpLen, Seed};
 use super::error::{Fault, ScenarioError};
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
-use crate::{HopModel, Model};
+use crate::{GatewayModel, HopModel, Model};
 
 /// Builds the model of a scenario.
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
@@ -47,6 +48,7 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
         hops,
+        gateway: GatewayModel { voap: voap::voap(scenario, &top.key("gateway").key("voap"))? },
         flows,
     })
 }
