@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo test test-rust test-wasm test-python bench lint format docs clean
+.PHONY: help setup dev demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
 
 PYTHON_FILES := python tests
 # Crates that must run without an operating system; the web page is built from them.
@@ -43,6 +43,9 @@ test-python: dev
 
 bench:  ## packets per CPU-second of the simulator, time per TCP segment
 	cargo bench --workspace --benches
+
+bench-grid: setup  ## the 1120 runs of collom2016's grid: wall time, CPU time, memory
+	.venv/bin/python bench/grid.py
 
 lint: dev  ## format check, clippy, ruff, mypy
 	cargo fmt --all --check

@@ -7,10 +7,15 @@ results.rtt                                            # a polars frame, one row
 results.write("out")                                   # Parquet and manifest.json
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from gamelane._native import Cancelled, games, schema, version
 from gamelane.errors import Interrupted, OutputError, RecordsError, ScenarioError, UsageError
-from gamelane.experiment import Experiment, Hooks, compare, load
-from gamelane.records import Flow, Results, RunRecord, Variant, read
+
+if TYPE_CHECKING:
+    from gamelane.experiment import Experiment, Hooks, compare, load
+    from gamelane.records import Flow, Results, RunRecord, Variant, read
 
 __version__ = version()
 
@@ -34,3 +39,15 @@ __all__ = [
     "schema",
     "version",
 ]
+
+_LATER = {
+    **dict.fromkeys(("Experiment", "Hooks", "compare", "load"), "gamelane.experiment"),
+    **dict.fromkeys(("Flow", "Results", "RunRecord", "Variant", "read"), "gamelane.records"),
+}
+"""What needs the libraries for tables and statistics, which take a second to load: other commands are prompt."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

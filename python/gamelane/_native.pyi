@@ -1,11 +1,29 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
+from collections.abc import Callable
 from typing import TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Cancel", "Cancelled", "Run", "Scenario", "ScenarioError", "games", "recorded_streams", "run", "schema", "version"]
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "analyze_capture",
+    "compare_captures",
+    "connection_log",
+    "games",
+    "generate",
+    "match_parts",
+    "recorded_streams",
+    "run",
+    "schema",
+    "udp_datagrams",
+    "version",
+]
 
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
@@ -39,6 +57,26 @@ class GameDescription(TypedDict):
     players: int
     notes: str
 
+@type_check_only
+class Datagrams(TypedDict):
+    """UDP packets: nanoseconds since 1970, endpoints by number, payload bytes; `damage` says why reading stopped."""
+
+    t_ns: npt.NDArray[np.uint64]
+    interface: npt.NDArray[np.uint32]
+    sender: npt.NDArray[np.uint32]
+    receiver: npt.NDArray[np.uint32]
+    payload: npt.NDArray[np.uint32]
+    packets_read: int
+    damage: str | None
+
+@type_check_only
+class Generated(TypedDict):
+    """Datagrams of a flow in order of time: nanoseconds from the start, client to server or not, payload bytes."""
+
+    t_ns: npt.NDArray[np.uint64]
+    up: npt.NDArray[np.bool_]
+    payload: npt.NDArray[np.uint32]
+
 @final
 class Scenario:
     """A scenario that has been read and checked. Immutable."""
@@ -54,6 +92,8 @@ class Scenario:
     def question(self) -> str: ...
     @property
     def hash(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -82,12 +122,23 @@ class Run:
     def bottleneck_packets(self) -> int: ...
     def summary_json(self) -> str: ...
     def tables(self) -> dict[str, dict[str, npt.NDArray[np.generic]]]: ...
+    def table(self, name: str) -> dict[str, npt.NDArray[np.generic]]: ...
     def write_pcapng(self, path: str, side: str) -> None: ...
 
 def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
 def recorded_streams(path: str) -> str: ...
+def analyze_capture(
+    path: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def compare_captures(
+    first: str, second: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+) -> str: ...
+def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
+def udp_datagrams(path: str) -> Datagrams: ...
+def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
+def match_parts(captured: list[int], players: int) -> list[int] | None: ...
 def schema() -> str: ...
 def games() -> list[GameDescription]: ...
 def version() -> str: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import shutil
@@ -41,6 +42,8 @@ def examine() -> list[Check]:
         _privileges(),
         _tool("tshark", "tshark", "reads the captures --pcap writes"),
         _chromium(),
+        _extra("ray", "sweeps on several machines"),
+        _extra("optuna", "gamelane tune"),
     ]
 
 
@@ -54,6 +57,13 @@ def _chromium() -> Check:
     return Check(
         "chromium", found is not None, found or "the tests open the report with it", "apt-get install chromium"
     )
+
+
+def _extra(module: str, purpose: str) -> Check:
+    """A Python package that one command wants."""
+    found = importlib.util.find_spec(module) is not None
+    extra = "tune" if module == "optuna" else module
+    return Check(module, found, "installed" if found else purpose, f"pip install 'gamelane[{extra}]'")
 
 
 def _qdisc(name: str) -> Check:

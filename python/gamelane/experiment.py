@@ -142,7 +142,7 @@ def _gather(
                 overrides=overrides,
                 toml=scenario.to_toml(),
                 hash=scenario.hash,
-                flows=_flows(scenario),
+                flows=flows(scenario),
                 runs=tuple(done.record for done in batch.finished if done.job.variant == name),
             )
             for name, (overrides, scenario) in variants.items()
@@ -155,19 +155,28 @@ def _gather(
     )
 
 
-def _flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
+def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
+    """Return the flows of a scenario, labelled; a model that is our construction says so in its label."""
     provenance = {game["name"]: game["provenance"] for game in _native.games()}
     models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
     return tuple(
         Flow(
             name=flow["name"],
             app=flow["app"],
-            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "")),
+            label=flow["label"] + _mark(provenance.get(models[flow["name"]] or "") or _said(flow["caveats"])),
             start_s=flow["start_s"],
             caveats=tuple(flow["caveats"]),
         )
         for flow in scenario.flows()
     )
+
+
+def _said(caveats: Sequence[str]) -> str | None:
+    """Games over TCP are not among the games of a match; their caveat says where their model comes from."""
+    return OURS if any(OURS in caveat for caveat in caveats) else None
+
+
+OURS = "synthetic-default"
 
 
 def _mark(provenance: str | None) -> str:

@@ -75,10 +75,10 @@ window_counts = "segments"
 
 
 def happened(server_side: str, client_side: str) -> dict[str, Any]:
-    """Lag of TCP data from its first transmission to its delivery, beyond the fastest packets, from both ends of a path.
+    """Lag of TCP data from its first transmission to its delivery, beyond the fastest packets, from both ends.
 
-    Milliseconds by direction, weighted over connections: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}.
-    Quantiles are those of each connection, averaged by packets.
+    Milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles are
+    those of each connection, averaged by packets.
     """
     flows = json.loads(_native.compare_captures(server_side, client_side))["pair"]["flows"]
     found: dict[str, Any] = {}

@@ -6,15 +6,19 @@ Results come back in the order of the jobs, whichever finished first: the number
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import polars as pl
 
 from gamelane import _native
 from gamelane.records.frames import Flows, frames
 from gamelane.records.results import RunRecord
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,27 @@ def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequen
     among = Flows(own=flow_names(job.scenario), all=flows)
     tables = frames(run.tables(), run=(job.variant, job.seed), variants=variants, flows=among)
     return Finished(job, record, tables)
+
+
+def each(
+    function: Callable[[Input], Output], jobs: Iterable[Input], *, threads: int, cancel: _native.Cancel
+) -> Iterator[tuple[Input, Output]]:
+    """Call a function on threads for every job, and yield each job with its result as it is finished.
+
+    Whatever stops it, Ctrl-C or an error, also stops the runs that were given `cancel`.
+    """
+    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+        futures = {pool.submit(function, job): job for job in jobs}
+        waiting = set(futures)
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield futures[future], future.result()
+        except BaseException:
+            cancel.cancel()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 GLANCE_S = 0.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,24 +12,25 @@ from tests.cli.command import gamelane
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 SERVER, CLIENT = (str(CAPTURES / f"thin-tcp-wan-{end}.pcapng.gz") for end in ("srv", "cli"))
+Lag = dict[str, Any]
 OWN_TCP = ("--set", "flow.replay.tcp.recovery=rack", "--set", "flow.replay.tcp.congestion=cubic")
 OWN_LINK = ("--rtt", "100ms", "--loss", "2%")
 
 
 @pytest.fixture(scope="module")
-def beside() -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+def beside() -> Lag:
     done = gamelane("replay", SERVER, "--other-end", CLIENT, *OWN_LINK, *OWN_TCP, "--repeat", "3", "--json")
     assert done.returncode == 0, done.stderr
-    lag: dict[str, dict[str, dict[str, dict[str, float]]]] = json.loads(done.stdout)["lag_ms"]
+    lag: Lag = json.loads(done.stdout)["lag_ms"]
     return lag
 
 
-def test_every_message_of_the_capture_is_replayed(beside: dict[str, dict[str, dict[str, dict[str, float]]]]) -> None:
+def test_every_message_of_the_capture_is_replayed(beside: Lag) -> None:
     for way in ("up", "down"):
         assert beside["replay"]["run"][way]["packets"] == pytest.approx(3 * beside["capture"][way]["packets"], rel=0.01)
 
 
-def test_the_lag_is_that_of_the_real_kernel(beside: dict[str, dict[str, dict[str, dict[str, float]]]]) -> None:
+def test_the_lag_is_that_of_the_real_kernel(beside: Lag) -> None:
     """Means within a third; down, Nagle at the real server makes the tail longer (docs/models/mmo.md)."""
     real, ours = beside["capture"], beside["replay"]["run"]
     for way in ("up", "down"):
@@ -39,9 +41,7 @@ def test_the_lag_is_that_of_the_real_kernel(beside: dict[str, dict[str, dict[str
 
 
 def test_a_remedy_is_a_variant() -> None:
-    done = gamelane(
-        "replay", SERVER, *OWN_LINK, "--compare", "flow.replay.tcp.timer=linux-6,modified", "--json", "-q"
-    )
+    done = gamelane("replay", SERVER, *OWN_LINK, "--compare", "flow.replay.tcp.timer=linux-6,modified", "--json", "-q")
     assert done.returncode == 0, done.stderr
     variants = json.loads(done.stdout)["variants"]
     tail = {name: of["runs"][0]["flows"]["replay"]["thin"]["up"]["delivery_ms"]["p99"] for name, of in variants.items()}

@@ -1,9 +1,9 @@
 //! How fast the analysis alone is: packets per second of processor time, tables thrown away.
-//! `cargo run --release -p gamelane-capture --example capture_speed -- FILE`
+//! `cargo run --release -p gamelane-capture --example capture_speed -- FILE [apart]`; `apart` reads in a thread of its own.
 
 use std::path::Path;
 
-use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, analyze};
+use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, analyze, analyze_apart};
 
 /// Counts flows and packets.
 #[derive(Default)]
@@ -26,7 +26,11 @@ fn main() -> Result<(), CaptureError> {
     });
     let mut capture = Capture::open(Path::new(&path))?;
     let mut count = Count::default();
-    analyze(&mut capture, &mut Analyzer::default(), &mut count)?;
+    if std::env::args().nth(2).is_some() {
+        analyze_apart(&mut capture, &mut Analyzer::default(), &mut count)?;
+    } else {
+        analyze(&mut capture, &mut Analyzer::default(), &mut count)?;
+    }
     println!("{} packets read, {} of {} flows", capture.packets_read(), count.packets, count.flows);
     Ok(())
 }

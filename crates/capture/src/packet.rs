@@ -1,7 +1,9 @@
 //! A packet as every analysis sees it: when, where, between whom, how long, and the transport's header. Lengths are those
 //! the headers state, so a capture cut to a snap length measures the same.
 
-use gamelane_core::{Ecn, FlowKey, IpLen};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+
+use gamelane_core::{Ecn, FlowKey, IpLen, Protocol};
 use gamelane_tcp::Flags;
 
 /// One TCP or UDP packet, or a later fragment of one.
@@ -30,6 +32,26 @@ pub struct CapturedPacket {
     pub content: u64,
     /// What the transport adds.
     pub transport: CapturedTransport,
+}
+
+/// A place to read packets into.
+impl Default for CapturedPacket {
+    fn default() -> Self {
+        let nowhere = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+        Self {
+            at_ns: 0,
+            interface: 0,
+            key: FlowKey { source: nowhere, destination: nowhere, protocol: Protocol::Udp },
+            ip_len: IpLen(0),
+            payload_len: 0,
+            ecn: Ecn::NotEct,
+            dscp: 0,
+            identification: 0,
+            start: None,
+            content: 0,
+            transport: CapturedTransport::Udp,
+        }
+    }
 }
 
 impl CapturedPacket {

@@ -91,10 +91,16 @@ impl<R: Read> Capture<R> {
 
     /// The next TCP or UDP packet; `None` at the end and after an error.
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket>, CaptureError> {
+        let mut packet = CapturedPacket::default();
+        Ok(self.read_into(&mut packet)?.then_some(packet))
+    }
+
+    /// [`Capture::next_packet`] without a copy: the next packet takes the place of `packet`; false if there is none.
+    pub fn read_into(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         if self.failed {
-            return Ok(None);
+            return Ok(false);
         }
-        let result = self.read_packet();
+        let result = self.read_packet(packet);
         self.failed = result.is_err();
         result
     }
@@ -129,7 +135,7 @@ impl<R: Read> Capture<R> {
         &self.path
     }
 
-    fn read_packet(&mut self) -> Result<Option<CapturedPacket>, CaptureError> {
+    fn read_packet(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         loop {
             let record = match self.container.next_record() {
                 Ok(record) => record,
@@ -144,8 +150,8 @@ impl<R: Read> Capture<R> {
                 self.skipped.unsupported_link_type.get_or_insert(record.link_type);
                 continue;
             };
-            match parse(link, &record, &mut self.fragments, self.hash_content) {
-                Ok(packet) => return Ok(Some(packet)),
+            match parse(link, &record, &mut self.fragments, self.hash_content, packet) {
+                Ok(()) => return Ok(true),
                 Err(Reason::NotIp) => self.skipped.not_ip += 1,
                 Err(Reason::OtherProtocol) => self.skipped.other_protocol += 1,
                 Err(Reason::CutHeader) => self.skipped.cut_header += 1,
@@ -155,12 +161,12 @@ impl<R: Read> Capture<R> {
     }
 
     /// A capture of which no interface is supported is refused, once all of it was looked at.
-    fn end(&self) -> Result<Option<CapturedPacket>, CaptureError> {
+    fn end(&self) -> Result<bool, CaptureError> {
         match self.skipped.unsupported_link_type {
             Some(link_type) if self.skipped.unsupported_link == self.packets_read => {
                 Err(CaptureError::UnsupportedLinkType { path: self.path.clone(), link_type })
             }
-            _ => Ok(None),
+            _ => Ok(false),
         }
     }
 }
@@ -208,7 +214,8 @@ fn parse(
     record: &Record<'_>,
     fragments: &mut Fragments,
     hash_content: bool,
-) -> Result<CapturedPacket, Reason> {
+    packet: &mut CapturedPacket,
+) -> Result<(), Reason> {
     let bytes = link.ip(record.data).ok_or(Reason::NotIp)?;
     let link_len = (record.data.len() - bytes.len()) as u32;
     let frame_len = record.original_len.saturating_sub(link_len).max(bytes.len() as u32);
@@ -226,26 +233,24 @@ fn parse(
         id,
     };
     let above_ip = ip.len.checked_sub(ip.headers).ok_or(Reason::CutHeader)?;
-    let mut packet = CapturedPacket {
-        at_ns: record.at_ns,
-        interface: record.interface,
-        key: FlowKey {
-            source: SocketAddr::new(ip.source, 0),
-            destination: SocketAddr::new(ip.destination, 0),
-            protocol,
-        },
-        ip_len: IpLen(ip.len),
-        payload_len: 0,
-        ecn: ip.ecn,
-        dscp: ip.dscp,
-        identification: ip.identification,
-        start: None,
-        content: 0,
-        transport: CapturedTransport::LaterFragment,
+    packet.at_ns = record.at_ns;
+    packet.interface = record.interface;
+    packet.key = FlowKey {
+        source: SocketAddr::new(ip.source, 0),
+        destination: SocketAddr::new(ip.destination, 0),
+        protocol,
     };
+    packet.ip_len = IpLen(ip.len);
+    packet.payload_len = 0;
+    packet.ecn = ip.ecn;
+    packet.dscp = ip.dscp;
+    packet.identification = ip.identification;
+    packet.start = None;
+    packet.content = 0;
+    packet.transport = CapturedTransport::LaterFragment;
     if let FragmentOf::Later { id, last } = ip.fragment {
         packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
-        return Ok(packet);
+        return Ok(());
     }
     let port = |at| wire::u16_at(ip.above, at).ok_or(Reason::CutHeader);
     packet.key.source.set_port(port(0)?);
@@ -266,9 +271,9 @@ fn parse(
         fragments.first(fragmented(id), packet.key);
     }
     if hash_content {
-        packet.content = content::hash(&packet, ip.above);
+        packet.content = content::hash(packet, ip.above);
     }
-    Ok(packet)
+    Ok(())
 }
 
 const TCP: u8 = 6;

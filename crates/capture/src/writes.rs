@@ -108,11 +108,14 @@ impl Connection {
             false => Sequence::from_within(tcp.sequence),
         });
         let Some(offset) = sequence.sent(tcp.sequence) else { return };
-        if packet.payload_len == 0 || tcp.flags.rst {
+        let revealed = Revealed { at_ns: packet.at_ns, ..Revealed::default() };
+        if tcp.flags.rst || packet.payload_len == 0 {
+            if !tcp.flags.rst && !tcp.flags.syn {
+                half.stream.reached(offset, revealed);
+            }
             return;
         }
         let start = offset + u64::from(tcp.flags.syn);
-        let revealed = Revealed { at_ns: packet.at_ns, ..Revealed::default() };
         let brought = half.stream.saw(start, packet.payload_len, revealed);
         let since_start = |at_ns: u64| Duration::from_nanos(at_ns.saturating_sub(self.start_ns));
         if let Some(hole) = brought.hole {

@@ -2,7 +2,9 @@
 //! Python sees are described in `python/gamelane/_native.pyi`.
 
 mod capture;
+mod datagrams;
 mod error;
+mod generate;
 mod replay;
 mod run;
 mod scenario;
@@ -26,6 +28,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::games, module)?)?;
+    module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(match_parts, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }
@@ -34,4 +39,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
+}
+
+/// Players of the captured matches that a match of `players` is added up from.
+#[pyfunction]
+fn match_parts(captured: Vec<u32>, players: u32) -> Option<Vec<u32>> {
+    gamelane_traffic::measured::parts(&captured, players)
 }

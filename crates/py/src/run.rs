@@ -83,6 +83,10 @@ impl Run {
         tables::all(py, &self.outcome.recorder)
     }
 
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+        tables::one(py, &self.outcome.recorder, name)
+    }
+
     /// Writes what passed one side of the gateway, `lan` or `wan`, or the server's host.
     fn write_pcapng(&self, py: Python<'_>, path: &str, side: &str) -> PyResult<()> {
         let tap = match side {

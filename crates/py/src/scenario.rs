@@ -47,6 +47,11 @@ impl Scenario {
     }
 
     #[getter]
+    fn fingerprint(&self) -> String {
+        format!("{:032x}", self.model.fingerprint())
+    }
+
+    #[getter]
     fn seed(&self) -> u64 {
         self.model.seed.0
     }

@@ -107,6 +107,7 @@ fn delivery(summary: &DeliverySummary) -> Value {
 fn direction(summary: &DirectionSummary) -> Value {
     json!({
         "sent": summary.sent,
+        "sent_bytes": summary.sent_bytes,
         "received": summary.received,
         "lost": summary.lost,
         "marked": summary.marked,

@@ -5,22 +5,40 @@ use gamelane_sim::Records;
 use gamelane_sim::records::WINDOW;
 use gamelane_traffic::AppReport;
 use numpy::{Element, PyArray1};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// Makes one table of records.
+type Make = for<'py> fn(Python<'py>, &Records) -> PyResult<Bound<'py, PyDict>>;
+
+const TABLES: [(&str, Make); 9] = [
+    ("rtt", rtt),
+    ("delay", delay),
+    ("windows", windows),
+    ("drops", drops),
+    ("tcp", tcp),
+    ("queues", queues),
+    ("app", app),
+    ("deliveries", deliveries),
+    ("retransmissions", retransmissions),
+];
 
 /// Every table by name.
 pub(crate) fn all<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> {
     let tables = PyDict::new(py);
-    tables.set_item("rtt", rtt(py, records)?)?;
-    tables.set_item("delay", delay(py, records)?)?;
-    tables.set_item("windows", windows(py, records)?)?;
-    tables.set_item("drops", drops(py, records)?)?;
-    tables.set_item("tcp", tcp(py, records)?)?;
-    tables.set_item("queues", queues(py, records)?)?;
-    tables.set_item("app", app(py, records)?)?;
-    tables.set_item("deliveries", deliveries(py, records)?)?;
-    tables.set_item("retransmissions", retransmissions(py, records)?)?;
+    for (name, make) in TABLES {
+        tables.set_item(name, make(py, records)?)?;
+    }
     Ok(tables)
+}
+
+/// One table.
+pub(crate) fn one<'py>(py: Python<'py>, records: &Records, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    match TABLES.iter().find(|(known, _)| *known == name) {
+        Some((_, make)) => make(py, records),
+        None => Err(PyKeyError::new_err(name.to_owned())),
+    }
 }
 
 /// A table being built from rows.

@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod access;
+mod fingerprint;
 pub mod model;
 #[cfg(feature = "text")]
 pub mod text;

@@ -51,6 +51,11 @@ fn keys_and_words() {
         Case::edit("a game unlike all others", "model = \"quake3\"", "model = \"chess\""),
         Case::edit("too many players", "players = 4", "players = 100"),
         Case::edit("an app without its key", "direction = \"up\"", ""),
+        Case::edit(
+            "more players than a fitted model reaches",
+            "model = \"quake3\"\nplayers = 4",
+            "model = \"openarena\"\nplayers = 9",
+        ),
         Case::edit("a game without a model", "model = \"quake3\"", ""),
         Case::edit("a flow without a name", "name = \"upload\"", ""),
         Case::edit("a misspelt key of a flow", "direction = \"up\"", "directoin = \"up\""),

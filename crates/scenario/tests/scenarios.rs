@@ -89,6 +89,33 @@ fn a_replay_has_the_packets_of_its_capture() {
 }
 
 #[test]
+fn a_fingerprint_is_of_what_is_run() {
+    let shipped = folder().join("household.toml");
+    let of = |sets: &[(&str, &str)]| model(&read(&shipped, sets)).fingerprint();
+    assert_eq!(of(&[]), of(&[("seed", "99"), ("link.up", "1000kbit")]));
+    assert_ne!(of(&[]), of(&[("link.up", "1001kbit")]));
+}
+
+#[test]
+fn a_fingerprint_has_the_contents_of_the_files_a_scenario_names() {
+    let folder_of_mine = std::env::temp_dir().join(format!("gamelane-fingerprint-{}", std::process::id()));
+    std::fs::create_dir_all(&folder_of_mine).unwrap();
+    let quake3 =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/quake3.toml")).unwrap();
+    let file = folder_of_mine.join("household.toml");
+    std::fs::copy(folder().join("household.toml"), &file).unwrap();
+    let of = |text: &str| {
+        std::fs::write(folder_of_mine.join("mine.toml"), text).unwrap();
+        let scenario = read(&file, &[("flow.quake3.model", "mine.toml")]);
+        (scenario.hash(), model(&scenario).fingerprint())
+    };
+    let (before, after) = (of(&quake3), of(&quake3.replace("value_ms = 50", "value_ms = 51")));
+    std::fs::remove_dir_all(&folder_of_mine).unwrap();
+    assert_eq!(before.0, after.0);
+    assert_ne!(before.1, after.1);
+}
+
+#[test]
 fn the_papers_sweep_fits_its_scenario() {
     let file = folder().join("collom2016.toml");
     for queue in ["fifo", "pie", "codel", "fq_pie", "fq_codel"] {

@@ -84,6 +84,8 @@ pub struct Window {
     pub lost: u32,
     /// Marked by a queue.
     pub marked: u32,
+    /// IP bytes handed to the network.
+    pub sent_bytes: u64,
     /// IP bytes that arrived.
     pub received_bytes: u64,
 }
@@ -246,7 +248,10 @@ impl Recorder for Records {
 
     fn record(&mut self, at: Instant, event: &Event<'_>) {
         match *event {
-            Event::Sent { direction, meta } => self.count(direction, meta, at, |window| window.sent += 1),
+            Event::Sent { direction, meta } => self.count(direction, meta, at, |window| {
+                window.sent += 1;
+                window.sent_bytes += meta.len.bytes();
+            }),
             Event::Received { direction, meta } => {
                 self.count(direction, meta, at, |window| {
                     window.received += 1;

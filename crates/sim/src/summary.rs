@@ -65,6 +65,8 @@ pub struct FlowSummary {
 pub struct DirectionSummary {
     /// Packets handed to the network after the warm-up.
     pub sent: u32,
+    /// Their IP bytes.
+    pub sent_bytes: u64,
     /// Of those, packets that arrived.
     pub received: u32,
     /// Of those, packets that were lost.
@@ -213,6 +215,7 @@ fn direction_summary(
         .collect();
     DirectionSummary {
         sent: totals.sent,
+        sent_bytes: totals.sent_bytes,
         received: totals.received,
         lost: totals.lost,
         marked: totals.marked,

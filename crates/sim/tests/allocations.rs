@@ -39,6 +39,14 @@ fn nor_do_games_over_tcp() {
 }
 
 #[test]
+fn nor_does_a_fitted_game_whether_captured_or_added_up() {
+    for players in ["4", "7"] {
+        let game = [("flow.quake3.model", "openarena"), ("flow.quake3.players", players)];
+        assert_eq!(allocations(&game), 0, "{players} players");
+    }
+}
+
+#[test]
 fn nor_does_any_link() {
     assert_eq!(allocations_of("docsis", 60, &[]), 0);
     assert_eq!(allocations_of("lte", 60, &[]), 0);

@@ -55,7 +55,7 @@ fn without_loss_no_carriage_delays_anything() {
         let delivery = thin.directions[Direction::Down.index()].delivery_ms;
         assert!((delivery.quantiles[2] - 100.0).abs() < 0.1, "{carriage}: {delivery:?}");
         assert_eq!(thin.retransmissions.nth[0].itself, 0, "{carriage}");
-        assert_eq!(thin.directions[Direction::Down.index()].held_ms.max, 0.0, "{carriage}");
+        assert!(thin.directions[Direction::Down.index()].held_ms.max <= 0.0, "{carriage}");
     }
 }
 

@@ -87,7 +87,7 @@ pub struct TcpConfig {
     pub nagle: bool,
     /// How long an ACK may wait for a second full segment; `None` acknowledges every segment at once.
     pub delayed_ack: Option<Duration>,
-    /// Segments acknowledged at once at the start of a connection (Linux: 16).
+    /// Segments acknowledged at once at the start of a connection, and after a gap longer than the timeout (Linux: 16).
     pub quick_acks: u32,
     /// Receive buffer: the window offered to the sender at most.
     pub receive_window: ByteCount,

@@ -241,6 +241,7 @@ impl TcpEndpoint {
         }
         if segment.len > 0 {
             self.receiver.on_ecn(ce && self.sender.uses_ecn(), segment.flags.cwr());
+            self.receiver.on_data(self.sender.rto(), now);
         }
         let had_fin = self.receiver.has_peer_fin();
         let delivered = self.receiver.on_segment(segment, &mut self.counters, now);

@@ -25,7 +25,10 @@ pub(crate) struct Receiver {
     /// The last ACK we sent (Last.ACK.sent).
     acked: u64,
     delayed_ack: Option<Duration>,
+    /// Left of `quick_acks_after_idle`.
     quick_acks: u32,
+    quick_acks_after_idle: u32,
+    last_data: Option<Instant>,
     /// When a delayed ACK must go.
     deadline: Option<Instant>,
     /// An ACK must go at once, alone or with data.
@@ -71,6 +74,8 @@ impl Receiver {
             acked: 0,
             delayed_ack: config.delayed_ack,
             quick_acks: config.quick_acks,
+            quick_acks_after_idle: config.quick_acks,
+            last_data: None,
             deadline: None,
             ack_now: false,
             duplicates_owed: 0,
@@ -116,6 +121,15 @@ impl Receiver {
     pub(crate) fn on_timestamp(&mut self, value: u32, seq: u64) {
         if seq <= self.acked && value.wrapping_sub(self.recent_timestamp) as i32 >= 0 {
             self.recent_timestamp = value;
+        }
+    }
+
+    /// Data arrived. After a gap longer than our own retransmission timeout the next segments are acknowledged at once, as
+    /// at the start (Linux `tcp_event_data_recv`): so thin streams hardly ever see a delayed ACK.
+    pub(crate) fn on_data(&mut self, rto: Duration, now: Instant) {
+        let last = self.last_data.replace(now);
+        if last.is_some_and(|last| now.saturating_since(last) > rto) {
+            self.quick_acks = self.quick_acks_after_idle;
         }
     }
 

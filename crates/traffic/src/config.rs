@@ -101,12 +101,14 @@ pub struct CloudConfig {
 pub struct ServerStream {
     /// Time between updates.
     pub tick: Dist,
+    /// How far each update leaves from its place on the tick's grid, in seconds; `None` keeps to the grid.
+    pub jitter: Option<Dist>,
     /// UDP payload size.
     pub size: UpdateSize,
 }
 
 /// Size of server updates, UDP payload bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum UpdateSize {
     /// ARMA(1,1) around `fixed + players * per_player` (reference/game-traffic.md section 4).
     Arma {
@@ -134,6 +136,37 @@ pub enum UpdateSize {
         /// Largest payload.
         max: u32,
     },
+    /// As captured, number of players by number of players; others are added up from those (docs/models/traffic-fit.md).
+    Measured {
+        /// What was captured, each number of players once.
+        matches: Vec<MeasuredMatch>,
+        /// Bytes that do not depend on the number of players: counted once where matches are added up.
+        fixed: f64,
+        /// Smallest payload.
+        min: u32,
+        /// Largest payload.
+        max: u32,
+    },
+}
+
+/// Updates to one client of a captured match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredMatch {
+    /// Players in it.
+    pub players: u32,
+    /// Payload bytes.
+    pub series: SizeSeries,
+}
+
+/// Sizes by their distribution and the memory between them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeSeries {
+    /// Autoregressive coefficient of the normal series behind the sizes.
+    pub phi: f64,
+    /// Moving-average coefficient of it.
+    pub theta: f64,
+    /// Share of sizes and the size it does not exceed, from share 0 to share 1, both ascending; at least two.
+    pub quantiles: Vec<(f64, f64)>,
 }
 
 /// Client commands. Interval in seconds, size in UDP payload bytes.
@@ -141,8 +174,17 @@ pub enum UpdateSize {
 pub struct ClientStream {
     /// Each packet draws its interval from one of these, by weight.
     pub interval: Vec<(f64, Dist)>,
+    /// Sizes.
+    pub size: CommandSize,
+}
+
+/// Size of client commands, UDP payload bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CommandSize {
     /// Each packet draws its size from one of these, by weight.
-    pub size: Vec<(f64, Dist)>,
+    Mixture(Vec<(f64, Dist)>),
+    /// A series with memory.
+    Series(SizeSeries),
 }
 
 /// One packet of a recorded flow.

@@ -2,21 +2,28 @@
 //! client, sized by the number of players; the client sends commands at its own rate. Both sides run open loop from the
 //! start: joining, map download and the server's `rate` cap are left out, as is the traffic of the other players.
 
+use alloc::format;
 use alloc::vec;
+use alloc::vec::Vec;
 use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Duration, Stream};
 
 use crate::arma::{Arma, ArmaParameters};
-use crate::config::{ClientStream, GameConfig, Schedule, UpdateSize};
+use crate::config::{ClientStream, CommandSize, GameConfig, Schedule, SizeSeries, UpdateSize};
+use crate::measured::{self, Series};
 use crate::paced::{Paced, Pattern};
 use crate::source::{Source, Streams};
 
 impl UpdateSize {
-    /// Mean UDP payload in bytes with this many players, before truncation.
-    pub fn mean_payload(&self, players: u32) -> f64 {
-        match *self {
-            Self::Arma { fixed, per_player, .. } => fixed + f64::from(players) * per_player,
-            Self::Independent { size, .. } => size.mean(),
+    /// Mean UDP payload in bytes with this many players, before truncation; `None` if the model cannot be had with so many.
+    pub fn mean_payload(&self, players: u32) -> Option<f64> {
+        match self {
+            Self::Arma { fixed, per_player, .. } => Some(fixed + f64::from(players) * per_player),
+            Self::Independent { size, .. } => Some(size.mean()),
+            Self::Measured { matches, fixed, .. } => {
+                let (parts, excess) = measured::compose(matches, players)?;
+                Some(parts.iter().map(|part| part.mean()).sum::<f64>() - f64::from(excess) * fixed)
+            }
         }
     }
 }
@@ -25,13 +32,16 @@ impl ClientStream {
     /// The client of TEACUP's packet generator, whatever the game: 60 B of UDP payload every 10 ms, which is 70.4 kbit/s
     /// of IPv4 (TEACUP 0.9.3, reference/game-traffic.md section 1).
     pub fn pktgen() -> Self {
-        Self { interval: vec![(1.0, Dist::Constant(0.010))], size: vec![(1.0, Dist::Constant(60.0))] }
+        Self {
+            interval: vec![(1.0, Dist::Constant(0.010))],
+            size: CommandSize::Mixture(vec![(1.0, Dist::Constant(60.0))]),
+        }
     }
 }
 
 pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
-    let commands = Commands::new(&config.client, streams.of("client/interval"), streams.of("client/size"));
-    let updates = Updates::new(config, streams.of("server/tick"), streams.of("server/size"));
+    let commands = Commands::new(&config.client, streams);
+    let updates = Updates::new(config, streams, streams);
     (
         Source::Commands(Paced::new(commands, schedule, streams.of("client/phase"))),
         Source::Updates(Paced::new(updates, schedule, streams.of("server/phase"))),
@@ -43,13 +53,37 @@ pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_
 pub struct Updates {
     tick: Dist,
     tick_rng: Stream,
+    jitter: Option<Jitter>,
     size: Size,
 }
 
 impl Updates {
-    pub(crate) fn new(config: &GameConfig, tick_rng: Stream, size_rng: Stream) -> Self {
-        let size = Size::new(config.server.size, config.players, size_rng);
-        Self { tick: config.server.tick, tick_rng, size }
+    /// `server` has the streams of all updates, `own` those of what this client is sent.
+    pub(crate) fn new(config: &GameConfig, server: Streams<'_>, own: Streams<'_>) -> Self {
+        let jitter = |off| Jitter { off, last_s: 0.0, rng: server.of("server/jitter") };
+        Self {
+            tick: config.server.tick,
+            tick_rng: server.of("server/tick"),
+            jitter: config.server.jitter.map(jitter),
+            size: Size::new(&config.server.size, config.players, own),
+        }
+    }
+}
+
+/// How far updates stand from their grid: what one is late by, the next one waits less.
+#[derive(Clone, Debug)]
+struct Jitter {
+    off: Dist,
+    last_s: f64,
+    rng: Stream,
+}
+
+impl Jitter {
+    fn change_s(&mut self) -> f64 {
+        let now_s = self.off.sample(&mut self.rng);
+        let change_s = now_s - self.last_s;
+        self.last_s = now_s;
+        change_s
     }
 }
 
@@ -59,7 +93,9 @@ impl Pattern for Updates {
     }
 
     fn interval(&mut self) -> Duration {
-        Duration::from_secs_f64(self.tick.sample(&mut self.tick_rng))
+        let tick_s = self.tick.sample(&mut self.tick_rng);
+        let change_s = self.jitter.as_mut().map_or(0.0, Jitter::change_s);
+        Duration::from_secs_f64(tick_s + change_s)
     }
 
     fn payload(&mut self) -> u32 {
@@ -71,14 +107,14 @@ impl Pattern for Updates {
 #[derive(Clone, Debug)]
 pub struct Commands {
     interval: Drawn,
-    size: Drawn,
+    size: Sizes,
 }
 
 impl Commands {
-    pub(crate) fn new(client: &ClientStream, interval_rng: Stream, size_rng: Stream) -> Self {
+    pub(crate) fn new(client: &ClientStream, streams: Streams<'_>) -> Self {
         Self {
-            interval: Drawn::new(&client.interval, interval_rng),
-            size: Drawn::new(&client.size, size_rng),
+            interval: Drawn::new(&client.interval, streams.of("client/interval")),
+            size: Sizes::new(&client.size, streams.of("client/size")),
         }
     }
 }
@@ -93,7 +129,7 @@ impl Pattern for Commands {
     }
 
     fn payload(&mut self) -> u32 {
-        round_within(self.size.sample(), 1, MAX_PAYLOAD)
+        round_within(self.size.next_value(), 1, MAX_PAYLOAD)
     }
 }
 
@@ -108,20 +144,39 @@ struct Size {
 #[derive(Clone, Debug)]
 enum Law {
     Arma(Arma),
-    Independent { size: Dist, rng: Stream },
+    Independent {
+        size: Dist,
+        rng: Stream,
+    },
+    /// The sum of these, less bytes counted more than once.
+    Measured {
+        parts: Vec<Series>,
+        excess: f64,
+    },
 }
 
 impl Size {
-    fn new(size: UpdateSize, players: u32, rng: Stream) -> Self {
+    /// Panics if `players` cannot be made up of measured matches: whoever made the configuration has checked.
+    fn new(size: &UpdateSize, players: u32, streams: Streams<'_>) -> Self {
         match size {
-            UpdateSize::Arma { sd_per_player, phi, theta, min, max, .. } => {
-                let mean = size.mean_payload(players);
+            &UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max } => {
+                let mean = fixed + f64::from(players) * per_player;
                 // Players move independently of each other: their variances add up.
                 let sd = sd_per_player * libm::sqrt(f64::from(players));
-                Self { law: Law::Arma(Arma::new(ArmaParameters { mean, sd, phi, theta }, rng)), min, max }
+                let parameters = ArmaParameters { mean, sd, phi, theta };
+                Self { law: Law::Arma(Arma::new(parameters, streams.of("server/size"))), min, max }
             }
-            UpdateSize::Independent { size, min, max } => {
-                Self { law: Law::Independent { size, rng }, min, max }
+            &UpdateSize::Independent { size, min, max } => {
+                Self { law: Law::Independent { size, rng: streams.of("server/size") }, min, max }
+            }
+            UpdateSize::Measured { matches, fixed, min, max } => {
+                let (parts, excess) =
+                    measured::compose(matches, players).expect("the model was checked for these players");
+                let series = |(n, part): (usize, &&SizeSeries)| {
+                    Series::new((*part).clone(), streams.of(&format!("server/size/{n}")))
+                };
+                let parts = parts.iter().enumerate().map(series).collect();
+                Self { law: Law::Measured { parts, excess: f64::from(excess) * fixed }, min: *min, max: *max }
             }
         }
     }
@@ -130,8 +185,34 @@ impl Size {
         let bytes = match &mut self.law {
             Law::Arma(arma) => arma.next_value(),
             Law::Independent { size, rng } => size.sample(rng),
+            Law::Measured { parts, excess } => {
+                parts.iter_mut().map(Series::next_value).sum::<f64>() - *excess
+            }
         };
         round_within(bytes, self.min, self.max)
+    }
+}
+
+/// [`CommandSize`] with its state.
+#[derive(Clone, Debug)]
+enum Sizes {
+    Drawn(Drawn),
+    Series(Series),
+}
+
+impl Sizes {
+    fn new(size: &CommandSize, rng: Stream) -> Self {
+        match size {
+            CommandSize::Mixture(parts) => Self::Drawn(Drawn::new(parts, rng)),
+            CommandSize::Series(shape) => Self::Series(Series::new(shape.clone(), rng)),
+        }
+    }
+
+    fn next_value(&mut self) -> f64 {
+        match self {
+            Self::Drawn(drawn) => drawn.sample(),
+            Self::Series(series) => series.next_value(),
+        }
     }
 }
 
@@ -178,6 +259,7 @@ mod tests {
             players,
             server: ServerStream {
                 tick: Dist::Constant(0.050),
+                jitter: None,
                 size: UpdateSize::Arma {
                     fixed: 40.0,
                     per_player: 28.0,
@@ -190,7 +272,7 @@ mod tests {
             },
             client: ClientStream {
                 interval: vec![(0.6, Dist::Exponential { mean: 0.00429 }), (0.4, Dist::Constant(0.01075))],
-                size: vec![(1.0, Dist::Normal { mean: 64.15, sd: 3.2 })],
+                size: CommandSize::Mixture(vec![(1.0, Dist::Normal { mean: 64.15, sd: 3.2 })]),
             },
         }
     }
@@ -271,11 +353,12 @@ mod tests {
             players: 2,
             server: ServerStream {
                 tick: Dist::Lev { a: 0.055, b: 0.006 },
+                jitter: None,
                 size: UpdateSize::Independent { size: Dist::Lev { a: 120.0, b: 36.0 }, min: 28, max: 1472 },
             },
             client: ClientStream {
                 interval: vec![(1.0, Dist::Constant(0.040))],
-                size: vec![(1.0, Dist::Lev { a: 45.0, b: 5.7 })],
+                size: CommandSize::Mixture(vec![(1.0, Dist::Lev { a: 45.0, b: 5.7 })]),
             },
         };
         let (mut client, mut server) = sides(config);

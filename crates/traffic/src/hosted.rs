@@ -3,6 +3,7 @@
 //! server sends them; commands come each at its own phase. All peers share one 5-tuple here and so one queue of a flow
 //! queueing discipline; where that matters, give each peer a flow of its own.
 
+use alloc::format;
 use alloc::vec::Vec;
 use gamelane_core::{Instant, time::earliest};
 
@@ -13,19 +14,21 @@ use crate::paced::{Paced, Pattern};
 use crate::source::{Source, Streams};
 
 pub(crate) fn build(config: &HostedConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
-    let updates = (0..config.peers)
-        .map(|peer| {
+    let paths: Vec<_> = (0..config.peers).map(|peer| streams.path_of(&format!("peer/{peer}"))).collect();
+    let own = |path| streams.at(path);
+    let updates = paths
+        .iter()
+        .map(|path| {
             // Ticks are the server's: one stream for all peers. Sizes are each peer's own view of the match.
-            let sizes = streams.of(&alloc::format!("server/size/{peer}"));
-            let pattern = Updates::new(&config.game, streams.of("server/tick"), sizes);
+            let pattern = Updates::new(&config.game, streams, own(path));
             Paced::new(pattern, schedule, streams.of("server/phase"))
         })
         .collect();
-    let commands = (0..config.peers)
-        .map(|peer| {
-            let of = |name: &str| streams.of(&alloc::format!("client/{name}/{peer}"));
-            let pattern = Commands::new(&config.game.client, of("interval"), of("size"));
-            Paced::new(pattern, schedule, of("phase"))
+    let commands = paths
+        .iter()
+        .map(|path| {
+            let pattern = Commands::new(&config.game.client, own(path));
+            Paced::new(pattern, schedule, own(path).of("client/phase"))
         })
         .collect();
     (Source::HostedUpdates(Bundle { members: updates }), Source::HostedCommands(Bundle { members: commands }))
@@ -65,7 +68,7 @@ mod tests {
     fn hosted(peers: u32) -> HostedConfig {
         let size =
             UpdateSize::Independent { size: Dist::Normal { mean: 150.0, sd: 20.0 }, min: 28, max: 1400 };
-        let server = ServerStream { tick: Dist::Constant(0.050), size };
+        let server = ServerStream { tick: Dist::Constant(0.050), jitter: None, size };
         HostedConfig {
             game: GameConfig { players: peers + 1, server, client: ClientStream::pktgen() },
             peers,

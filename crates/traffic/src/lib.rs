@@ -18,6 +18,7 @@ pub mod config;
 pub mod dash;
 pub mod game;
 pub mod hosted;
+pub mod measured;
 pub mod mmo;
 pub mod paced;
 pub mod source;

@@ -2,6 +2,7 @@
 //! application inside without an allocation or a virtual call. Addresses, connections and paths are the driver's.
 
 use alloc::format;
+use alloc::string::String;
 use gamelane_core::{Instant, Seed, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
@@ -150,7 +151,17 @@ pub(crate) struct Streams<'a> {
 impl Streams<'_> {
     /// The stream of one quantity, such as `server/size`.
     pub(crate) fn of(&self, name: &str) -> Stream {
-        self.seed.stream(&format!("{}/{name}", self.path))
+        self.seed.stream(&self.path_of(name))
+    }
+
+    /// The path of a part.
+    pub(crate) fn path_of(&self, part: &str) -> String {
+        format!("{}/{part}", self.path)
+    }
+
+    /// The streams below the path of a part.
+    pub(crate) const fn at<'b>(&self, path: &'b str) -> Streams<'b> {
+        Streams { seed: self.seed, path }
     }
 }
 
@@ -182,7 +193,8 @@ mod tests {
 
     fn one_of_each(direction: Direction) -> Vec<AppConfig> {
         let size = UpdateSize::Independent { size: Dist::Lev { a: 120.0, b: 36.0 }, min: 28, max: 1472 };
-        let server = ServerStream { tick: Dist::Normal { mean: 0.05, sd: 0.1 }, size };
+        let jitter = Dist::Normal { mean: 0.0, sd: 0.02 };
+        let server = ServerStream { tick: Dist::Normal { mean: 0.05, sd: 0.1 }, jitter: Some(jitter), size };
         let packet = |at_ms| TracePacket { at: Duration::from_millis(at_ms), payload: 80 };
         let rates = vec![Bitrate::from_bps(500_000), Bitrate::from_bps(1_000_000)];
         let dash = |requests| DashConfig { chunk: Duration::from_secs(2), rates: rates.clone(), requests };

@@ -57,3 +57,54 @@ def _leaf(values: Sequence[Any]) -> Any:
     if isinstance(first, str):
         return first
     return estimate(values).as_json()
+
+
+@dataclass(frozen=True)
+class Paired:
+    """What changes from one arm to another over the seeds both were run with.
+
+    `effect` is the mean difference over the standard deviation of the differences, corrected for few pairs (Hedges);
+    None where few pairs or no spread give none. `agree` is the share of pairs that changed as the mean did.
+    """
+
+    pairs: int
+    difference: Estimate
+    effect: float | None
+    agree: float | None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval of the difference leaves zero out."""
+        of = self.difference
+        return of.mean is not None and of.ci95 is not None and abs(of.mean) > of.ci95
+
+
+def paired(before: Mapping[int, float | None], after: Mapping[int, float | None]) -> Paired:
+    """Compare two arms, each one value per seed: `after` less `before` over the seeds where both have a value."""
+    seeds = sorted(before.keys() & after.keys())
+    known = [(before[seed], after[seed]) for seed in seeds]
+    differences = [b - a for a, b in known if a is not None and b is not None]
+    differences = [value for value in differences if not math.isnan(value)]
+    of = estimate(differences)
+    if of.mean is None:
+        return Paired(0, of, None, None)
+    agree = sum(value * of.mean > 0 for value in differences) / len(differences)
+    return Paired(len(differences), of, _hedges(differences, of.mean), agree)
+
+
+def _hedges(differences: Sequence[float], mean: float) -> float | None:
+    """Return the standardised mean difference of pairs, times 1 - 3/(4(n - 1) - 1) against its small-sample bias."""
+    n = len(differences)
+    if n < 3:
+        return None
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (n - 1))
+    return mean / spread * (1 - 3 / (4 * (n - 1) - 1)) if spread > 0 else None
+
+
+def jain(shares: Sequence[float]) -> float | None:
+    """Jain's index of fairness: 1 if all get the same, 1/n if one gets everything; None if nobody gets anything.
+
+    R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984.
+    """
+    squares = math.fsum(share * share for share in shares)
+    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares > 0 else None

@@ -9,10 +9,11 @@ from typing import Any
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
 
-INTERACTIVE = ("game", "cloud", "trace", "voip")
+INTERACTIVE = ("game", "cloud", "trace", "voip", "mmo")
 """Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
 
 BULK = "bulk"
+MMO = "mmo"
 
 Run = Mapping[str, Any]
 
@@ -52,7 +53,12 @@ def focus(results: Results) -> list[Flow]:
 
 
 def summary_table(results: Results, flow: Flow) -> Table:
-    """Round trip and loss of one flow, and the goodput of bulk transfers beside it."""
+    """Round trip and loss of one flow, and the goodput of bulk transfers beside it.
+
+    Of a game over TCP its deliveries, retransmissions and cost.
+    """
+    if flow.app == MMO:
+        return _filled(results, _thin_columns(flow))
     bulk = [other for other in results.flows if other.app == BULK and other != flow]
     columns = (
         *(_round_trip(flow, key, heading) for key, heading in QUANTILES),
@@ -84,6 +90,37 @@ def _round_trip(flow: Flow, key: str, heading: str) -> Column:
     return Column(f"rtt_ms.{key}", heading, "ms", "lower", flow.name, value)
 
 
+def _thin_columns(flow: Flow) -> tuple[Column, ...]:
+    """Delivery delay at the players, packets by how often the server repeated them, and what went over the wire."""
+
+    def of(key: str, heading: str, unit: str, value: Callable[[Run], float | None]) -> Column:
+        def known(run: Run) -> float | None:
+            own = run["flows"].get(flow.name)
+            return None if own is None else value(own)
+
+        return Column(key, heading, unit, "lower", flow.name, known)
+
+    def delivery(key: str) -> Callable[[Run], float | None]:
+        def value(own: Run) -> float | None:
+            number: float | None = own["thin"]["down"]["delivery_ms"][key]
+            return number
+
+        return value
+
+    def repeated(number: int) -> Callable[[Run], float | None]:
+        return lambda own: float(own["thin"]["nth"].get(str(number), {"total": 0})["total"])
+
+    def both_ways(what: str, per: float) -> Callable[[Run], float | None]:
+        return lambda own: sum(own[way][what] for way in ("up", "down")) / per
+
+    return (
+        *(of(f"delivery_ms.{key}", heading, "ms", delivery(key)) for key, heading in DELIVERIES),
+        *(of(f"nth.{number}", f"again {number}", "packets", repeated(number)) for number in (1, 2, 3)),
+        of("wire.packets", "packets", "thousand", both_ways("sent", 1e3)),
+        of("wire.bytes", "IP bytes", "MB", both_ways("sent_bytes", 1e6)),
+    )
+
+
 def _goodput(flow: Flow) -> Column:
     def value(run: Run) -> float | None:
         number: float | None = run["flows"].get(flow.name, NOTHING)["goodput_bps"]
@@ -102,6 +139,8 @@ def _loss(run: Run, flow: str) -> float | None:
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
+
+DELIVERIES = (("p50", "median"), ("p99", "99 %"), ("p999", "99.9 %"), ("max", "peak"))
 
 QUANTILES = (("p50", "median"), ("p95", "95 %"), ("p99", "99 %"), ("max", "peak"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamelane import _native
+from gamelane.runner import each
 
 Numbers = NDArray[np.float64]
+
+
+class Unfinished(Exception):  # noqa: N818 - nothing went wrong: the runs were stopped before this was known
+    """A check asks for runs that were stopped before they were made."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Evidence:
     on_run: Callable[[], None] = lambda: None
     _summaries: dict[Arm, list[dict[str, Any]]] = field(default_factory=dict)
     _derived: dict[tuple[Arm, str], list[Any]] = field(default_factory=dict)
+    _stopped: bool = False
 
     @property
     def seeds(self) -> list[int]:
@@ -56,10 +61,15 @@ class Evidence:
     def prepare(self, arms: list[Arm]) -> None:
         """Runs many arms at once, on all threads; later questions about them are answered from memory."""
         missing = [arm for arm in dict.fromkeys(arms) if arm not in self._summaries]
-        jobs = [(self.scenario(arm), seed) for arm in missing for seed in self.seeds]
-        done = self._map(lambda job: self._summary(*job), jobs)
-        for index, arm in enumerate(missing):
-            self._summaries[arm] = done[index * self.repeats : (index + 1) * self.repeats]
+        jobs = [(arm, seed) for arm in missing for seed in self.seeds]
+        scenarios = {arm: self.scenario(arm) for arm in missing}
+        done: dict[tuple[Arm, int], dict[str, Any]] = {}
+        try:
+            self._each(lambda job: self._summary(scenarios[job[0]], job[1]), jobs, done)
+        finally:
+            for arm in missing:
+                if all((arm, seed) in done for seed in self.seeds):
+                    self._summaries[arm] = [done[arm, seed] for seed in self.seeds]
 
     def summaries(self, arm: Arm) -> list[dict[str, Any]]:
         """The `runs` elements of an arm, one a seed."""
@@ -67,7 +77,7 @@ class Evidence:
         return self._summaries[arm]
 
     def values(self, arm: Arm, path: str) -> Numbers:
-        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`."""
+        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`. What does not exist is NaN."""
         keys = path.split(".")
         return np.array([_at(summary, keys) for summary in self.summaries(arm)], dtype=float)
 
@@ -81,17 +91,21 @@ class Evidence:
                 self.on_run()
                 return result
 
-            self._derived[arm, name] = self._map(one, self.seeds)
+            done: dict[int, Any] = {}
+            self._each(one, self.seeds, done)
+            self._derived[arm, name] = [done[seed] for seed in self.seeds]
         return self._derived[arm, name]
 
-    def _map(self, function: Callable[[Any], Any], jobs: list[Any]) -> list[Any]:
-        with ThreadPoolExecutor(max_workers=self.threads) as pool:
-            try:
-                return list(pool.map(function, jobs))
-            except BaseException:
-                self.cancel.cancel()
-                pool.shutdown(cancel_futures=True)
-                raise
+    def stop(self) -> None:
+        """Run nothing more: what is not known from here on is `Unfinished`."""
+        self._stopped = True
+
+    def _each(self, function: Callable[[Any], Any], jobs: list[Any], done: dict[Any, Any]) -> None:
+        """Put the result of each job into `done`, those of an interrupted batch too."""
+        if jobs and self._stopped:
+            raise Unfinished
+        for job, result in each(function, jobs, threads=self.threads, cancel=self.cancel):
+            done[job] = result
 
     def _run(self, scenario: _native.Scenario, seed: int, *, samples: bool) -> _native.Run:
         return _native.run(scenario, seed, samples=samples, cancel=self.cancel)
@@ -106,4 +120,4 @@ def _at(summary: dict[str, Any], keys: list[str]) -> float:
     value: Any = summary
     for key in keys:
         value = value[key]
-    return float(value)
+    return float("nan") if value is None else float(value)

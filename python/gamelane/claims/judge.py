@@ -4,20 +4,50 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from gamelane import experiment
 from gamelane.claims import Claim, Paper, Verdict
-from gamelane.claims.evidence import Evidence
+from gamelane.claims.evidence import Evidence, Unfinished
 from gamelane.claims.findings import Finding, cannot_tell
 
 
-def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None]) -> list[Verdict]:
-    """Return a verdict on each claim, in the order of the paper. `on_run` is called after every run, on any thread."""
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts on a paper, in its order; after Ctrl-C only those that the runs made until then decide."""
+
+    paper: Paper
+    verdicts: tuple[Verdict, ...]
+    interrupted: bool = False
+
+    @property
+    def rows(self) -> list[tuple[Claim, Verdict]]:
+        """Each claim that has a verdict, with it."""
+        claims = {claim.id: claim for claim in self.paper.claims}
+        return [(claims[verdict.id], verdict) for verdict in self.verdicts]
+
+
+def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None]) -> Judged:
+    """Return a verdict on each claim. `on_run` is called after every run, on any thread."""
     module = importlib.import_module(f"gamelane.claims.{paper.name}")
     base = experiment.load(module.SCENARIO).scenario
     evidence = Evidence(base, repeats=repeats, threads=threads, on_run=on_run)
-    module.prefetch(evidence)
-    return [_verdict(claim, module.CHECKS, evidence) for claim in paper.claims]
+    interrupted = False
+    try:
+        module.prefetch(evidence)
+    except KeyboardInterrupt:
+        interrupted = True
+        evidence.stop()
+    verdicts = []
+    for claim in paper.claims:
+        try:
+            verdicts.append(_verdict(claim, module.CHECKS, evidence))
+        except Unfinished:
+            continue
+        except KeyboardInterrupt:
+            interrupted = True
+            evidence.stop()
+    return Judged(paper, tuple(verdicts), interrupted)
 
 
 def _verdict(claim: Claim, checks: Mapping[str, Check], evidence: Evidence) -> Verdict:

@@ -6,10 +6,10 @@ import errno
 import os
 import sys
 import traceback
+from importlib import import_module
 
 import typer
 
-from gamelane.cli import about, doctor, replay, report, reproduce, run
 from gamelane.cli.talk import say
 from gamelane.errors import Interrupted, OutputError, ScenarioError, UsageError
 
@@ -24,8 +24,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (run, replay, report, reproduce, doctor, about):
-    module.register(app)
+
+MODULES = ("run", "sweep", "tune", "analyze", "replay", "report", "reproduce", "remedies", "traffic", "doctor", "about")
+ABOUT = ("schema", "models", "scenarios", "version")
+
+
+def _register(words: list[str]) -> None:
+    """Load the module of the command given, or all of them: each brings libraries that take long to load."""
+    word = words[0] if words else ""
+    named = "about" if word in ABOUT else word
+    for name in (named,) if named in MODULES else MODULES:
+        import_module(f"gamelane.cli.{name}").register(app)
+
+
+@app.callback()
+def _group() -> None:
+    """With this a single command is still one of several to Typer."""
+
+
+_register(sys.argv[1:])
 
 
 def main() -> None:

@@ -41,7 +41,8 @@ def replay_capture(
         typer.Option(metavar="KEY=A,B,…", help="One variant per value, e.g. flow.replay.carriage=direct,mux."),
     ] = None,
     named: Annotated[
-        list[str] | None, typer.Option("--variant", metavar="NAME:KEY=VALUE,…", help="A variant of its own. Repeatable.")
+        list[str] | None,
+        typer.Option("--variant", metavar="NAME:KEY=VALUE,…", help="A variant of its own. Repeatable."),
     ] = None,
     other_end: Annotated[
         str | None,
@@ -76,9 +77,7 @@ def replay_capture(
     _deliver_beside(results, real, json=json, folder=folder, quiet=quiet)
 
 
-def _deliver_beside(
-    results: Results, real: dict[str, Any], *, json: bool, folder: Path | None, quiet: bool
-) -> None:
+def _deliver_beside(results: Results, real: dict[str, Any], *, json: bool, folder: Path | None, quiet: bool) -> None:
     beside = {"capture": real, "replay": replay.simulated(results)}
     if json:
         emit({**document(results), "lag_ms": beside})
@@ -101,6 +100,8 @@ def _table(beside: dict[str, Any]) -> Table:
     for label, ways in rows.items():
         for way in ("down", "up"):
             if way in ways:
-                numbers = (f"{ways[way][name]:,.0f}" if name == "packets" else f"{ways[way][name]:.1f}" for name in names)
+                numbers = (
+                    f"{ways[way][name]:,.0f}" if name == "packets" else f"{ways[way][name]:.1f}" for name in names
+                )
                 table.add_row(label, way, *numbers)
     return table

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane import host
-from gamelane.claims import PAPERS, Paper, Verdict, counts
-from gamelane.claims.judge import judge
+from gamelane.claims import PAPERS, Paper, counts
+from gamelane.claims.judge import Judged, judge
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.errors import OutputError, UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
@@ -42,8 +42,12 @@ def reproduce(
     """Check the claims of the papers: reproduced, differs or cannot tell, and why."""
     papers = _chosen(paper)
     folder = None if out is None else writable(out)
-    judged = [(each, _judged(each, repeat, threads or host.cores(), quiet=quiet)) for each in papers]
-    document = {"schema": 1, "repeats": repeat, "papers": {each.name: _document(found) for each, found in judged}}
+    judged: list[Judged] = []
+    for each in papers:
+        judged.append(_judged(each, repeat, threads or host.cores(), quiet=quiet))
+        if judged[-1].interrupted:
+            break
+    document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
     if folder is not None:
         _write(folder, document, judged, repeat)
     if json:
@@ -52,6 +56,10 @@ def reproduce(
         _show(judged, stdout())
     if folder is not None and not quiet:
         say(f"report: {folder / 'claims.html'}")
+    if judged[-1].interrupted:
+        done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
+        say(f"{done} of {planned} claims judged")
+        raise typer.Exit(130)
 
 
 def _chosen(name: str) -> list[Paper]:
@@ -61,17 +69,21 @@ def _chosen(name: str) -> list[Paper]:
     return [Paper.read(each) for each in (PAPERS if name == "all" else [name])]
 
 
-def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> list[Verdict]:
+def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> Judged:
     with progress(quiet=quiet) as bar:
         task = bar.add_task(paper.name, total=None)
         return judge(paper, repeats=repeat, threads=threads, on_run=lambda: bar.update(task, advance=1))
 
 
-def _document(verdicts: list[Verdict]) -> dict[str, Any]:
-    return {"claims": [asdict(verdict) for verdict in verdicts], "counts": counts(verdicts)}
+def _document(judged: Judged) -> dict[str, Any]:
+    return {
+        "claims": [asdict(verdict) for verdict in judged.verdicts],
+        "counts": counts(judged.verdicts),
+        "planned_claims": len(judged.paper.claims),
+    }
 
 
-def _write(folder: Path, document: dict[str, Any], judged: Judged, repeat: int) -> None:
+def _write(folder: Path, document: dict[str, Any], judged: list[Judged], repeat: int) -> None:
     try:
         text = dumps(document, indent=2, ensure_ascii=False) + "\n"
         (folder / "claims.json").write_text(text, encoding="utf-8")
@@ -80,23 +92,28 @@ def _write(folder: Path, document: dict[str, Any], judged: Judged, repeat: int) 
         raise OutputError(f"{folder}: {error.strerror}") from error
 
 
-def _show(judged: Judged, console: Console) -> None:
-    for paper, verdicts in judged:
+def _show(judged: list[Judged], console: Console) -> None:
+    for each in judged:
         table = Table(
             "claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0)
         )
-        for claim, verdict in zip(paper.claims, verdicts, strict=True):
+        for claim, verdict in each.rows:
             table.add_row(
-                claim.id.removeprefix(f"{paper.name}."),
+                claim.id.removeprefix(f"{each.paper.name}."),
                 claim.where,
                 Text(verdict.verdict, style=COLOURS[verdict.verdict]),
                 words(verdict.theirs),
                 words(verdict.ours),
                 verdict.why,
             )
-        console.print(Text(paper.title, style="bold"))
+        console.print(Text(each.paper.title, style="bold"))
         console.print(table)
-        console.print(", ".join(f"{count} {judgement}" for judgement, count in counts(verdicts).items()))
+        console.print(_counted(each))
+    if len(judged) > 1:
+        console.print()
+        for each in judged:
+            console.print(f"{each.paper.name}: {_counted(each)}")
 
 
-Judged = list[tuple[Paper, list[Verdict]]]
+def _counted(judged: Judged) -> str:
+    return ", ".join(f"{count} {judgement}" for judgement, count in counts(judged.verdicts).items())

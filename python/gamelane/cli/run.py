@@ -66,7 +66,10 @@ def run(
         typer.Option("-o", "--output", metavar="DIR", help="Write records, report.html and figures/ there."),
     ] = None,
     pcap: Annotated[
-        bool, typer.Option("--pcap", help="With -o: write what passed both sides of the gateway as pcapng.")
+        bool,
+        typer.Option(
+            "--pcap", help="With -o: write what passed both sides of the gateway, and the servers, as pcapng."
+        ),
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
 ) -> None:
@@ -117,6 +120,7 @@ def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experime
 def execute(
     chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
 ) -> Results:
+    """Run it, or its variants, with a progress bar."""
     total = repeat * max(len(compared), 1)
     with progress(quiet=quiet) as bar:
         task = bar.add_task(f"{chosen.scenario.name}", total=total)
@@ -127,6 +131,7 @@ def execute(
 
 
 def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
+    """Deliver what had finished when somebody stopped it."""
     say(f"{stopped.finished} of {stopped.planned} runs finished")
     if stopped.results is not None:
         deliver(stopped.results, json=json, folder=folder, quiet=quiet)
@@ -135,7 +140,7 @@ def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) 
 def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
     def write(job: Job, finished: _native.Run) -> None:
         name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
-        for side in ("lan", "wan"):
+        for side in ("lan", "wan", "server"):
             path = folder / f"{name.replace('/', '_')}-{side}.pcapng"
             try:
                 finished.write_pcapng(str(path), side)

@@ -50,6 +50,12 @@ def progress(*, quiet: bool) -> Progress:
     )
 
 
+def emit_line(document: Any) -> None:
+    """Print one line of JSON, at once, for a machine that follows."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
 def writable(folder: Path) -> Path:
     """Make the folder and prove that files can be written to it, before any time is spent on filling it."""
     probe = folder / f".gamelane-{os.getpid()}"

@@ -10,22 +10,21 @@ import jinja2
 from markupsafe import Markup
 
 from gamelane import _native
-from gamelane.claims import Paper, Verdict, counts
+from gamelane.claims import counts
+from gamelane.claims.judge import Judged
 from gamelane.report.style import number
 
 HERE = Path(__file__).parent
 
 
-def write_claims(path: Path, judged: Sequence[tuple[Paper, list[Verdict]]], repeats: int) -> None:
-    """Write the page to `path`; each paper comes with the verdicts on its claims, in their order."""
+def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
+    """Write the page to `path`: every paper with the verdicts on its claims, in their order."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["words"] = words
     page = environment.get_template("claims.html").render(
-        papers=[
-            (paper, list(zip(paper.claims, verdicts, strict=True)), counts(verdicts)) for paper, verdicts in judged
-        ],
+        papers=[(each.paper, each.rows, counts(each.verdicts)) for each in judged],
         repeats=repeats,
         version=_native.version(),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),

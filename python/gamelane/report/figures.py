@@ -1,55 +1,26 @@
-"""The figures of a report, as panels a page can lay out and a picture can put side by side.
-
-Colours beginning with `$` are the theme's and filled in by whoever shows the figure (`style.THEMES`).
-"""
+"""The figures of a report, as panels a page can lay out and a picture can put side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import altair as alt
 import polars as pl
 
-from gamelane.analysis.tables import focus
+from gamelane.analysis.tables import MMO, focus
 from gamelane.records.results import Flow, Results, Variant
-from gamelane.report import series, style
+from gamelane.report import series, style, thin
+from gamelane.report.panels import Chart, Figure, Key, Panel, colour_by, x_axis, y_axis
 
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One plot. `title` and `colour` name what it shows; a figure of one panel has neither."""
-
-    chart: Chart
-    title: str = ""
-    colour: str = ""
-
-
-@dataclass(frozen=True)
-class Key:
-    """A line of the legend."""
-
-    label: str
-    colour: str
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Panels with a caption: what it shows, in which unit, which direction is better."""
-
-    name: str
-    title: str
-    caption: str
-    panels: tuple[Panel, ...]
-    legend: tuple[Key, ...] = ()
+__all__ = ["Chart", "Figure", "Key", "Panel", "figures"]
 
 
 def figures(results: Results) -> list[Figure]:
     """Every figure the records have something for."""
     found: list[Figure] = []
     for flow in focus(results):
+        if flow.app == MMO:
+            found += thin.figures(results, flow)
         if not results.rtt.filter(pl.col("flow") == flow.name).is_empty():
             found += [_round_trips(results, flow), _distribution(results, flow), _boxes(results, flow)]
         found.append(_loss(results, flow))
@@ -80,9 +51,9 @@ def _distribution(results: Results, flow: Flow) -> Figure:
         alt.Chart(series.inline(data))
         .mark_line(interpolate="step-after", strokeWidth=1.5, opacity=0.75)
         .encode(
-            x=_x("x", "ms"),
-            y=_y("share", "share", top=1.0),
-            color=_by("variant", {name: look.colour for name, look in looks.items()}),
+            x=x_axis("x", "ms"),
+            y=y_axis("share", "share", top=1.0),
+            color=colour_by("variant", {name: look.colour for name, look in looks.items()}),
             detail="seed:N",
         )
     )
@@ -108,18 +79,18 @@ def _boxes(results: Results, flow: Flow) -> Figure:
     rows, outliers = (frame.with_columns(pl.col("variant").replace(labels)) for frame in (rows, outliers))
     order = [look.label for look in looks.values()]
     y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140))
-    color = _by("variant", {look.label: look.colour for look in looks.values()})
-    x = _x("low", "ms")
+    color = colour_by("variant", {look.label: look.colour for look in looks.values()})
+    x = x_axis("low", "ms")
     base = alt.Chart(series.inline(rows))
     chart = alt.layer(
         alt.Chart(series.inline(outliers))
         .mark_point(size=12, opacity=0.5, strokeWidth=1)
-        .encode(x=_x("v", "ms"), y=y, color=color),
+        .encode(x=x_axis("v", "ms"), y=y, color=color),
         base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high", y=y, color=color),
         base.mark_bar(size=18, stroke="$paper", strokeWidth=1).encode(
-            x=_x("lower", "ms"), x2="upper", y=y, color=color
+            x=x_axis("lower", "ms"), x2="upper", y=y, color=color
         ),
-        base.mark_tick(size=18, thickness=2.5, color="$paper").encode(x=_x("median", "ms"), y=y),
+        base.mark_tick(size=18, thickness=2.5, color="$paper").encode(x=x_axis("median", "ms"), y=y),
     )
     thinned = bool((rows["outliers"] > series.OUTLIERS).any())
     few = f" Of more than {series.OUTLIERS} outliers, {series.OUTLIERS} are drawn, the extremes among them."
@@ -144,7 +115,7 @@ def _throughput(results: Results, direction: str) -> Figure:
             results,
             lambda variant: series.throughput(results, variant, direction),
             "kbit/s",
-            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+            lambda _: {"color": colour_by("flow", style.flow_colours(results.flows))},
             interpolate="step-after",
         ),
         _flow_keys(results.flows),
@@ -177,7 +148,7 @@ def _losses(results: Results) -> Figure:
             results,
             lambda variant: series.losses(results, variant),
             "%",
-            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+            lambda _: {"color": colour_by("flow", style.flow_colours(results.flows))},
             interpolate="step-after",
         ),
         _flow_keys(results.flows),
@@ -194,7 +165,7 @@ def _backlog(results: Results) -> Figure:
             results,
             lambda variant: series.backlog(results, variant),
             "packets",
-            lambda _: {"color": _by("direction", style.DIRECTIONS)},
+            lambda _: {"color": colour_by("direction", style.DIRECTIONS)},
         ),
         (Key("upstream", style.DIRECTIONS["up"]), Key("downstream", style.DIRECTIONS["down"])),
     )
@@ -205,13 +176,13 @@ def _windows(results: Results) -> Figure:
     return Figure(
         "cwnd",
         "Congestion windows",
-        "Window of the sending TCP of each flow, looked at each 100 ms, in KiB against seconds. Neither direction is "
-        f"better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
+        "Window of the sending TCP of each flow (of its first connection) each 100 ms, in KiB against seconds. Neither "
+        f"direction is better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.windows_of_tcp(results, variant),
             "KiB",
-            lambda _: {"color": _by("flow", style.flow_colours(results.flows))},
+            lambda _: {"color": colour_by("flow", style.flow_colours(results.flows))},
         ),
         _flow_keys(senders, results.flows),
     )
@@ -233,8 +204,8 @@ def _over_time(
             alt.Chart(series.inline(frame))
             .mark_line(strokeWidth=1.2, interpolate=interpolate, clip=True)  # type: ignore[arg-type]
             .encode(
-                x=_x("t", "s", top=results.duration_s),
-                y=_y("v", unit, top=top or 1.0),
+                x=x_axis("t", "s", top=results.duration_s),
+                y=y_axis("v", unit, top=top or 1.0),
                 **color(looks[variant.name]),
             )
             .properties(height=150),
@@ -243,23 +214,6 @@ def _over_time(
         )
         for variant, frame in zip(results.variants, frames, strict=True)
     )
-
-
-def _x(field: str, unit: str, *, top: float | None = None) -> alt.X:
-    axis = alt.Axis(labelExpr=f"datum.index == 1 ? datum.label + ' {unit}' : datum.label", labelFlush=True)
-    return alt.X(f"{field}:Q", title=None, axis=axis, scale=_from_zero(top))
-
-
-def _y(field: str, unit: str, *, top: float) -> alt.Y:
-    return alt.Y(f"{field}:Q", title=unit, scale=_from_zero(top))
-
-
-def _from_zero(top: float | None) -> alt.Scale:
-    return alt.Scale(domainMin=0, zero=True) if top is None else alt.Scale(domain=[0, top], nice=True)
-
-
-def _by(field: str, colours: Mapping[str, str]) -> alt.Color:
-    return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
 
 
 def _flow_keys(shown: Iterable[Flow], of: Sequence[Flow] | None = None) -> tuple[Key, ...]:

@@ -18,9 +18,10 @@ from markupsafe import Markup
 from gamelane import _native
 from gamelane.analysis.tables import focus, neighbours_table, summary_table
 from gamelane.records.results import Results
-from gamelane.report.figures import Figure, figures
+from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.images import VEGA_LITE
+from gamelane.report.panels import Figure
 from gamelane.report.style import CONFIG, THEMES, flow_colours, half_width, noun, number, variant_looks
 
 HERE = Path(__file__).parent
@@ -35,7 +36,7 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
     environment.filters["number"] = number
     environment.filters["half_width"] = half_width
     environment.filters["noun"] = noun
-    environment.filters["css"] = _css_colour
+    environment.filters["css"] = css_colour
     return environment.get_template("page.html").render(
         results=results,
         headline=headline(results),
@@ -47,10 +48,22 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         command=command(results),
         version=_native.version(),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        library=Markup(_library()),
-        plots=Markup(_script_json({"config": CONFIG, "themes": THEMES, "panels": _panels(drawn)})),
+        plots=plots(drawn),
+        **scripts(),
     )
+
+
+def plots(drawn: list[Figure]) -> Markup:
+    """Figures as the JSON that `page.js` draws."""
+    return Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn)}))
+
+
+def scripts() -> dict[str, Markup]:
+    """The plotting library, and what draws with it."""
+    return {
+        "script": Markup((HERE / "page.js").read_text(encoding="utf-8")),
+        "library": Markup(library()),
+    }
 
 
 def command(results: Results) -> str:
@@ -61,7 +74,8 @@ def command(results: Results) -> str:
     return f"gamelane run {shlex.quote(results.file)} --seed {seeds[0]} --repeat {len(seeds)}"
 
 
-def _panels(drawn: list[Figure]) -> dict[str, Any]:
+def panels(drawn: list[Figure]) -> dict[str, Any]:
+    """Vega-Lite specifications by the name of the place on the page."""
     return {
         f"{figure.name}-{index}": _without_schema(panel.chart.properties(width="container").to_dict())
         for figure in drawn
@@ -73,17 +87,18 @@ def _without_schema(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
 
 
-def _script_json(value: Any) -> str:
+def script_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _css_colour(colour: str) -> str:
+def css_colour(colour: str) -> str:
+    """Write a colour for CSS, where the theme's are variables."""
     return f"var(--{colour.removeprefix('$')})" if colour.startswith("$") else colour
 
 
 @functools.cache
-def _library() -> str:
+def library() -> str:
     """Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return bundle.replace("</script", "<\\/script")

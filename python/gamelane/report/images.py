@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from gamelane.report.figures import Chart, Figure, Key
+from gamelane.report.panels import Chart, Figure, Key
 from gamelane.report.style import CONFIG, THEMES
 
 VEGA_LITE = "6.4"

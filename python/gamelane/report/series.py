@@ -89,10 +89,11 @@ def backlog(results: Results, variant: Variant) -> pl.DataFrame:
 
 
 def windows_of_tcp(results: Results, variant: Variant) -> pl.DataFrame:
-    """`t, flow, v`: congestion window in KiB of the side of each flow that sends more."""
+    """`t, flow, v`: congestion window in KiB of the side of each flow that sends more, on its first connection."""
     rows = first_run(results.tcp, variant)
     if rows.is_empty():
         return rows.select(t="t_s", flow="flow", v="cwnd_bytes")
+    rows = rows.filter(pl.col("connection") == pl.col("connection").min().over("flow"))
     busy = rows.group_by("flow", "side").agg(pl.col("in_flight_bytes").sum().alias("busy"))
     senders = busy.sort("flow", "busy").group_by("flow", maintain_order=True).last().select("flow", "side")
     rows = rows.join(senders, on=["flow", "side"], how="semi", maintain_order="left")

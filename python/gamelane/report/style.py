@@ -27,6 +27,7 @@ APPS = {
     "cloud": "$ink",
     "trace": "$ink",
     "voip": "#cc79a7",
+    "mmo": "$ink",
     "bulk": "#009e73",
     "dash": "#b07d2b",
     "web": "#8a7cc8",

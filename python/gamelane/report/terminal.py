@@ -47,6 +47,8 @@ def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) ->
 
 
 def _heading(column: Column) -> str:
+    if column.key == "delivery_ms.p50":
+        return f"delivery {column.heading}"
     return f"RTT {column.heading}" if column.key == "rtt_ms.p50" else column.heading.removesuffix(" goodput")
 
 

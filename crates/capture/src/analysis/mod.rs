@@ -1,6 +1,7 @@
 //! What happened to each flow of a capture, in one pass and bounded memory. [`Analyzer`] takes packets in the order of the
 //! file and pushes what it finds into a [`Sink`].
 
+mod apart;
 pub mod direction;
 pub mod game;
 pub mod numbering;
@@ -9,6 +10,7 @@ pub mod rows;
 pub mod samples;
 mod table;
 
+pub use apart::analyze_apart;
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use rows::{Acknowledged, Bin, Method, Retransmission, RoundTrip, Sink};
@@ -85,16 +87,15 @@ pub fn analyze<R: Read>(
     analyzer: &mut Analyzer,
     sink: &mut impl Sink,
 ) -> Result<(), CaptureError> {
+    let mut packet = CapturedPacket::default();
     let result = loop {
-        match capture.next_packet() {
-            Ok(Some(packet)) => {
-                analyzer.handle(&packet, sink);
-                if sink.is_tired() {
-                    break Ok(());
-                }
-            }
-            Ok(None) => break Ok(()),
+        match capture.read_into(&mut packet) {
+            Ok(true) => analyzer.handle(&packet, sink),
+            Ok(false) => break Ok(()),
             Err(error) => break Err(error),
+        }
+        if sink.is_tired() {
+            break Ok(());
         }
     };
     analyzer.finish(sink);

@@ -6,7 +6,9 @@ use std::io::Read;
 use gamelane_core::FlowKey;
 
 use super::matching::Span;
-use crate::analysis::{Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink};
+use crate::analysis::{
+    Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink, TransportReport,
+};
 use crate::error::CaptureError;
 use crate::packet::CapturedPacket;
 use crate::read::Capture;
@@ -120,6 +122,16 @@ impl<S: Sink> Sink for Watcher<'_, S> {
     }
 
     fn flow(&mut self, report: FlowReport) {
+        if let TransportReport::Tcp(tcp) = &report.transport {
+            for (direction, half) in (0u8..).zip(&tcp.halves) {
+                let repairs = self.seen.retransmissions.get_mut(&(report.flow, direction));
+                for repair in
+                    repairs.into_iter().flatten().filter(|repair| repair.cause == Cause::TimeoutOrProbe)
+                {
+                    repair.cause = half.settled;
+                }
+            }
+        }
         self.onward.flow(report);
     }
 

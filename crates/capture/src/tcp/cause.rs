@@ -51,7 +51,7 @@ impl Cause {
 /// What is known when a retransmission passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
-    /// Since a sign that later data had arrived while this had not: a duplicate ACK or a SACK block above it, told
+    /// Since the first sign that later data had arrived while this had not: a duplicate ACK or a SACK block above it, told
     /// after its last transmission.
     pub(crate) since_sign_ns: Option<u64>,
     /// The sign answers new data that was sent as a probe.
@@ -80,28 +80,40 @@ impl Circumstances {
     /// The cause these make likely.
     pub(crate) fn cause(&self) -> Cause {
         let srtt = self.srtt_ns.unwrap_or(1_000_000_000);
-        // The sign has to reach the sender, and RACK may wait a quarter of a round trip for what was overtaken.
-        let prompt = self.near_ns + self.near_ns / 2 + srtt / 4 + REACTION_NS;
-        let follows = |since: Option<u64>| since.is_some_and(|since| since <= prompt);
-        if self.since_sign_ns.is_some() && (follows(self.since_sign_ns) || follows(self.since_ack_ns)) {
-            return match self.recovering {
-                Some(Cause::Timeout) => Cause::Timeout,
-                _ if self.probed => Cause::TailLossProbe,
-                _ => Cause::Fast,
-            };
-        }
+        // Whatever the sender answers has to reach it first.
+        let answer = self.near_ns + self.near_ns / 2;
+        let answers = |since: Option<u64>, within: u64| since.is_some_and(|since| since <= answer + within);
         let waited = self.since_timer_ns.saturating_add(self.near_ns);
-        if self.is_head && waited >= self.rto_ns - self.rto_ns / 8 {
-            return match self.recovering {
-                None if self.is_tail => Cause::TimeoutOrProbe,
-                _ => Cause::Timeout,
-            };
-        }
-        if self.is_tail && self.recovering.is_none() && self.since_sent_ns >= srtt + srtt / 2 {
-            return Cause::TailLossProbe;
+        let timer = waited >= self.rto_ns - self.rto_ns / 8;
+        let to_the_tick =
+            waited + self.rto_ns / 64 >= self.rto_ns && waited <= self.rto_ns + self.rto_ns / 8 + TICK_NS;
+        let by_timer = self.is_head && (to_the_tick && !answers(self.since_ack_ns, AT_ONCE_NS));
+        if self.since_sign_ns.is_some() && !by_timer {
+            // RACK may wait a quarter of a round trip for what was overtaken.
+            let reordering = srtt / 4 + REACTION_NS;
+            let in_recovery = self.recovering == Some(Cause::Fast) && answers(self.since_ack_ns, reordering);
+            let waiting =
+                !(timer && self.is_head) && (answers(self.since_sign_ns, reordering) || in_recovery);
+            if waiting || answers(self.since_ack_ns, PROMPT_NS) {
+                return match self.recovering {
+                    Some(Cause::Timeout) => Cause::Timeout,
+                    _ if self.probed => Cause::TailLossProbe,
+                    _ => Cause::Fast,
+                };
+            }
         }
         match self.recovering {
-            Some(before) if follows(self.since_ack_ns) || self.since_sent_ns <= REACTION_NS => before,
+            None if timer && self.is_head && self.is_tail => return Cause::TimeoutOrProbe,
+            _ if timer && self.is_head => return Cause::Timeout,
+            None if self.is_tail && (timer || self.since_sent_ns >= srtt + srtt / 2) => {
+                return Cause::TailLossProbe;
+            }
+            _ => {}
+        }
+        match self.recovering {
+            Some(before) if answers(self.since_ack_ns, PROMPT_NS) || self.since_sent_ns <= PROMPT_NS => {
+                before
+            }
             _ if self.is_head && self.since_timer_ns >= MIN_TIMEOUT_NS => Cause::Timeout,
             _ => Cause::Unexplained,
         }
@@ -130,6 +142,11 @@ impl Habits {
     }
 }
 
+/// What passes between an ACK and the segment it makes a sender send: at best, and as a rule.
+const AT_ONCE_NS: u64 = 250_000;
+const PROMPT_NS: u64 = 3_000_000;
+/// Timers fire at a tick after they are due.
+const TICK_NS: u64 = 4_000_000;
 /// A host's timers tick, and its softirqs wait: what passes between an event and the answer to it.
 const REACTION_NS: u64 = 12_000_000;
 /// No system in use has a shorter timeout.

@@ -56,7 +56,7 @@ impl Connection {
         let other = 1 - direction;
         self.control(tcp, direction);
         // To the sender of this packet: what the other direction's data takes to be acknowledged by it.
-        let near_ns = self.near(direction);
+        let near_ns = self.halves[other].far_ns();
         let sent = self.halves[direction].sent(packet, tcp, at_ns, near_ns);
         let resent = matches!(sent, Sent::Again { .. });
         if let Sent::Again { start, cause, nth, since_first_ns } = sent {
@@ -121,13 +121,6 @@ impl Connection {
         self.both.push(rtt_ns);
         let method = Method::BothHalves;
         sink.round_trip(&RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns });
-    }
-
-    /// The round trip between the sender of `direction` and the capture point. Least, for its ACKs may wait.
-    fn near(&self, direction: usize) -> u64 {
-        let other = &self.halves[1 - direction].counts;
-        let least = [other.ack_rtt.min(), other.stamp_rtt.min(), self.handshake_rtt_ns[1 - direction]];
-        least.into_iter().flatten().min().unwrap_or(0)
     }
 
     fn control(&mut self, tcp: &TcpFields, direction: usize) {

@@ -100,8 +100,8 @@ pub(crate) struct Half {
     /// When all that was sent had last been acknowledged by an ACK.
     last_ack_ns: Option<u64>,
     last_advance_ns: Option<u64>,
-    /// A sign of loss: when it came, and the highest byte it says arrived.
-    sign: Option<(u64, u64)>,
+    /// Signs of a loss.
+    sign: Option<Sign>,
     /// The loss being repaired, until this offset is acknowledged.
     episode: Option<(Cause, u64)>,
     timeouts_in_row: u32,
@@ -116,12 +116,22 @@ pub(crate) struct Half {
     fin: Option<u64>,
     window_scale: u8,
     zero_since_ns: Option<u64>,
+    least_rtt_ns: u64,
     largest_payload: u32,
     /// Segments smaller than the largest, and those of them sent with others in flight.
     small: u64,
     small_behind_others: u64,
     /// New data that came when a probe was due: until where it goes.
     probe: Option<u64>,
+}
+
+/// What ACKs told of data that arrived out of order.
+#[derive(Clone, Copy, Debug)]
+struct Sign {
+    first_ns: u64,
+    last_ns: u64,
+    /// The highest byte that arrived.
+    above: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +180,7 @@ impl Default for Half {
             fin: None,
             window_scale: 0,
             zero_since_ns: None,
+            least_rtt_ns: u64::MAX,
             largest_payload: 0,
             small: 0,
             small_behind_others: 0,
@@ -207,6 +218,10 @@ impl Half {
             self.stamped(stamp, at_ns);
         }
         if packet.payload_len == 0 {
+            if !tcp.flags.syn {
+                let (identification, stamp) = (packet.identification, tcp.timestamps.map(|(value, _)| value));
+                self.stream.reached(offset, Revealed { at_ns, identification, stamp });
+            }
             return Sent::New;
         }
         let start = offset + u64::from(tcp.flags.syn);
@@ -243,8 +258,9 @@ impl Half {
         let known =
             again.then(|| self.covering(start).map(|known| (known.first_sent, known.retransmissions)));
         let first_sent = known.flatten();
+        let packets = self.totals.packets;
         self.ledger.sent(Instant::from_nanos(at_ns), start, len, &mut self.totals);
-        self.in_flight += u64::from(brought.new > 0);
+        self.in_flight += self.totals.packets - packets;
         let result = match circumstances {
             None => self.new_data(len, at_ns),
             Some(_) if brought.hole.is_some_and(|hole| overtaken(&hole, &revealed)) => {
@@ -315,7 +331,8 @@ impl Half {
         let allowance = if others == 1 { MAX_ACK_DELAY_NS } else { 0 };
         let due = (2 * srtt.as_nanos() + allowance).min(self.timeout.rto().as_nanos());
         let waited = at_ns.saturating_sub(sent);
-        if waited >= due - due / 20 && waited <= due + due / 8 + TICK_NS {
+        // Linux's timer wheel is as coarse as an eighth of the wait.
+        if waited >= due - due / 50 && waited <= due + due / 8 + TICK_NS {
             self.probe = Some(self.stream.end());
             self.habits.probes += 1;
         }
@@ -330,12 +347,14 @@ impl Half {
         let head = self.ledger.outstanding().next();
         let since = |past: Option<u64>| past.map(|past| at_ns.saturating_sub(past));
         let last_sent = self.covering(start).map(|packet| packet.last_sent.as_nanos());
-        let sign = self.sign.filter(|&(at, above)| above > start && last_sent.is_none_or(|sent| at >= sent));
+        let sent_ns = last_sent.unwrap_or(0);
+        let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
+        let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
         let timer = head.map(|head| head.last_sent.as_nanos()).max(self.last_advance_ns);
         let backed_off = self.timeout.rto().saturating_mul(1 << self.timeouts_in_row.min(16));
         Circumstances {
-            since_sign_ns: since(sign.map(|(at, _)| at)),
-            probed: sign.is_some_and(|(_, above)| self.probe == Some(above)),
+            since_sign_ns: since(signed),
+            probed: sign.is_some_and(|sign| self.probe == Some(sign.above)),
             since_ack_ns: since(self.last_ack_ns),
             since_timer_ns: since(timer).unwrap_or(0),
             since_sent_ns: since(self.last_sent_ns).unwrap_or(0),
@@ -421,14 +440,14 @@ impl Half {
 
     /// The other side echoed a time stamp of this direction for the first time: how long ago it first passed.
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
-        let place = self.stamps.partition_point(|&(stamp, _)| (stamp.wrapping_sub(echo) as i32) < 0);
-        let &(stamp, sent) = self.stamps.get(place)?;
-        if stamp != echo {
-            return None;
+        while self.stamps.front().is_some_and(|&(stamp, _)| (stamp.wrapping_sub(echo) as i32) < 0) {
+            self.stamps.pop_front();
         }
-        self.stamps.drain(..=place);
+        let &(_, sent) = self.stamps.front().filter(|&&(stamp, _)| stamp == echo)?;
+        self.stamps.pop_front();
         let rtt = at_ns.saturating_sub(sent);
         self.counts.stamp_rtt.push(rtt);
+        self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         Some(rtt)
     }
 
@@ -510,13 +529,14 @@ impl Half {
                 self.counts.delayed_ack_ns += rtt - fastest;
             }
             self.counts.ack_rtt.push(rtt);
+            self.least_rtt_ns = self.least_rtt_ns.min(rtt);
             self.timeout.on_sample(Duration::from_nanos(rtt), ack, self.stream.end());
         }
         self.timeouts_in_row = 0;
         if self.episode.is_some_and(|(_, until)| ack >= until) {
             self.episode = None;
         }
-        if self.sign.is_some_and(|(_, above)| ack >= above) {
+        if self.sign.is_some_and(|sign| ack >= sign.above) {
             self.sign = None;
         }
         if self.probe.is_some_and(|until| ack >= until) {
@@ -555,10 +575,12 @@ impl Half {
         if duplicate {
             self.counts.duplicate_acks += 1;
         }
-        if let Some(above) = highest.or(duplicate.then_some(self.stream.end()))
-            && self.sign.is_none_or(|(_, known)| above > known || duplicate)
-        {
-            self.sign = Some((at_ns, above));
+        if let Some(above) = highest.or(duplicate.then_some(self.stream.end())) {
+            let sign = self.sign.get_or_insert(Sign { first_ns: at_ns, last_ns: at_ns, above });
+            if above > sign.above || duplicate {
+                sign.last_ns = at_ns;
+                sign.above = sign.above.max(above);
+            }
         }
     }
 
@@ -592,8 +614,15 @@ impl Half {
     }
 
     /// The SYN was answered: its round trip, if it was sent once.
-    pub(crate) fn handshake_round_trip(&self, at_ns: u64) -> Option<u64> {
-        self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))
+    pub(crate) fn handshake_round_trip(&mut self, at_ns: u64) -> Option<u64> {
+        let rtt = self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))?;
+        self.least_rtt_ns = self.least_rtt_ns.min(rtt);
+        Some(rtt)
+    }
+
+    /// The round trip between the capture point and the receiver of this direction's data. Least, for ACKs may wait.
+    pub(crate) const fn far_ns(&self) -> u64 {
+        if self.least_rtt_ns == u64::MAX { 0 } else { self.least_rtt_ns }
     }
 
     /// Packets never acknowledged within the capture, and bytes never seen.

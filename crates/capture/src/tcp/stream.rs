@@ -66,6 +66,14 @@ impl Stream {
         Brought { new, filled, repeated: len - new - filled, hole }
     }
 
+    /// A packet without data begins at `to`: all before it was sent.
+    pub(crate) fn reached(&mut self, to: u64, packet: Revealed) {
+        if self.end > 0 && to > self.end && self.holes.len() < MAX_HOLES {
+            self.holes.push(Hole { start: self.end, end: to, revealed: packet });
+        }
+        self.end = self.end.max(to);
+    }
+
     fn fill(&mut self, start: u64, end: u64) -> (u32, Option<Revealed>) {
         let mut filled = 0;
         let mut first = None;

@@ -23,7 +23,7 @@ pub(crate) fn analyze_capture(py: Python<'_>, path: &str, on_batch: Option<Py<Py
             Ok(capture) => (capture, Analyzer::default()),
             Err(error) => return Ok(document::unread(path, &error)),
         };
-        let error = gamelane_capture::analyze(&mut capture, &mut analyzer, &mut tables).err();
+        let error = gamelane_capture::analyze_apart(&mut capture, &mut analyzer, &mut tables).err();
         tables.finish()?;
         Ok(document::capture(path, &capture, &analyzer, &tables, error.as_ref()))
     });

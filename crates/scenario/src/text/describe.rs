@@ -1,9 +1,12 @@
 //! Flows in a reader's words, for tables and plots, with what must be said beside any result that rests on them.
 
 use gamelane_core::{Direction, Duration};
+use gamelane_traffic::config::UpdateSize;
+use gamelane_traffic::measured::parts;
 
+use super::build;
 use super::cloud::CloudGame;
-use super::games::{Game, GameInfo};
+use super::games::Game;
 use super::keys::flow::{Carriage, Client, Codec, Requests, Role, Way};
 use super::keys::{App, Flow};
 use super::mmos::Mmo;
@@ -33,7 +36,7 @@ impl Scenario {
 
 impl Scenario {
     fn describe(&self, flow: &Flow) -> FlowDescription {
-        let mut described = describe(flow);
+        let mut described = describe(flow, build::game_of(self, flow).as_ref());
         described.caveats.extend(collapse(self, flow));
         described
     }
@@ -60,8 +63,7 @@ fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
 /// Beyond this share of the link its queue hardly empties.
 const NEARLY_ALL: f64 = 0.95;
 
-fn describe(flow: &Flow) -> FlowDescription {
-    let game = flow.model.as_deref().and_then(|name| Game::shipped(name).ok()).map(|game| &game.info);
+fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
     FlowDescription {
         name: flow.name.clone(),
         app: flow.app.word(),
@@ -71,15 +73,15 @@ fn describe(flow: &Flow) -> FlowDescription {
     }
 }
 
-fn label(flow: &Flow, game: Option<&GameInfo>) -> String {
+fn label(flow: &Flow, game: Option<&Game>) -> String {
     let direction = flow.direction.unwrap_or(Way::Down);
     match flow.app {
         App::Game | App::Trace if flow.trace.is_some() => {
             format!("replay of {}", file_name(flow.trace.as_deref().unwrap_or_default()))
         }
         App::Game | App::Trace => {
-            let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.title);
-            match flow.players.or(game.map(|game| game.players)) {
+            let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.info.title);
+            match flow.players.or(game.map(|game| game.info.players)) {
                 Some(players) if flow.role == Some(Role::Host) => {
                     format!("{title} hosted at home, {players} players")
                 }
@@ -118,7 +120,7 @@ fn label(flow: &Flow, game: Option<&GameInfo>) -> String {
     }
 }
 
-fn caveats(flow: &Flow, game: Option<&GameInfo>) -> Vec<String> {
+fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     let mut caveats = Vec::new();
     if flow.trace.is_some() {
         caveats.push(format!(
@@ -126,13 +128,18 @@ fn caveats(flow: &Flow, game: Option<&GameInfo>) -> Vec<String> {
             flow.name
         ));
     }
-    if let Some(game) = game.filter(|game| game.provenance != "capture" && game.provenance != "literature") {
+    if let Some(Game { info, .. }) =
+        game.filter(|game| !matches!(game.info.provenance.as_str(), "capture" | "literature"))
+    {
         caveats.push(format!(
             "{}: the model of {} is {}",
             flow.name,
-            game.title,
-            provenance(&game.provenance)
+            info.title,
+            provenance(&info.provenance)
         ));
+    }
+    if let Some(sum) = game.and_then(|game| not_captured(game, flow.players.unwrap_or(game.info.players))) {
+        caveats.push(format!("{}: {sum}", flow.name));
     }
     let mmo = flow.model.as_deref().filter(|_| flow.app == App::Mmo).and_then(|name| Mmo::shipped(name).ok());
     if let Some(mmo) = mmo {
@@ -152,6 +159,18 @@ fn caveats(flow: &Flow, game: Option<&GameInfo>) -> Vec<String> {
         ));
     }
     caveats
+}
+
+/// What to say of a match that nobody captured.
+fn not_captured(game: &Game, players: u32) -> Option<String> {
+    let UpdateSize::Measured { matches, .. } = &game.server.size else { return None };
+    let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
+    let sum = parts(&captured, players).filter(|sum| sum.len() > 1)?;
+    let sum: Vec<String> = sum.iter().map(u32::to_string).collect();
+    Some(format!(
+        "no match of {players} players was captured; its updates are those of {} players, added up",
+        sum.join(" + ")
+    ))
 }
 
 fn provenance(word: &str) -> &str {

@@ -4,10 +4,11 @@
 use std::sync::LazyLock;
 
 use gamelane_core::dist::Dist;
-use gamelane_traffic::config::{ClientStream, ServerStream, UpdateSize};
+use gamelane_traffic::config::{ClientStream, CommandSize, ServerStream};
 use serde::Deserialize;
 
 use super::error::Fault;
+use super::update_size::{self, MOST_PLAYERS};
 
 /// A shipped game model.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,9 +95,10 @@ struct Players {
 #[serde(deny_unknown_fields)]
 struct Server {
     tick: Millis,
+    jitter: Option<Millis>,
     #[serde(rename = "provenance")]
     _provenance: String,
-    size: Updates,
+    size: update_size::Updates,
 }
 
 #[derive(Deserialize)]
@@ -105,14 +107,8 @@ struct Client {
     #[serde(rename = "provenance")]
     _provenance: String,
     interval: Vec<Weighted<Millis>>,
-    size: Vec<Weighted<Bytes>>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
-enum Updates {
-    Arma { fixed: f64, per_player: f64, sd_per_player: f64, phi: f64, theta: f64, min: u32, max: u32 },
-    Independent { size: Bytes, min: u32, max: u32 },
+    size: Option<Vec<Weighted<Bytes>>>,
+    series: Option<update_size::Series>,
 }
 
 #[derive(Deserialize)]
@@ -151,13 +147,28 @@ pub(super) enum Bytes {
 impl ModelFile {
     fn checked(self) -> Result<Game, String> {
         let Players { min: least_players, max: most_players, default } = self.players;
-        if !(1 <= least_players && least_players <= default && default <= most_players) {
-            return Err("`players`: these want 1 ≤ min ≤ default ≤ max".into());
+        let ordered = 1 <= least_players && least_players <= default && default <= most_players;
+        if !(ordered && most_players <= MOST_PLAYERS) {
+            return Err(format!("`players`: these want 1 ≤ min ≤ default ≤ max ≤ {MOST_PLAYERS}"));
+        }
+        if !PROVENANCES.contains(&self.provenance.as_str()) {
+            let fault = Fault::new("there is no such label").one_of(&self.provenance, PROVENANCES);
+            return Err(format!("`provenance`: {}", fault.on_one_line()));
         }
         let tick = positive(self.server.tick.into()).map_err(|why| format!("`server.tick`: {why}"))?;
-        let size = updates(self.server.size).map_err(|why| format!("`server.size`: {why}"))?;
+        let jitter = self.server.jitter.map(|jitter| spread(jitter.into())).transpose();
+        let jitter = jitter.map_err(|why| format!("`server.jitter`: {why}"))?;
+        let size =
+            update_size::updates(self.server.size, default).map_err(|why| format!("`server.size`: {why}"))?;
         let interval = mixture(self.client.interval).map_err(|why| format!("`client.interval`: {why}"))?;
-        let sizes = mixture(self.client.size).map_err(|why| format!("`client.size`: {why}"))?;
+        let sizes = match (self.client.size, self.client.series) {
+            (Some(size), None) => mixture(size).map(CommandSize::Mixture).map_err(|why| ("size", why)),
+            (None, Some(series)) => {
+                update_size::series(series).map(CommandSize::Series).map_err(|why| ("series", why))
+            }
+            _ => return Err("`client`: this wants either `size` or `series`".into()),
+        };
+        let sizes = sizes.map_err(|(key, why)| format!("`client.{key}`: {why}"))?;
         Ok(Game {
             info: GameInfo {
                 name: self.name,
@@ -168,30 +179,9 @@ impl ModelFile {
             },
             least_players,
             most_players,
-            server: ServerStream { tick, size },
+            server: ServerStream { tick, jitter, size },
             client: ClientStream { interval, size: sizes },
         })
-    }
-}
-
-fn updates(size: Updates) -> Result<UpdateSize, String> {
-    let (min, max) = match &size {
-        Updates::Arma { min, max, .. } | Updates::Independent { min, max, .. } => (*min, *max),
-    };
-    if !(1 <= min && min <= max && max <= LARGEST_PAYLOAD) {
-        return Err(format!("these want 1 ≤ min ≤ max ≤ {LARGEST_PAYLOAD} bytes"));
-    }
-    match size {
-        Updates::Arma { fixed, per_player, sd_per_player, phi, theta, .. } => {
-            let finite = [fixed, per_player, theta].iter().all(|number| number.is_finite());
-            if !(finite && phi.abs() < 1.0 && (0.0..=f64::MAX).contains(&sd_per_player)) {
-                return Err("an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
-            }
-            Ok(UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max })
-        }
-        Updates::Independent { size, .. } => {
-            Ok(UpdateSize::Independent { size: positive(size.into())?, min, max })
-        }
     }
 }
 
@@ -214,6 +204,12 @@ pub(super) fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64
 
 /// A distribution that makes sense: finite, of positive mean, and with spreads that are not negative.
 pub(super) fn positive(dist: Dist) -> Result<Dist, String> {
+    let sound = spread(dist).is_ok_and(|dist| dist.mean() > 0.0);
+    if sound { Ok(dist) } else { Err("a distribution wants a mean above 0 and no negative spread".into()) }
+}
+
+/// A distribution that makes sense around any mean.
+fn spread(dist: Dist) -> Result<Dist, String> {
     let (spreads, ordered) = match dist {
         Dist::Constant(_) | Dist::Exponential { .. } => ([0.0, 0.0], true),
         Dist::Uniform { lo, hi } => ([lo, 0.0], lo <= hi),
@@ -222,9 +218,8 @@ pub(super) fn positive(dist: Dist) -> Result<Dist, String> {
         Dist::Lev { b, .. } => ([b, 0.0], true),
         Dist::ExGaussian { sigma, tau, .. } => ([sigma, tau], true),
     };
-    let mean = dist.mean();
-    let sound = ordered && mean > 0.0 && mean.is_finite() && spreads.iter().all(|spread| *spread >= 0.0);
-    if sound { Ok(dist) } else { Err("a distribution wants a mean above 0 and no negative spread".into()) }
+    let sound = ordered && dist.mean().is_finite() && spreads.iter().all(|spread| *spread >= 0.0);
+    if sound { Ok(dist) } else { Err("a distribution wants a finite mean and no negative spread".into()) }
 }
 
 impl From<Millis> for Dist {
@@ -261,16 +256,17 @@ impl From<Bytes> for Dist {
 /// ln 1000.
 const LN_1000: f64 = 6.907_755_278_982_137;
 
-/// UDP payload of the largest IPv4 packet on Ethernet.
-const LARGEST_PAYLOAD: u32 = 1472;
+/// Labels of a model, the weakest last: of several, a file bears the weakest.
+const PROVENANCES: [&str; 4] = ["capture", "literature", "unverified", "synthetic-default"];
 
-const SHIPPED: [&str; 9] = [
+const SHIPPED: [&str; 10] = [
     include_str!("../../../../models/cssource.toml"),
     include_str!("../../../../models/et.toml"),
     include_str!("../../../../models/hl2dm.toml"),
     include_str!("../../../../models/hlcs.toml"),
     include_str!("../../../../models/hlcs-fixed.toml"),
     include_str!("../../../../models/hldm.toml"),
+    include_str!("../../../../models/openarena.toml"),
     include_str!("../../../../models/quake3.toml"),
     include_str!("../../../../models/quake3-fixed.toml"),
     include_str!("../../../../models/quake4.toml"),
@@ -299,7 +295,7 @@ mod tests {
     fn quake3_is_as_its_file_says() {
         let game = Game::shipped("quake3").unwrap();
         assert_eq!(game.server.tick, Dist::Constant(0.05));
-        assert_eq!(game.client.size.len(), 3);
+        assert!(matches!(&game.client.size, CommandSize::Mixture(parts) if parts.len() == 3));
         assert_eq!(game.info.players, 4);
     }
 
@@ -311,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_model_that_makes_no_sense_is_refused_by_key() {
-        let quake3 = SHIPPED[6];
+        let quake3 = include_str!("../../../../models/quake3.toml");
         let cases = [
             (
                 "value_ms = 50",
@@ -325,6 +321,11 @@ mod tests {
             ),
             ("min = 40", "min = 4000", "`server.size`: these want 1 ≤ min ≤ max ≤ 1472 bytes"),
             ("weight = 1.0", "weight = 0", "`client.interval`: weights are above 0"),
+            (
+                "provenance = \"synthetic-default\"",
+                "provenance = \"literatur\"",
+                "`provenance`: there is no such label; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
+            ),
         ];
         for (before, after, message) in cases {
             assert_eq!(Game::parse(&quake3.replace(before, after)).unwrap_err(), message);

@@ -21,6 +21,7 @@ mod reference;
 mod scenario;
 pub mod text_or_table;
 pub mod units;
+mod update_size;
 mod words;
 
 pub use describe::FlowDescription;

@@ -88,7 +88,8 @@ impl Scenario {
     }
 
     /// Sixteen hex digits that say what is run: the same for reordered keys, other comments, other spellings of a value
-    /// (`1mbit`, `1000kbit`), another file name or seed. The contents of captures and model files are not in it.
+    /// (`1mbit`, `1000kbit`), another file name or seed. The contents of captures and model files are
+    /// not in it: [`Model::fingerprint`] has them.
     pub fn hash(&self) -> String {
         let text = Self { seed: 0, ..self.clone() }.to_toml();
         // FNV-1a, 64 bits: its value is fixed by its definition, whatever the machine or toolchain.

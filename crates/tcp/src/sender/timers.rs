@@ -25,6 +25,11 @@ impl Sender {
         self.restart_after_idle && self.last_sent.is_some_and(idle)
     }
 
+    /// The timeout of the estimator, before back-off.
+    pub(crate) fn rto(&self) -> Duration {
+        self.timeout.rto()
+    }
+
     pub(super) fn start_timer(&mut self, now: Instant) {
         self.timer = Timer::Retransmit { at: now.saturating_add(self.timeout.rto_with(self.board.len())) };
     }

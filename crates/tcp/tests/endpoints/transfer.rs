@@ -77,6 +77,22 @@ fn every_second_full_segment_is_acknowledged_and_a_single_one_after_the_delay() 
 }
 
 #[test]
+fn after_a_long_gap_acks_are_quick_again() {
+    let config = TcpConfig { quick_acks: 2, nagle: false, ..plain() };
+    let mut pair = Pair::connected(&config, 50);
+    // Round trip 100, so the receiver's own timeout is 300 ms.
+    let mut acked_after = |gap: u64| {
+        pair.run_for(gap);
+        let before = pair.server.counters().segments_sent;
+        pair.write(120);
+        pair.run_for(55);
+        pair.server.counters().segments_sent > before
+    };
+    assert_eq!([200; 4].map(&mut acked_after), [true, true, false, false]);
+    assert_eq!([1_000, 200, 200].map(&mut acked_after), [true, true, false]);
+}
+
+#[test]
 fn nagle_holds_a_small_write_until_the_last_is_acknowledged() {
     let mut pair = Pair::connected(&plain(), 50);
     for _ in 0..3 {

@@ -79,6 +79,13 @@ fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
         let allowed = format!("{} to {}", game.least_players, game.most_players);
         return Err(place.key("players").refuse(fault.allowed(allowed)));
     }
+    let has = |players: &u32| game.server.size.mean_payload(*players).is_some();
+    if !has(&players) {
+        let fault = Fault::new("no sum of captured matches has so many players");
+        let allowed = (game.least_players..=game.most_players).filter(has).map(|players| players.to_string());
+        let allowed = allowed.collect::<Vec<_>>().join(", ");
+        return Err(place.key("players").refuse(fault.allowed(allowed)));
+    }
     match flow.client {
         None | Some(Client::Game) => Ok(GameConfig { players, server: game.server, client: game.client }),
         Some(Client::Pktgen) => {

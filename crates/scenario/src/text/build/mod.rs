@@ -17,6 +17,8 @@ mod wifi;
 use gamelane_core::{Direction, IpLen, Seed};
 
 use super::error::{Fault, ScenarioError};
+use super::games::Game;
+use super::keys::Flow;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
 use crate::{GatewayModel, HopModel, Model};
@@ -51,6 +53,12 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         gateway: GatewayModel { voap: voap::voap(scenario, &top.key("gateway").key("voap"))? },
         flows,
     })
+}
+
+/// The game model a flow names; `None` if it names none, or one that cannot be read, which [`model`] refuses.
+pub(crate) fn game_of(scenario: &Scenario, flow: &Flow) -> Option<Game> {
+    let place = Place { origin: &scenario.origin, path: Path::default() };
+    files::game(flow.model.as_deref()?, &place).ok()
 }
 
 /// One value of the scenario, for errors about it.

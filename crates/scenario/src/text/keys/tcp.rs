@@ -71,7 +71,7 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub ecn: Option<bool>,
-    /// Segments acknowledged at once at the start of a connection.
+    /// Segments acknowledged at once at the start of a connection, and after a gap longer than the timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "16"))]
     pub quick_acks: Option<u32>,

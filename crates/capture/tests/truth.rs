@@ -1,0 +1,232 @@
+//! Captures of our own TCP endpoints over a lossy path, against what the endpoints know: every retransmission and its cause,
+//! every loss, round trips to the nanosecond.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gamelane_capture::analysis::{Method, Retransmission, RoundTrip, TransportReport};
+use gamelane_capture::pair::{compare, watch};
+use gamelane_capture::tcp::Cause;
+use gamelane_capture::{Analyzer, FlowReport, PacketHeader, PcapngWriter, Sink, TcpNumbers, WriteOptions};
+use gamelane_core::{ByteCount, Duration, Ecn, FlowKey, Instant, Protocol, Seed};
+use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint, TcpTuning};
+use support::{key, open};
+
+/// What a run's endpoints did, and both captures of it.
+struct Truth {
+    /// Retransmissions of the server's data: when, stream offset, why.
+    resent: Vec<(u64, u64, Cause)>,
+    /// Packets of the server lost on the way, and of the client.
+    lost: [u64; 2],
+    at_server: Vec<u8>,
+    at_client: Vec<u8>,
+}
+
+struct Path {
+    one_way: Duration,
+    loss: f64,
+}
+
+fn client() -> FlowKey {
+    key("192.168.1.2:40000", "203.0.113.5:7000", Protocol::Tcp)
+}
+
+/// Ten minutes of a thin or a full stream from the server; the client answers now and then.
+fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed: u64) -> Truth {
+    let mut random = Seed(seed).stream("path");
+    let mut writers = [(); 2].map(|()| PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap());
+    let interfaces = [0, 1].map(|at: usize| writers[at].add_interface("tap").unwrap());
+    let mut ends = [TcpEndpoint::connect(config.clone(), Instant::ZERO), TcpEndpoint::listen(config.clone())];
+    let mut flying: BTreeMap<(u64, u64), (usize, Segment, u16)> = BTreeMap::new();
+    let mut truth = Truth { resent: vec![], lost: [0; 2], at_server: vec![], at_client: vec![] };
+    let (mut number, mut ids, mut highest) = (0u64, [0u16; 2], 0u64);
+    let end = Instant::from_secs(600);
+    let mut next_write = [Instant::from_millis(1500), Instant::from_secs(1)];
+    let numbers = TcpNumbers { initial_sequence: 0, peer_initial_sequence: 0, maximum_segment_size: 1460 };
+    let mut now = Instant::ZERO;
+    let mut record = |tap: usize, from: usize, segment: &Segment, id: u16, at: Instant| {
+        let key = if from == 0 { client() } else { client().reverse() };
+        let header = PacketHeader { at, key, ecn: Ecn::NotEct, dscp: 0, id };
+        writers[tap].write_tcp(interfaces[tap], &header, segment, &numbers).unwrap();
+    };
+    loop {
+        for side in 0..2 {
+            if now >= next_write[side] && now < end - Duration::from_secs(20) {
+                ends[side].write(ByteCount(if side == 1 { bytes } else { 20 }));
+                next_write[side] = now + if side == 1 { write_every } else { Duration::from_millis(437) };
+            }
+            if ends[side].poll_timeout().is_some_and(|at| at <= now) {
+                ends[side].handle_timeout(now);
+            }
+            loop {
+                let before = *ends[side].counters();
+                let Some(segment) = ends[side].poll_transmit(now) else { break };
+                let after = ends[side].counters();
+                if side == 1 && segment.len > 0 {
+                    let cause = if after.tail_probes > before.tail_probes && segment.seq < highest {
+                        Some(Cause::TailLossProbe)
+                    } else if after.fast_retransmissions > before.fast_retransmissions {
+                        Some(Cause::Fast)
+                    } else if after.timeout_retransmissions > before.timeout_retransmissions {
+                        Some(Cause::Timeout)
+                    } else {
+                        None
+                    };
+                    if let Some(cause) = cause {
+                        truth.resent.push((now.as_nanos(), segment.seq, cause));
+                    }
+                    highest = highest.max(segment.seq + u64::from(segment.len));
+                }
+                ids[side] = ids[side].wrapping_add(1);
+                record(side, side, &segment, ids[side], now);
+                if random.chance(path.loss) {
+                    truth.lost[side] += 1;
+                } else {
+                    number += 1;
+                    flying.insert(((now + path.one_way).as_nanos(), number), (1 - side, segment, ids[side]));
+                }
+            }
+        }
+        let timers = ends.iter().filter_map(TcpEndpoint::poll_timeout);
+        let writes = next_write.into_iter().filter(|&at| at < end - Duration::from_secs(20));
+        let arrival = flying.first_key_value().map(|(&(at, _), _)| Instant::from_nanos(at));
+        let Some(next) = timers.chain(writes).chain(arrival).min().filter(|&at| at < end) else { break };
+        now = next.max(now);
+        while let Some(entry) = flying.first_entry().filter(|entry| entry.key().0 <= now.as_nanos()) {
+            let (to, segment, id) = entry.remove();
+            record(to, 1 - to, &segment, id, now);
+            ends[to].handle_segment(&segment, false, now);
+        }
+    }
+    let [client, server] = writers.map(|writer| writer.finish_file().unwrap());
+    (truth.at_client, truth.at_server) = (client, server);
+    truth
+}
+
+#[derive(Default)]
+struct Found {
+    flows: Vec<FlowReport>,
+    resent: Vec<Retransmission>,
+    trips: Vec<RoundTrip>,
+    start_ns: u64,
+}
+
+impl Sink for Found {
+    fn flow(&mut self, report: FlowReport) {
+        self.flows.push(report);
+    }
+    fn retransmission(&mut self, row: &Retransmission) {
+        self.resent.push(*row);
+    }
+    fn round_trip(&mut self, row: &RoundTrip) {
+        self.trips.push(*row);
+    }
+}
+
+fn analysed(bytes: &[u8]) -> Found {
+    let mut found = Found::default();
+    let mut analyzer = Analyzer::default();
+    gamelane_capture::analyze(&mut open(bytes.to_vec()).unwrap(), &mut analyzer, &mut found).unwrap();
+    found.start_ns = analyzer.clock().start_ns.unwrap();
+    found
+}
+
+/// Causes found, against those that were: what the sender's habits settle counts as settled.
+fn confusion(truth: &Truth, found: &Found) -> Vec<(Cause, Cause)> {
+    let TransportReport::Tcp(tcp) = &found.flows[0].transport else { panic!("TCP") };
+    let settled = tcp.halves[1].settled;
+    let ours: BTreeMap<(u64, u64), Cause> = found
+        .resent
+        .iter()
+        .filter(|row| row.direction == 1)
+        .map(|row| {
+            (
+                (row.t_ns + found.start_ns, row.start),
+                if row.cause == Cause::TimeoutOrProbe { settled } else { row.cause },
+            )
+        })
+        .collect();
+    let theirs: BTreeSet<(u64, u64)> = truth.resent.iter().map(|&(at, seq, _)| (at, seq)).collect();
+    assert_eq!(
+        ours.keys().copied().collect::<BTreeSet<_>>(),
+        theirs,
+        "each retransmission is found, and no other"
+    );
+    let wrong = truth.resent.iter().map(|&(at, seq, cause)| (cause, ours[&(at, seq)]));
+    wrong.filter(|(was, is)| was != is).collect()
+}
+
+fn rack(nagle: bool) -> TcpConfig {
+    let tuning = TcpTuning { duplicate_sack: true, ..TcpTuning::default() };
+    TcpConfig { recovery: RecoveryKind::Rack, nagle, tuning, ..TcpConfig::default() }
+}
+
+#[test]
+fn every_retransmission_and_its_cause_is_what_the_sender_knows() {
+    let path = Path { one_way: Duration::from_millis(50), loss: 0.02 };
+    let newreno = TcpConfig { recovery: RecoveryKind::NewReno, nagle: false, ..TcpConfig::default() };
+    let sack = TcpConfig { nagle: false, ..TcpConfig::default() };
+    // How many causes are taken for another: a write of the application may come just when a probe would, and a timeout
+    // that the sender's recovery did not put off cannot be told from outside.
+    for (name, config, every_ms, bytes, mistaken) in [
+        ("thin, RACK", rack(false), 120, 60, 0),
+        ("very thin, RACK", rack(false), 400, 60, 1),
+        ("thin, SACK without probes", sack.clone(), 120, 60, 0),
+        ("very thin, NewReno", newreno, 400, 60, 0),
+        ("bursts, SACK", sack, 500, 20_000, 0),
+        ("bursts, RACK", rack(true), 500, 20_000, 3),
+    ] {
+        let truth = run(&path, &config, Duration::from_millis(every_ms), bytes, 7);
+        let wrong = confusion(&truth, &analysed(&truth.at_server));
+        assert!(truth.resent.len() > 40, "{name}: {}", truth.resent.len());
+        assert!(wrong.len() <= mistaken, "{name}, was and is: {wrong:?}");
+    }
+}
+
+#[test]
+fn losses_and_round_trips_are_exact_at_both_ends() {
+    let path = Path { one_way: Duration::from_millis(50), loss: 0.05 };
+    let truth = run(&path, &rack(false), Duration::from_millis(120), 60, 3);
+    let seen = [(0, &truth.at_client), (1, &truth.at_server)].map(|(end, bytes)| {
+        let mut found = Found::default();
+        let mut capture = open(bytes.clone()).unwrap();
+        let (seen, error) = watch(&mut capture, &mut Analyzer::default(), &mut found);
+        assert!(error.is_none());
+        // Data to acknowledgement, or stamp to echo, at the sender's end: the path where no ACK waited, never less.
+        for method in [Method::Acknowledgement, Method::Timestamp, Method::BothHalves] {
+            let own = found.trips.iter().filter(|trip| trip.method == method);
+            let own = own.filter(|trip| method == Method::BothHalves || trip.direction == end);
+            assert_eq!(own.map(|trip| trip.rtt_ns).min(), Some(100_000_000), "{method:?}");
+        }
+        seen
+    });
+    let flows = compare(&seen[0], &seen[1]);
+    assert_eq!(flows[0].first_is_near_client, Some(true));
+    for (direction, lost) in flows[0].directions.iter().zip(truth.lost) {
+        assert!(lost > 100);
+        assert_eq!((direction.losses.lost, direction.losses.unsent), (lost, 0));
+        assert_eq!(direction.one_way.above_least.max(), Some(0));
+    }
+    assert!(flows[0].round_trips.len() > 1000);
+    assert!(flows[0].round_trips.iter().all(|&(_, rtt_ns)| rtt_ns == 100_000_000));
+    // Between first being sent and delivery, whatever was not late for a loss took the path's time alone.
+    let delivery = flows[0].directions[1].delivery.as_ref().unwrap();
+    let late: u64 = delivery.late.iter().sum();
+    assert!(late > 50 && delivery.lag.median() == Some(0.0), "{late}");
+}
+
+#[test]
+fn reading_in_a_thread_of_its_own_changes_nothing() {
+    let path = Path { one_way: Duration::from_millis(20), loss: 0.03 };
+    let truth = run(&path, &rack(true), Duration::from_millis(50), 4000, 5);
+    let one = analysed(&truth.at_client);
+    let mut two = Found::default();
+    let mut capture = open(truth.at_client.clone()).unwrap();
+    gamelane_capture::analyze_apart(&mut capture, &mut Analyzer::default(), &mut two).unwrap();
+    assert!(one.trips.len() > 1000 && one.trips == two.trips && one.resent == two.resent);
+    assert_eq!(format!("{:?}", one.flows), format!("{:?}", two.flows));
+    let mut cut = open(truth.at_client[..truth.at_client.len() / 2].to_vec()).unwrap();
+    let error = gamelane_capture::analyze_apart(&mut cut, &mut Analyzer::default(), &mut Found::default());
+    assert!(error.unwrap_err().is_partial());
+}

@@ -1,0 +1,188 @@
+//! `[server.size]` and `[client.series]` of a game model: how large packets are, as text and checked. Shapes that were
+//! measured are written by `gamelane traffic fit` (docs/models/traffic-fit.md).
+
+use gamelane_traffic::config::{MeasuredMatch, SizeSeries, UpdateSize};
+use gamelane_traffic::measured::parts;
+use serde::Deserialize;
+
+use super::games::{Bytes, positive};
+
+/// `[server.size]`.
+#[derive(Deserialize)]
+#[serde(tag = "model", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Updates {
+    Arma {
+        fixed: f64,
+        per_player: f64,
+        sd_per_player: f64,
+        phi: f64,
+        theta: f64,
+        min: u32,
+        max: u32,
+    },
+    Independent {
+        size: Bytes,
+        min: u32,
+        max: u32,
+    },
+    Measured {
+        fixed: f64,
+        min: u32,
+        max: u32,
+        #[serde(rename = "match")]
+        matches: Vec<Match>,
+    },
+}
+
+/// `[[server.size.match]]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Match {
+    players: u32,
+    phi: f64,
+    theta: f64,
+    quantiles: Vec<(f64, f64)>,
+}
+
+/// `[client.series]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Series {
+    phi: f64,
+    theta: f64,
+    quantiles: Vec<(f64, f64)>,
+}
+
+/// Checks update sizes, which must be there for `players`.
+pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String> {
+    let (min, max) = match &size {
+        Updates::Arma { min, max, .. }
+        | Updates::Independent { min, max, .. }
+        | Updates::Measured { min, max, .. } => (*min, *max),
+    };
+    if !(1 <= min && min <= max && max <= LARGEST_PAYLOAD) {
+        return Err(format!("these want 1 ≤ min ≤ max ≤ {LARGEST_PAYLOAD} bytes"));
+    }
+    match size {
+        Updates::Arma { fixed, per_player, sd_per_player, phi, theta, .. } => {
+            let finite = [fixed, per_player, theta].iter().all(|number| number.is_finite());
+            if !(finite && phi.abs() < 1.0 && (0.0..=f64::MAX).contains(&sd_per_player)) {
+                return Err("an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
+            }
+            Ok(UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max })
+        }
+        Updates::Independent { size, .. } => {
+            Ok(UpdateSize::Independent { size: positive(size.into())?, min, max })
+        }
+        Updates::Measured { fixed, matches, .. } => {
+            let matches = measured(matches)?;
+            if !fixed.is_finite() {
+                return Err("`fixed` is not a number of bytes".into());
+            }
+            let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
+            match parts(&captured, players) {
+                Some(_) => Ok(UpdateSize::Measured { matches, fixed, min, max }),
+                None => Err(format!(
+                    "`players` has a default of {players}, but no sum of matches of {captured:?} has so many"
+                )),
+            }
+        }
+    }
+}
+
+fn measured(matches: Vec<Match>) -> Result<Vec<MeasuredMatch>, String> {
+    if matches.is_empty() || !matches.is_sorted_by(|a, b| a.players < b.players) {
+        return Err("`match` wants at least one entry, each of more players than the one before".into());
+    }
+    matches
+        .into_iter()
+        .map(|Match { players, phi, theta, quantiles }| {
+            let series = series(Series { phi, theta, quantiles })
+                .map_err(|why| format!("match of {players} players: {why}"))?;
+            (1..=MOST_PLAYERS)
+                .contains(&players)
+                .then_some(MeasuredMatch { players, series })
+                .ok_or_else(|| format!("a match has 1 to {MOST_PLAYERS} players, not {players}"))
+        })
+        .collect()
+}
+
+/// Checks a distribution with memory.
+pub(super) fn series(series: Series) -> Result<SizeSeries, String> {
+    let Series { phi, theta, quantiles } = series;
+    if !(phi.abs() < 1.0 && theta.is_finite()) {
+        return Err("a series wants |phi| < 1 and a finite theta".into());
+    }
+    let ends = (quantiles.first().map(|first| first.0), quantiles.last().map(|last| last.0));
+    let shares_rise = quantiles.is_sorted_by(|a, b| a.0 < b.0);
+    let sizes_rise = quantiles.is_sorted_by(|a, b| a.1 <= b.1);
+    let within = quantiles.iter().all(|&(_, size)| (0.0..=f64::from(LARGEST_PAYLOAD)).contains(&size));
+    if quantiles.len() < 2 || ends != (Some(0.0), Some(1.0)) || !(shares_rise && sizes_rise && within) {
+        return Err(format!(
+            "`quantiles` are pairs [share, bytes]: shares rise from 0 to 1, bytes do not fall and are 0 to {LARGEST_PAYLOAD}"
+        ));
+    }
+    Ok(SizeSeries { phi, theta, quantiles })
+}
+
+/// UDP payload of the largest IPv4 packet on Ethernet.
+const LARGEST_PAYLOAD: u32 = 1472;
+
+/// More are refused, so that a file cannot ask for unbounded work.
+pub(super) const MOST_PLAYERS: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use crate::text::games::Game;
+
+    const FITTED: &str = include_str!("../../../../models/openarena.toml");
+
+    #[test]
+    fn a_fitted_model_that_makes_no_sense_is_refused_by_key() {
+        let refuse = |change: &dyn Fn(&mut toml::Table)| {
+            let mut file: toml::Table = FITTED.parse().unwrap();
+            change(&mut file);
+            Game::parse(&file.to_string()).unwrap_err()
+        };
+        let set = |table: &str, key: &str, value: toml::Value| {
+            let (table, key) = (table.to_owned(), key.to_owned());
+            refuse(&move |file| {
+                let mut place: &mut toml::Value = &mut file[table.split('.').next().unwrap()];
+                for step in table.split('.').skip(1) {
+                    place = match step.parse::<usize>() {
+                        Ok(index) => &mut place[index],
+                        Err(_) => &mut place[step],
+                    };
+                }
+                place.as_table_mut().unwrap().insert(key.clone(), value.clone());
+            })
+        };
+        let pairs = |pairs: &[(f64, f64)]| {
+            let pair = |&(p, x): &(f64, f64)| toml::Value::Array(vec![p.into(), x.into()]);
+            toml::Value::Array(pairs.iter().map(pair).collect())
+        };
+        let falling = pairs(&[(0.0, 40.0), (0.5, 30.0), (1.0, 50.0)]);
+        let short = pairs(&[(0.0, 40.0), (0.5, 50.0)]);
+        let shown = [
+            set("server.size.match.0", "quantiles", falling),
+            set("client.series", "quantiles", short),
+            set("server.size.match.1", "phi", 1.0.into()),
+            set("server.size.match.1", "players", 2.into()),
+            set("server.size", "match", toml::Value::Array(vec![])),
+            set("server.size", "fixed", f64::NAN.into()),
+            refuse(&|file| {
+                let players = file["players"].as_table_mut().unwrap();
+                players.insert("min".into(), 1.into());
+                players.insert("default".into(), 1.into());
+            }),
+            set("players", "max", 100_000.into()),
+            set(
+                "server",
+                "jitter",
+                toml::Value::Table([("dist".into(), "constant".into())].into_iter().collect()),
+            ),
+            set("client", "size", pairs(&[(1.0, 60.0)])),
+        ];
+        insta::assert_snapshot!(shown.join("\n"));
+    }
+}

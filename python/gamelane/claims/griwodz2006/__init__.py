@@ -1,0 +1,24 @@
+"""griwodz2006: an online game over TCP, on thin streams that only timeouts repair.
+
+Each check judges the claim of the same id in `griwodz2006.toml` beside this folder. The trace behind the paper is not
+public: its generator is our construction (models/mmo/anarchy-online.toml), and so are all counts.
+"""
+
+from __future__ import annotations
+
+from gamelane.claims.evidence import Evidence
+from gamelane.claims.griwodz2006 import bulk, bundling, modified, mux, table2, testbed, trace, variants  # noqa: F401 - they register checks
+from gamelane.claims.griwodz2006.arms import AT_100MS, CHECKS, GRID, SETTINGS, simplex
+from gamelane.claims.griwodz2006.arms import modified as modified_timeout
+
+__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+
+SCENARIO = "griwodz2006"
+
+
+def prefetch(evidence: Evidence) -> None:
+    """Everything below, in one parallel batch."""
+    arms = [simplex(condition, setting) for condition in AT_100MS for setting in SETTINGS]
+    arms += [arm(condition) for arm in (simplex, modified_timeout) for condition in GRID]
+    arms += variants.prefetched() + mux.prefetched() + modified.prefetched() + bundling.prefetched()
+    evidence.prepare(arms + trace.prefetched())

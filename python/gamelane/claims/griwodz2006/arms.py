@@ -1,0 +1,154 @@
+"""The arms of griwodz2006, what is read off them, and the register of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
+
+PLAYERS = "players"
+CONNECTIONS = 175
+TRACE_SECONDS = 1855
+
+ETHERNET = 14
+"""Bytes of header that tcpdump sees in front of IP: table 1 counts them (docs/claims/griwodz2006.md)."""
+
+Check = Callable[[Evidence], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def check(*ids: str) -> Callable[[Check], Check]:
+    """Registers the judge of one or more claims."""
+
+    def register(function: Check) -> Check:
+        for claim in ids:
+            CHECKS[f"griwodz2006.{claim}"] = function
+        return function
+
+    return register
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A cell of the paper's grid: loss in per cent and delay in ms, each way, and jitter in per cent of the delay."""
+
+    loss: int
+    delay: int
+    jitter: int
+
+    def __str__(self) -> str:
+        return f"{self.loss} %/{self.delay} ms/{self.jitter} %"
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """±10 % of 100 ms is 90 ms and a uniform 0 to 20 ms on top."""
+        least = 2 * self.delay * (100 - self.jitter) // 100
+        spread = 2 * self.delay * self.jitter // 100
+        return {
+            "link.rtt": f"{least}ms",
+            f"flow.{PLAYERS}.path_jitter": f"{spread}ms",
+            f"flow.{PLAYERS}.loss": f"{self.loss}%",
+        }
+
+
+GRID = tuple(Condition(loss, delay, jitter) for loss in (1, 5) for delay in (100, 300) for jitter in (0, 10))
+AT_100MS = tuple(condition for condition in GRID if condition.delay == 100)
+"""The four blocks of figures 2 and 3."""
+TABLE_1 = Condition(1, 100, 0)
+
+TCP = f"flow.{PLAYERS}.tcp"
+RENO = {f"{TCP}.congestion": "newreno"}
+PLAIN = {f"{TCP}.recovery": "newreno"}
+SETTINGS: dict[str, dict[str, str]] = {
+    "New Reno": RENO | PLAIN,
+    "SACK": RENO | {f"{TCP}.recovery": "sack"},
+    "DSACK": RENO | {f"{TCP}.recovery": "sack", f"{TCP}.dsack": "true"},
+    "FACK": RENO | {f"{TCP}.recovery": "fack"},
+    "DSACK+FACK": RENO | {f"{TCP}.recovery": "fack", f"{TCP}.dsack": "true"},
+    "Westwood": PLAIN | {f"{TCP}.congestion": "westwood"},
+    "BIC": PLAIN | {f"{TCP}.congestion": "bic"},
+    "Vegas": PLAIN | {f"{TCP}.congestion": "vegas"},
+}
+"""Westwood, BIC and Vegas as the paper lists them, beside "plain" New Reno and so without SACK: it does not say."""
+HIGH_SPEED = ("Westwood", "BIC", "Vegas")
+EXTENSIONS = ("DSACK", "FACK", "DSACK+FACK")
+
+MODIFIED = {f"{TCP}.timer": "modified"}
+MULTIPLEXED = {f"flow.{PLAYERS}.carriage": "mux", f"flow.{PLAYERS}.carriers": "1"}
+
+
+def bursts(percent: float, packets: int = 5) -> dict[str, str]:
+    """Losses of the same mean each way, so many packets at a time (Gilbert-Elliott)."""
+    end = 100 / packets
+    begin = end * percent / (100 - percent)
+    return {f"flow.{PLAYERS}.loss.good_to_bad": f"{begin:.4f}%", f"flow.{PLAYERS}.loss.bad_to_good": f"{end:g}%"}
+
+
+def simplex(condition: Condition = TABLE_1, setting: str = "FACK") -> Arm:
+    """A connection for each player."""
+    return Arm.of(condition.keys | SETTINGS[setting])
+
+
+def modified(condition: Condition) -> Arm:
+    """The modified timeout, with FACK as in the paper's figures and table."""
+    return simplex(condition).with_(MODIFIED)
+
+
+def multiplexed(condition: Condition = TABLE_1, setting: str = "FACK") -> Arm:
+    """All players over one connection."""
+    return simplex(condition, setting).with_(MULTIPLEXED)
+
+
+def thin(evidence: Evidence, arm: Arm, path: str) -> Numbers:
+    """One number a seed of the players' `thin` section."""
+    return evidence.values(arm, f"flows.{PLAYERS}.thin.{path}")
+
+
+def count(evidence: Evidence, arm: Arm, number: int, kind: str = "total") -> Numbers:
+    """How often a packet was retransmitted for the `number`-th time."""
+    return thin(evidence, arm, f"nth.{number}.{kind}")
+
+
+def delay(evidence: Evidence, arm: Arm, number: int) -> Numbers:
+    """Mean time in ms from the first transmission to the `number`-th retransmission, where that was the successful one.
+
+    Of packets that were retransmitted themselves: those that went along in another's were sent later and waited less.
+    Seeds without any are left out.
+    """
+    values = thin(evidence, arm, f"nth.{number}.delay_ms_self")
+    return values[~np.isnan(values)]
+
+
+def retransmission_delay(evidence: Evidence, arm: Arm) -> Numbers:
+    """Mean over all successful retransmissions, whatever their number and in whose segment, in ms."""
+    sums, packets = np.zeros(evidence.repeats), np.zeros(evidence.repeats)
+    for number in range(1, 9):
+        successful = count(evidence, arm, number, "successful")
+        sums += np.nan_to_num(thin(evidence, arm, f"nth.{number}.delay_ms")) * successful
+        packets += successful
+    return sums / packets
+
+
+def wire_packets(evidence: Evidence, arm: Arm) -> Numbers:
+    """Packets sent, data and ACKs."""
+    return _both_ways(evidence, arm, "sent")
+
+
+def wire_bytes(evidence: Evidence, arm: Arm) -> Numbers:
+    """Bytes sent, both ways, Ethernet headers included as in table 1."""
+    return _both_ways(evidence, arm, "sent_bytes") + ETHERNET * wire_packets(evidence, arm)
+
+
+def _both_ways(evidence: Evidence, arm: Arm, what: str) -> Numbers:
+    up, down = (evidence.values(arm, f"flows.{PLAYERS}.{way}.{what}") for way in ("up", "down"))
+    return up + down
+
+
+def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
+    """One table of a run as floating-point columns."""
+    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}

@@ -1,0 +1,289 @@
+"""The trace of section 2: what our generator of it shows on paths of its own, an hour at somewhat under 1 % loss."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.analysis.shared_paths import shared_paths
+from gamelane.claims import findings
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding, cannot_tell, given
+from gamelane.claims.griwodz2006.arms import (
+    CONNECTIONS,
+    MULTIPLEXED,
+    PLAYERS,
+    TRACE_SECONDS,
+    Condition,
+    bursts,
+    check,
+    columns,
+    retransmission_delay,
+    simplex,
+    thin,
+)
+
+NO_LOSS = {f"flow.{PLAYERS}.loss": "0%"}
+DATAGRAMS = {f"flow.{PLAYERS}.carriage": "datagrams"}
+OURS = "of our generator, which was built to it: the capture is not public"
+LOSSY = Condition(5, 100, 0)
+
+
+def trace() -> Arm:
+    """Players on the model's paths, with 0.45 % lost each way: a server sees a lost ACK as it sees lost data."""
+    return Arm.of({f"flow.{PLAYERS}.paths": "model", f"flow.{PLAYERS}.loss": "0.45%"})
+
+
+@check("trace.hour")
+def hour(_: Evidence) -> Finding:
+    return cannot_tell(
+        f"a fact of their capture; the generator has no end, and is run for the {TRACE_SECONDS} s of table 1"
+    )
+
+
+@check("trace.conns")
+def connections(evidence: Evidence) -> Finding:
+    players = thin(evidence, trace(), "connections")
+    return given(bool(np.all(players == CONNECTIONS)), f"{players[0]:.0f}", "an input")
+
+
+@check("trace.rtt")
+def round_trip(evidence: Evidence) -> Finding:
+    return findings.between(evidence.values(trace(), f"flows.{PLAYERS}.rtt_ms.mean"), 250, 325, "ms", OURS)
+
+
+@check("trace.rttmax")
+def longest_round_trip(evidence: Evidence) -> Finding:
+    return findings.near(evidence.values(trace(), f"flows.{PLAYERS}.rtt_ms.max") / 1e3, 1, 0.30, "s at most", OURS)
+
+
+@check("trace.maxdelay")
+def longest_delay(evidence: Evidence) -> Finding:
+    independent, bursty = (_extreme(evidence, arm, "application_delay_ns") / 1e9 for arm in (trace(), _bursty()))
+    return given(
+        float(independent.mean()) > 6.7,
+        f"{findings.number(independent)} s at most",
+        "67 s takes six timeouts in a row, which independent losses of under 1 % hardly ever give; with the same"
+        " mean in"
+        f" bursts of 2 packets it is {findings.number(bursty)} s, up to {bursty.max():.0f}",
+    )
+
+
+@check("trace.rtx6")
+def six_retransmissions(evidence: Evidence) -> Finding:
+    independent, bursty = (thin(evidence, arm, "most_retransmissions") for arm in (trace(), _bursty()))
+    return given(
+        float(independent.max()) >= 6,
+        f"{findings.number(independent)} at most with independent losses",
+        "the losses of their trace must have come in bursts on single connections, of which the paper says"
+        " nothing: with"
+        f" bursts of 2 packets and the same mean {findings.number(bursty)}",
+    )
+
+
+def _bursty() -> Arm:
+    return trace().with_(bursts(0.45, 2))
+
+
+def _extreme(evidence: Evidence, arm: Arm, column: str) -> Numbers:
+    def largest(run: _native.Run) -> float:
+        return float(columns(run, "retransmissions")[column].max())
+
+    return np.array(evidence.derived(arm, f"largest {column}", largest), dtype=float)
+
+
+@check("trace.pkt-per-rtt")
+def packets_per_round_trip(evidence: Evidence) -> Finding:
+    rate = thin(evidence, trace(), "packets") / CONNECTIONS / TRACE_SECONDS
+    each = rate * evidence.values(trace(), f"flows.{PLAYERS}.rtt_ms.mean") / 1e3
+    return given(float(each.max()) < 1, f"{findings.number(each)} in the mean", OURS)
+
+
+@check("trace.pps")
+def packets_per_second(evidence: Evidence) -> Finding:
+    def busiest(run: _native.Run) -> float:
+        rows = columns(run, "deliveries")
+        return float(np.bincount(rows["player"][rows["direction"] == 1].astype(int)).max()) / TRACE_SECONDS
+
+    most = np.array(evidence.derived(trace(), "busiest", busiest), dtype=float)
+    return given(float(most.max()) < 4, f"busiest connection {findings.number(most)} writes a second", OURS)
+
+
+@check("trace.loss")
+def loss(evidence: Evidence) -> Finding:
+    again = 100 * thin(evidence, trace(), "retransmitted_segments") / thin(evidence, trace(), "packets")
+    return given(
+        float(again.max()) < 1,
+        f"{findings.number(again)} % of the packets were sent again",
+        "an input: 0.45 % each way, since a server's capture cannot tell a lost ACK from lost data",
+    )
+
+
+@check("trace.uncorrelated")
+def uncorrelated(evidence: Evidence) -> Finding:
+    def correlation(run: _native.Run) -> float:
+        rows = columns(run, "retransmissions")
+        bins = np.zeros((CONNECTIONS, TRACE_SECONDS // 10 + 1))
+        np.add.at(
+            bins, (rows["connection"].astype(int), np.minimum(rows["t_ns"] / 1e10, bins.shape[1] - 1).astype(int)), 1
+        )
+        pairs = np.asarray(np.corrcoef(bins[bins.any(axis=1)]))
+        return float(pairs[np.triu_indices_from(pairs, 1)].mean())
+
+    mean = np.array(evidence.derived(trace(), "correlation", correlation), dtype=float)
+    return given(
+        bool(np.all(np.abs(mean) < 0.01)),
+        f"mean correlation of the connections' losses in windows of 10 s {findings.number(mean)}",
+        "an input: every packet is lost on its own, as the authors assume. Their warning holds: a packet in two"
+        " seconds and"
+        " connection shows little of what they would share",
+    )
+
+
+@check("trace.sharedpaths")
+def groups(evidence: Evidence) -> Finding:
+    sizes: list[list[int]] = evidence.derived(trace().with_(NO_LOSS), "groups", _groups)
+    counted = np.array([len(each) for each in sizes], dtype=float)
+    return given(
+        all(len(each) >= 3 and max(each) >= 5 for each in sizes),
+        f"{findings.number(counted)} groups; in the first run of {', '.join(map(str, sizes[0][:10]))} connections",
+        "Wilcoxon's rank-sum test on each pair, Benjamini-Hochberg at 5 % (docs/models/shared-paths.md); the"
+        " paper names"
+        " neither form nor level. The model puts 175 connections on 8 paths",
+    )
+
+
+def _groups(run: _native.Run) -> list[int]:
+    found = shared_paths(_delays(run))
+    return sorted((len(group) for group in found.groups if len(group) > 1), reverse=True)
+
+
+def _delays(run: _native.Run) -> dict[int, Numbers]:
+    """By player: the delivery delay of each message in ms. Paths are alike both ways: it stands for the round trip."""
+    rows = columns(run, "deliveries")
+    order = np.argsort(rows["player"], kind="stable")
+    starts = np.searchsorted(rows["player"][order], np.arange(CONNECTIONS + 1))
+    return {player: rows["delay_ns"][order[start:end]] / 1e6 for player, (start, end) in enumerate(pairwise(starts))}
+
+
+@check("trace.continents")
+def continents(evidence: Evidence) -> Finding:
+    def least(run: _native.Run) -> list[float]:
+        return [2 * float(delays.min()) for delays in _delays(run).values()]
+
+    smallest = np.sort(evidence.derived(trace().with_(NO_LOSS), "least", least)[0])
+    edges = np.flatnonzero(np.diff(smallest) > 15)
+    clusters = np.split(smallest, edges + 1)
+    return given(
+        len(clusters) >= 3,
+        f"{len(clusters)} clusters of least round trips: "
+        + ", ".join(f"{cluster[0]:.0f} to {cluster[-1]:.0f} ms" for cluster in clusters),
+        "an input: paths in the United States, Europe and Asia",
+    )
+
+
+@check("trace.c2s")
+def client_to_server(_: Evidence) -> Finding:
+    return cannot_tell("the paper says 'very smooth' and gives no number; the generator's clients are a guess")
+
+
+@check("trace.timeouts")
+def timeouts(evidence: Evidence) -> Finding:
+    slow, fast = (thin(evidence, trace(), f"{kind}_retransmissions") for kind in ("timeout", "fast"))
+    share = 100 * slow / (slow + fast)
+    return given(float(share.mean()) > 90, f"{findings.number(share)} % of the retransmissions by timeout")
+
+
+@check("trace.nobackoff")
+def no_back_off(evidence: Evidence) -> Finding:
+    free, lossy = (thin(evidence, simplex(LOSSY).with_(change), "down.messages") for change in (NO_LOSS, {}))
+    narrow = simplex().with_(NO_LOSS | {"link.down": "125kbit"})
+    offered = evidence.values(narrow, f"flows.{PLAYERS}.down.sent_bytes") * 8 / TRACE_SECONDS / 1e3
+    asked = evidence.values(simplex().with_(NO_LOSS), f"flows.{PLAYERS}.down.sent_bytes") * 8 / TRACE_SECONDS / 1e3
+    lost = 100 * evidence.values(narrow, f"flows.{PLAYERS}.down.loss")
+    return findings.all_of(
+        findings.near(lossy / free, 1, 0.02, "of the messages get through at 5 % loss each way"),
+        given(
+            bool(np.all(offered > 0.95 * asked)),
+            f"offered to a link of 125 kbit/s: {findings.number(offered)} of {findings.number(asked)} kbit/s,"
+            f" {findings.number(lost)} % lost",
+        ),
+        why="each stream sends a packet in two seconds whatever its window; the writes that share a packet make"
+        " it fewer",
+    )
+
+
+@check("trace.cwnd")
+def window(evidence: Evidence) -> Finding:
+    def segments(run: _native.Run) -> tuple[float, float]:
+        rows = columns(run, "tcp")
+        windows = rows["cwnd_bytes"][(rows["side"] == 1) & (rows["srtt_ns"] > 0)] / 1448
+        return float(np.median(windows)), float(windows.min())
+
+    found = np.array(evidence.derived(simplex(LOSSY), "windows", segments), dtype=float)
+    return given(
+        bool(np.all(found[:, 0] <= 4) and np.all(found[:, 1] == 1)),
+        f"median {findings.number(found[:, 0])} segments, least {findings.number(found[:, 1])}",
+        "of four connections at 5 % each way, looked at each 100 ms",
+    )
+
+
+@check("trace.merge")
+def merged(evidence: Evidence) -> Finding:
+    slow = simplex(Condition(5, 300, 0))
+    return findings.less(
+        "packets", thin(evidence, slow, "packets"), "writes", thin(evidence, slow, "down.messages"), "",
+        "at 5 %, 300 ms: writes merge while the window is one segment after a timeout",
+    )  # fmt: skip
+
+
+@check("trace.tcp-eq-udp")
+def as_fast_as_udp(evidence: Evidence) -> Finding:
+    tcp, udp = (
+        thin(evidence, simplex().with_(NO_LOSS | change), "down.delivery_ms.mean") for change in ({}, DATAGRAMS)
+    )
+    return findings.near(tcp / udp, 1, 0.10, "of the mean delivery delay over datagrams, without loss")
+
+
+@check("trace.hol")
+def head_of_line(evidence: Evidence) -> Finding:
+    held = thin(evidence, simplex(LOSSY), "down.held_ms.mean")
+    tcp, udp = (thin(evidence, simplex(LOSSY).with_(change), "down.delivery_ms.p99") for change in ({}, DATAGRAMS))
+    return findings.all_of(
+        findings.above_zero(held, "ms in the mean complete and waiting behind what was lost"),
+        findings.less("99 % delivery delay: datagrams that repeat", udp, "TCP", tcp, "ms"),
+    )
+
+
+@check("trace.lag-cause")
+def cause_of_lag(evidence: Evidence) -> Finding:
+    def share(run: _native.Run) -> float:
+        rows = columns(run, "retransmissions")
+        late = rows["application_delay_ns"] > 1e9
+        return 100 * float(np.mean(rows["retransmissions"][late] > 1)) if late.any() else 100.0
+
+    repeated = np.array(evidence.derived(simplex(), "repeated", share), dtype=float)
+    twice = 100 * thin(evidence, simplex(), "nth.2.total") / thin(evidence, simplex(), "packets")
+    return given(
+        float(repeated.mean()) > 90,
+        f"of packets acknowledged after more than 1 s, {findings.number(repeated)} % were sent again more than"
+        " once, which"
+        f" {findings.number(twice)} % of all packets are",
+        f"1 %, 100 ms; a single loss costs {findings.number(retransmission_delay(evidence, simplex()))} ms",
+    )
+
+
+def prefetched() -> list[Arm]:
+    """The arms that only this file asks for."""
+    return [
+        trace(),
+        _bursty(),
+        simplex(LOSSY).with_(NO_LOSS),
+        simplex().with_(NO_LOSS),
+        simplex().with_(NO_LOSS | DATAGRAMS),
+        simplex(LOSSY).with_(DATAGRAMS),
+        simplex().with_(NO_LOSS | {"link.down": "125kbit"}),
+        simplex().with_(NO_LOSS | MULTIPLEXED),
+    ]

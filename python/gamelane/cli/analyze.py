@@ -1,0 +1,104 @@
+"""`gamelane analyze`: what really happened to the game, from captures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gamelane.analysis.capture import analyze as read_captures
+from gamelane.analysis.capture import complaints, connection_log, unread
+from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.errors import UsageError
+
+PARTLY, USAGE = 4, 2
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("analyze")(analyze)
+
+
+def analyze(
+    captures: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CAPTURE…",
+            help="pcap or pcapng, packed with gzip or zstd or not; - for standard input. Two are compared: the same "
+            "traffic seen at two points.",
+            show_default=False,
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write report.html, JSON and tables there.")
+    ] = None,
+    remedies: Annotated[
+        int | None,
+        typer.Option(
+            "--remedies",
+            metavar="N",
+            min=1,
+            help="Replay the writes of thin TCP connections N times with linear timeouts, modified RTO and bundling, "
+            "over the round trip and loss measured: what each would have saved.",
+        ),
+    ] = None,
+    connection: Annotated[
+        int | None, typer.Option("--connection", metavar="ID", min=0, help="With --log: which flow, by its number.")
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="Print one connection packet by packet, annotated.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+) -> int:
+    """Say what happened to the games of captures: who waited, what was lost, and what each wait was for."""
+    if log or connection is not None:
+        return _log(captures, connection, log=log)
+    folder = None if out is None else writable(out)
+    found = read_captures(captures, folder)
+    if remedies is not None and not unread(found):
+        _replay(found, remedies)
+    page = None
+    if folder is not None:
+        from gamelane.report.capture import write_page  # noqa: PLC0415 - plots take long to load
+
+        page = write_page(folder, found)
+    troubles = complaints(found)
+    if json:
+        emit(found)
+    elif any(capture["packets"] for capture in found["captures"]) or not troubles:
+        from gamelane.report.capture_terminal import show  # noqa: PLC0415 - not for --json
+
+        show(found, stdout())
+    for trouble in troubles:
+        say(f"error: {trouble}")
+    if not quiet:
+        if page is not None:
+            say(f"report: {page}")
+        elif not json:
+            say("-o DIR adds a report with plots, and tables; --connection ID --log shows one connection")
+    if troubles:
+        return USAGE if unread(found) else PARTLY
+    return 0
+
+
+def _replay(found: dict[str, Any], seeds: int) -> None:
+    from gamelane.analysis import capture_remedies  # noqa: PLC0415 - the simulator's statistics take long to load
+
+    found["remedies"] = capture_remedies.remedies(found, seeds)
+    found["verdict"]["headline"] += " " + capture_remedies.sentence(found["remedies"])
+
+
+def _log(captures: list[str], connection: int | None, *, log: bool) -> int:
+    if not log or connection is None or len(captures) != 1:
+        raise UsageError(
+            "--connection and --log go together, with one capture\n"
+            "  hint:    gamelane analyze CAPTURE --connection 0 --log"
+        )
+    text, error = connection_log(captures[0], connection)
+    sys.stdout.write(text)
+    if error is not None:
+        message = error.replace("\nhint: ", "\n  hint:    ")
+        say(f"error: {message}")
+        return PARTLY
+    return 0

@@ -1,0 +1,1 @@
+"""Game models fitted to captures (docs/models/traffic-fit.md)."""

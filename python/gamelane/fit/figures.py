@@ -1,0 +1,48 @@
+"""The figures in which traffic is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+FIGURES = ("mean_bytes", "sd_bytes", "tick_ms", "lag_one")
+"""Those a model must reproduce."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is compared."""
+
+    mean_bytes: float
+    sd_bytes: float
+    tick_ms: float
+    lag_one: float
+    gap_sd_ms: float
+
+
+def figures(series: Sequence[Floats], gaps_ms: Sequence[Floats]) -> Figures:
+    """Figures of updates, client by client or match by match."""
+    sizes, gaps = np.concatenate(series), np.concatenate(gaps_ms)
+    return Figures(
+        mean_bytes=float(sizes.mean()),
+        sd_bytes=float(sizes.std()),
+        tick_ms=float(np.median(gaps)),
+        lag_one=float(autocorrelation(series, 1)[1]),
+        gap_sd_ms=float(gaps.std()),
+    )
+
+
+def autocorrelation(series: Sequence[Floats], lags: int) -> Floats:
+    """Sample autocorrelation at lags 0 to `lags` about the mean of all series; no pair spans two of them."""
+    mean = np.concatenate(series).mean()
+    centred = [each - mean for each in series]
+    power = sum(float(each @ each) for each in centred)
+    if power == 0:
+        return np.zeros(lags + 1)
+    products = [sum(float(each[: len(each) - lag] @ each[lag:]) for each in centred) for lag in range(lags + 1)]
+    return np.array(products) / power

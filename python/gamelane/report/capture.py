@@ -1,0 +1,207 @@
+"""The report of analysed captures as one page that opens without a network: verdict, tables, plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import jinja2
+import polars as pl
+from markupsafe import Markup
+
+from gamelane import _native
+from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
+from gamelane.analysis.decimate import keep_extremes
+from gamelane.analysis.ecdf import curve
+from gamelane.errors import OutputError
+from gamelane.report.figures import Figure, Key, Panel
+from gamelane.report.html import plots, scripts
+from gamelane.report.series import inline
+from gamelane.report.style import OTHERS, number
+
+HERE = Path(__file__).parent
+DRAWN = 6
+"""Flows in one plot."""
+
+
+def write_page(folder: Path, found: Mapping[str, Any]) -> Path:
+    """Write `report.html` into a folder that holds the tables."""
+    target = folder / "report.html"
+    try:
+        target.write_text(page(folder, found), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{target}: {error.strerror or error}") from error
+    return target
+
+
+def page(folder: Path, found: Mapping[str, Any]) -> str:
+    """Return the page."""
+    drawn = figures(folder, found)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["number"] = number
+    environment.filters["css"] = lambda colour: f"var(--{colour[1:]})" if colour.startswith("$") else colour
+    return environment.get_template("capture.html").render(
+        found=found,
+        causes=CAUSE_WORDS,
+        lag=lag,
+        figures=drawn,
+        version=_native.version(),
+        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+        plots=plots(drawn),
+        **scripts(),
+    )
+
+
+def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
+    """Every figure the tables have something for."""
+    chosen = _busiest(found)
+    if not chosen:
+        return []
+    labels = {
+        (number, flow["id"]): f"{flow['client']}{f' ({number + 1})' if len(found['captures']) > 1 else ''}"
+        for number, flow in chosen
+    }
+    colours = dict(zip(labels.values(), OTHERS, strict=False))
+    keys = tuple(Key(label, colour) for label, colour in colours.items())
+    color = alt.Color("flow:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
+    drawn = [_throughput(folder, labels, color, keys)]
+    trips = _rows(folder, "rtt", labels)
+    if not trips.is_empty():
+        drawn.append(_round_trips(trips, color, keys))
+    delays = _rows(folder, "delay", labels)
+    if not delays.is_empty():
+        drawn.append(_delays(delays, color, keys))
+    again = _rows(folder, "retransmissions", labels)
+    if not again.is_empty():
+        drawn.append(_retransmissions(again, color, keys))
+    return drawn
+
+
+def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    flows = [(number, flow) for number, capture in enumerate(found["captures"]) for flow in capture["flows"]]
+    return sorted(flows, key=lambda entry: -(entry[1]["up"]["packets"] + entry[1]["down"]["packets"]))[:DRAWN]
+
+
+def _rows(folder: Path, table: str, labels: Mapping[tuple[int, int], str]) -> pl.DataFrame:
+    """Rows of the flows drawn, with their label in place of their number."""
+    names = pl.DataFrame(
+        [(number, flow, label) for (number, flow), label in labels.items()],
+        schema={"capture": pl.UInt8, "flow": pl.UInt32, "label": pl.String},
+        orient="row",
+    )
+    rows = pl.scan_parquet(folder / f"{table}.parquet").join(names.lazy(), on=["capture", "flow"], how="inner")
+    return rows.drop("flow").rename({"label": "flow"}).collect()
+
+
+def _throughput(folder: Path, labels: Mapping[tuple[int, int], str], color: alt.Color, keys: tuple[Key, ...]) -> Figure:
+    seconds = (
+        _rows(folder, "windows", labels)
+        .with_columns(t=pl.col("t_s").floor())
+        .group_by("flow", "t", maintain_order=True)
+        .agg(v=pl.col("bytes").sum() * 8 / 1000)
+    )
+    return Figure(
+        "throughput",
+        "Throughput of the busiest flows",
+        "IP bytes of both directions in each second, in kbit/s against seconds since the capture's first packet.",
+        (Panel(_lines(seconds, "kbit/s", color, interpolate="step-after")),),
+        keys,
+    )
+
+
+def _round_trips(trips: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Figure:
+    both = trips.filter(pl.col("method") == "both-halves").select("flow", t="t_s", v="rtt_ms")
+    return Figure(
+        "rtt",
+        "Round trips over time",
+        "From one end to the other and back: the sum of the halves on both sides of the capture point, from data to "
+        "its acknowledgement (Karn's rule), in ms. A receiver that delays its acknowledgements adds to it.",
+        (Panel(_lines(both, "ms", color)),),
+        keys,
+    )
+
+
+def _delays(delays: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Figure:
+    panels = []
+    for direction, title in (("down", "to the client"), ("up", "to the server")):
+        parts = []
+        rows = delays.filter(pl.col("direction") == direction)
+        for (name,), part in rows.partition_by("flow", as_dict=True, maintain_order=True).items():
+            x, share = curve(part["delay_ms"])
+            parts.append(pl.DataFrame({"x": x, "share": share}).with_columns(flow=pl.lit(name)))
+        if parts:
+            chart = (
+                alt.Chart(inline(pl.concat(parts)))
+                .mark_line(interpolate="step-after", strokeWidth=1.5)
+                .encode(
+                    x=alt.X("x:Q", title=None, axis=_axis("ms")),
+                    y=alt.Y("share:Q", title="share", scale=alt.Scale(domain=[0, 1])),
+                    color=color,
+                    detail="flow:N",
+                )
+                .properties(height=220)
+            )
+            panels.append(Panel(chart, title))
+    return Figure(
+        "delay",
+        "How long packets took to be acknowledged",
+        "From a packet's first transmission to the acknowledgement that covers it, retransmissions included "
+        "(griwodz2006's application delay): share of packets at or below a value in ms, cut at 99.9 %.",
+        tuple(panels),
+        keys,
+    )
+
+
+def _retransmissions(again: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Figure:
+    rows = again.with_columns(why=pl.col("cause").cast(pl.String).replace(CAUSE_WORDS)).select(
+        "flow", "why", t="t_s", v="since_first_ms"
+    )
+    if len(rows) > 4000:
+        rows = rows.sample(4000, seed=1)
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_point(size=18, opacity=0.7)
+        .encode(
+            x=alt.X("v:Q", title=None, axis=_axis("ms")),
+            y=alt.Y("why:N", title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=160)),
+            yOffset=alt.YOffset("flow:N"),
+            color=color,
+        )
+        .properties(height=alt.Step(12))
+    )
+    return Figure(
+        "retransmissions",
+        "What was sent again, how late, and why",
+        "Time from the first transmission to the retransmission in ms, by cause; at most 4,000 are drawn.",
+        (Panel(chart),),
+        keys,
+    )
+
+
+def _lines(rows: pl.DataFrame, unit: str, color: alt.Color, interpolate: str = "linear") -> alt.Chart:
+    parts = [
+        part[keep_extremes(part["t"], part["v"], points=1500)]
+        for part in rows.partition_by("flow", maintain_order=True)
+        if not part.is_empty()
+    ]
+    data = pl.concat(parts) if parts else rows
+    chart: alt.Chart = (
+        alt.Chart(inline(data))
+        .mark_line(strokeWidth=1.2, interpolate=interpolate)  # type: ignore[arg-type]
+        .encode(
+            x=alt.X("t:Q", title=None, axis=_axis("s")),
+            y=alt.Y("v:Q", title=unit, scale=alt.Scale(domainMin=0)),
+            color=color,
+            detail="flow:N",
+        )
+        .properties(height=180)
+    )
+    return chart
+
+
+def _axis(unit: str) -> alt.Axis:
+    return alt.Axis(labelExpr=f"datum.index == 1 ? datum.label + ' {unit}' : datum.label", labelFlush=True)

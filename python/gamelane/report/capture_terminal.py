@@ -1,0 +1,106 @@
+"""An analysed capture on the terminal: the verdict, then a line for each flow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+SHOWN = 20
+
+
+def show(found: Mapping[str, Any], console: Console) -> None:
+    """Print the verdict, the flows with the most packets, and what two capture points tell together."""
+    console.print(Text(found["verdict"]["headline"], style="bold"))
+    for game in found["verdict"]["games"][:SHOWN]:
+        console.print(Text(f"  {game['text']}"))
+    for capture in found["captures"]:
+        if capture["flows"]:
+            console.print()
+            console.print(_about(capture))
+            console.print(_flows(capture))
+    if found["pair"] and found["pair"]["flows"]:
+        console.print()
+        console.print("between the two captures")
+        console.print(_pairs(found["pair"]))
+
+
+def _about(capture: Mapping[str, Any]) -> str:
+    skipped = {key: count for key, count in capture["skipped"].items() if count and key != "unsupported_link_type"}
+    parts = [f"{capture['file']}: {capture['packets']} packets in {capture['duration_s']:.1f} s"]
+    parts += [f"{count} {key.replace('_', ' ')}" for key, count in skipped.items()]
+    if capture["dropped_by_capture"]:
+        parts.append(f"{capture['dropped_by_capture']} dropped by the recording program")
+    if went_back := capture["time_went_back"]["packets"]:
+        parts.append(f"time went back {went_back} times, by at most {capture['time_went_back']['furthest_ms']:.3f} ms")
+    more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
+    if more > 0:
+        parts.append(f"the {SHOWN} flows with the most packets of {capture['flows_total']}")
+    return ", ".join(parts)
+
+
+def _flows(capture: Mapping[str, Any]) -> Table:
+    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "sent again up/down", "lag s")
+    flows = sorted(capture["flows"], key=lambda flow: -(flow["up"]["packets"] + flow["down"]["packets"]))[:SHOWN]
+    for flow in sorted(flows, key=lambda flow: flow["id"]):
+        tcp = flow.get("tcp")
+        table.add_row(
+            str(flow["id"]),
+            flow["client"],
+            flow["server"],
+            _what(flow),
+            f"{flow['up']['packets']}/{flow['down']['packets']}",
+            _number(_round_trip(tcp)) if tcp else "",
+            f"{tcp['up']['resent']}/{tcp['down']['resent']}" if tcp else "",
+            _number(_lag_s(tcp)) if tcp else "",
+        )
+    return table
+
+
+def _pairs(pair: Mapping[str, Any]) -> Table:
+    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay over least p99 up/down, ms")
+    for flow in pair["flows"][:SHOWN]:
+        up, down = flow["up"], flow["down"]
+        table.add_row(
+            flow["client"],
+            flow["server"],
+            f"{_number(flow['rtt_ms']['p50'])}/{_number(flow['rtt_ms']['p99'])}",
+            f"{up['lost']}/{up['sent']}",
+            f"{down['lost']}/{down['sent']}",
+            f"{_number(up['delay_above_least_ms']['p99'])}/{_number(down['delay_above_least_ms']['p99'])}",
+        )
+    return table
+
+
+def _what(flow: Mapping[str, Any]) -> str:
+    if flow["protocol"] == "udp":
+        behaviour = flow["udp"]["behaviour"]
+        return "UDP" if behaviour == "other" else f"UDP {behaviour}"
+    thin = [way for way in ("up", "down") if flow["tcp"][way]["thin"]]
+    return "TCP thin" if len(thin) == 2 else f"TCP thin {thin[0]}" if thin else "TCP"
+
+
+def _round_trip(tcp: Mapping[str, Any]) -> float | None:
+    whole: float | None = tcp["rtt_ms"]["p50"]
+    if whole is not None:
+        return whole
+    halves = [tcp[f"rtt_to_{side}_ms"]["acknowledgements"]["p50"] for side in ("server", "client")]
+    return max((half for half in halves if half is not None), default=None)
+
+
+def _lag_s(tcp: Mapping[str, Any]) -> float:
+    lags = (each["lag_ms"] for way in ("up", "down") for each in tcp[way]["retransmissions"].values())
+    return float(sum(lags)) / 1000
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _table(*columns: str) -> Table:
+    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))

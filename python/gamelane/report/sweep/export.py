@@ -1,0 +1,63 @@
+"""A sweep for other programs: CSV of runs and of cells, `.flent.gz` of the runs whose time series were kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+from gamelane.errors import OutputError
+from gamelane.report import flent
+from gamelane.report.sweep.html import chosen_metrics
+from gamelane.report.sweep.overview import described
+from gamelane.sweep import folder as store
+from gamelane.sweep.records import SweepRecords
+
+
+def export(records: SweepRecords, formats: list[str], out: Path) -> list[Path]:
+    """Write `csv` and `flent` if asked for; return what was written."""
+    written: list[Path] = []
+    try:
+        if "csv" in formats:
+            written += [_runs(records, out / "runs.csv"), _cells(records, out / "cells.csv")]
+        if "flent" in formats:
+            written += _flents(records, out / "flent")
+    except OSError as error:
+        raise OutputError(f"{out}: {error.strerror or error}") from error
+    return written
+
+
+def _runs(records: SweepRecords, path: Path) -> Path:
+    records.frame.write_csv(path)
+    return path
+
+
+def _cells(records: SweepRecords, path: Path) -> Path:
+    """One row a combination: keys, runs, and for each metric of the report its mean and 95 % half-width."""
+    metrics = chosen_metrics(records)
+    keys = records.document["keys"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([*keys, "runs", *(f"{metric.name} {part}" for metric in metrics for part in ("mean", "ci95"))])
+        for cell in records.cells:
+            estimates = [cell.estimate(metric) for metric in metrics]
+            numbers = [number for of in estimates for number in (of.mean, of.ci95)]
+            rows.writerow([*cell.values.values(), len(cell.rows), *("" if n is None else n for n in numbers)])
+    return path
+
+
+def _flents(records: SweepRecords, folder: Path) -> list[Path]:
+    """One file for each run whose series were kept."""
+    written = []
+    for cell in records.cells:
+        for seed in records.document["seeds"]:
+            kept = records.folder / store.SERIES / f"{records.run_id(cell, seed)}.json"
+            if not kept.is_file():
+                continue
+            folder.mkdir(parents=True, exist_ok=True)
+            series = json.loads(kept.read_text(encoding="utf-8"))
+            path = folder / f"{kept.stem[:12]}.flent.gz"
+            title = f"{records.name}: {described(records, cell)}, seed {seed}"
+            flent.write(path, title, flent.of_detail(series), duration_s=series["duration_s"])
+            written.append(path)
+    return written

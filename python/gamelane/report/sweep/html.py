@@ -1,0 +1,192 @@
+"""The page of a sweep: opens without a network, and stays usable with thousands of runs.
+
+The page is `sweep.html` with `../page.css`, `sweep.css` and `sweep.js`; this file gathers what they need. Every run is
+in it with a few numbers, as columns; the rest is in `runs.parquet` beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from gamelane import _native
+from gamelane.analysis.stats import paired, t_quantile
+from gamelane.report.figures import Figure
+from gamelane.report.html import css_colour, plots, script_json, scripts
+from gamelane.report.style import half_width, number
+from gamelane.report.sweep import overview
+from gamelane.report.sweep.colours import HEAT
+from gamelane.sweep import folder as store
+from gamelane.sweep.budget import Limit
+from gamelane.sweep.metrics import Metric
+from gamelane.sweep.records import SweepRecords
+
+HERE = Path(__file__).parent
+MOST_METRICS = 24
+
+
+def page(records: SweepRecords, drawn: list[Figure]) -> str:
+    """Return the page."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"css": css_colour, "number": number, "half_width": half_width}
+    return environment.get_template("sweep.html").render(
+        records=records,
+        document=records.document,
+        headline=overview.headline(records),
+        figures=drawn[1:],
+        comparisons=comparisons(records),
+        budgets=_budgets(records),
+        commands=_commands(records),
+        version=_native.version(),
+        style=Markup(
+            (HERE.parent / "page.css").read_text(encoding="utf-8") + (HERE / "sweep.css").read_text(encoding="utf-8")
+        ),
+        explorer=Markup((HERE / "sweep.js").read_text(encoding="utf-8")),
+        plots=plots(drawn[1:]),
+        data=Markup(script_json(data(records))),
+        **scripts(),
+    )
+
+
+def data(records: SweepRecords) -> dict[str, Any]:
+    """What the explorer of the page works on."""
+    metrics = chosen_metrics(records)
+    first = overview.default_metric(records)
+    of = overview.layout(records)
+    seeds = records.document["seeds"]
+    cells = [cell for cell in records.cells if cell.rows]
+    return {
+        "dimensions": [
+            {"name": dimension.name, "short": dimension.short, "keys": dimension.keys, "labels": dimension.labels}
+            for dimension in records.dimensions
+        ],
+        "metrics": [_described(metric) for metric in metrics],
+        "metric": metrics.index(first) if first in metrics else 0,
+        "layout": {"x": of.x, "y": of.y, "panels": of.panels},
+        "seeds": seeds,
+        "t95": [None, None, *(t_quantile(n - 1) for n in range(2, len(seeds) + 1))],
+        "heat": HEAT,
+        "cells": [cell.position for cell in cells],
+        "runs": [[[_short(metric.of(row)) for row in cell.rows] for metric in metrics] for cell in cells],
+        "run_seeds": [[row["seed"] for row in cell.rows] for cell in cells],
+        "limits": [_limit(limit, metrics) for limit in records.limits],
+        "set": records.document["set"],
+        "base": records.document["base"]["file"],
+        "file": records.document["file"],
+        "series": _series(records),
+        "ids": [records.run_id(cell, seeds[0])[:12] for cell in cells],
+    }
+
+
+def chosen_metrics(records: SweepRecords) -> list[Metric]:
+    """The metrics the page carries: of budgets, of the flows a reader asks about, of what the others got, of queues."""
+    wanted: list[str] = []
+    for flow in records.focus:
+        wanted += [f"{statistic}({flow}.rtt)" for statistic in ("p50", "p95", "p99", "max", "mean")] + [f"{flow}.loss"]
+        wanted += [f"cv({flow}.{way}.throughput)" for way in ("up", "down")]
+    wanted += [f"{flow['name']}.goodput" for flow in records.flows if flow["name"] not in records.focus]
+    wanted += [f"mean(queues.{way}.backlog_packets)" for way in ("up", "down")]
+    wanted += [plot["metric"] for plot in records.document["plots"] if plot["metric"]]
+    known = [records.metrics[name] for name in dict.fromkeys(wanted) if name in records.metrics]
+    known = [*dict.fromkeys([*(limit.metric for limit in records.limits), *known])]
+    return known[:MOST_METRICS] or list(records.metrics.values())[:MOST_METRICS]
+
+
+def comparisons(records: SweepRecords) -> list[dict[str, Any]]:
+    """For each axis of words: its values against the first, paired over seeds and everything else."""
+    metric = overview.default_metric(records)
+    if metric is None or len(records.document["seeds"]) < 2:
+        return []
+    factor, unit = overview.SCALES.get(metric.unit, (1.0, metric.unit))
+    found = []
+    for index, dimension in enumerate(records.dimensions):
+        if dimension.ordered or len(dimension.labels) < 2:
+            continue
+        arms: list[dict[tuple[tuple[int, ...], int], float]] = [{} for _ in dimension.labels]
+        for cell in records.cells:
+            rest = cell.position[:index] + cell.position[index + 1 :]
+            for seed, value in cell.of(metric).items():
+                if value is not None:
+                    arms[cell.position[index]][rest, seed] = value * factor
+        rows = []
+        for label, arm in zip(dimension.labels[1:], arms[1:], strict=True):
+            common = arms[0].keys() & arm.keys()
+            before, after = (_by_seed({key: side[key] for key in common}) for side in (arms[0], arm))
+            rows.append({"label": label, "of": paired(before, after), "cells": len({rest for rest, _ in common})})
+        found.append(
+            {"axis": dimension.name, "base": dimension.labels[0], "metric": metric.name, "unit": unit, "rows": rows}
+        )
+    return found
+
+
+def command(records: SweepRecords, values: dict[str, str], seed: int) -> str:
+    """Return what to type for one run of a cell."""
+    document = records.document
+    settings = {**document["set"], **values}
+    words = [
+        "gamelane",
+        "run",
+        document["base"]["file"],
+        *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")),
+    ]
+    return shlex.join([*words, "--seed", str(seed)])
+
+
+def _by_seed(values: dict[tuple[tuple[int, ...], int], float]) -> dict[int, float | None]:
+    """Mean over cells for each seed: the cells of a seed are no independent samples."""
+    seeds: dict[int, list[float]] = {}
+    for (_, seed), value in values.items():
+        seeds.setdefault(seed, []).append(value)
+    return {seed: sum(each) / len(each) for seed, each in seeds.items()}
+
+
+def _budgets(records: SweepRecords) -> list[dict[str, Any]]:
+    """How many cells keep each budget, break it, or cannot be told from their interval."""
+    found = []
+    for limit in records.limits:
+        verdicts = [limit.judge(cell.estimate(limit.metric)) for cell in records.cells if cell.rows]
+        counts = {
+            word: verdicts.count(verdict) for word, verdict in (("kept", True), ("broken", False), ("unclear", None))
+        }
+        found.append({"text": limit.text, **counts})
+    return found
+
+
+def _limit(limit: Limit, metrics: list[Metric]) -> dict[str, Any]:
+    return {
+        "text": limit.text,
+        "metric": metrics.index(limit.metric) if limit.metric in metrics else None,
+        "operator": limit.operator,
+        "bound": limit.bound,
+    }
+
+
+def _described(metric: Metric) -> dict[str, Any]:
+    factor, unit = overview.SCALES.get(metric.unit, (1.0, metric.unit))
+    return {"name": metric.name, "unit": unit, "factor": factor, "higher": metric.higher_is_better}
+
+
+def _short(value: float | None) -> float | None:
+    """Four significant figures: what a page shows, at half the size."""
+    return None if value is None else float(f"{value:.4g}")
+
+
+def _series(records: SweepRecords) -> dict[str, Any]:
+    """Time series that were kept, by the beginning of their run's id."""
+    found = {}
+    for path in sorted((records.folder / store.SERIES).glob("*.json")):
+        found[path.stem[:12]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _commands(records: SweepRecords) -> list[str]:
+    document = records.document
+    sweep = shlex.join(["gamelane", "sweep", document["file"], "-o", "DIR"])
+    return [sweep, shlex.join(["gamelane", "report", str(records.folder)])]

@@ -1,0 +1,125 @@
+"""Making what is missing of a sweep: an executor makes runs, each is written down as it comes, somebody is told.
+
+Ctrl-C finishes what is under way; a second one gives it up. Either way every finished run is in the folder.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+from gamelane.sweep import folder as store
+from gamelane.sweep import journal
+from gamelane.sweep.executor import Executor
+from gamelane.sweep.folder import Kept
+from gamelane.sweep.plan import Plan, overrides
+from gamelane.sweep.work import Base, Failed, Job
+
+
+@dataclass
+class Progress:
+    """How far it is. `kept` runs were there before; `rate` is of those made now, in runs per second."""
+
+    total: int
+    kept: int
+    made: int = 0
+    failed: list[Failed] = field(default_factory=list)
+    cpu_seconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+    interrupted: bool = False
+
+    @property
+    def done(self) -> int:
+        """Runs that are finished."""
+        return self.kept + self.made
+
+    @property
+    def elapsed_s(self) -> float:
+        """Time since the first was begun."""
+        return time.monotonic() - self.started
+
+    @property
+    def rate(self) -> float | None:
+        """Runs per second, once there are some."""
+        return self.made / self.elapsed_s if self.made and self.elapsed_s > 0 else None
+
+    @property
+    def eta_s(self) -> float | None:
+        """Time that the rest will take at this rate."""
+        return (self.total - self.done - len(self.failed)) / self.rate if self.rate else None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One machine's share of a sweep. Runs are dealt by their ids, so that no part gets the long ones of some axis."""
+
+    number: int = 1
+    of: int = 1
+
+    def has(self, name: str) -> bool:
+        """Whether the run of this id belongs to it."""
+        return int(name, 16) % self.of == self.number - 1
+
+
+@dataclass(frozen=True)
+class Todo:
+    """What is to be made, and how many runs of the part are there already."""
+
+    base: Base
+    jobs: tuple[Job, ...]
+    kept: int
+
+
+def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
+    """Return what a part still lacks. Cells that come to the same model share their runs."""
+    found: dict[str, Job] = {}
+    for run in plan.runs:
+        if run.id not in found:
+            cell = plan.cells[run.cell]
+            found[run.id] = Job(run.id, tuple(overrides(plan.sweep, cell.values)), run.seed)
+    wanted = [job for job in found.values() if part.has(job.id)]
+    missing = tuple(job for job in wanted if job.id not in kept.ids)
+    return Todo(Base(plan.sweep.base_text, str(plan.sweep.base_path.absolute())), missing, len(wanted) - len(missing))
+
+
+def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[[Progress], None]) -> Progress:
+    """Make what is missing; return how it went."""
+    progress = Progress(total=work.kept + len(work.jobs), kept=work.kept)
+    with journal.Journal(folder / store.JOURNAL) as written, _ctrl_c(executor, progress):
+        on_progress(progress)
+        for result in executor.results(work.base, work.jobs):
+            if isinstance(result, Failed):
+                progress.failed.append(result)
+            elif result is not None:
+                written.append(result)
+                progress.made += 1
+                progress.cpu_seconds += result.cpu_seconds
+            on_progress(progress)
+    return progress
+
+
+@contextmanager
+def _ctrl_c(executor: Executor, progress: Progress) -> Iterator[None]:
+    """Hear Ctrl-C as a wish to stop. Threads other than the main one cannot listen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def heard(_number: int, _frame: FrameType | None) -> None:
+        if progress.interrupted:
+            executor.abort()
+        else:
+            progress.interrupted = True
+            executor.stop()
+
+    before = signal.signal(signal.SIGINT, heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

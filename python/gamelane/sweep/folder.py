@@ -1,0 +1,272 @@
+"""The results of a sweep in a folder (docs/sweep.md).
+
+`sweep.json` says what is planned, `journal.jsonl` holds each run as it was finished, and `runs.parquet` is made of the
+two: one row a run, in the order of the plan, with the same bytes however often the sweep was stopped on the way.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamelane import _native
+from gamelane.errors import OutputError, RecordsError, UsageError
+from gamelane.sweep import journal
+from gamelane.sweep.flatten import flatten
+from gamelane.sweep.plan import Plan
+
+SCHEMA = 1
+MANIFEST = "sweep.json"
+JOURNAL = "journal.jsonl"
+RUNS = "runs.parquet"
+SERIES = "series"
+LOCK = ".lock"
+BLOCK = 2000
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a folder holds of a plan already: ids of finished runs, and how many lines were damaged.
+
+    `rebuilt` if it was begun by another build of this version, whose runs may not be those of this one.
+    """
+
+    ids: frozenset[str]
+    damaged: int
+    rebuilt: bool = False
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Keep a second sweep out of the folder."""
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(
+                f"{folder}: another gamelane is writing to it\n  hint:    give another folder with -o, or wait for it"
+            ) from None
+        yield
+
+
+def begin(folder: Path, plan: Plan) -> Kept:
+    """Write down what is planned, and say what is there already. Refuses a folder of something else."""
+    before = _check(folder, plan)
+    replace(folder / MANIFEST, dumps(manifest(plan)))
+    wanted = {run.id for run in plan.runs}
+    kept = _kept(folder / JOURNAL, wanted)
+    return Kept(kept.ids, kept.damaged, bool(kept.ids) and before not in (None, build()))
+
+
+def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
+    """Take over the runs of this plan that other folders hold."""
+    wanted = {run.id for run in plan.runs}
+    have = set(kept.ids)
+    with journal.Journal(folder / JOURNAL) as own:
+        for other in others:
+            if not (other / JOURNAL).is_file():
+                raise UsageError(
+                    f"{other}: no {JOURNAL} in it, so it does not hold a sweep\n"
+                    f"  hint:    `gamelane sweep SWEEP -o {other}` writes one"
+                )
+            found = 0
+            for done in journal.read(other / JOURNAL):
+                if done is not None and done.id in wanted:
+                    found += 1
+                    if done.id not in have:
+                        own.append(done)
+                        have.add(done.id)
+            if not found:
+                raise UsageError(
+                    f"{other}: none of its runs belongs to this sweep\n"
+                    f"  given:   {_described(other)}\n"
+                    f"  hint:    runs are told by scenario, seed and version (gamelane {_native.version()})"
+                )
+    return Kept(frozenset(have), kept.damaged, kept.rebuilt)
+
+
+def finish(folder: Path) -> pl.DataFrame:
+    """Make `runs.parquet` of what is finished; an unfinished sweep has the rows it has."""
+    frame = table(folder, read_manifest(folder))
+    partial = folder / f"{RUNS}.partial"
+    try:
+        frame.write_parquet(partial, compression="zstd", statistics=True, row_group_size=BLOCK)
+        _on_disk(partial)
+        partial.replace(folder / RUNS)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"{folder / RUNS}: {error.strerror or error}\n  hint:    finished runs are kept") from error
+    return frame
+
+
+def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
+    """One row a run: the axes' keys, `seed`, and the flattened summary."""
+    offsets = _offsets(folder / JOURNAL)
+    keys = document["keys"]
+    wanted = [run for run in document["runs"] if run[0] in offsets]
+    blocks: list[pl.DataFrame] = []
+    if not wanted:
+        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "seed": pl.Int64})
+    with (folder / JOURNAL).open("rb") as file:
+        for start in range(0, len(wanted), BLOCK):
+            rows = []
+            for name, cell, seed in wanted[start : start + BLOCK]:
+                file.seek(offsets[name])
+                done = journal.decode(file.readline())
+                if done is None:
+                    raise RecordsError(f"{folder / JOURNAL}: changed while it was read")
+                values = dict(zip(keys, document["cells"][cell], strict=True))
+                rows.append({**values, "seed": seed, **flatten(done.summary)})
+            blocks.append(pl.DataFrame(rows, infer_schema_length=None))
+    return pl.concat(blocks, how="diagonal_relaxed")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return `sweep.json`."""
+    try:
+        document: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RecordsError(
+            f"{folder}: no {MANIFEST} in it, so it does not hold a sweep\n"
+            f"  hint:    `gamelane sweep SWEEP -o {folder}` writes one"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise RecordsError(f"{folder / MANIFEST}: cannot be read: {error}") from error
+    if document.get("schema") != SCHEMA:
+        raise RecordsError(
+            f"{folder / MANIFEST}: schema {document.get('schema')!r}; this gamelane reads schema {SCHEMA}\n"
+            f"  hint:    it was written by gamelane {document.get('gamelane', 'of unknown version')}"
+        )
+    return document
+
+
+def manifest(plan: Plan) -> dict[str, Any]:
+    """What `sweep.json` holds: all a report needs besides the runs."""
+    sweep = plan.sweep
+    return {
+        "schema": SCHEMA,
+        "gamelane": _native.version(),
+        "build": build(),
+        "identity": plan.identity,
+        "name": sweep.name,
+        "question": sweep.question,
+        "file": sweep.file,
+        "text": sweep.source.text,
+        "base": {
+            "file": sweep.base_file,
+            "name": sweep.base.name,
+            "text": sweep.base_text,
+            "duration_s": sweep.base.with_overrides(list(sweep.settings.items())).duration_s,
+            "warmup_s": sweep.base.with_overrides(list(sweep.settings.items())).warmup_s,
+        },
+        "set": dict(sweep.settings),
+        "axes": [{"keys": list(axis.keys), "values": [list(row) for row in axis.values]} for axis in sweep.grid.axes],
+        "seeds": list(sweep.seeds),
+        "budgets": [asdict(budget) for budget in sweep.budgets],
+        "plots": [asdict(plot) for plot in sweep.plots],
+        "flows": list(plan.flows),
+        "caveats": list(plan.caveats),
+        "keys": list(sweep.grid.keys),
+        "cells": [list(cell.values.values()) for cell in plan.cells],
+        "runs": [[run.id, run.cell, run.seed] for run in plan.runs],
+    }
+
+
+@functools.cache
+def build() -> str:
+    """Say which build of the native module this is: while gamelane is developed its version stays."""
+    return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old one or the new one, never a part."""
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        _on_disk(partial)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"{path}: {error.strerror or error}") from error
+
+
+def dumps(document: Any) -> str:
+    """JSON as files have it here: readable at the top, and one line for each long list."""
+    lines = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _check(folder: Path, plan: Plan) -> str | None:
+    """Refuse what is not this sweep; return the build that began it."""
+    if not (folder / MANIFEST).exists():
+        others = [path.name for path in folder.iterdir() if path.name != LOCK]
+        if "manifest.json" in others or JOURNAL in others:
+            raise UsageError(
+                f"{folder}: it holds other results\n  given:   {', '.join(sorted(others)[:6])}\n"
+                "  hint:    give a folder of its own with -o"
+            )
+        return None
+    try:
+        document = read_manifest(folder)
+    except RecordsError as damaged:
+        raise UsageError(
+            f"{damaged}\n  hint:    give another folder with -o, and this one with --merge: its runs are kept"
+        ) from None
+    if document["gamelane"] != _native.version():
+        raise UsageError(
+            f"{folder}: it holds runs of gamelane {document['gamelane']}, and this is {_native.version()}\n"
+            "  hint:    another version may give other numbers: give another folder with -o"
+        )
+    if document["identity"] != plan.identity:
+        raise UsageError(
+            f"{folder}: it holds another sweep\n  given:   {_described(folder)}\n"
+            f"  hint:    give another folder with -o; `--merge {folder}` takes over the runs both have"
+        )
+    found: str | None = document.get("build")
+    return found
+
+
+def _described(folder: Path) -> str:
+    try:
+        document = read_manifest(folder)
+    except RecordsError:
+        return f"an unreadable {MANIFEST}"
+    return f"{document['name']} ({document['file']}): {len(document['runs'])} runs over {', '.join(document['keys'])}"
+
+
+def _kept(path: Path, wanted: set[str]) -> Kept:
+    found = [journal.id_of(line) for _, line in journal.lines(path)]
+    return Kept(frozenset(name for name in found if name is not None and name in wanted), found.count(None))
+
+
+def _offsets(path: Path) -> dict[str, int]:
+    """Where in the journal each run stands; of two lines of one run the first."""
+    offsets: dict[str, int] = {}
+    for at, line in journal.lines(path):
+        name = journal.id_of(line)
+        if name is not None:
+            offsets.setdefault(name, at)
+    return offsets
+
+
+def _on_disk(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def finished(document: Mapping[str, Any], rows: int) -> bool:
+    """Whether a folder has every run it was to have."""
+    return rows == len(document["runs"])

@@ -1,0 +1,104 @@
+"""What can be measured of a run, by name: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
+
+The names are made from the columns, so that whatever a summary gains can be asked for here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gamelane.analysis.stats import jain
+from gamelane.sweep.refusal import nearest
+
+STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
+SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
+HIGHER_IS_BETTER = ("jain", "goodput", "throughput", "received", "chunks")
+
+Row = Mapping[str, float | int | str | None]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run: a column, a ratio of sums of columns, or Jain's index of columns."""
+
+    name: str
+    unit: str
+    columns: tuple[str, ...]
+    over: tuple[str, ...] = ()
+    fairness: bool = False
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way a reader should wish it to go."""
+        return any(word in self.name for word in HIGHER_IS_BETTER) and not self.name.startswith("cv(")
+
+    def of(self, row: Row) -> float | None:
+        """Return its value for one run, or None if the run has none."""
+        if self.fairness:
+            shares = [row.get(column) for column in self.columns]
+            return jain([float(share) for share in shares if share is not None])
+        top = _sum(row, self.columns)
+        if not self.over:
+            return top
+        bottom = _sum(row, self.over)
+        return top / bottom if top is not None and bottom else None
+
+
+class UnknownMetric(ValueError):  # noqa: N818 - it is caught where the key it stands under is known
+    """A name that is no metric; `hint` and `known` help."""
+
+    def __init__(self, given: str, known: list[str]) -> None:
+        super().__init__(f"there is no metric `{given}`")
+        self.known = known
+        self.hint = nearest(given, known)
+
+
+def metrics(columns: Iterable[str]) -> dict[str, Metric]:
+    """Every metric that can be read off these columns, by name; a column is one under its own name too."""
+    found: dict[str, Metric] = {}
+    columns = [column for column in columns if column.startswith(("flows.", "queues."))]
+    for column in columns:
+        name, unit = _short(column)
+        found.setdefault(name, Metric(name, unit, (column,)))
+    for flow in dict.fromkeys(column.split(".")[1] for column in columns if column.startswith("flows.")):
+        ways = [f"flows.{flow}.{way}" for way in ("up", "down") if f"flows.{flow}.{way}.sent" in columns]
+        if ways:
+            lost, sent = (tuple(f"{way}.{count}" for way in ways) for count in ("lost", "sent"))
+            found[f"{flow}.loss"] = Metric(f"{flow}.loss", "share", lost, sent)
+    return found
+
+
+def find(name: str, known: Mapping[str, Metric]) -> Metric:
+    """Return the metric of a name; `median` is another word for `p50`, and spaces do not count."""
+    wanted = name.replace(" ", "")
+    wanted = wanted.replace("median(", "p50(").replace("peak(", "max(")
+    if wanted in known:
+        return known[wanted]
+    if wanted.startswith("jain(") and wanted.endswith(")"):
+        goodputs = [find(f"{flow}.goodput", known) for flow in wanted[len("jain(") : -1].split(",")]
+        return Metric(wanted, "", tuple(column for metric in goodputs for column in metric.columns), fairness=True)
+    for metric in known.values():
+        if wanted in metric.columns and not metric.over:
+            return metric
+    raise UnknownMetric(name, list(known))
+
+
+def _short(column: str) -> tuple[str, str]:
+    """`flows.quake3.rtt_ms.p99` is `p99(quake3.rtt)`, in ms."""
+    parts = column.split(".")
+    parts = parts[1:] if parts[0] == "flows" else parts
+    statistic = parts.pop() if parts[-1] in STATISTICS else None
+    unit = "share" if parts[-1] == "loss" else ""
+    for index, part in enumerate(parts):
+        for suffix, of in SUFFIXES.items():
+            if part.endswith(suffix):
+                parts[index], unit = part.removesuffix(suffix), of
+    name = ".".join(parts)
+    return (f"{statistic}({name})", "" if statistic == "cv" else unit) if statistic else (name, unit)
+
+
+def _sum(row: Row, columns: tuple[str, ...]) -> float | None:
+    values = [row.get(column) for column in columns]
+    known = [float(value) for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,76 @@
+"""What is wrong with a sweep file, said as scenario errors are: file, line, key, value, what is allowed, a hint."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamelane.errors import ScenarioError, UsageError
+
+
+class SweepError(UsageError):
+    """A sweep file was refused."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a sweep file, for errors about it."""
+
+    path: Path
+    text: str
+
+    def refuse(
+        self,
+        key: str,
+        message: str,
+        *,
+        given: object = None,
+        allowed: str | None = None,
+        hint: str | None = None,
+    ) -> SweepError:
+        """Return the error for what is wrong at `key`, dotted from the top of the file: `axes.link.rtt`."""
+        line = self.line(key)
+        text = f"`{key}` in {self.path}{f', line {line}' if line else ''}: {message}"
+        if given is not None:
+            text += f"\n  given:   {given}"
+        if allowed is not None:
+            text += f"\n  allowed: {allowed}"
+        if hint is not None:
+            text += f"\n  hint:    {hint}"
+        return SweepError(text)
+
+    def unknown(
+        self, key: str, given: str, known: Iterable[str], message: str = "there is no such key here"
+    ) -> SweepError:
+        """Return the error for a word that is none of those known."""
+        words = list(known)
+        return self.refuse(key, message, allowed=", ".join(words) or None, hint=nearest(given, words))
+
+    def from_scenario(self, key: str, value: str, refusal: ScenarioError, *, hint: str | None = None) -> SweepError:
+        """Put what a scenario said about an override where the sweep file has it."""
+        return self.refuse(key, said(refusal), given=value, allowed=refusal.allowed, hint=refusal.hint or hint)
+
+    def line(self, key: str) -> int | None:
+        """Return the first line that sets the last part of a dotted key that stands in the file, or opens its table."""
+        for start in range(key.count(".") + 1):
+            name = re.escape(key.split(".", start)[-1])
+            pattern = rf"^\s*(?:[\"']?{name}[\"']?\s*=|\[\[?{name}\]?\])|[{{,]\s*[\"']?{name}[\"']?\s*="
+            found = re.search(pattern, self.text, re.MULTILINE)
+            if found:
+                return self.text.count("\n", 0, found.start() + len(found.group()) - len(found.group().lstrip())) + 1
+        return None
+
+
+def said(refusal: ScenarioError) -> str:
+    """Return what a scenario error complains of, without the place it names."""
+    first = str(refusal).splitlines()[0]
+    return re.sub(r"^(, line \d+)?: ", "", first.partition(refusal.file)[2]) or first
+
+
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """Return a hint naming the closest known word, if one is close."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return f"did you mean `{close[0]}`?" if close else None

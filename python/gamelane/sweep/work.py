@@ -1,0 +1,84 @@
+"""Making one run of a sweep, on whatever thread or machine: what goes in and what comes out are small and plain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.analysis.boxes import box
+from gamelane.analysis.tables import INTERACTIVE
+from gamelane.sweep.journal import Done
+
+
+@dataclass(frozen=True)
+class Base:
+    """The scenario a sweep varies, as its file has it."""
+
+    text: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to make."""
+
+    id: str
+    overrides: tuple[tuple[str, str], ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A run that could not be made, and why: a bug of ours, or a worker that cannot read what it should."""
+
+    id: str
+    why: str
+
+
+def make(base: Base, job: Job, cancel: _native.Cancel | None = None) -> Done | Failed:
+    """Make a run. Only a cancelled one raises."""
+    try:
+        scenario = _native.Scenario.parse(base.text, base.file, list(job.overrides))
+        run = _native.run(scenario, job.seed, cancel=cancel)
+        return _done(job, scenario, run)
+    except _native.Cancelled:
+        raise
+    except Exception as error:
+        return Failed(job.id, f"{type(error).__name__}: {error}")
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        return Failed(job.id, f"the simulator stopped: {error}")
+
+
+def _done(job: Job, scenario: _native.Scenario, run: _native.Run) -> Done:
+    summary: dict[str, Any] = json.loads(run.summary_json())
+    del summary["seed"]
+    _add_boxes(summary, scenario, run)
+    return Done(job.id, job.seed, run.cpu_seconds, run.events, summary)
+
+
+def _add_boxes(summary: dict[str, Any], scenario: _native.Scenario, run: _native.Run) -> None:
+    """Add to each interactive flow the box of its round trips, which no quantile of the summary tells."""
+    wanted = [(index, flow["name"]) for index, flow in enumerate(scenario.flows()) if flow["app"] in INTERACTIVE]
+    if not wanted:
+        return
+    rows = run.table("rtt")
+    loaded = rows["t_ns"] >= np.uint64(round(scenario.warmup_s * 1e9))
+    for index, name in wanted:
+        samples = rows["rtt_ns"][(rows["flow"] == index) & loaded].astype(np.float64) / 1e6
+        summary["flows"][name]["rtt_box_ms"] = _five(samples)
+
+
+def _five(samples: np.ndarray[Any, np.dtype[np.float64]]) -> Mapping[str, float | int | None]:
+    if not len(samples):
+        return dict.fromkeys(("min", "low", "lower", "median", "upper", "high")) | {"outliers": 0}
+    of = box(samples)
+    numbers = {"min": samples.min(), "low": of.low, "lower": of.lower_hinge, "median": of.median}
+    numbers |= {"upper": of.upper_hinge, "high": of.high}
+    return {name: float(number) for name, number in numbers.items()} | {"outliers": len(of.outliers)}

@@ -1,0 +1,138 @@
+"""What is sought and what may not suffer: metrics to be least or most, and bounds others must keep."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gamelane import _native
+from gamelane.analysis.stats import Estimate, estimate
+from gamelane.analysis.tables import BULK, INTERACTIVE
+from gamelane.errors import UsageError
+from gamelane.sweep import quantity
+from gamelane.sweep.budget import Limit
+from gamelane.sweep.file import COMPARISON
+from gamelane.sweep.flatten import flatten
+from gamelane.sweep.metrics import Metric, UnknownMetric, find
+
+GOAL = re.compile(r"\s*(min|max)\s+(\S.*?)\s*")
+BOUND = re.compile(r"\s*(\S.*?)\s*(<=|<|>=|>)\s*(\S.*?)\s*")
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A metric that should be least, or most."""
+
+    metric: Metric
+    most: bool
+
+    @property
+    def text(self) -> str:
+        """As a person writes it."""
+        return f"{'max' if self.most else 'min'} {self.metric.name}"
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Goals, the first of which decides among equals, and bounds."""
+
+    goals: tuple[Goal, ...]
+    bounds: tuple[Limit, ...]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Goals and bounds as written, and the share of their goodput that others may lose where no bound is written."""
+
+    goals: Sequence[str] = ()
+    bounds: Sequence[str] = ()
+    cost: float = 0.1
+
+
+def measure(scenario: _native.Scenario, seed: int, cancel: _native.Cancel) -> Row:
+    """Run once and return the numbers."""
+    summary = json.loads(_native.run(scenario, seed, samples=False, cancel=cancel).summary_json())
+    del summary["seed"]
+    return flatten(summary)
+
+
+def over_seeds(metric: Metric, rows: Sequence[Row]) -> Estimate:
+    """Mean over seeds with its interval."""
+    return estimate([metric.of(row) for row in rows])
+
+
+def aim(
+    scenario: _native.Scenario,
+    known: Mapping[str, Metric],
+    before: Sequence[Row],
+    wishes: Wishes,
+) -> Aim:
+    """Read goals and bounds; where none are given, the game's delay against what the others get now, less the cost."""
+    found = tuple(_goal(text, known) for text in wishes.goals) or _usual_goals(scenario, known)
+    limits = tuple(_bound(text, known) for text in wishes.bounds)
+    limits = limits or _usual_bounds(scenario, known, before, wishes.cost)
+    return Aim(found, limits)
+
+
+def _goal(text: str, known: Mapping[str, Metric]) -> Goal:
+    match = GOAL.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--goal {text}: this is no goal\n  allowed: 'min p99(game.rtt)', 'max upload.goodput'")
+    return Goal(_metric(f"--goal {text}", match[2], known), match[1] == "max")
+
+
+def _bound(text: str, known: Mapping[str, Metric]) -> Limit:
+    match = BOUND.fullmatch(text)
+    if match is None or COMPARISON.fullmatch(f"{match[2]} {match[3]}") is None:
+        raise UsageError(f"--bound {text}: this is no bound\n  allowed: 'upload.goodput >= 0.8mbit', 'game.loss <= 1%'")
+    metric = _metric(f"--bound {text}", match[1], known)
+    value = quantity.parse(match[3], metric.unit)
+    if value is None:
+        raise UsageError(f"--bound {text}: `{match[3]}` is no bound for it\n  allowed: {quantity.example(metric.unit)}")
+    return Limit(text, metric, match[2], value)
+
+
+def _metric(option: str, name: str, known: Mapping[str, Metric]) -> Metric:
+    try:
+        return find(name, known)
+    except UnknownMetric as unknown:
+        hint = f"\n  hint:    {unknown.hint}" if unknown.hint else ""
+        some = [word for word in unknown.known if "(" not in word or word.startswith("p99")]
+        raise UsageError(f"{option}: {unknown}\n  allowed: {', '.join(some[:30])}, …{hint}") from None
+
+
+def _usual_goals(scenario: _native.Scenario, known: Mapping[str, Metric]) -> tuple[Goal, ...]:
+    flows = scenario.flows()
+    delay = [f"p99({flow['name']}.rtt)" for flow in flows if flow["app"] in INTERACTIVE]
+    goodput = [f"{flow['name']}.goodput" for flow in flows if flow["app"] == BULK]
+    goals = [Goal(known[name], most=False) for name in delay[:1] if name in known]
+    goals += [Goal(known[name], most=True) for name in goodput[:1] if name in known]
+    if not delay or not goals:
+        raise UsageError(
+            "there is no game and no voice in this scenario, so there is nothing to tune for\n"
+            "  hint:    say what to seek: --goal 'min p99(FLOW.rtt)' --goal 'max FLOW.goodput'"
+        )
+    return tuple(goals)
+
+
+def _usual_bounds(
+    scenario: _native.Scenario, known: Mapping[str, Metric], before: Sequence[Row], cost: float
+) -> tuple[Limit, ...]:
+    """What the other flows get now, less the cost they may bear; and the loss of games."""
+    limits = []
+    for flow in scenario.flows():
+        name = flow["name"]
+        if flow["app"] in INTERACTIVE:
+            limits.append(_bound(f"{name}.loss <= 1%", known))
+            continue
+        metric = known.get(f"{name}.goodput")
+        now = over_seeds(metric, before).mean if metric else None
+        if metric and now:
+            least = now * (1 - cost)
+            limits.append(Limit(f"{metric.name} >= {least / 1e6:.3g}mbit", metric, ">=", least))
+    return tuple(limits)

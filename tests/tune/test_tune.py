@@ -1,0 +1,204 @@
+"""The search: what it varies, what it seeks, what it recommends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamelane import Experiment, UsageError
+from gamelane.sweep.metrics import metrics
+from gamelane.tune import objective, space, tc
+from gamelane.tune.objective import Aim, Wishes
+from gamelane.tune.search import Effort, Found, Runner, Trial, pareto, search
+from tests.cli.command import gamelane
+
+pytest.importorskip("optuna", reason="Optuna is missing: pip install 'gamelane[tune]'")
+
+
+@pytest.fixture(scope="module")
+def runner(short: Experiment) -> Runner:
+    return Runner(short.scenario, [7, 8], 2)
+
+
+def _aim(runner: Runner, wishes: Wishes | None = None) -> Aim:
+    before = runner.rows([{}])[0]
+    return objective.aim(runner.scenario, metrics(before[0]), before, wishes or Wishes())
+
+
+@pytest.fixture(scope="module")
+def found(runner: Runner) -> Found:
+    return search(runner, space.shipped(runner.scenario), _aim(runner), Effort(24), lambda _: None)
+
+
+def test_what_ships_is_what_the_scenario_takes(short: Experiment) -> None:
+    parameters = {each.key: each for each in space.shipped(short.scenario).parameters}
+    assert set(parameters["gateway.*.queue"].values) >= {"fifo", "codel", "pie", "fq_codel", "fq_pie"}
+    assert not parameters["gateway.*.target"].applies({"gateway.*.queue": "fifo"})
+    assert parameters["gateway.*.target"].applies({"gateway.*.queue": "codel"})
+
+
+def test_a_key_this_gamelane_does_not_have_is_left_out(
+    short: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "space.toml"
+    listed.write_text("""
+        [[parameter]]
+        key = "gateway.hyperspace"
+        values = ["on"]
+        [[parameter]]
+        key = "gateway.*.queue"
+        values = ["fifo", "codel", "warp"]
+        [[parameter]]
+        key = "gateway.*.limit"
+        from = "10p"
+        to = "20p"
+        beside = "gateway.hyperspace"
+        [[parameter]]
+        key = "gateway.*.target"
+        values = ["5ms", "wide"]
+        beside = "gateway.*.queue"
+    """)
+    monkeypatch.setattr(space, "SHIPPED", listed)
+    queue, target = space.shipped(short.scenario).parameters
+    assert (queue.key, queue.values) == ("gateway.*.queue", ("fifo", "codel"))
+    assert dict(target.when) == {"gateway.*.queue": ("codel",)}
+
+
+def test_words_come_from_the_scenario_format() -> None:
+    assert set(space.words_of("gateway.*.queue")) >= {"fifo", "fq_codel"}
+    assert "newreno" in space.words_of("tcp.congestion")
+    assert space.words_of("link.up") == ()
+    assert space.words_of("no.such") == ()
+
+
+def test_a_person_adds_and_narrows(short: Experiment) -> None:
+    base = space.shipped(short.scenario)
+    wanted = space.with_searches(base, ["gateway.*.limit=50p..60p", "tcp.congestion=newreno,cubic"], short.scenario)
+    parameters = {each.key: each for each in space.without(wanted, ["gateway.*.quantum"]).parameters}
+    assert (parameters["gateway.*.limit"].low, parameters["gateway.*.limit"].high) == (50, 60)
+    assert parameters["tcp.congestion"].values == ("newreno", "cubic")
+    assert "gateway.*.quantum" not in parameters
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--search", "gateway.*.limit"], "not KEY=VALUES"),
+        (["--search", "gateway.*.limit=60p..50p"], "the lower first"),
+        (["--search", "gateway.*.limit=50p..60ms"], "one unit"),
+        (["--search", "link.upp=1mbit,2mbit"], "did you mean"),
+        (["--keep", "link.up"], "gateway.*.queue"),
+        (["--goal", "p99(quake3.rtt)"], "this is no goal"),
+        (["--goal", "min p99(quake3.rrt)"], "did you mean `p99(quake3.rtt)`"),
+        (["--bound", "upload.goodput"], "this is no bound"),
+        (["--bound", "upload.goodput >= 3ms"], "`3ms` is no bound"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], complaint: str, short: Experiment, runner: Runner) -> None:
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    with pytest.raises(UsageError) as refusal:  # noqa: PT012 - any of the three steps may refuse
+        wanted = space.with_searches(
+            space.shipped(short.scenario), [given["--search"]] if "--search" in given else [], short.scenario
+        )
+        space.without(wanted, [given["--keep"]] if "--keep" in given else [])
+        goals, bounds = ([given[word]] if word in given else [] for word in ("--goal", "--bound"))
+        _aim(runner, Wishes(goals, bounds))
+    assert complaint in str(refusal.value)
+
+
+def test_it_finds_that_flow_queues_save_the_game(found: Found) -> None:
+    assert found.best is not None
+    assert found.best.settings["gateway.*.queue"] in ("fq_codel", "fq_pie")
+    before, after = (trial.goals(found.aim)[0].mean for trial in (found.before, found.best))
+    assert before is not None
+    assert after is not None
+    assert after < before / 5
+    assert found.change(0).clear
+    assert found.best.broken(found.aim) == ()
+
+
+def test_every_trial_within_the_bounds_is_on_the_front_or_beaten(found: Found) -> None:
+    def point(trial: Trial) -> tuple[float, float]:
+        delay, goodput = (of.mean for of in trial.goals(found.aim))
+        assert delay is not None
+        assert goodput is not None
+        return delay, -goodput
+
+    front = {point(trial) for trial in found.front}
+    for trial in found.trials:
+        if trial.broken(found.aim) or point(trial) in front:
+            continue
+        delay, goodput = point(trial)
+        assert any(a <= delay and b <= goodput for a, b in front)
+    assert not any(a != b and a[0] <= b[0] and a[1] <= b[1] for a in front for b in front)
+
+
+def test_the_search_is_the_same_on_any_number_of_threads(found: Found, short: Experiment) -> None:
+    alone = Runner(short.scenario, [7, 8], 1)
+    again = search(alone, space.shipped(short.scenario), _aim(alone), Effort(24), lambda _: None)
+    assert [trial.settings for trial in again.trials] == [trial.settings for trial in found.trials]
+
+
+def test_bounds_decide_what_may_be_recommended(runner: Runner) -> None:
+    aim = _aim(runner, Wishes(["min p99(quake3.rtt)"], ["upload.goodput >= 100mbit"]))
+    found = search(runner, space.shipped(runner.scenario), aim, Effort(8), lambda _: None)
+    assert (found.best, found.front) == (None, ())
+
+
+def test_a_front_of_two_goals_by_hand(runner: Runner) -> None:
+    aim = _aim(runner)
+
+    def trial(number: int, delay: float, goodput: float) -> Trial:
+        row = {"flows.quake3.rtt_ms.p99": delay, "flows.upload.goodput_bps": goodput}
+        return Trial(number, {}, (row, row))
+
+    trials = [trial(0, 50, 1e6), trial(1, 40, 9e5), trial(2, 60, 9e5), trial(3, 40, 8e5), trial(4, 90, 2e6)]
+    assert [each.number for each in pareto(trials, aim)] == [1, 0, 4]
+
+
+def test_tc_lines(short: Experiment) -> None:
+    queue = {
+        "gateway.*.queue": "fq_codel",
+        "gateway.*.target": "7ms",
+        "gateway.*.quantum": "300B",
+        "gateway.*.limit": "250p",
+    }
+    lines = tc.lines(short.with_(queue).scenario, "eth0")
+    assert "tc class replace dev eth0 parent 1: classid 1:1 htb rate 950kbit" in lines
+    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: fq_codel limit 250 target 7ms quantum 300" in lines
+    assert "tc qdisc replace dev ifb-wan parent 1:1 handle 10: fq_codel limit 250 target 7ms quantum 300" in lines
+    fifo = tc.lines(short.with_({"gateway.up.limit": "64KiB"}).scenario, "eth0")
+    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: bfifo limit 65536" in fifo
+    assert "tc qdisc replace dev ifb-wan parent 1:1 handle 10: pfifo limit 100" in fifo
+    pie = tc.lines(
+        short.with_({"gateway.*.queue": "pie", "gateway.*.parameters": "rfc", "gateway.*.max_burst": "90ms"}).scenario
+    )
+    assert "# not in these lines: max_burst = 90ms, parameters = rfc" in pie
+
+
+def test_ctrl_c_ends_the_search_with_what_was_found(runner: Runner) -> None:
+    def enough(done: int) -> None:
+        if done >= 16:
+            raise KeyboardInterrupt
+
+    found = search(runner, space.shipped(runner.scenario), _aim(runner), Effort(1000), enough)
+    assert len(found.trials) == 16
+    assert found.best is not None
+
+
+def test_the_command(household: Path, tmp_path: Path) -> None:
+    done = gamelane("tune", household, "--trials", "8", "--repeat", "2", "-o", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert json.loads((tmp_path / "tune.json").read_text()) == document
+    assert len(document["trials"]) == 8
+    assert document["best"]["settings"].keys() >= {"gateway.*.queue", "gateway.*.limit"}
+    assert document["recommendation"].startswith("Set gateway.*.queue = ")
+    assert any(line.startswith("tc qdisc replace") for line in document["tc"])
+    assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
+    shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet")
+    assert "as it is" in shown.stdout
+    assert shown.stderr == ""
