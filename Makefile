@@ -2,11 +2,11 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
+.PHONY: help setup dev proxy demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
 
 PYTHON_FILES := python tests
 # Crates that must run without an operating system; the web page is built from them.
-PURE := gamelane-core gamelane-mux gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-traffic gamelane-scenario gamelane-sim
+PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-sim
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,10 @@ setup:  ## make .venv with the gamelane command (what demo and test do first)
 
 dev:
 	@scripts/setup.sh dev
+
+proxy: setup  ## the thin-stream proxy's program, beside the gamelane command
+	cargo build --release --quiet -p gamelane-proxy
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-proxy" .venv/bin/
 
 demo: setup  ## five queues against a game, an upload, web and video: table, report, figures in demo/
 	@.venv/bin/gamelane run collom2016 --set 'gateway.*.limit=1000p' \

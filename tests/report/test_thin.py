@@ -18,7 +18,7 @@ from gamelane.report.html import page
 from gamelane.report.images import specification
 from gamelane.report.terminal import show
 
-SMALL = {"duration": "120s", "flow.players.connections": 40}
+SMALL: dict[str, str | int | float] = {"duration": "120s", "flow.players.connections": 40}
 
 
 @pytest.fixture(scope="module")

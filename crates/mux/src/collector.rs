@@ -131,7 +131,7 @@ impl<B: Body> Collector<B> {
     fn release_first(&mut self, now: Instant) {
         if let Some((body, since)) = self.held.pop_front().flatten() {
             let waited = now.saturating_since(since);
-            self.counters.held_time = self.counters.held_time + waited;
+            self.counters.held_time += waited;
             self.counters.longest_hold = self.counters.longest_hold.max(waited);
             self.ready.push_back(Message { sequence: self.next, body });
         } else {

@@ -74,7 +74,7 @@ pub struct MuxConfig {
     pub early_repeat: Option<EarlyRepeat>,
     /// Keep what was sent until it is acknowledged. Without, a lost carrier loses data, and nothing is repeated.
     pub retain: bool,
-    /// Bytes the peer takes before its first credit.
+    /// Bytes the peer takes of a stream before its first credit. In a [`Session`](crate::Session) the peer's hello says it.
     pub initial_credit: u64,
     /// Bytes of one stream waiting or retained; a write beyond is refused.
     pub buffer: u64,

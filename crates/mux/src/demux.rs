@@ -138,7 +138,7 @@ impl<B: Body> Demux<B> {
         counters.payload_bytes += taken.fresh;
         counters.duplicate_bytes += taken.duplicate;
         counters.held_frames += u64::from(taken.held);
-        counters.held_time = counters.held_time + taken.waited;
+        counters.held_time += taken.waited;
         counters.longest_hold = counters.longest_hold.max(taken.longest);
         if taken.readable && !receiver.listed {
             receiver.listed = true;

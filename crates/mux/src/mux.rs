@@ -17,8 +17,9 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
 
-/// With less room than this a carrier gets nothing, so that frames stay worth their headers.
-pub const SMALLEST_BUDGET: usize = 64;
+/// With less room than this a carrier gets nothing, so that frames stay worth their headers. Metadata is not cut and may ask
+/// for more.
+pub const SMALLEST_BUDGET: usize = 160;
 
 /// A write that was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,9 +226,12 @@ impl<B: Body> Mux<B> {
         known
     }
 
-    /// Bytes the peer takes of each stream before its first credit, as its hello said. Applies to streams to come.
+    /// Bytes the peer takes of each stream, old and new, before its first credit, as its hello said.
     pub fn set_initial_credit(&mut self, bytes: u64) {
         self.credit = bytes;
+        for sender in self.streams.values_mut() {
+            sender.credit(bytes);
+        }
     }
 
     /// The round trip to the peer, for early repeats.
@@ -337,6 +341,11 @@ impl<B: Body> Mux<B> {
     /// True while the stream's sending half is kept.
     pub fn knows(&self, stream: StreamId) -> bool {
         self.streams.contains_key(&stream)
+    }
+
+    /// True once the peer has said anything about the stream.
+    pub fn is_confirmed(&self, stream: StreamId) -> bool {
+        self.streams.get(&stream).is_none_or(SendStream::is_confirmed)
     }
 
     /// Streams known.

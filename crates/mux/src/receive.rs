@@ -219,7 +219,7 @@ impl<B: Body> ReceiveStream<B> {
             let waited = now.saturating_since(first.since);
             if !waited.is_zero() {
                 taken.released += 1;
-                taken.waited = taken.waited + waited;
+                taken.waited += waited;
                 taken.longest = taken.longest.max(waited);
             }
         }

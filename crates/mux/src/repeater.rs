@@ -2,7 +2,7 @@
 //! A datagram carries new messages and, behind them, unacknowledged small ones once more (as redundant data bundling does
 //! inside TCP); one that is still unacknowledged after a fraction of the round trip makes a datagram of its own. There is no
 //! congestion control: a thin stream sends at most one timed repeat of each message per round trip, and gives a message
-//! up at an age.
+//! up at an age. That a message was given up the receiver learns from the next datagram.
 
 use crate::body::Body;
 use crate::datagram::{Acknowledgement, Datagram, Message, WINDOW};

@@ -11,8 +11,9 @@ use alloc::collections::VecDeque;
 /// Pieces a stream is kept in. Also what a receiver has to be ready to hold.
 pub(crate) const MAX_PIECES: usize = 1024;
 
-/// Rather than cut off less than this, wait for room.
+/// Rather than cut off less than this, wait for room. With a header it fits the smallest budget.
 const SMALLEST_CUT: usize = 128;
+const _: () = assert!(SMALLEST_CUT + crate::frame::MAX_HEADER <= crate::mux::SMALLEST_BUDGET);
 
 #[derive(Debug)]
 struct Piece<B> {
@@ -46,6 +47,18 @@ enum Ending {
     Open,
     Waiting,
     Sent(CarrierId),
+    /// Waiting again, though it may have arrived.
+    Lost,
+}
+
+impl Ending {
+    const fn is_waiting(self) -> bool {
+        matches!(self, Self::Waiting | Self::Lost)
+    }
+
+    const fn was_sent(self) -> bool {
+        matches!(self, Self::Sent(_) | Self::Lost)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +195,7 @@ impl<B: Body> SendStream<B> {
 
     /// The peer holds everything below `offset`. Gives the bytes freed, or `None` if that was never sent.
     pub(crate) fn acknowledge(&mut self, offset: u64) -> Option<u64> {
-        let fin = u64::from(matches!(self.ending, Ending::Sent(_)));
+        let fin = u64::from(self.ending.was_sent());
         if offset > self.end + fin {
             return None;
         }
@@ -205,7 +218,7 @@ impl<B: Body> SendStream<B> {
 
     /// True once the peer has acknowledged the end as well.
     pub(crate) fn is_finished_by(&self, offset: u64) -> bool {
-        matches!(self.ending, Ending::Sent(_)) && offset > self.end
+        self.ending.was_sent() && offset > self.end
     }
 
     /// True if a carrier would get a frame.
@@ -218,7 +231,7 @@ impl<B: Body> SendStream<B> {
         }
         match self.waiting_piece() {
             Some(index) => self.pieces[index].offset < self.limit,
-            None => self.ending == Ending::Waiting,
+            None => self.ending.is_waiting(),
         }
     }
 
@@ -257,9 +270,9 @@ impl<B: Body> SendStream<B> {
         }
         match self.waiting_piece() {
             Some(index) => self.data(stream, index, slot),
-            None if self.ending == Ending::Waiting => {
+            None if self.ending.is_waiting() => {
                 self.ending = Ending::Sent(slot.carrier);
-                let position = self.position(self.end, slot);
+                let position = self.place(self.end, 0, slot);
                 Next::Frame(Frame::Data { stream, position, fin: true, body: B::default() })
             }
             None => Next::Nothing,
@@ -293,9 +306,8 @@ impl<B: Body> SendStream<B> {
             self.acked = offset + take as u64;
             piece.body
         };
-        let position = self.position(offset, slot);
-        self.cursors[slot.carrier.index()] = offset + take as u64;
-        let fin = self.ending == Ending::Waiting && self.waiting_piece().is_none();
+        let position = self.place(offset, take, slot);
+        let fin = self.ending.is_waiting() && self.waiting_piece().is_none();
         if fin {
             self.ending = Ending::Sent(slot.carrier);
         }
@@ -313,8 +325,7 @@ impl<B: Body> SendStream<B> {
             *repeats = repeats.saturating_add(1);
         }
         let body = piece.body.clone();
-        let position = self.position(offset, slot);
-        self.cursors[slot.carrier.index()] = offset + body.len() as u64;
+        let position = self.place(offset, body.len(), slot);
         Some(Frame::Data { stream, position, fin: false, body })
     }
 
@@ -348,7 +359,7 @@ impl<B: Body> SendStream<B> {
             }
         }
         if self.ending == Ending::Sent(carrier) {
-            self.ending = Ending::Waiting;
+            self.ending = Ending::Lost;
         }
         if let Some(reset) = &mut self.reset
             && reset.sent == Some(carrier)
@@ -363,12 +374,12 @@ impl<B: Body> SendStream<B> {
         lost
     }
 
-    fn position(&self, offset: u64, slot: Slot) -> Position {
-        if slot.kind == CarrierKind::Ordered && self.cursors[slot.carrier.index()] == offset {
-            Position::Continues
-        } else {
-            Position::At(offset)
-        }
+    /// The position to write for a frame that is going out now. The peer's cursor moves with every one of them.
+    fn place(&mut self, offset: u64, len: usize, slot: Slot) -> Position {
+        let cursor = &mut self.cursors[slot.carrier.index()];
+        let continues = slot.kind == CarrierKind::Ordered && *cursor == offset;
+        *cursor = offset + len as u64;
+        if continues { Position::Continues } else { Position::At(offset) }
     }
 }
 

@@ -129,8 +129,10 @@ struct Carrier<B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Down,
-    /// Waiting for the peer's hello.
-    Greeting,
+    /// Waiting for the peer's hello; ours said whether the session had been up.
+    Greeting {
+        resume: bool,
+    },
     /// Waiting for so many positions.
     Positions(u64),
     Up,
@@ -177,7 +179,8 @@ impl<B: Body> Session<B> {
         };
         Self {
             id,
-            mux: Mux::new(config.mux),
+            // The peer's window is known when it says hello.
+            mux: Mux::new(MuxConfig { initial_credit: 0, ..config.mux }),
             demux: Demux::new(config.window, config.ack_delay),
             carriers: (0..config.mux.carriers).map(|_| carrier()).collect(),
             opened: Opened::default(),
@@ -212,7 +215,7 @@ impl<B: Body> Session<B> {
             self.mux.carrier_up(carrier, kind, now);
             return;
         }
-        it.phase = Phase::Greeting;
+        it.phase = Phase::Greeting { resume: self.greeted };
         let hello = Hello {
             session: self.id,
             carrier,
@@ -250,9 +253,12 @@ impl<B: Body> Session<B> {
         let it = &mut self.carriers[carrier.index()];
         it.heard_at = now;
         match (it.phase, &frame) {
+            _ if self.expired => return Ok(()),
             (Phase::Down, _) => return Ok(()),
-            (Phase::Greeting, Frame::Hello(hello)) => return self.greet(carrier, *hello, now),
-            (Phase::Greeting, _) | (_, Frame::Hello(_)) => return Err(ProtocolError::OutOfPlace),
+            (Phase::Greeting { resume }, Frame::Hello(hello)) => {
+                return self.greet(carrier, *hello, resume, now);
+            }
+            (Phase::Greeting { .. }, _) | (_, Frame::Hello(_)) => return Err(ProtocolError::OutOfPlace),
             _ => {}
         }
         match frame {
@@ -483,12 +489,18 @@ impl<B: Body> Session<B> {
         self.opened.has(stream)
     }
 
-    fn greet(&mut self, carrier: CarrierId, hello: Hello, now: Instant) -> Result<(), ProtocolError> {
+    fn greet(
+        &mut self,
+        carrier: CarrierId,
+        hello: Hello,
+        resume: bool,
+        now: Instant,
+    ) -> Result<(), ProtocolError> {
         if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers
         {
             return Err(ProtocolError::OutOfPlace);
         }
-        if self.config.role == Role::Near && self.greeted && !hello.resume {
+        if self.config.role == Role::Near && resume && !hello.resume {
             self.expire();
             return Ok(());
         }

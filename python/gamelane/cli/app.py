@@ -25,7 +25,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-MODULES = ("run", "sweep", "tune", "analyze", "replay", "report", "reproduce", "remedies", "traffic", "doctor", "about")
+MODULES = (
+    "run",
+    "sweep",
+    "tune",
+    "analyze",
+    "replay",
+    "report",
+    "reproduce",
+    "remedies",
+    "traffic",
+    "proxy",
+    "doctor",
+    "about",
+)
 ABOUT = ("schema", "models", "scenarios", "version")
 
 

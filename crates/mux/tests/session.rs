@@ -1,0 +1,249 @@
+//! A pair in virtual time: scripted.
+
+#[allow(unreachable_pub, reason = "a module of tests")]
+mod pair;
+
+use gamelane_core::Duration;
+use gamelane_mux::session::{ABORTED, LIMIT};
+use gamelane_mux::*;
+use pair::{FAR, NEAR, Pair, config, millis};
+
+#[test]
+fn a_stream_opens_carries_both_ways_and_ends_by_halves() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(150));
+    let stream = pair.open();
+    pair.write(NEAR, stream, b"look\n");
+    pair.run_for(millis(60));
+    assert!(
+        pair.log.iter().any(|(_, end, event)| *end == FAR
+            && *event == Event::Opened { stream, metadata: b"metadata".to_vec() })
+    );
+    assert_eq!(pair.has_read(FAR, stream), b"look\n");
+    pair.ends[NEAR].finish(stream, pair.now);
+    pair.write(FAR, stream, b"You see a gate.\n");
+    pair.run_for(millis(200));
+    assert!(pair.ended(FAR, stream));
+    assert_eq!((pair.has_read(NEAR, stream), pair.ended(NEAR, stream)), (&b"You see a gate.\n"[..], false));
+    pair.ends[FAR].finish(stream, pair.now);
+    pair.run_for(millis(400));
+    assert!(pair.ended(NEAR, stream));
+    assert!(pair.ends.iter().all(Session::is_idle));
+}
+
+#[test]
+fn a_small_message_costs_its_header_of_three_or_four_bytes() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(150));
+    let stream = pair.open();
+    pair.settle();
+    let before = pair.wire[NEAR];
+    pair.write(NEAR, stream, &[1; 40]);
+    pair.settle();
+    pair.write(NEAR, stream, &[2; 70]);
+    pair.settle();
+    assert_eq!(pair.wire[NEAR] - before, (40 + 3) + (70 + 4));
+}
+
+#[test]
+fn what_a_lost_carrier_had_not_delivered_is_sent_again_and_nothing_else() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(150));
+    let stream = pair.open();
+    pair.write(NEAR, stream, &[1; 100]);
+    pair.run_for(millis(60));
+    // It has arrived; the acknowledgement has not, and is lost with the carrier.
+    pair.write(NEAR, stream, &[2; 100]);
+    pair.settle();
+    pair.cut(0);
+    pair.run_for(millis(500));
+    assert_eq!(pair.has_read(FAR, stream).len(), 100);
+    pair.connect(0);
+    pair.run_for(millis(500));
+    assert_eq!(pair.has_read(FAR, stream), [[1; 100], [2; 100]].concat());
+    assert_eq!(pair.ends[FAR].demux().counters().duplicate_bytes, 0, "the positions said what had come");
+    assert_eq!(pair.ends[NEAR].mux().counters().requeued_bytes, 200);
+    assert_eq!(pair.ends[NEAR].mux().counters().payload_bytes, 300);
+}
+
+#[test]
+fn the_other_carrier_takes_over_at_once() {
+    let mut pair = Pair::new(config(2), &[50, 50], 1);
+    pair.run_for(millis(150));
+    let streams: Vec<_> = (0..4).map(|_| pair.open()).collect();
+    for stream in &streams {
+        pair.write(NEAR, *stream, b"before");
+    }
+    pair.settle();
+    pair.cut(0);
+    for stream in &streams {
+        pair.write(NEAR, *stream, b" after");
+    }
+    pair.run_for(millis(60));
+    for stream in &streams {
+        assert_eq!(pair.has_read(FAR, *stream), b"before after");
+    }
+}
+
+#[test]
+fn a_stream_nobody_reads_stops_at_its_window_and_stops_no_other() {
+    let mut pair = Pair::new(config(1), &[5], 1);
+    pair.run_for(millis(50));
+    let (stuck, live) = (pair.open(), pair.open());
+    pair.unread.push((FAR, stuck));
+    for round in 0..200_u32 {
+        let room = pair.ends[NEAR].writable(stuck).min(10_000);
+        pair.write(NEAR, stuck, &vec![7; room as usize]);
+        pair.write(NEAR, live, &round.to_be_bytes());
+        pair.run_for(millis(50));
+    }
+    assert_eq!(pair.has_read(FAR, live).len(), 800);
+    assert_eq!(pair.ends[FAR].demux().buffered(), 64 << 10);
+    assert_eq!(pair.ends[NEAR].buffered(), 64 << 10, "and as much waits at the sender");
+    // Read at last, all of it comes.
+    pair.unread.clear();
+    pair.drain(FAR, stuck);
+    pair.run_for(millis(500));
+    assert_eq!(pair.has_read(FAR, stuck).len(), 128 << 10);
+    assert!(pair.log.iter().any(|(_, end, event)| (*end, event) == (NEAR, &Event::Writable(stuck))));
+}
+
+#[test]
+fn a_reset_ends_both_halves_and_leaves_nothing_behind() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(150));
+    let stream = pair.open();
+    pair.write(NEAR, stream, b"hello");
+    pair.run_for(millis(60));
+    pair.ends[FAR].reset(stream, ABORTED, pair.now);
+    pair.settle();
+    pair.cut(0); // with the reset
+    pair.connect(0);
+    pair.run_for(millis(400));
+    assert!(
+        pair.log
+            .iter()
+            .any(|(_, end, event)| (*end, event) == (NEAR, &Event::Reset { stream, code: ABORTED }))
+    );
+    assert!(pair.ends.iter().all(Session::is_idle));
+}
+
+#[test]
+fn a_stream_given_up_before_its_opening_was_sent_leaves_no_hole() {
+    let mut pair = Pair::disconnected(config(1), &[50], 1);
+    let (dropped, kept) = (pair.open(), pair.open());
+    pair.ends[NEAR].reset(dropped, ABORTED, pair.now);
+    pair.write(NEAR, kept, b"still here");
+    pair.connect(0);
+    pair.run_for(millis(400));
+    assert_eq!(pair.has_read(FAR, kept), b"still here");
+    let opened = pair.log.iter().filter(|(_, _, event)| matches!(event, Event::Opened { .. })).count();
+    assert_eq!((opened, pair.ends[NEAR].streams()), (1, 1));
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused_by_either_end() {
+    let mut limited = config(1);
+    limited.max_streams = 2;
+    let mut pair = Pair::new(limited, &[10], 1);
+    pair.run_for(millis(50));
+    pair.open();
+    pair.open();
+    let now = pair.now;
+    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), None);
+
+    // A near end that allows more than its peer.
+    let mut pair = Pair::new(config(1), &[10], 1);
+    pair.ends[FAR] = Session::new([7; 16], SessionConfig { role: Role::Far, ..limited }, pair.now);
+    pair.ends[FAR].carrier_connected(CarrierId(0), CarrierKind::Ordered, pair.now);
+    let streams: Vec<_> = (0..3).map(|_| pair.open()).collect();
+    pair.run_for(millis(200));
+    let refused = Event::Reset { stream: streams[2], code: LIMIT };
+    assert!(pair.log.iter().any(|(_, end, event)| (*end, event) == (NEAR, &refused)));
+    assert_eq!((pair.ends[NEAR].streams(), pair.ends[FAR].streams()), (2, 2));
+}
+
+#[test]
+fn a_silent_carrier_is_found_by_its_silence() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(150));
+    pair.black_hole(0);
+    pair.run_for(Duration::from_secs(16));
+    let silent: Vec<_> =
+        pair.log.iter().filter(|(_, _, event)| *event == Event::CarrierSilent(CarrierId(0))).collect();
+    assert_eq!(silent.len(), 2);
+    assert!(silent.iter().all(|(at, ..)| (15.0..15.2).contains(&at.as_secs_f64())));
+}
+
+#[test]
+fn without_carriers_the_session_ends_after_its_window() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(200));
+    pair.cut(0);
+    pair.run_for(Duration::from_secs(29));
+    assert!(!pair.log.iter().any(|(_, _, event)| *event == Event::Expired));
+    pair.run_for(Duration::from_secs(2));
+    assert_eq!(pair.log.iter().filter(|(_, _, event)| *event == Event::Expired).count(), 2);
+    let now = pair.now;
+    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), None);
+}
+
+#[test]
+fn a_far_end_that_was_restarted_does_not_pretend() {
+    let mut pair = Pair::new(config(1), &[50], 1);
+    pair.run_for(millis(200));
+    pair.cut(0);
+    pair.ends[FAR] = Session::new([7; 16], SessionConfig { role: Role::Far, ..config(1) }, pair.now);
+    pair.connect(0);
+    pair.run_for(millis(200));
+    assert!(pair.log.iter().any(|(_, end, event)| (*end, event) == (NEAR, &Event::Expired)));
+}
+
+#[test]
+fn keep_alive_measures_the_round_trip() {
+    let mut pair = Pair::new(config(2), &[30, 80], 1);
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(pair.ends[NEAR].rtt(CarrierId(0)), Some(millis(60)));
+    assert_eq!(pair.ends[FAR].rtt(CarrierId(1)), Some(millis(160)));
+    assert_eq!(pair.ends[NEAR].carriers_up(), 2, "pings keep idle carriers up");
+}
+
+#[test]
+fn an_early_repeat_overtakes_a_stuck_carrier() {
+    let mut repeating = config(2);
+    repeating.mux.early_repeat = Some(EarlyRepeat { after_permille: 1500, max_len: 300, max_repeats: 1 });
+    let mut pair = Pair::new(repeating, &[20, 20], 1);
+    pair.run_for(millis(200));
+    let stream = pair.open();
+    pair.write(NEAR, stream, b"first");
+    pair.run_for(millis(200));
+    assert_eq!(pair.ends[NEAR].mux().counters().repeats, 0, "not before the peer knows the stream");
+    pair.black_hole(0);
+    let written = pair.now;
+    pair.write(NEAR, stream, b"move north");
+    while pair.has_read(FAR, stream).len() < 15 {
+        pair.run_for(millis(1));
+    }
+    // A round trip and a half of 40 ms, and the way there.
+    assert_eq!(pair.now.saturating_since(written), millis(60 + 20));
+}
+
+#[test]
+fn an_end_without_bytes_moves_the_cursor_too() {
+    // The byte is on the slow carrier, the bare end on the fast one; the slow one is lost and the byte sent again on the fast.
+    let mut spread = config(2);
+    spread.mux.assignment = Assignment::LeastBacklog;
+    let mut pair = Pair::new(spread, &[100, 1], 1);
+    pair.run_for(millis(300));
+    let stream = pair.open();
+    pair.run_for(millis(300));
+    for part in [&b"a"[..], b"b"] {
+        pair.write(NEAR, stream, part);
+        pair.settle();
+    }
+    pair.ends[NEAR].finish(stream, pair.now);
+    pair.settle();
+    pair.cut(0);
+    pair.run_for(millis(300));
+    assert_eq!((pair.has_read(FAR, stream), pair.ended(FAR, stream)), (&b"ab"[..], true));
+}

@@ -1,0 +1,117 @@
+//! The near end's side of a carrier: connect, greet, serve, and again when it is lost.
+
+use crate::config::{Config, Transport};
+use crate::hub::{Carrier, Hub};
+use crate::link::{Link, LinkError};
+use crate::tls::Identity;
+use crate::{preface, quic, sockets};
+use gamelane_mux::{CarrierId, DecodeError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{sleep, timeout};
+
+/// The first pause before another attempt; each further one is twice as long, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Keeps one carrier of `hub` up until the session is over. What no further attempt can mend goes to `fatal`.
+pub(crate) async fn keep_up(
+    hub: Arc<Hub>,
+    carrier: CarrierId,
+    config: Arc<Config>,
+    identity: Option<Arc<Identity>>,
+    fatal: mpsc::UnboundedSender<String>,
+) {
+    let mut pause = FIRST_PAUSE;
+    while !hub.is_over() {
+        let before = hub.metrics.carriers_up.value();
+        let result = match config.transport {
+            Transport::Tcp => tcp(&hub, carrier, &config, identity.as_deref()).await,
+            Transport::Quic => quic::dial(&hub, carrier, &config, identity.as_deref()).await,
+        };
+        let Err(error) = result;
+        if hub.is_over() {
+            return;
+        }
+        let was_up = hub.metrics.carriers_up.value() > before;
+        if let Some(why) = hopeless(&error, hub.metrics.carriers_up.value() > 0) {
+            hub.metrics.handshakes_failed.one();
+            // Nobody listens only when the process is ending anyway.
+            let _ = fatal.send(format!("{}: {why}", config.target()));
+            return;
+        }
+        pause = if was_up { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
+        tracing::warn!(carrier = carrier.0, far = %config.target(), %error, "no carrier, trying again in {pause:?}");
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = hub.over() => {}
+        }
+    }
+}
+
+/// Why trying again would give the same.
+fn hopeless(error: &LinkError, has_been_up: bool) -> Option<String> {
+    match error {
+        LinkError::Frame(version @ DecodeError::Version(_)) => {
+            Some(format!("{version}; both ends need the same version of gamelane-proxy"))
+        }
+        LinkError::Tls(error) if !has_been_up => {
+            Some(format!("the two ends do not accept each other's certificates: {error}"))
+        }
+        _ => None,
+    }
+}
+
+async fn tcp(
+    hub: &Arc<Hub>,
+    carrier: CarrierId,
+    config: &Config,
+    identity: Option<&Identity>,
+) -> Result<std::convert::Infallible, LinkError> {
+    let connected = timeout(config.timeouts.handshake.std(), async {
+        let socket = TcpStream::connect(config.target()).await?;
+        sockets::prepare_carrier(&socket, &config.tcp)?;
+        let mut tls = None;
+        if let Some(identity) = identity {
+            let client = rustls::ClientConnection::new(Arc::new(identity.client()?), identity.name.clone())?;
+            let mut connection = Box::new(client.into());
+            preface::handshake(&socket, &mut connection).await?;
+            tls = Some(connection);
+        }
+        Ok::<_, LinkError>((Arc::new(socket), tls))
+    });
+    let (socket, tls) = connected.await.map_err(|_| timed_out())??;
+    let link = Link::new(socket.clone(), tls, Vec::new());
+    let wake = link.wake.clone();
+    let number = hub.attach(carrier, Carrier::Tcp(Box::new(link)));
+    Err(serve(hub, carrier, number, &socket, &wake).await)
+}
+
+pub(crate) fn timed_out() -> LinkError {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
+}
+
+/// Serves an attached TCP carrier until it is at its end, and says why.
+pub(crate) async fn serve(
+    hub: &Hub,
+    carrier: CarrierId,
+    number: u64,
+    socket: &TcpStream,
+    wake: &Notify,
+) -> LinkError {
+    let error = loop {
+        let Some(blocked) = hub.is_blocked(carrier, number) else { break LinkError::Closed };
+        let step = tokio::select! {
+            ready = socket.readable() => ready.map_err(LinkError::from).and_then(|()| hub.receive(carrier, number, false)),
+            ready = socket.writable(), if blocked => ready.map_err(LinkError::from).map(|()| hub.unblock(carrier, number)),
+            () = wake.notified() => Ok(()),
+        };
+        if let Err(error) = step {
+            break error;
+        }
+    };
+    hub.detach(carrier, number);
+    error
+}

@@ -1,0 +1,259 @@
+//! The far proxy: near proxies in, a connection to the server for each stream.
+
+use crate::config::{Config, Header, Transport};
+use crate::hub::{Carrier, Hub};
+use crate::link::{Link, LinkError};
+use crate::metrics::Metrics;
+use crate::near::pause_after;
+use crate::payload::Payload;
+use crate::tls::Identity;
+use crate::{dial, flow, preface, proxy_header, quic, sockets};
+use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
+
+/// A far proxy that runs.
+#[derive(Debug)]
+pub struct Far {
+    config: Arc<Config>,
+    sessions: Mutex<BTreeMap<[u8; 16], Arc<Hub>>>,
+    /// Of all its sessions.
+    pub metrics: Arc<Metrics>,
+    handshakes: Arc<Semaphore>,
+    /// Where it listens, the port filled in.
+    pub address: SocketAddr,
+}
+
+/// What it listens on.
+#[derive(Debug)]
+pub enum Listener {
+    /// For TCP carriers.
+    Tcp(TcpListener),
+    /// For QUIC carriers.
+    Quic(quinn::Endpoint),
+}
+
+impl Far {
+    /// Listens. [`run`](Self::run) is what serves.
+    pub fn bind(config: Arc<Config>, identity: Option<&Identity>) -> anyhow::Result<(Arc<Self>, Listener)> {
+        let (listener, address) = match (config.transport, identity) {
+            (Transport::Quic, Some(identity)) => {
+                let endpoint = quic::listen(&config, identity)?;
+                let address = endpoint.local_addr()?;
+                (Listener::Quic(endpoint), address)
+            }
+            _ => {
+                let listener = sockets::listen(config.listen)?;
+                let address = listener.local_addr()?;
+                (Listener::Tcp(listener), address)
+            }
+        };
+        let far = Arc::new(Self {
+            sessions: Mutex::new(BTreeMap::new()),
+            metrics: Arc::new(Metrics::default()),
+            handshakes: Arc::new(Semaphore::new(config.limits.handshakes)),
+            address,
+            config,
+        });
+        Ok((far, listener))
+    }
+
+    pub(crate) fn handshake_timeout(&self) -> std::time::Duration {
+        self.config.timeouts.handshake.std()
+    }
+
+    /// The sessions of now.
+    pub fn hubs(&self) -> Vec<Arc<Hub>> {
+        self.sessions.lock().expect("nothing panics while it holds the lock").values().cloned().collect()
+    }
+
+    /// Serves. Dropping it stops it.
+    pub async fn run(self: Arc<Self>, listener: Listener, identity: Option<Arc<Identity>>) -> String {
+        match listener {
+            Listener::Tcp(listener) => loop {
+                match listener.accept().await {
+                    Ok((socket, near)) => self.clone().welcome(socket, near, identity.clone()),
+                    Err(error) => pause_after(&error).await,
+                }
+            },
+            Listener::Quic(endpoint) => {
+                while let Some(incoming) = endpoint.accept().await {
+                    let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
+                        incoming.refuse();
+                        continue;
+                    };
+                    let far = self.clone();
+                    tokio::spawn(async move { quic::welcome(far, incoming, permit).await });
+                }
+                "the endpoint is closed".into()
+            }
+        }
+    }
+
+    fn welcome(self: Arc<Self>, socket: TcpStream, near: SocketAddr, identity: Option<Arc<Identity>>) {
+        let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
+            tracing::warn!(%near, "too many handshakes at a time, refused");
+            sockets::abort(&socket);
+            return;
+        };
+        tokio::spawn(async move {
+            let greeted =
+                timeout(self.config.timeouts.handshake.std(), self.greet(&socket, identity.as_deref()));
+            let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
+            drop(permit);
+            let (hello, tls, early) = match greeted {
+                Ok(greeted) => greeted,
+                Err(error) => {
+                    self.metrics.handshakes_failed.one();
+                    tracing::warn!(%near, %error, "handshake failed");
+                    return;
+                }
+            };
+            let Some(hub) = self.session(&hello, near) else {
+                self.answer(&socket, tls, hello.session, &hello).await;
+                return;
+            };
+            let socket = Arc::new(socket);
+            let link = Link::new(socket.clone(), tls, early);
+            let wake = link.wake.clone();
+            let number = hub.attach(hello.carrier, Carrier::Tcp(Box::new(link)));
+            let error = match hub.receive(hello.carrier, number, true) {
+                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket, &wake).await,
+                Err(error) => {
+                    hub.detach(hello.carrier, number);
+                    error
+                }
+            };
+            tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
+        });
+    }
+
+    async fn greet(
+        &self,
+        socket: &TcpStream,
+        identity: Option<&Identity>,
+    ) -> Result<(Hello, Option<Box<rustls::Connection>>, Vec<u8>), LinkError> {
+        sockets::prepare_carrier(socket, &self.config.tcp)?;
+        let mut tls = None;
+        if let Some(identity) = identity {
+            let server = rustls::ServerConnection::new(Arc::new(identity.server()?))?;
+            let mut connection: Box<rustls::Connection> = Box::new(server.into());
+            preface::handshake(socket, &mut connection).await?;
+            tls = Some(connection);
+        }
+        match preface::hello(socket, tls.as_deref_mut()).await {
+            Ok((hello, early)) => Ok((hello, tls, early)),
+            Err(LinkError::Frame(error @ DecodeError::Version(_))) => {
+                // Ours says which version this end speaks.
+                let carrier = gamelane_mux::CarrierId(0);
+                let hello =
+                    Hello { session: [0; 16], carrier, carriers: 1, window: 0, positions: 0, resume: false };
+                self.answer(socket, tls, [0; 16], &hello).await;
+                Err(error.into())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says hello without a session behind it, which tells a near end that resumes that there is none.
+    async fn answer(
+        &self,
+        socket: &TcpStream,
+        tls: Option<Box<rustls::Connection>>,
+        session: [u8; 16],
+        theirs: &Hello,
+    ) {
+        let hello = Hello { session, window: 0, positions: 0, resume: false, ..*theirs };
+        let mut bytes = Vec::new();
+        Frame::<Payload>::Hello(hello).put_header(&mut bytes);
+        if let Some(mut tls) = tls {
+            use std::io::Write as _;
+            let mut sealed = Vec::new();
+            let written = tls.writer().write_all(&bytes).and_then(|()| {
+                while tls.wants_write() {
+                    tls.write_tls(&mut sealed)?;
+                }
+                Ok(())
+            });
+            bytes = if written.is_ok() { sealed } else { Vec::new() };
+        }
+        // Whoever has left already needs no answer.
+        let _ = preface::write_all(socket, &bytes).await;
+    }
+
+    /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
+    pub(crate) fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
+        if hello.carriers != self.config.carriers {
+            let (theirs, ours) = (hello.carriers, self.config.carriers);
+            tracing::error!(%near, theirs, ours, "`carriers` differs between the two ends, refused");
+            return None;
+        }
+        let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
+        if let Some(hub) = sessions.get(&hello.session).filter(|hub| !hub.is_over()) {
+            return Some(hub.clone());
+        }
+        if hello.resume {
+            tracing::warn!(%near, "a session that is not known here cannot be resumed");
+            return None;
+        }
+        if sessions.len() >= self.config.limits.sessions {
+            tracing::warn!(%near, "too many near proxies, refused");
+            return None;
+        }
+        tracing::info!(%near, "session begun");
+        let (opened, streams) = mpsc::unbounded_channel();
+        let hub = Hub::new(hello.session, &self.config, Role::Far, self.metrics.clone(), opened);
+        sessions.insert(hello.session, hub.clone());
+        tokio::spawn(self.clone().serve_session(hub.clone(), hello.session, streams));
+        Some(hub)
+    }
+
+    async fn serve_session(
+        self: Arc<Self>,
+        hub: Arc<Hub>,
+        id: [u8; 16],
+        mut streams: mpsc::UnboundedReceiver<(StreamId, Payload)>,
+    ) {
+        loop {
+            tokio::select! {
+                opened = streams.recv() => {
+                    let Some((stream, metadata)) = opened else { break };
+                    let client = proxy_header::client(&metadata.0).flatten();
+                    hub.announce(stream, client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0))));
+                    tokio::spawn(self.clone().connect(hub.clone(), stream, metadata));
+                }
+                () = hub.over() => break,
+            }
+        }
+        self.sessions.lock().expect("nothing panics while it holds the lock").remove(&id);
+    }
+
+    async fn connect(self: Arc<Self>, hub: Arc<Hub>, stream: StreamId, metadata: Payload) {
+        let connected = timeout(self.config.refuse_after.std(), async {
+            let socket = TcpStream::connect(self.config.target()).await?;
+            sockets::prepare_stream(&socket)?;
+            if self.config.proxy_protocol == Header::V2 {
+                preface::write_all(&socket, &metadata.0).await?;
+            }
+            Ok::<_, LinkError>(Arc::new(socket))
+        });
+        let error = match connected.await {
+            Ok(Ok(socket)) => {
+                if hub.join(stream, socket.clone())
+                    && let Some(wake) = hub.wake_of(stream)
+                {
+                    flow::run(hub, stream, socket, wake).await;
+                }
+                return;
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no answer within refuse_after".into(),
+        };
+        tracing::warn!(server = %self.config.target(), error, "server not reached, client refused");
+        hub.refuse(stream);
+    }
+}

@@ -1,0 +1,26 @@
+//! The thin-stream proxy: a near proxy beside the clients and a far one beside the servers carry many TCP streams over one
+//! or a few carriers (griwodz2006 section 4.3; docs/models/mux.md; for operators docs/proxy.md).
+//!
+//! What is said between the two, and whose turn it is, is `gamelane-mux`. This crate is the shell: sockets, TLS, limits,
+//! configuration, reports. [`hub`] joins a session to its sockets.
+
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod certificates;
+pub mod clock;
+pub mod config;
+mod dial;
+pub mod far;
+mod flow;
+pub mod hub;
+mod link;
+pub mod metrics;
+pub mod near;
+mod payload;
+mod preface;
+pub mod proxy_header;
+mod quic;
+mod sockets;
+pub mod tls;
+pub mod units;

@@ -1,0 +1,190 @@
+//! A TCP carrier's socket, and the TLS on it if there is any: frames in, frames out, without waiting.
+
+use crate::payload::Payload;
+use crate::sockets;
+use gamelane_mux::{Body as _, DecodeError, Frame, Parsed, frame};
+use rustls::Connection;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::sync::Arc;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+/// Longest body of a data frame either end sends.
+pub(crate) const MAX_PAYLOAD: usize = 16 << 10;
+
+/// Bytes put together before they are written.
+pub(crate) const BATCH: usize = 16 << 10;
+
+/// Why a carrier cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LinkError {
+    #[error("the other end closed it")]
+    Closed,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Tls(#[from] rustls::Error),
+    #[error("{0}")]
+    Frame(#[from] DecodeError),
+    #[error("{0}")]
+    Protocol(#[from] gamelane_mux::ProtocolError),
+}
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub socket: Arc<TcpStream>,
+    tls: Option<Box<Connection>>,
+    /// Frames not yet encrypted, or not yet written.
+    plain: Vec<u8>,
+    /// What goes to the socket, from `written` on.
+    out: Vec<u8>,
+    written: usize,
+    /// The start of a frame whose rest has not come.
+    partial: Vec<u8>,
+    /// The socket took no more.
+    pub blocked: bool,
+    /// Its task has something to look at.
+    pub wake: Arc<Notify>,
+}
+
+impl Link {
+    /// `early` came behind the handshake.
+    pub(crate) fn new(socket: Arc<TcpStream>, tls: Option<Box<Connection>>, early: Vec<u8>) -> Self {
+        Self {
+            socket,
+            tls,
+            plain: Vec::with_capacity(BATCH),
+            out: Vec::new(),
+            written: 0,
+            partial: early,
+            blocked: false,
+            wake: Arc::new(Notify::new()),
+        }
+    }
+
+    /// Bytes the socket has not taken.
+    pub(crate) fn backlog(&self) -> usize {
+        self.out.len() - self.written + self.plain.len()
+    }
+
+    /// Adds a frame.
+    pub(crate) fn put(&mut self, frame: &Frame<Payload>) {
+        frame.put_header(&mut self.plain);
+        if let Some(body) = frame.body() {
+            self.plain.extend_from_slice(&body.0);
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.plain.len() < BATCH
+    }
+
+    /// Writes what was put. Gives the bytes written; sets [`blocked`](Self::blocked) if the socket takes no more.
+    pub(crate) fn flush(&mut self) -> Result<usize, LinkError> {
+        let mut total = 0;
+        self.blocked = false;
+        loop {
+            if self.written == self.out.len() {
+                self.out.clear();
+                self.written = 0;
+                self.seal()?;
+                if self.out.is_empty() {
+                    return Ok(total);
+                }
+            }
+            match self.socket.try_write(&self.out[self.written..]) {
+                Ok(0) => return Err(LinkError::Closed),
+                Ok(count) => {
+                    self.written += count;
+                    total += count;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.blocked = true;
+                    return Ok(total);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Moves what was put to what goes to the socket.
+    fn seal(&mut self) -> Result<(), LinkError> {
+        let Some(tls) = &mut self.tls else {
+            std::mem::swap(&mut self.plain, &mut self.out);
+            return Ok(());
+        };
+        let taken = tls.writer().write(&self.plain)?;
+        self.plain.drain(..taken);
+        while tls.wants_write() {
+            tls.write_tls(&mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads once from the socket through `scratch` and hands on whole frames. False if there was nothing to read.
+    pub(crate) fn receive(
+        &mut self,
+        scratch: &mut [u8],
+        mut handle: impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
+    ) -> Result<bool, LinkError> {
+        let count = match sockets::read(&self.socket, scratch) {
+            Ok(0) => return Err(LinkError::Closed),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(tls) = &mut self.tls else {
+            self.frames(&scratch[..count], &mut handle)?;
+            return Ok(true);
+        };
+        let mut sealed = &scratch[..count];
+        let mut plain = Vec::new();
+        while !sealed.is_empty() {
+            tls.read_tls(&mut sealed)?;
+            let state = tls.process_new_packets()?;
+            let start = plain.len();
+            plain.resize(start + state.plaintext_bytes_to_read(), 0);
+            tls.reader().read_exact(&mut plain[start..])?;
+        }
+        self.frames(&plain, &mut handle)?;
+        Ok(true)
+    }
+
+    /// Hands on what came early.
+    pub(crate) fn receive_early(
+        &mut self,
+        mut handle: impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
+        self.frames(&[], &mut handle)
+    }
+
+    fn frames(
+        &mut self,
+        fresh: &[u8],
+        handle: &mut impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
+    ) -> Result<(), LinkError> {
+        if self.partial.is_empty() {
+            let used = split_frames(fresh, handle)?;
+            self.partial.extend_from_slice(&fresh[used..]);
+        } else {
+            self.partial.extend_from_slice(fresh);
+            let used = split_frames(&self.partial, handle)?;
+            self.partial.drain(..used);
+        }
+        Ok(())
+    }
+}
+
+/// Hands on the whole frames at the front of `bytes` and gives their length.
+pub(crate) fn split_frames(
+    bytes: &[u8],
+    handle: &mut impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
+) -> Result<usize, LinkError> {
+    let mut used = 0;
+    while let Parsed::Frame { frame, header } = frame::parse(&bytes[used..], MAX_PAYLOAD)? {
+        let body = used + header..used + header + frame.body().map_or(0, |body| body.len());
+        used = body.end;
+        handle(frame.map_body(|_| Payload::copy(&bytes[body])))?;
+    }
+    Ok(used)
+}

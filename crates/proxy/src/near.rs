@@ -1,0 +1,159 @@
+//! The near proxy: clients in, one stream for each.
+
+use crate::config::{Config, Header};
+use crate::hub::Hub;
+use crate::metrics::Metrics;
+use crate::payload::Payload;
+use crate::tls::Identity;
+use crate::{dial, flow, proxy_header, sockets};
+use gamelane_mux::{CarrierId, Role};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
+
+/// A near proxy that runs.
+#[derive(Debug)]
+pub struct Near {
+    config: Arc<Config>,
+    hub: Mutex<Arc<Hub>>,
+    /// Of all its sessions.
+    pub metrics: Arc<Metrics>,
+    handshakes: Arc<Semaphore>,
+    /// Where it listens, the port filled in.
+    pub address: SocketAddr,
+}
+
+impl Near {
+    /// Listens. [`run`](Self::run) is what serves.
+    pub fn bind(config: Arc<Config>) -> std::io::Result<(Arc<Self>, TcpListener)> {
+        let listener = sockets::listen(config.listen)?;
+        let metrics = Arc::new(Metrics::default());
+        let near = Arc::new(Self {
+            hub: Mutex::new(session(&config, &metrics)),
+            metrics,
+            handshakes: Arc::new(Semaphore::new(config.limits.handshakes)),
+            address: listener.local_addr()?,
+            config,
+        });
+        Ok((near, listener))
+    }
+
+    /// The session of now.
+    pub fn hub(&self) -> Arc<Hub> {
+        self.hub.lock().expect("nothing panics while it holds the lock").clone()
+    }
+
+    /// Serves until something happens that no further attempt can mend; says what. Dropping it stops it.
+    pub async fn run(self: Arc<Self>, listener: TcpListener, identity: Option<Arc<Identity>>) -> String {
+        let (fatal, mut fatalities) = mpsc::unbounded_channel();
+        tokio::select! {
+            why = fatalities.recv() => why.expect("a sender is kept here"),
+            why = self.clone().accept(listener) => why,
+            never = self.keep_session(identity, fatal) => match never {},
+        }
+    }
+
+    async fn keep_session(
+        &self,
+        identity: Option<Arc<Identity>>,
+        fatal: mpsc::UnboundedSender<String>,
+    ) -> std::convert::Infallible {
+        loop {
+            let hub = self.hub();
+            for carrier in (0..self.config.carriers).map(CarrierId) {
+                tokio::spawn(dial::keep_up(
+                    hub.clone(),
+                    carrier,
+                    self.config.clone(),
+                    identity.clone(),
+                    fatal.clone(),
+                ));
+            }
+            hub.over().await;
+            *self.hub.lock().expect("nothing panics while it holds the lock") =
+                session(&self.config, &self.metrics);
+        }
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener) -> String {
+        loop {
+            match listener.accept().await {
+                Ok((socket, client)) => self.clone().welcome(socket, client),
+                Err(error) => pause_after(&error).await,
+            }
+        }
+    }
+
+    fn welcome(self: Arc<Self>, socket: TcpStream, client: SocketAddr) {
+        let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
+            self.refuse(&socket, client, "too many clients have not said who they are");
+            return;
+        };
+        if let Err(error) = sockets::prepare_stream(&socket) {
+            tracing::debug!(%client, %error, "client left at once");
+            return;
+        }
+        if self.config.proxy_protocol == Header::None {
+            let here = socket.local_addr().unwrap_or(self.address);
+            self.begin(socket, client, Payload::copy(&proxy_header::write(client, here)));
+            return;
+        }
+        tokio::spawn(async move {
+            let mut socket = socket;
+            let header = timeout(self.config.timeouts.handshake.std(), read_header(&mut socket)).await;
+            drop(permit);
+            match header.ok().flatten() {
+                Some(header) => {
+                    let said = proxy_header::client(&header).flatten();
+                    self.begin(socket, said.unwrap_or(client), Payload::copy(&header));
+                }
+                None => self.refuse(&socket, client, "no PROXY protocol v2 header"),
+            }
+        });
+    }
+
+    fn begin(&self, socket: TcpStream, client: SocketAddr, metadata: Payload) {
+        let (hub, socket) = (self.hub(), Arc::new(socket));
+        let Some(stream) = hub.open(socket.clone(), client, metadata) else {
+            self.refuse(&socket, client, "at a limit, or going down");
+            return;
+        };
+        tracing::debug!(%client, stream = stream.0, "client");
+        if let Some(wake) = hub.wake_of(stream) {
+            tokio::spawn(flow::run(hub, stream, socket, wake));
+        }
+    }
+
+    fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {
+        tracing::warn!(%client, why, "client refused");
+        self.metrics.refused.one();
+        sockets::abort(socket);
+    }
+}
+
+async fn read_header(socket: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut fixed = [0; proxy_header::FIXED_LEN];
+    socket.read_exact(&mut fixed).await.ok()?;
+    let mut header = vec![0; proxy_header::whole_len(&fixed)?];
+    header[..fixed.len()].copy_from_slice(&fixed);
+    socket.read_exact(&mut header[fixed.len()..]).await.ok()?;
+    proxy_header::client(&header)?;
+    Some(header)
+}
+
+fn session(config: &Config, metrics: &Arc<Metrics>) -> Arc<Hub> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).expect("the kernel gives random bytes");
+    // Only a near end opens streams, so nothing comes here.
+    let (opened, _) = mpsc::unbounded_channel();
+    Hub::new(id, config, Role::Near, metrics.clone(), opened)
+}
+
+/// Out of descriptors or memory: others have to end first.
+pub(crate) async fn pause_after(error: &std::io::Error) {
+    tracing::error!(%error, "cannot accept a connection");
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+}

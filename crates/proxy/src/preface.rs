@@ -1,0 +1,104 @@
+//! What comes before a carrier is a carrier: the TLS handshake, and at the far end the first frame, which says whose it is.
+//! Both are bounded in time by the caller and in bytes here.
+
+use crate::link::LinkError;
+use gamelane_mux::{Frame, Hello, Parsed, ProtocolError, frame};
+use rustls::Connection;
+use std::io::{ErrorKind, Read as _};
+use tokio::net::TcpStream;
+
+/// No hello is longer.
+const MAX_HELLO: usize = 128;
+
+/// Completes the handshake.
+pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Result<(), LinkError> {
+    let mut out = Vec::new();
+    loop {
+        while tls.wants_write() {
+            tls.write_tls(&mut out)?;
+        }
+        write_all(socket, &out).await?;
+        out.clear();
+        if !tls.is_handshaking() {
+            return Ok(());
+        }
+        let read = read_tls(socket, tls).await;
+        if let Err(error) = read {
+            // The alert that says why.
+            while tls.wants_write() {
+                tls.write_tls(&mut out)?;
+            }
+            let _ = write_all(socket, &out).await;
+            return Err(error);
+        }
+    }
+}
+
+/// Reads until the hello is whole. Gives it and all bytes read, itself included.
+pub(crate) async fn hello(
+    socket: &TcpStream,
+    mut tls: Option<&mut Connection>,
+) -> Result<(Hello, Vec<u8>), LinkError> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(tls) = tls.as_deref_mut() {
+            // Records behind the handshake may have come with it.
+            let pending = tls.process_new_packets()?.plaintext_bytes_to_read();
+            let start = bytes.len();
+            bytes.resize(start + pending, 0);
+            tls.reader().read_exact(&mut bytes[start..])?;
+        }
+        match frame::parse(&bytes, 0)? {
+            Parsed::Frame { frame: Frame::Hello(hello), .. } => return Ok((hello, bytes)),
+            Parsed::Frame { .. } => return Err(ProtocolError::OutOfPlace.into()),
+            Parsed::Incomplete { .. } if bytes.len() >= MAX_HELLO => {
+                return Err(ProtocolError::OutOfPlace.into());
+            }
+            Parsed::Incomplete { .. } => {}
+        }
+        match tls.as_deref_mut() {
+            Some(tls) => read_tls(socket, tls).await?,
+            None => {
+                let mut part = [0; MAX_HELLO];
+                let count = read(socket, &mut part).await?;
+                bytes.extend_from_slice(&part[..count]);
+            }
+        }
+    }
+}
+
+/// Writes everything.
+pub(crate) async fn write_all(socket: &TcpStream, mut bytes: &[u8]) -> Result<(), LinkError> {
+    while !bytes.is_empty() {
+        socket.writable().await?;
+        match socket.try_write(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+async fn read(socket: &TcpStream, into: &mut [u8]) -> Result<usize, LinkError> {
+    loop {
+        socket.readable().await?;
+        match socket.try_read(into) {
+            Ok(0) => return Err(LinkError::Closed),
+            Ok(count) => return Ok(count),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn read_tls(socket: &TcpStream, tls: &mut Connection) -> Result<(), LinkError> {
+    let mut sealed = [0; 4096];
+    let count = read(socket, &mut sealed).await?;
+    let mut rest = &sealed[..count];
+    while !rest.is_empty() {
+        tls.read_tls(&mut rest)?;
+        tls.process_new_packets()?;
+    }
+    Ok(())
+}

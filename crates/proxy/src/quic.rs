@@ -1,0 +1,281 @@
+//! QUIC carriers: one connection, in it a stream for each of ours, so that a lost packet holds back only those whose bytes
+//! were in it. What belongs to no stream goes over the connection's first, bidirectional one.
+
+use crate::config::Config;
+use crate::far::Far;
+use crate::hub::{Carrier, Hub};
+use crate::link::{LinkError, split_frames};
+use crate::payload::Payload;
+use crate::tls::Identity;
+use crate::{dial, link};
+use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, ProtocolError, StreamId, frame};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
+use rustls::pki_types::ServerName;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::time::timeout;
+
+/// Bytes given to quinn and not acknowledged; beyond, streams wait where thin ones can still pass.
+const SEND_WINDOW: u64 = 256 << 10;
+
+/// Unidirectional streams are dropped that the session has forgotten whenever so many more are open.
+const SWEEP_EVERY: usize = 256;
+
+/// Closing a connection on purpose.
+const DONE: VarInt = VarInt::from_u32(0);
+
+/// The far end's socket.
+pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
+    let crypto = QuicServerConfig::try_from(identity.server()?)?;
+    let mut server = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    server.transport_config(Arc::new(transport(config)));
+    server.max_incoming(config.limits.handshakes);
+    Ok(Endpoint::server(server, config.listen)?)
+}
+
+fn transport(config: &Config) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    let streams = u32::try_from(config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY));
+    transport.max_concurrent_uni_streams(VarInt::from_u32(streams.unwrap_or(u32::MAX)));
+    transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
+    // The session's credit is what holds a stream back.
+    transport.stream_receive_window(VarInt::from_u32((config.limits.window.0 as u32).saturating_mul(4)));
+    transport.receive_window(VarInt::MAX);
+    transport.send_window(SEND_WINDOW);
+    transport.max_idle_timeout(config.timeouts.silence.std().try_into().ok());
+    transport.datagram_receive_buffer_size(None);
+    transport
+}
+
+/// The near end: connects and serves until the connection is lost.
+pub(crate) async fn dial(
+    hub: &Arc<Hub>,
+    carrier: CarrierId,
+    config: &Config,
+    identity: Option<&Identity>,
+) -> Result<std::convert::Infallible, LinkError> {
+    let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
+    let connected = timeout(config.timeouts.handshake.std(), async {
+        let crypto = QuicClientConfig::try_from(identity.client()?).map_err(io::Error::other)?;
+        let mut client = quinn::ClientConfig::new(Arc::new(crypto));
+        client.transport_config(Arc::new(transport(config)));
+        let local: SocketAddr = match config.target() {
+            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let endpoint = Endpoint::client(local)?;
+        let name = match &identity.name {
+            ServerName::DnsName(name) => name.as_ref().to_string(),
+            other => other.to_str().into_owned(),
+        };
+        let connecting = endpoint.connect_with(client, config.target(), &name).map_err(io::Error::other)?;
+        let connection = connecting.await.map_err(lost)?;
+        let control = connection.open_bi().await.map_err(lost)?;
+        Ok::<_, LinkError>((endpoint, connection, control))
+    });
+    let (_endpoint, connection, control) = connected.await.map_err(|_| dial::timed_out())??;
+    Err(serve(hub, carrier, connection, control, Vec::new()).await)
+}
+
+/// The far end: takes a connection in and serves it.
+pub(crate) async fn welcome(far: Arc<Far>, incoming: quinn::Incoming, permit: OwnedSemaphorePermit) {
+    let near = incoming.remote_address();
+    let greeted = timeout(far.handshake_timeout(), async {
+        let connection = incoming.accept().map_err(lost)?.await.map_err(lost)?;
+        let mut control = connection.accept_bi().await.map_err(lost)?;
+        let (hello, early) = hello(&mut control).await?;
+        Ok::<_, LinkError>((connection, control, hello, early))
+    });
+    let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
+    drop(permit);
+    let (connection, control, hello, early) = match greeted {
+        Ok(greeted) => greeted,
+        Err(error) => {
+            far.metrics.handshakes_failed.one();
+            tracing::warn!(%near, %error, "handshake failed");
+            return;
+        }
+    };
+    match far.session(&hello, near) {
+        Some(hub) => {
+            let error = serve(&hub, hello.carrier, connection, control, early).await;
+            tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
+        }
+        None => answer(control, &connection, &hello).await,
+    }
+}
+
+async fn hello(control: &mut (SendStream, RecvStream)) -> Result<(Hello, Vec<u8>), LinkError> {
+    let mut bytes = Vec::new();
+    loop {
+        let chunk = control.1.read_chunk(128, true).await.map_err(io::Error::other)?;
+        bytes.extend_from_slice(&chunk.ok_or(LinkError::Closed)?.bytes);
+        match frame::parse(&bytes, 0) {
+            Ok(Parsed::Frame { frame: Frame::Hello(hello), .. }) => return Ok((hello, bytes)),
+            Ok(Parsed::Incomplete { .. }) if bytes.len() < 128 => {}
+            Ok(_) => return Err(ProtocolError::OutOfPlace.into()),
+            Err(error @ DecodeError::Version(_)) => {
+                let ours = Hello {
+                    session: [0; 16],
+                    carrier: CarrierId(0),
+                    carriers: 1,
+                    window: 0,
+                    positions: 0,
+                    resume: false,
+                };
+                put(&mut control.0, &Frame::Hello(ours)).await?;
+                // Whoever has left already needs no answer.
+                let _ = control.0.finish();
+                let _ = control.0.stopped().await;
+                return Err(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Says hello without a session behind it, which tells a near end that resumes that there is none.
+async fn answer(mut control: (SendStream, RecvStream), connection: &quinn::Connection, theirs: &Hello) {
+    let ours = Hello { window: 0, positions: 0, resume: false, ..*theirs };
+    // Whoever has left already needs no answer.
+    if put(&mut control.0, &Frame::Hello(ours)).await.is_ok() && control.0.finish().is_ok() {
+        let _ = control.0.stopped().await;
+    }
+    connection.close(DONE, b"no session");
+}
+
+async fn serve(
+    hub: &Arc<Hub>,
+    carrier: CarrierId,
+    connection: quinn::Connection,
+    (control_out, control_in): (SendStream, RecvStream),
+    early: Vec<u8>,
+) -> LinkError {
+    let wake = Arc::new(Notify::new());
+    let number = hub.attach(carrier, Carrier::Quic(wake.clone()));
+    let place = Place { hub: hub.clone(), carrier, number };
+    let error = tokio::select! {
+        error = write(&place, &connection, control_out, &wake) => error,
+        error = accept(&place, &connection) => error,
+        error = read(&place, control_in, early) => error,
+        error = connection.closed() => lost(error),
+    };
+    hub.detach(carrier, number);
+    connection.close(DONE, b"");
+    error
+}
+
+#[derive(Clone)]
+struct Place {
+    hub: Arc<Hub>,
+    carrier: CarrierId,
+    number: u64,
+}
+
+async fn write(
+    place: &Place,
+    connection: &quinn::Connection,
+    mut control: SendStream,
+    wake: &Notify,
+) -> LinkError {
+    let mut streams: BTreeMap<StreamId, SendStream> = BTreeMap::new();
+    let mut sweep_at = SWEEP_EVERY;
+    loop {
+        let frame = match place.hub.next_frame(place.carrier, place.number) {
+            Ok(Some(frame)) => frame,
+            Ok(None) => {
+                wake.notified().await;
+                continue;
+            }
+            Err(error) => return error,
+        };
+        let stream = match &frame {
+            Frame::Open { stream, .. } | Frame::Data { stream, .. } | Frame::Reset { stream, .. } => *stream,
+            _ => {
+                if let Err(error) = put(&mut control, &frame).await {
+                    return error;
+                }
+                continue;
+            }
+        };
+        let out = match streams.entry(stream) {
+            Entry::Occupied(opened) => opened.into_mut(),
+            Entry::Vacant(place) => match connection.open_uni().await {
+                Ok(opened) => place.insert(opened),
+                Err(error) => return lost(error),
+            },
+        };
+        if let Err(error) = put(out, &frame).await {
+            return error;
+        }
+        if streams.len() >= sweep_at {
+            // Dropping one finishes it; what was written still arrives.
+            streams.retain(|stream, _| place.hub.sends(*stream));
+            sweep_at = streams.len() + SWEEP_EVERY;
+        }
+    }
+}
+
+async fn put(out: &mut SendStream, frame: &Frame<Payload>) -> Result<(), LinkError> {
+    let mut bytes = Vec::with_capacity(frame.wire_len());
+    frame.put_header(&mut bytes);
+    if let Some(body) = frame.body() {
+        bytes.extend_from_slice(&body.0);
+    }
+    Ok(out.write_all(&bytes).await.map_err(io::Error::other)?)
+}
+
+async fn accept(place: &Place, connection: &quinn::Connection) -> LinkError {
+    loop {
+        match connection.accept_uni().await {
+            Ok(stream) => {
+                let (place, connection) = (place.clone(), connection.clone());
+                tokio::spawn(async move {
+                    match read(&place, stream, Vec::new()).await {
+                        LinkError::Closed => {}
+                        error => {
+                            tracing::warn!(carrier = place.carrier.0, %error, "carrier given up");
+                            connection.close(DONE, b"broken frames");
+                        }
+                    }
+                });
+            }
+            Err(error) => return lost(error),
+        }
+    }
+}
+
+/// Hands on frames until the stream ends.
+async fn read(place: &Place, mut stream: RecvStream, mut partial: Vec<u8>) -> LinkError {
+    loop {
+        let mut handle = |frame| place.hub.take_frame(place.carrier, place.number, frame);
+        match split_frames(&partial, &mut handle) {
+            Ok(used) => drop(partial.drain(..used)),
+            Err(error) => return error,
+        }
+        match stream.read_chunk(link::BATCH, true).await {
+            Ok(Some(chunk)) => partial.extend_from_slice(&chunk.bytes),
+            Ok(None) => return LinkError::Closed,
+            Err(quinn::ReadError::ConnectionLost(error)) => return lost(error),
+            Err(error) => return io::Error::other(error).into(),
+        }
+    }
+}
+
+fn lost(error: ConnectionError) -> LinkError {
+    match &error {
+        // RFC 9001 section 4.8: alerts of TLS.
+        ConnectionError::TransportError(inner) if (0x100..0x200).contains(&u64::from(inner.code)) => {
+            rustls::Error::General(error.to_string()).into()
+        }
+        ConnectionError::ConnectionClosed(close) if (0x100..0x200).contains(&u64::from(close.error_code)) => {
+            rustls::Error::General(error.to_string()).into()
+        }
+        _ => io::Error::other(error).into(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Options of sockets, where the kernel has them.
+
+use crate::config::Tcp;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use std::io::{self, Read as _};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::{TcpListener, TcpStream};
+
+/// Connections the kernel holds for us while we are busy.
+const BACKLOG: i32 = 4096;
+/// A client that vanished is noticed after 60 s and four probes.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+const PROBE_EVERY: Duration = Duration::from_secs(15);
+
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// A client's or server's connection.
+pub(crate) fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_keepalive(
+        &TcpKeepalive::new().with_time(KEEP_ALIVE).with_interval(PROBE_EVERY).with_retries(4),
+    )
+}
+
+/// A carrier.
+pub(crate) fn prepare_carrier(stream: &TcpStream, options: &Tcp) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    socket.set_tcp_nodelay(true)?;
+    socket.set_tcp_notsent_lowat(options.unsent.0.min(u64::from(u32::MAX)) as u32)?;
+    if options.thin_linear_timeouts && socket.set_tcp_thin_linear_timeouts(true).is_err() {
+        tracing::debug!("this kernel has no linear timeouts for thin streams");
+    }
+    if let Some(name) = &options.congestion {
+        socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
+            io::Error::new(error.kind(), format!("this kernel has no congestion control \"{name}\": {error}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads what there is. A read that brings less than it could have empties the socket, and is told to tokio as such: that
+/// saves the read that would only say so. The end of the stream is an event of its own and is not forgotten by this.
+pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
+    let mut got = None;
+    // The event that is cleared is the one from before the read, so what arrives meanwhile is not missed.
+    let result = stream.try_io(Interest::READABLE, || {
+        let count = (&*SockRef::from(stream)).read(into)?;
+        got = Some(count);
+        if count > 0 && count < into.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
+    });
+    got.map_or(result, Ok)
+}
+
+/// Closes both ways with a reset rather than an end.
+pub(crate) fn abort(stream: &TcpStream) {
+    // Whether it works or the peer has left already, the socket is closed next.
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
+/// Ends our direction.
+pub(crate) fn finish(stream: &TcpStream) -> io::Result<()> {
+    SockRef::from(stream).shutdown(std::net::Shutdown::Write)
+}

@@ -1,0 +1,208 @@
+//! The command: what it says and how it ends, and an unmodified service behind it.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+fn proxy(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gamelane-proxy"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn output(arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = proxy(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().expect("not killed"), text(stdout), text(stderr))
+}
+
+/// A process that ends with its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn start(role: &str, file: &Path) -> Running {
+    let mut child =
+        proxy(&["--json-log", role, file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+    assert_eq!(entry["fields"]["message"], "serving", "{line}");
+    // Its further log must go somewhere, or it would stop.
+    std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    Running(child)
+}
+
+/// Both configurations, encrypted, and the ports of near and its admin.
+fn files(folder: &Path, server: SocketAddr) -> (u16, u16) {
+    let (code, made, error) = output(&["certificates", folder.to_str().unwrap()]);
+    assert_eq!((code, made.lines().count()), (0, 5), "{error}");
+    let (near, far, admin) = (free_port(), free_port(), free_port());
+    for (end, text) in [
+        ("far", format!("listen = \"127.0.0.1:{far}\"\nserver = \"{server}\"\ncarriers = 2\n")),
+        (
+            "near",
+            format!(
+                "listen = \"127.0.0.1:{near}\"\nfar = \"127.0.0.1:{far}\"\ncarriers = 2\n\
+                 [admin]\nlisten = \"127.0.0.1:{admin}\"\n"
+            ),
+        ),
+    ] {
+        let mut text = text;
+        write!(
+            text,
+            "[tls]\ncertificate = \"{end}.pem\"\nkey = \"{end}.key\"\nauthority = \"authority.pem\"\n"
+        )
+        .unwrap();
+        std::fs::write(folder.join(format!("{end}.toml")), text).unwrap();
+    }
+    (near, admin)
+}
+
+#[test]
+fn a_web_server_works_behind_it_unmodified() {
+    let folder = TempDir::new().unwrap();
+    let content: Vec<u8> = (0..3_000_000_u32).map(|byte| ((byte * 7) >> 3) as u8).collect();
+    std::fs::write(folder.path().join("content"), &content).unwrap();
+    let web = free_port();
+    let server = Command::new("python3")
+        .args(["-m", "http.server", "--bind", "127.0.0.1", &web.to_string()])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let _server = Running(server.expect("python3 is there"));
+    let (near, admin) = files(folder.path(), ([127, 0, 0, 1], web).into());
+    let mut far = start("far", &folder.path().join("far.toml"));
+    let mut near_process = start("near", &folder.path().join("near.toml"));
+
+    let fetch = || -> std::io::Result<Vec<u8>> {
+        let mut client = TcpStream::connect(("127.0.0.1", near))?;
+        client.set_read_timeout(Some(Duration::from_secs(10)))?;
+        client.write_all(b"GET /content HTTP/1.0\r\n\r\n")?;
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer)?;
+        Ok(answer)
+    };
+    // The web server may take a while to be there.
+    let answer = (0..50).find_map(|_| {
+        let answer = fetch().ok().filter(|answer| answer.starts_with(b"HTTP/1.0 200"));
+        if answer.is_none() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        answer
+    });
+    let answer = answer.expect("an answer");
+    assert!(answer.ends_with(&content), "{} bytes", answer.len());
+
+    let near_file = folder.path().join("near.toml");
+    let near_file = near_file.to_str().unwrap();
+    let (code, text, error) = output(&["status", near_file]);
+    assert_eq!(code, 0, "{error}");
+    assert!(text.contains("carriers         2 of 2 up"), "{text}");
+    let (_, text, _) = output(&["status", near_file, "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((status["schema"].as_u64(), status["role"].as_str()), (Some(1), Some("near")));
+    assert!(status["counters"]["bytes_out"].as_u64().unwrap() >= content.len() as u64);
+
+    let mut metrics = TcpStream::connect(("127.0.0.1", admin)).unwrap();
+    metrics.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut text = String::new();
+    metrics.read_to_string(&mut text).unwrap();
+    assert!(text.contains("\ngamelane_proxy_carriers 2\n"), "{text}");
+
+    // A signal ends it in order, though a client is still there, after its patience or the client's end.
+    let mut lingering = TcpStream::connect(("127.0.0.1", near)).unwrap();
+    lingering.write_all(b"GET /con").unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    terminate(&near_process);
+    std::thread::sleep(Duration::from_millis(200));
+    lingering.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    lingering.write_all(b"tent HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    lingering.read_to_end(&mut answer).unwrap();
+    assert!(answer.ends_with(&content), "what had begun may end");
+    drop(lingering);
+    assert_eq!(near_process.0.wait().unwrap().code(), Some(0));
+    terminate(&far);
+    assert_eq!(far.0.wait().unwrap().code(), Some(0));
+}
+
+fn terminate(process: &Running) {
+    let status = Command::new("kill").arg(process.0.id().to_string()).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_port_in_use_is_said_and_is_code_4() {
+    let folder = TempDir::new().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let file = folder.path().join("near.toml");
+    let address = taken.local_addr().unwrap();
+    std::fs::write(&file, format!("listen = \"{address}\"\nfar = \"127.0.0.1:1\"\n")).unwrap();
+    let (code, _, error) = output(&["near", file.to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(error.contains(&format!("cannot listen on {address}: Address already in use")), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    let path = file.to_str().unwrap().to_string();
+    let said = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let (code, _, error) = output(&["check", "near", &path]);
+        assert_eq!(code, 2, "{error}");
+        error.replace(&path, "near.toml")
+    };
+    let good = "listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:7700\"\n";
+    assert_eq!(
+        said(&format!("{good}carrriers = 2\n")),
+        "error: `carrriers` in near.toml: unknown field `carrriers`, expected one of `listen`, `far`, `server`, \
+         `proxy_protocol`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
+         `timeouts`, `limits`, `admin`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
+    );
+    assert_eq!(
+        said(&format!("{good}[timeouts]\nidle = \"1 fortnight\"\n")),
+        "error: `timeouts.idle` in near.toml: invalid value: string \"1 fortnight\", expected a time such as \"5ms\", \
+         \"30s\", \"10min\" or \"2h\"\n  given:   \"1 fortnight\"\n"
+    );
+    assert_eq!(
+        said("listen = \"0.0.0.0:7777\"\nfar = \"192.0.2.1:7700\"\n"),
+        "error: `far` in near.toml: without certificates the pair may only talk over loopback\n  given:   192.0.2.1:7700\n  \
+         allowed: 127.0.0.1, [::1], or any address with a [tls] table\n  hint:    `gamelane-proxy certificates DIR` makes a \
+         pair's\n"
+    );
+    assert_eq!(
+        said("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:80\"\n"),
+        "error: `server` in near.toml: a near proxy has no `server`\n  given:   127.0.0.1:80\n  allowed: `far`\n  hint:    is \
+         this the file of the other end? A near proxy has `far`\n"
+    );
+    assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs another carrier"));
+    assert!(
+        said(&format!("{good}[admin]\nlisten = \"0.0.0.0:9700\"\n"))
+            .contains("metrics are for this machine only")
+    );
+    let missing = "[tls]\ncertificate = \"near.pem\"\nkey = \"near.key\"\nauthority = \"authority.pem\"\n";
+    assert!(said(&format!("{good}{missing}")).contains("`tls.certificate` in near.toml: cannot be read"));
+    std::fs::remove_file(&file).unwrap();
+    let (code, _, error) = output(&["check", "near", &path]);
+    assert_eq!(code, 2);
+    assert!(error.contains("cannot be read: No such file"), "{error}");
+}

@@ -1,0 +1,196 @@
+//! A pair in this process, servers and clients around it, all on loopback with ports the kernel picks.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+
+use gamelane_core::{Seed, Stream};
+use gamelane_mux::Role;
+use gamelane_proxy::certificates;
+use gamelane_proxy::config::Config;
+use gamelane_proxy::far::Far;
+use gamelane_proxy::near::Near;
+use gamelane_proxy::tls::Identity;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+pub struct Pair {
+    pub near: Arc<Near>,
+    pub far: Arc<Far>,
+    /// Where clients connect.
+    pub address: SocketAddr,
+    near_task: JoinHandle<String>,
+    far_task: JoinHandle<String>,
+    folder: TempDir,
+}
+
+/// How the two ends are set up: keys for both files, and for each.
+#[derive(Clone, Default)]
+pub struct Setup {
+    pub both: String,
+    pub near: String,
+    pub far: String,
+    pub tls: bool,
+}
+
+impl Setup {
+    pub fn both(keys: &str) -> Self {
+        Self { both: keys.into(), ..Self::default() }
+    }
+
+    pub fn tls(self) -> Self {
+        Self { tls: true, ..self }
+    }
+}
+
+impl Pair {
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        self.near_task.abort();
+        self.far_task.abort();
+        self.near.hub().shut_down();
+        for hub in self.far.hubs() {
+            hub.shut_down();
+        }
+    }
+}
+
+pub fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(name);
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+pub fn identity(file: &Path, config: &Config) -> Option<Arc<Identity>> {
+    config.tls.as_ref().map(|tls| Arc::new(Identity::load(file, tls).unwrap()))
+}
+
+pub fn tls_table(end: &str) -> String {
+    format!("\n[tls]\ncertificate = \"{end}.pem\"\nkey = \"{end}.key\"\nauthority = \"authority.pem\"\n")
+}
+
+pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
+    let folder = TempDir::new().unwrap();
+    if setup.tls {
+        certificates::make(folder.path(), 1).unwrap();
+    }
+    let tls = |end| if setup.tls { tls_table(end) } else { String::new() };
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nserver = \"{server}\"\n{}\n{}\n{}",
+        setup.far,
+        setup.both,
+        tls("far")
+    );
+    let file = write(folder.path(), "far.toml", &text);
+    let config = Config::load(&file, Role::Far).unwrap();
+    let shown = identity(&file, &config);
+    let (far, listener) = Far::bind(Arc::new(config), shown.as_deref()).unwrap();
+    let far_task = tokio::spawn(far.clone().run(listener, shown));
+
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nfar = \"{}\"\n{}\n{}\n{}",
+        far.address,
+        setup.near,
+        setup.both,
+        tls("near")
+    );
+    let file = write(folder.path(), "near.toml", &text);
+    let config = Config::load(&file, Role::Near).unwrap();
+    let shown = identity(&file, &config);
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    let address = near.address;
+    let near_task = tokio::spawn(near.clone().run(listener, shown));
+    Pair { near, far, address, near_task, far_task, folder }
+}
+
+/// A server that gives back what it gets, and ends when its client does.
+pub async fn echo() -> SocketAddr {
+    serve(|mut socket| async move {
+        let (mut from, mut to) = socket.split();
+        let _ = tokio::io::copy(&mut from, &mut to).await;
+    })
+    .await
+}
+
+/// A server that treats each connection so.
+pub async fn serve<F, T>(treat: F) -> SocketAddr
+where
+    F: Fn(TcpStream) -> T + Send + 'static,
+    T: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            tokio::spawn(treat(socket));
+        }
+    });
+    address
+}
+
+/// The same bytes for the same seed, so that nothing has to be kept to check them.
+pub struct Bytes(Stream);
+
+impl Bytes {
+    pub fn new(seed: u64) -> Self {
+        Self(Seed(seed).stream("bytes"))
+    }
+
+    pub fn next(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.0.bits() as u8).collect()
+    }
+}
+
+/// A client that sends `messages` of its own bytes and checks that all of them come back, and nothing else.
+pub async fn converse(address: SocketAddr, seed: u64, messages: usize, pause: Duration) {
+    let socket = TcpStream::connect(address).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let (mut from, mut to) = socket.into_split();
+    let sizes = move || {
+        let mut random = Seed(seed).stream("sizes");
+        (0..messages).map(move |_| 1 + random.below(200) as usize * if random.chance(0.02) { 50 } else { 1 })
+    };
+    let writer = tokio::spawn(async move {
+        let mut bytes = Bytes::new(seed);
+        for size in sizes() {
+            to.write_all(&bytes.next(size)).await.expect("the stream holds");
+            tokio::time::sleep(pause).await;
+        }
+        to.shutdown().await.unwrap();
+    });
+    let mut bytes = Bytes::new(seed);
+    for (index, size) in sizes().enumerate() {
+        let mut part = vec![0; size];
+        from.read_exact(&mut part)
+            .await
+            .unwrap_or_else(|error| panic!("client {seed}, message {index}: {error}"));
+        assert!(part == bytes.next(size), "client {seed}: message {index} differs");
+    }
+    assert_eq!(from.read(&mut [0; 16]).await.unwrap(), 0, "nothing comes behind the end");
+    writer.await.unwrap();
+}
+
+/// Waits until `what` holds, up to ten seconds.
+pub async fn eventually(what: impl Fn() -> bool, name: &str) {
+    for _ in 0..1000 {
+        if what() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never: {name}");
+}
+
+pub fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}

@@ -1,0 +1,272 @@
+//! Peers and clients that are wrong, slow, hostile or gone: refused or bounded, and nobody else notices.
+
+mod common;
+
+use common::*;
+use gamelane_mux::{CarrierId, Frame, Hello, Length, Position, Role, StreamId};
+use gamelane_proxy::certificates;
+use gamelane_proxy::config::Config;
+use gamelane_proxy::near::Near;
+use gamelane_proxy::tls::Identity;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+/// A client that gets a reset, at once or as its first bytes.
+async fn is_refused(address: SocketAddr, within: std::time::Duration) {
+    let reset = timeout(within, async {
+        let mut client = TcpStream::connect(address).await?;
+        client.read(&mut [0; 1]).await
+    });
+    let error = reset.await.expect("in time").unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+fn hello(session: u8) -> Vec<u8> {
+    let hello = Hello {
+        session: [session; 16],
+        carrier: CarrierId(0),
+        carriers: 1,
+        window: 65_536,
+        positions: 0,
+        resume: false,
+    };
+    let mut bytes = Vec::new();
+    Frame::<Length>::Hello(hello).put_header(&mut bytes);
+    bytes
+}
+
+/// Reads until the other end closes.
+async fn closed(mut socket: TcpStream, within: std::time::Duration) {
+    let mut sink = Vec::new();
+    // However it closes.
+    let _ = timeout(within, socket.read_to_end(&mut sink)).await.expect("closed in time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_not_there_is_a_refusal() {
+    let nobody: SocketAddr = "127.0.0.1:1".parse().unwrap();
+    let pair = pair(nobody, &Setup::default()).await;
+    is_refused(pair.address, millis(5000)).await;
+    assert_eq!(pair.far.metrics.refused.value(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_far_proxy_clients_are_refused_after_the_stated_time() {
+    let folder = TempDir::new().unwrap();
+    let text = "listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:1\"\nrefuse_after = \"300ms\"\n";
+    let config = Config::load(&write(folder.path(), "near.toml", text), Role::Near).unwrap();
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    let task = tokio::spawn(near.clone().run(listener, None));
+    is_refused(near.address, millis(3000)).await;
+    assert_eq!(near.metrics.refused.value(), 1);
+    assert!(!task.is_finished(), "and it goes on trying");
+    task.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn streams_beyond_the_limit_are_refused() {
+    let pair = pair(echo().await, &Setup::both("[limits]\nstreams = 2\n")).await;
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        let mut client = TcpStream::connect(pair.address).await.unwrap();
+        client.write_all(b"x").await.unwrap();
+        client.read_exact(&mut [0; 1]).await.unwrap();
+        kept.push(client);
+    }
+    is_refused(pair.address, millis(3000)).await;
+    drop(kept);
+    eventually(|| pair.near.hub().is_idle(), "they leave").await;
+    timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("room again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_stream_is_given_up() {
+    let pair = pair(echo().await, &Setup::both("[timeouts]\nidle = \"500ms\"\n")).await;
+    let mut client = TcpStream::connect(pair.address).await.unwrap();
+    client.write_all(b"x").await.unwrap();
+    client.read_exact(&mut [0; 1]).await.unwrap();
+    let end = timeout(millis(5000), client.read(&mut [0; 1])).await.expect("in time");
+    assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+/// A near proxy with certificates of `near` against a far one with certificates of `far`.
+async fn near_gives_up(near: &TempDir, far: SocketAddr) -> String {
+    let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{far}\"\n{}", tls_table("near"));
+    let file = write(near.path(), "near.toml", &text);
+    let config = Config::load(&file, Role::Near).unwrap();
+    let shown = identity(&file, &config);
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    timeout(millis(10_000), near.run(listener, shown)).await.expect("gives up in time")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_authority_is_refused_and_said() {
+    let pair = pair(echo().await, &Setup::default().tls()).await;
+    timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("the right one works");
+    let other = TempDir::new().unwrap();
+    certificates::make(other.path(), 1).unwrap();
+    let why = near_gives_up(&other, pair.far.address).await;
+    assert!(why.contains("do not accept each other's certificates"), "{why}");
+    eventually(|| pair.far.metrics.handshakes_failed.value() > 0, "the far end counts it").await;
+    assert_eq!(pair.far.hubs().len(), 1, "no session came of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_near_end_without_a_certificate_of_its_own_is_refused() {
+    // It knows the far end's authority, and shows the certificate of another: what a thief of public files could do.
+    let pair = pair(echo().await, &Setup::default().tls()).await;
+    let why = {
+        let own = TempDir::new().unwrap();
+        certificates::make(own.path(), 1).unwrap();
+        let theirs = pair.folder().join("authority.pem");
+        std::fs::copy(theirs, own.path().join("authority.pem")).unwrap();
+        near_gives_up(&own, pair.far.address).await
+    };
+    assert!(why.contains("do not accept each other's certificates"), "{why}");
+    eventually(|| pair.far.metrics.handshakes_failed.value() > 0, "the far end counts it").await;
+}
+
+#[test]
+fn an_expired_certificate_is_named_with_its_date() {
+    let folder = TempDir::new().unwrap();
+    certificates::make(folder.path(), 0).unwrap();
+    std::thread::sleep(millis(1100));
+    let text = format!("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:1\"\n{}", tls_table("far"));
+    let file = write(folder.path(), "far.toml", &text);
+    let config = Config::load(&file, Role::Far).unwrap();
+    let error = Identity::load(&file, config.tls.as_ref().unwrap()).unwrap_err();
+    assert_eq!((error.key.as_deref(), error.given.as_deref()), (Some("tls.certificate"), Some("far.pem")));
+    assert!(error.message.starts_with("the certificate of CN=far.gamelane expired on "), "{}", error.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recorded_handshake_opens_nothing() {
+    let pair = pair(echo().await, &Setup::default().tls()).await;
+    // A near end through something that writes down all it says.
+    let recorded: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let tap = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let tapped = tap.local_addr().unwrap();
+    let (log, far) = (recorded.clone(), pair.far.address);
+    tokio::spawn(async move {
+        let (mut near, _) = tap.accept().await.unwrap();
+        let mut far = TcpStream::connect(far).await.unwrap();
+        let (mut near_in, mut near_out) = near.split();
+        let (mut far_in, mut far_out) = far.split();
+        let forth = async {
+            let mut part = [0; 4096];
+            while let Ok(count @ 1..) = near_in.read(&mut part).await {
+                log.lock().unwrap().extend_from_slice(&part[..count]);
+                far_out.write_all(&part[..count]).await.unwrap();
+            }
+        };
+        tokio::join!(forth, async { tokio::io::copy(&mut far_in, &mut near_out).await.unwrap() });
+    });
+    let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{tapped}\"\n{}", tls_table("near"));
+    let file = write(pair.folder(), "tapped.toml", &text);
+    let config = Config::load(&file, Role::Near).unwrap();
+    let shown = identity(&file, &config);
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    let task = tokio::spawn(near.clone().run(listener, shown));
+    timeout(millis(5000), converse(near.address, 1, 5, millis(1))).await.expect("it works");
+    let (sessions, failed) = (pair.far.hubs().len(), pair.far.metrics.handshakes_failed.value());
+
+    let mut replay = TcpStream::connect(pair.far.address).await.unwrap();
+    let bytes = recorded.lock().unwrap().clone();
+    replay.write_all(&bytes).await.unwrap();
+    closed(replay, millis(7000)).await;
+    eventually(|| pair.far.metrics.handshakes_failed.value() > failed, "refused").await;
+    assert_eq!(pair.far.hubs().len(), sessions);
+    task.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_version_is_said_by_both_ends() {
+    // A far end of a later version.
+    let server = serve(|mut socket| async move {
+        socket.write_all(&[0xf0, b'G', b'L', b'M', 9]).await.unwrap();
+        let _ = socket.read_to_end(&mut Vec::new()).await;
+    })
+    .await;
+    let folder = TempDir::new().unwrap();
+    let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{server}\"\n");
+    let config = Config::load(&write(folder.path(), "near.toml", &text), Role::Near).unwrap();
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    let why = timeout(millis(5000), near.run(listener, None)).await.expect("gives up");
+    assert!(why.contains("version 9"), "{why}");
+
+    // A near end of a later version: it is answered, so that it can say the same.
+    let pair = pair(echo().await, &Setup::default()).await;
+    let mut late = TcpStream::connect(pair.far.address).await.unwrap();
+    late.write_all(&[0xf0, b'G', b'L', b'M', 9]).await.unwrap();
+    let mut answer = Vec::new();
+    timeout(millis(5000), late.read_to_end(&mut answer)).await.expect("in time").unwrap();
+    assert_eq!(answer[1..4], *b"GLM");
+    assert_eq!(pair.far.metrics.handshakes_failed.value(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_frames_cost_their_carrier_and_nothing_else() {
+    let pair = pair(echo().await, &Setup::default()).await;
+    let oversized = {
+        let frame = Frame::Data {
+            stream: StreamId(0),
+            position: Position::Continues,
+            fin: false,
+            body: Length(1 << 20),
+        };
+        let mut bytes = Vec::new();
+        frame.put_header(&mut bytes);
+        bytes
+    };
+    let unopened = vec![0x10, 7, 1, b'x'];
+    let attacks: [Vec<u8>; 5] = [
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        vec![0xf0; 200],
+        [hello(1), oversized].concat(),
+        [hello(2), unopened].concat(),
+        [hello(3), vec![0; 64]].concat(),
+    ];
+    for attack in attacks {
+        let mut socket = TcpStream::connect(pair.far.address).await.unwrap();
+        socket.write_all(&attack).await.unwrap();
+        closed(socket, millis(5000)).await;
+    }
+    timeout(millis(5000), converse(pair.address, 1, 20, millis(1))).await.expect("the pair goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_says_nothing_is_cut_off_and_holds_no_place_for_long() {
+    let keys = "[timeouts]\nhandshake = \"400ms\"\n[limits]\nhandshakes = 4\n";
+    let pair = pair(echo().await, &Setup { far: keys.into(), ..Setup::default() }).await;
+    eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut socket = TcpStream::connect(pair.far.address).await.unwrap();
+        socket.write_all(&hello(9)[..3]).await.unwrap();
+        slow.push(socket);
+    }
+    tokio::time::sleep(millis(50)).await;
+    is_refused(pair.far.address, millis(200)).await;
+    for socket in slow {
+        closed(socket, millis(2000)).await;
+    }
+    pair.near.hub().cut(CarrierId(0));
+    timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("there is room again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_vanished_is_found_by_its_silence() {
+    let keys = "[timeouts]\nkeep_alive = \"100ms\"\nsilence = \"400ms\"\nresume = \"300ms\"\n";
+    let pair = pair(echo().await, &Setup::both(keys)).await;
+    eventually(|| pair.far.hubs().len() == 1, "the pair is up").await;
+    // It greets, takes what comes and says no more: what a machine does that lost its power, seen from here.
+    let mut half_open = TcpStream::connect(pair.far.address).await.unwrap();
+    half_open.write_all(&hello(5)).await.unwrap();
+    eventually(|| pair.far.hubs().len() == 2, "its session").await;
+    eventually(|| pair.far.hubs().len() == 1, "its session ends").await;
+    assert!(pair.near.hub().carriers_up() == 1, "the other one lives by its pings");
+}

@@ -1,0 +1,200 @@
+//! Bytes through a pair: all of them, in order, whatever happens to carriers and neighbours.
+
+mod common;
+
+use common::*;
+use gamelane_mux::CarrierId;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+async fn many_converse(setup: Setup) {
+    let pair = pair(echo().await, &setup).await;
+    let clients: Vec<_> =
+        (0..50).map(|seed| tokio::spawn(converse(pair.address, seed, 40, millis(2)))).collect();
+    for client in clients {
+        timeout(millis(20_000), client).await.expect("in time").unwrap();
+    }
+    eventually(
+        || pair.near.hub().is_idle() && pair.far.hubs().iter().all(|hub| hub.is_idle()),
+        "nothing left",
+    )
+    .await;
+    assert_eq!((pair.near.metrics.closed.value(), pair.near.metrics.aborted.value()), (50, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_over_one_plain_carrier() {
+    many_converse(Setup::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_over_four_encrypted_carriers() {
+    many_converse(Setup::both("carriers = 4\nassignment = \"least-backlog\"").tls()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_with_coalescing_and_repeats() {
+    let keys = "carriers = 2\n[coalescing]\ndeadline = \"3ms\"\n[repeat]\nafter = 0.5\n";
+    many_converse(Setup::both(keys)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_clients_over_quic() {
+    many_converse(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;
+}
+
+async fn carriers_die(setup: Setup) {
+    let pair = pair(echo().await, &setup).await;
+    let clients: Vec<_> =
+        (0..40).map(|seed| tokio::spawn(converse(pair.address, seed, 150, millis(10)))).collect();
+    let mut random = gamelane_core::Seed(5).stream("cuts");
+    for _ in 0..20 {
+        tokio::time::sleep(millis(30 + random.below(60))).await;
+        let carrier = CarrierId(random.below(2) as u8);
+        match random.below(2) {
+            0 => pair.near.hub().cut(carrier),
+            _ => pair.far.hubs().iter().for_each(|hub| hub.cut(carrier)),
+        }
+    }
+    for client in clients {
+        timeout(millis(20_000), client).await.expect("in time").unwrap();
+    }
+    assert!(pair.near.metrics.carriers_lost.value() >= 5);
+    assert_eq!(pair.near.metrics.aborted.value(), 0);
+    eventually(
+        || pair.near.hub().is_idle() && pair.far.hubs().iter().all(|hub| hub.is_idle()),
+        "nothing left",
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_or_doubled_when_carriers_are_cut_at_random() {
+    carriers_die(Setup::both("carriers = 2")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_over_quic() {
+    carriers_die(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_nothing_stalls_nobody() {
+    // It asks for everything and takes nothing.
+    let server = serve(|mut socket| async move {
+        let mut first = [0; 1];
+        if socket.read_exact(&mut first).await.is_err() {
+            return;
+        }
+        if first == *b"!" {
+            let block = vec![7; 1 << 16];
+            while socket.write_all(&block).await.is_ok() {}
+        } else {
+            let (mut from, mut to) = socket.split();
+            let _ = to.write_all(&first).await;
+            let _ = tokio::io::copy(&mut from, &mut to).await;
+        }
+    })
+    .await;
+    let pair = pair(server, &Setup::default()).await;
+    let mut greedy = TcpStream::connect(pair.address).await.unwrap();
+    greedy.write_all(b"!").await.unwrap();
+    eventually(|| pair.near.metrics.stalls.value() > 0, "the greedy one stalls").await;
+    timeout(millis(10_000), converse(pair.address, 3, 100, millis(1))).await.expect("others go on");
+    // What the others had is acknowledged soon; of the greedy one a window stays at each end.
+    let held = || [pair.near.hub(), pair.far.hubs()[0].clone()].map(|hub| hub.status().buffered_bytes);
+    eventually(|| held().iter().all(|bytes| *bytes <= 64 << 10), "a window at each end").await;
+    // Once it reads, all of it comes.
+    let mut block = vec![0; 4 << 20];
+    timeout(millis(10_000), greedy.read_exact(&mut block)).await.expect("in time").unwrap();
+    assert!(block.iter().all(|byte| *byte == 7));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_direction_ends_by_itself() {
+    let server = serve(|mut socket| async move {
+        let mut all = Vec::new();
+        socket.read_to_end(&mut all).await.unwrap();
+        // The client's end has come; ours is still open.
+        socket.write_all(format!("{} bytes", all.len()).as_bytes()).await.unwrap();
+    })
+    .await;
+    let pair = pair(server, &Setup::default()).await;
+    let mut client = TcpStream::connect(pair.address).await.unwrap();
+    client.write_all(&[1; 100_000]).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut answer = String::new();
+    timeout(millis(5000), client.read_to_string(&mut answer)).await.expect("in time").unwrap();
+    assert_eq!(answer, "100000 bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_is_a_reset_at_the_other_end() {
+    let (seen, mut saw) = tokio::sync::mpsc::unbounded_channel();
+    let server = serve(move |mut socket| {
+        let seen = seen.clone();
+        async move {
+            let mut first = [0; 1];
+            socket.read_exact(&mut first).await.unwrap();
+            if first == *b"x" {
+                // Close with a byte unread: the kernel resets.
+                socket.readable().await.unwrap();
+                return;
+            }
+            let _ = seen.send(socket.read(&mut [0; 1]).await.map_err(|error| error.kind()));
+        }
+    })
+    .await;
+    let pair = pair(server, &Setup::default()).await;
+    let client = TcpStream::connect(pair.address).await.unwrap();
+    let mut client = client;
+    client.write_all(b"a").await.unwrap();
+    eventually(|| pair.far.metrics.bytes_out.value() > 0, "it arrives").await;
+    socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap();
+    drop(client);
+    let end = timeout(millis(5000), saw.recv()).await.expect("in time").unwrap();
+    assert_eq!(end, Err(std::io::ErrorKind::ConnectionReset));
+
+    let mut client = TcpStream::connect(pair.address).await.unwrap();
+    client.write_all(b"xy").await.unwrap();
+    let end = timeout(millis(5000), client.read(&mut [0; 1])).await.expect("in time");
+    assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    eventually(|| pair.near.hub().is_idle(), "nothing left").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_learns_the_players_address() {
+    let server = serve(|mut socket| async move {
+        let mut header = [0; 28];
+        socket.read_exact(&mut header).await.unwrap();
+        let client = gamelane_proxy::proxy_header::client(&header).unwrap().unwrap();
+        socket.write_all(client.to_string().as_bytes()).await.unwrap();
+    })
+    .await;
+    let setup = Setup { far: "proxy_protocol = \"v2\"".into(), ..Setup::default() };
+    let direct = pair(server, &setup).await;
+    let mut client = TcpStream::connect(direct.address).await.unwrap();
+    let mut said = String::new();
+    client.read_to_string(&mut said).await.unwrap();
+    assert_eq!(said, client.local_addr().unwrap().to_string());
+
+    // Behind something that says it.
+    let setup = Setup { near: "proxy_protocol = \"v2\"".into(), ..setup };
+    let behind = pair(server, &setup).await;
+    let mut client = TcpStream::connect(behind.address).await.unwrap();
+    let player: SocketAddr = "192.0.2.7:4321".parse().unwrap();
+    let header = gamelane_proxy::proxy_header::write(player, behind.address);
+    for part in header.chunks(5) {
+        client.write_all(part).await.unwrap();
+    }
+    let mut said = String::new();
+    client.read_to_string(&mut said).await.unwrap();
+    assert_eq!(said, "192.0.2.7:4321");
+
+    let mut client = TcpStream::connect(behind.address).await.unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").await.unwrap();
+    let end = timeout(millis(5000), client.read(&mut [0; 1])).await.expect("in time");
+    assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
