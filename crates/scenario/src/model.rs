@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
 use gamelane_link::{LinkConfig, PathConfig};
 use gamelane_qdisc::QueueConfig;
+use gamelane_stage::VoapConfig;
 use gamelane_tcp::TcpConfig;
 use gamelane_traffic::config::{AppConfig, Schedule};
 
@@ -22,6 +23,8 @@ pub struct Model {
     pub hops: [HopModel; 2],
     /// What carries the packets, and what stands around the gateway's two queues.
     pub access: Access,
+    /// What the home gateway does beside queueing.
+    pub gateway: GatewayModel,
     /// Flows, in the order of the file; their position is their [`gamelane_core::FlowId`].
     pub flows: Vec<FlowModel>,
 }
@@ -31,6 +34,13 @@ impl Model {
     pub fn hop(&self, direction: Direction) -> &HopModel {
         &self.hops[direction.index()]
     }
+}
+
+/// What the home gateway does to packets beside queueing them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GatewayModel {
+    /// Lowers the windows that passing TCP segments advertise.
+    pub voap: Option<VoapConfig>,
 }
 
 /// A queue and the link it feeds.

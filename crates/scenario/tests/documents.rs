@@ -30,6 +30,7 @@ fn the_defaults_we_print_are_those_in_force() {
     let dotted = |definition: &str, key: &str| match (definition, key) {
         ("Tcp", key) => format!("tcp.{key}"),
         (_, "codec") => "flow.voip.codec".into(),
+        (_, "role") => "flow.game.role".into(),
         (_, "every") => "flow.web.every".into(),
         (_, "buffer") => "flow.adaptive.buffer".into(),
         (_, "carriage" | "paths") => format!("flow.mmo.{key}"),
@@ -53,6 +54,7 @@ const HOUSEHOLD: &str = "
 name = \"all\"
 link = { up = \"1mbit\", down = \"1mbit\" }
 flow = [
+    { name = \"game\", app = \"game\", model = \"quake3\" },
     { name = \"voip\", app = \"voip\" },
     { name = \"web\", app = \"web\", size = \"1KiB\" },
     { name = \"cycle\", app = \"dash\" },

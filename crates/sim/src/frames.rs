@@ -9,6 +9,13 @@ use crate::payload::Payload;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameId(u32);
 
+impl FrameId {
+    /// Below the most frames that were ever in use at once.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The slab.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
@@ -30,6 +37,10 @@ impl Frames {
 
     pub(crate) fn get(&self, id: FrameId) -> &Payload {
         &self.payloads[id.0 as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: FrameId) -> &mut Payload {
+        &mut self.payloads[id.0 as usize]
     }
 
     pub(crate) fn give_back(&mut self, id: FrameId) {

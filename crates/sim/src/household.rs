@@ -13,6 +13,7 @@ use gamelane_core::{
 use gamelane_link::Path;
 use gamelane_link::wifi::StationCounters;
 use gamelane_scenario::{Carriage, Model};
+use gamelane_stage::voap::VoapCounters;
 use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
 
@@ -24,6 +25,7 @@ use crate::payload::{Content, Echo, Payload, Tap};
 use crate::recorder::{Event, Recorder, Side};
 use crate::thin::Arrival;
 use crate::timetable::Timetable;
+use crate::window::Windows;
 
 /// Time between samples of queues and TCP state.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
@@ -41,6 +43,7 @@ pub struct Household<R> {
     network: Network,
     flows: Vec<Flow>,
     bundles: Vec<Bundle>,
+    windows: Option<Windows>,
     frames: Frames,
     recorder: R,
     wants_packets: bool,
@@ -67,6 +70,8 @@ pub struct Outcome<R> {
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
     /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
     pub retransmissions: Vec<Option<RetransmissionTotals>>,
+    /// What VoAP did, if the gateway has it.
+    pub voap: Option<VoapCounters>,
 }
 
 impl<R> Outcome<R> {
@@ -94,6 +99,7 @@ impl<R: Recorder> Household<R> {
             network,
             flows,
             bundles,
+            windows: Windows::of(model, seed),
             frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
             recorder,
@@ -172,6 +178,7 @@ impl<R: Recorder> Household<R> {
                 .iter()
                 .map(|flow| flow.thin.as_ref().map(|thin| thin.totals))
                 .collect(),
+            voap: self.windows.as_ref().map(|windows| *windows.counters()),
             recorder: self.recorder,
         }
     }
@@ -214,6 +221,11 @@ impl<R: Recorder> Household<R> {
         let now = self.now;
         self.network.handle_timeout(hop, now, (&mut self.recorder, &mut self.frames));
         while let Some((place, packet)) = self.network.poll_deliver(hop, now) {
+            if let Some(windows) = &mut self.windows
+                && let Some(direction) = self.network.gateway_at(place)
+            {
+                windows.note_wait(direction, &packet);
+            }
             let (direction, next) = self.network.beyond(place);
             if let Some(next) = next {
                 self.enter_hop(next, packet);
@@ -235,6 +247,11 @@ impl<R: Recorder> Household<R> {
     }
 
     fn enter_hop(&mut self, place: Place, packet: Packet<FrameId>) {
+        if let Some(windows) = &mut self.windows
+            && let Some(direction) = self.network.gateway_at(place)
+        {
+            windows.pass(direction, &packet, &mut self.frames, self.network.gateway_waits(), self.now);
+        }
         self.network.handle_packet(place, packet, self.now, (&mut self.recorder, &mut self.frames));
         self.hop_changed(place.hop);
     }

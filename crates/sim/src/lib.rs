@@ -23,6 +23,7 @@ pub mod summary;
 mod thin;
 pub mod thin_summary;
 mod timetable;
+mod window;
 
 pub use household::{Household, Outcome};
 pub use network::HopOutcome;

@@ -76,6 +76,16 @@ impl Network {
         (port.direction, port.next)
     }
 
+    /// The direction of the gateway's queue at `place`, if it is one of the two.
+    pub(crate) fn gateway_at(&self, place: Place) -> Option<Direction> {
+        Direction::BOTH.into_iter().find(|direction| self.gateway[direction.index()] == place)
+    }
+
+    /// For each of the gateway's queues, whether packets wait.
+    pub(crate) fn gateway_waits(&self) -> [bool; 2] {
+        self.gateway.map(|place| !self.hops[place.hop].backlog(place.port).is_empty())
+    }
+
     pub(crate) fn handle_packet<R: Recorder>(
         &mut self,
         place: Place,

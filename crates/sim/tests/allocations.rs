@@ -54,6 +54,13 @@ fn nor_does_any_link() {
     assert_eq!(allocations_of("wifi", 60, &[("gateway.station.limit", "100p")]), 0);
 }
 
+#[test]
+fn nor_do_window_control_video_frames_and_a_hosted_match() {
+    assert_eq!(allocations(&[("gateway.voap.data", "both")]), 0);
+    assert_eq!(allocations(&[("flow.quake3.role", "host")]), 0);
+    assert_eq!(allocations_of("voap", 60, &[]), 0);
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
     allocations_of("household", 60, overrides)

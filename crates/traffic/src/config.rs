@@ -19,6 +19,10 @@ pub struct Schedule {
 pub enum AppConfig {
     /// A game over UDP, from a model.
     Game(GameConfig),
+    /// A game whose server runs at home, for peers elsewhere.
+    Hosted(HostedConfig),
+    /// A game that runs elsewhere and comes as video.
+    Cloud(CloudConfig),
     /// A recorded UDP flow, sizes and times as captured.
     Trace(TraceConfig),
     /// UDP at a fixed rate.
@@ -39,7 +43,8 @@ impl AppConfig {
     /// The word a scenario uses for it; a replayed game is a game.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Game(_) | Self::Trace(_) => "game",
+            Self::Game(_) | Self::Hosted(_) | Self::Trace(_) => "game",
+            Self::Cloud(_) => "cloud",
             Self::Cbr(_) => "udp",
             Self::Voip(_) => "voip",
             Self::Bulk(_) => "bulk",
@@ -59,6 +64,36 @@ pub struct GameConfig {
     pub server: ServerStream,
     /// Client to server.
     pub client: ClientStream,
+}
+
+/// A game whose server a player runs at home.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostedConfig {
+    /// The game; its server's stream goes up and its client's comes down.
+    pub game: GameConfig,
+    /// How many peers the home's upstream serves, from 1.
+    pub peers: u32,
+}
+
+/// Cloud gaming: video down, input up (palazzi-voap Table I).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloudConfig {
+    /// Mean rate of the video's IP packets.
+    pub rate: Bitrate,
+    /// Frames a second, from 1.
+    pub frames_per_second: u32,
+    /// UDP payload of a full packet; the last one of a frame holds the rest.
+    pub payload: u32,
+    /// Coefficient of variation of frame sizes.
+    pub variation: f64,
+    /// Every so many frames one is a key frame; `None` for none.
+    pub key_frame_every: Option<u32>,
+    /// Size of a key frame, in ordinary frames.
+    pub key_frame_size: f64,
+    /// Rate of the input's IP packets.
+    pub input_rate: Bitrate,
+    /// UDP payload of an input packet.
+    pub input_payload: u32,
 }
 
 /// Server updates: one packet per tick and client.

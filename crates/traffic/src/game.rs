@@ -40,16 +40,8 @@ impl ClientStream {
 }
 
 pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
-    let commands = Commands {
-        interval: Drawn::new(&config.client.interval, streams.of("client/interval")),
-        size: Sizes::new(&config.client.size, streams.of("client/size")),
-    };
-    let updates = Updates {
-        tick: config.server.tick,
-        tick_rng: streams.of("server/tick"),
-        jitter: config.server.jitter.map(|off| Jitter { off, last_s: 0.0, rng: streams.of("server/jitter") }),
-        size: Size::new(&config.server.size, config.players, streams),
-    };
+    let commands = Commands::new(&config.client, streams);
+    let updates = Updates::new(config, streams, streams);
     (
         Source::Commands(Paced::new(commands, schedule, streams.of("client/phase"))),
         Source::Updates(Paced::new(updates, schedule, streams.of("server/phase"))),
@@ -63,6 +55,19 @@ pub struct Updates {
     tick_rng: Stream,
     jitter: Option<Jitter>,
     size: Size,
+}
+
+impl Updates {
+    /// `server` has the streams of all updates, `own` those of what this client is sent.
+    pub(crate) fn new(config: &GameConfig, server: Streams<'_>, own: Streams<'_>) -> Self {
+        let jitter = |off| Jitter { off, last_s: 0.0, rng: server.of("server/jitter") };
+        Self {
+            tick: config.server.tick,
+            tick_rng: server.of("server/tick"),
+            jitter: config.server.jitter.map(jitter),
+            size: Size::new(&config.server.size, config.players, own),
+        }
+    }
 }
 
 /// How far updates stand from their grid: what one is late by, the next one waits less.
@@ -103,6 +108,15 @@ impl Pattern for Updates {
 pub struct Commands {
     interval: Drawn,
     size: Sizes,
+}
+
+impl Commands {
+    pub(crate) fn new(client: &ClientStream, streams: Streams<'_>) -> Self {
+        Self {
+            interval: Drawn::new(&client.interval, streams.of("client/interval")),
+            size: Sizes::new(&client.size, streams.of("client/size")),
+        }
+    }
 }
 
 impl Pattern for Commands {

@@ -2,18 +2,21 @@
 //! application inside without an allocation or a virtual call. Addresses, connections and paths are the driver's.
 
 use alloc::format;
+use alloc::string::String;
 use gamelane_core::{Instant, Seed, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::cbr::Fixed;
+use crate::cloud::Video;
 use crate::config::{AppConfig, Schedule};
 use crate::dash::{DashClient, DashServer};
 use crate::game::{Commands, Updates};
+use crate::hosted::Bundle;
 use crate::mmo::Writer;
 use crate::paced::Paced;
 use crate::trace::Replay;
 use crate::transfer::{TransferClient, TransferServer};
-use crate::{bulk, cbr, dash, game, mmo, trace, voip, web};
+use crate::{bulk, cbr, cloud, dash, game, hosted, mmo, trace, voip, web};
 
 /// What carries an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,12 @@ impl AppConfig {
     /// The transport this application runs over.
     pub const fn transport(&self) -> Transport {
         match self {
-            Self::Game(_) | Self::Trace(_) | Self::Cbr(_) | Self::Voip(_) => Transport::Udp,
+            Self::Game(_)
+            | Self::Hosted(_)
+            | Self::Cloud(_)
+            | Self::Trace(_)
+            | Self::Cbr(_)
+            | Self::Voip(_) => Transport::Udp,
             Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
         }
     }
@@ -51,6 +59,8 @@ pub fn build_connection(
     let streams = Streams { seed, path };
     match config {
         AppConfig::Game(game) => game::build(game, schedule, streams),
+        AppConfig::Hosted(hosted) => hosted::build(hosted, schedule, streams),
+        AppConfig::Cloud(cloud) => cloud::build(*cloud, schedule, streams),
         AppConfig::Trace(trace) => trace::build(trace, schedule),
         AppConfig::Cbr(cbr) => cbr::build(*cbr, schedule, streams),
         AppConfig::Voip(voip) => voip::build(*voip, schedule, streams),
@@ -70,7 +80,13 @@ pub enum Source {
     Updates(Paced<Updates>),
     /// A game client.
     Commands(Paced<Commands>),
-    /// Fixed rate: CBR and each side of a voice call.
+    /// A game server at home, to all peers.
+    HostedUpdates(Bundle<Updates>),
+    /// Their commands.
+    HostedCommands(Bundle<Commands>),
+    /// Video of a cloud game.
+    Video(Video),
+    /// Fixed rate: CBR, input of a cloud game and each side of a voice call.
     Fixed(Paced<Fixed>),
     /// One direction of a recorded flow.
     Replay(Replay),
@@ -93,6 +109,9 @@ macro_rules! forward {
             Source::Silent => $silent,
             Source::Updates($inner) => $body,
             Source::Commands($inner) => $body,
+            Source::HostedUpdates($inner) => $body,
+            Source::HostedCommands($inner) => $body,
+            Source::Video($inner) => $body,
             Source::Fixed($inner) => $body,
             Source::Replay($inner) => $body,
             Source::TransferClient($inner) => $body,
@@ -132,7 +151,17 @@ pub(crate) struct Streams<'a> {
 impl Streams<'_> {
     /// The stream of one quantity, such as `server/size`.
     pub(crate) fn of(&self, name: &str) -> Stream {
-        self.seed.stream(&format!("{}/{name}", self.path))
+        self.seed.stream(&self.path_of(name))
+    }
+
+    /// The path of a part.
+    pub(crate) fn path_of(&self, part: &str) -> String {
+        format!("{}/{part}", self.path)
+    }
+
+    /// The streams below the path of a part.
+    pub(crate) const fn at<'b>(&self, path: &'b str) -> Streams<'b> {
+        Streams { seed: self.seed, path }
     }
 }
 
@@ -153,8 +182,8 @@ pub(crate) fn bounds(schedule: Schedule) -> (Instant, Instant) {
 mod tests {
     use super::*;
     use crate::config::{
-        BulkConfig, CbrConfig, ClientStream, Codec, DashConfig, DashRequests, GameConfig, ServerStream,
-        TraceConfig, TracePacket, UpdateSize, VoipConfig, WebBurst, WebConfig,
+        BulkConfig, CbrConfig, ClientStream, CloudConfig, Codec, DashConfig, DashRequests, GameConfig,
+        HostedConfig, ServerStream, TraceConfig, TracePacket, UpdateSize, VoipConfig, WebBurst, WebConfig,
     };
     use gamelane_core::dist::Dist;
     use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
@@ -171,8 +200,21 @@ mod tests {
         let dash = |requests| DashConfig { chunk: Duration::from_secs(2), rates: rates.clone(), requests };
         let cycle = DashRequests::Cycle { gap: Duration::from_secs(1), period: Duration::from_secs(4) };
         let web = |burst| WebConfig { direction, period: Duration::from_secs(3), burst };
+        let game = GameConfig { players: 4, server, client: ClientStream::pktgen() };
+        let kbit = |kbit: u64| Bitrate::from_bps(kbit * 1000);
         vec![
-            AppConfig::Game(GameConfig { players: 4, server, client: ClientStream::pktgen() }),
+            AppConfig::Game(game.clone()),
+            AppConfig::Hosted(HostedConfig { game, peers: 3 }),
+            AppConfig::Cloud(CloudConfig {
+                rate: kbit(4200),
+                frames_per_second: 60,
+                payload: 1000,
+                variation: 0.3,
+                key_frame_every: Some(60),
+                key_frame_size: 3.0,
+                input_rate: kbit(125),
+                input_payload: 122,
+            }),
             AppConfig::Trace(TraceConfig {
                 up: (0..300).map(|n| packet(n * 33)).collect(),
                 down: (0..200).map(|n| packet(n / 2 * 50)).collect(),
@@ -268,7 +310,7 @@ mod tests {
         let all = one_of_each(Direction::Up);
         assert_eq!(
             all.iter().map(tcp).collect::<Vec<_>>(),
-            [false, false, false, false, true, true, true, true, true, true]
+            [false, false, false, false, false, false, true, true, true, true, true, true]
         );
     }
 }

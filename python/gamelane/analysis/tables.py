@@ -9,7 +9,7 @@ from typing import Any
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
 
-INTERACTIVE = ("game", "trace", "voip", "mmo")
+INTERACTIVE = ("game", "cloud", "trace", "voip", "mmo")
 """Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
 
 BULK = "bulk"

@@ -24,6 +24,7 @@ QUEUES = {
 OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "$ink", "$muted")
 APPS = {
     "game": "$ink",
+    "cloud": "$ink",
     "trace": "$ink",
     "voip": "#cc79a7",
     "mmo": "$ink",

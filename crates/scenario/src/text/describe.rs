@@ -5,8 +5,9 @@ use gamelane_traffic::config::UpdateSize;
 use gamelane_traffic::measured::parts;
 
 use super::build;
+use super::cloud::CloudGame;
 use super::games::Game;
-use super::keys::flow::{Carriage, Client, Codec, Requests, Way};
+use super::keys::flow::{Carriage, Client, Codec, Requests, Role, Way};
 use super::keys::{App, Flow};
 use super::mmos::Mmo;
 use super::scenario::Scenario;
@@ -81,10 +82,18 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
         App::Game | App::Trace => {
             let title = game.map_or(flow.model.as_deref().unwrap_or("a game"), |game| &game.info.title);
             match flow.players.or(game.map(|game| game.info.players)) {
+                Some(players) if flow.role == Some(Role::Host) => {
+                    format!("{title} hosted at home, {players} players")
+                }
                 Some(players) => format!("{title}, {players} players"),
                 None => title.into(),
             }
         }
+        App::Cloud => flow
+            .model
+            .as_deref()
+            .and_then(|name| CloudGame::shipped(name).ok())
+            .map_or("cloud game".into(), |game| game.title.clone()),
         App::Udp => match flow.rate {
             Some(rate) => format!("UDP at {rate}, {direction}"),
             None => format!("UDP, {direction}"),
@@ -136,6 +145,12 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     if let Some(mmo) = mmo {
         let (title, provenance) = (&mmo.info.title, provenance(&mmo.info.provenance));
         caveats.push(format!("{}: the traffic of {title} is {provenance}", flow.name));
+    }
+    if flow.app == App::Cloud {
+        caveats.push(format!(
+            "{}: rates are measured, sizes and spread of its video frames are our construction (synthetic-default)",
+            flow.name
+        ));
     }
     if flow.client == Some(Client::Pktgen) {
         caveats.push(format!(

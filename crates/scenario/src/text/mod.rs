@@ -5,6 +5,7 @@
 //! What serde cannot see (keys that do not go together, names that must exist, files) is checked in `build`.
 
 mod build;
+mod cloud;
 mod describe;
 pub mod dscp;
 pub mod each_way;

@@ -13,7 +13,7 @@ use super::keys::gateway::Gateway;
 use super::keys::gateway::{self, Discipline, Queue};
 use super::keys::link::{Encapsulation, GilbertElliott};
 use super::keys::medium::{Docsis, Station, Wifi};
-use super::keys::{Link, Tcp};
+use super::keys::{Link, Tcp, Voap};
 use super::scenario::Scenario;
 
 /// JSON Schema of a scenario file, with a description at every key.
@@ -28,7 +28,7 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 11] = [
+    let sections: [(&str, String, Applies); 12] = [
         ("Top of the file", Scenario::schema_name().into(), |_| None),
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
@@ -38,6 +38,7 @@ pub fn reference_page() -> String {
         ("A station of `link.wifi.stations`", Station::schema_name().into(), |_| None),
         ("`[gateway]`", Gateway::schema_name().into(), |_| None),
         ("A queue of `[gateway]`", Queue::schema_name().into(), queue_readers),
+        ("`[gateway] voap`", Voap::schema_name().into(), |_| None),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
     ];
@@ -112,6 +113,7 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Docsis" => "[table](#linkdocsis)".into(),
             "Wifi" => "[table](#linkwifi)".into(),
             "Station" => "[tables](#a-station-of-linkwifistations)".into(),
+            "Voap" => "[table](#gateway-voap)".into(),
             "Flow" => "[tables](#flow)".into(),
             "Tcp" => "[table](#tcp-flowtcp)".into(),
             "GilbertElliott" => "[table](#a-loss-in-bursts)".into(),
@@ -178,7 +180,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 17] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("SlotTime", "`link.wifi.slot`"),
@@ -186,8 +188,10 @@ const WORDS: [(&str, &str); 15] = [
     ("PreambleLength", "`link.wifi.preamble`"),
     ("Discipline", "`queue` of `gateway.up`, …"),
     ("Parameters", "`parameters` of `gateway.up`, …"),
+    ("SteeredData", "`gateway.voap.data`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
+    ("Role", "`flow.role`"),
     ("Codec", "`flow.codec`"),
     ("Requests", "`flow.requests`"),
     ("Congestion", "`tcp.congestion`"),

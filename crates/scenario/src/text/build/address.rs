@@ -33,6 +33,7 @@ impl Hosts {
 pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
     let (protocol, server_port) = match app {
         App::Game | App::Trace => (Protocol::Udp, 27_960),
+        App::Cloud => (Protocol::Udp, 50_000),
         App::Udp => (Protocol::Udp, 5001),
         App::Voip => (Protocol::Udp, 5004),
         App::Bulk | App::Web | App::Dash => (Protocol::Tcp, 443),

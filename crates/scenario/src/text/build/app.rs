@@ -3,13 +3,14 @@
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, Direction, Duration};
 use gamelane_traffic::config::{
-    self, AppConfig, BulkConfig, CbrConfig, ClientStream, DashConfig, DashRequests, GameConfig, ServerStream,
-    VoipConfig, WebBurst, WebConfig,
+    self, AppConfig, BulkConfig, CbrConfig, ClientStream, CloudConfig, DashConfig, DashRequests, GameConfig,
+    HostedConfig, ServerStream, VoipConfig, WebBurst, WebConfig,
 };
 
 use super::{Place, files, mmo};
+use crate::text::cloud::CloudGame;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Way};
+use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Role, Way};
 use crate::text::keys::{App, Flow};
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Size, Span};
@@ -21,7 +22,8 @@ pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig,
         App::Trace => {
             Err(missing("trace", "a capture beside the scenario, such as \"captures/match.pcapng\"", place))
         }
-        App::Game => game(flow, place).map(AppConfig::Game),
+        App::Game => hosted(game(flow, place)?, flow, place),
+        App::Cloud => cloud(flow, place).map(AppConfig::Cloud),
         App::Udp => udp(flow, mtu, place).map(AppConfig::Cbr),
         App::Voip => Ok(AppConfig::Voip(VoipConfig { codec: codec(flow.codec.unwrap_or(Codec::G711)) })),
         App::Bulk => {
@@ -46,6 +48,10 @@ fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
     if flow.players.is_some() {
         let fault = Fault::new("a trace has the players it was recorded with").hint("leave this key out");
         return Err(place.key("players").refuse(fault));
+    }
+    if flow.role == Some(Role::Host) {
+        let fault = Fault::new("a trace goes the way it was recorded").hint("leave this key out");
+        return Err(place.key("role").refuse(fault));
     }
     let client = match flow.client {
         None => None,
@@ -91,6 +97,45 @@ fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
             Err(place.key("client").refuse(fault))
         }
     }
+}
+
+/// A game as it is played: on a server elsewhere, or on one at home.
+fn hosted(game: GameConfig, flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
+    if flow.role.unwrap_or(Role::Player) == Role::Player {
+        if flow.peers.is_some() {
+            let fault =
+                Fault::new("only a host serves peers").hint("add role = \"host\", or leave this key out");
+            return Err(place.key("peers").refuse(fault));
+        }
+        return Ok(AppConfig::Game(game));
+    }
+    let others = game.players.saturating_sub(1).max(1);
+    let peers = flow.peers.unwrap_or(others);
+    if !(1..=others).contains(&peers) {
+        let fault = Fault::new(format!("a match of {} has {others} others", game.players));
+        return Err(place.key("peers").refuse(fault.allowed(format!("1 to {others}"))));
+    }
+    Ok(AppConfig::Hosted(HostedConfig { game, peers }))
+}
+
+fn cloud(flow: &Flow, place: &Place<'_>) -> Result<CloudConfig, ScenarioError> {
+    let Some(name) = &flow.model else {
+        let names: Vec<&str> = CloudGame::all().iter().map(|game| game.name.as_str()).collect();
+        let fault = Fault::new("a cloud game needs a `model`").allowed(names.join(", "));
+        return Err(place.key("model").refuse(fault));
+    };
+    let model = CloudGame::shipped(name).map_err(|fault| place.key("model").refuse(fault))?;
+    let rate = flow.rate.map_or(model.config.rate, |rate| rate.0);
+    if !(100_000..=1_000_000_000).contains(&rate.bps()) {
+        let fault = Fault::new("no video game comes at such a rate").allowed("\"100kbit\" to \"1gbit\"");
+        return Err(place.key("rate").refuse(fault));
+    }
+    let frames_per_second = flow.fps.unwrap_or(model.config.frames_per_second);
+    if !(1..=240).contains(&frames_per_second) {
+        let fault = Fault::new("no video has so many frames a second").allowed("1 to 240");
+        return Err(place.key("fps").refuse(fault));
+    }
+    Ok(CloudConfig { rate, frames_per_second, ..model.config })
 }
 
 fn udp(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<CbrConfig, ScenarioError> {

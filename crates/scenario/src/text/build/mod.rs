@@ -11,6 +11,7 @@ mod gateway;
 mod link;
 mod mmo;
 mod tcp;
+mod voap;
 mod wifi;
 
 use gamelane_core::{Direction, IpLen, Seed};
@@ -20,7 +21,7 @@ use super::games::Game;
 use super::keys::Flow;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
-use crate::{HopModel, Model};
+use crate::{GatewayModel, HopModel, Model};
 
 /// Builds the model of a scenario.
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
@@ -49,6 +50,7 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
         hops,
+        gateway: GatewayModel { voap: voap::voap(scenario, &top.key("gateway").key("voap"))? },
         flows,
     })
 }

@@ -52,13 +52,21 @@ pub struct Flow {
     /// Extra delay of its path, uniform from zero to this; packets stay in order.
     #[serde(default)]
     pub path_jitter: EachWay<Time>,
-    /// A shipped game model by name, or a file (`.toml`) beside the scenario.
+    /// A shipped game model by name (for `cloud` one of its own), or a file (`.toml`) beside the scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// A capture beside the scenario. Its first UDP flow is repeated as it was recorded; of an `mmo`, the writes of its
     /// TCP connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+    /// `"player"` joins a server on the internet; with `"host"` the server runs at home and its updates go up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "player"))]
+    pub role: Option<Role>,
+    /// With `role = "host"`: players elsewhere that this flow serves, 1 to 31. Left out: all others of the match. They share
+    /// one pair of ports; for a queue per peer write a flow for each, with `peers = 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peers: Option<u32>,
     /// Players in the match. Left out: as the model says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub players: Option<u32>,
@@ -69,12 +77,15 @@ pub struct Flow {
     /// Which way the bytes go. Required but for `web`, which goes down, and `mmo`, which goes both ways.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
-    /// Rate of the IP packets.
+    /// Rate of the IP packets; of a cloud game's video, in place of the model's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// UDP payload of a packet (`udp`); all there is to send (`bulk`, left out: no end); one download (`web`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Amount<Size>>,
+    /// Frames a second, 1 to 240, in place of the model's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fps: Option<u32>,
     /// Voice codec.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "g711"))]
@@ -143,6 +154,8 @@ words! {
     App "app" {
         /// A game over UDP, from a model or a trace.
         Game = "game",
+        /// A game that runs elsewhere and comes as video over UDP.
+        Cloud = "cloud",
         /// A recorded UDP flow.
         Trace = "trace",
         /// UDP packets at a fixed rate.
@@ -167,6 +180,16 @@ words! {
         Up = "up",
         /// From the internet to the home.
         Down = "down",
+    }
+}
+
+words! {
+    /// Where a game's server runs.
+    Role "role" {
+        /// On the internet.
+        Player = "player",
+        /// At home.
+        Host = "host",
     }
 }
 
@@ -244,11 +267,14 @@ impl Flow {
         let given = [
             self.model.is_some(),
             self.trace.is_some(),
+            self.role.is_some(),
+            self.peers.is_some(),
             self.players.is_some(),
             self.client.is_some(),
             self.direction.is_some(),
             self.rate.is_some(),
             self.size.is_some(),
+            self.fps.is_some(),
             self.codec.is_some(),
             self.every.is_some(),
             self.lasting.is_some(),
@@ -269,14 +295,17 @@ impl Flow {
 }
 
 /// Keys that only some applications read.
-pub(crate) const SELECTIVE: [(&str, &[App]); 21] = [
-    ("model", &[App::Game, App::Mmo]),
+pub(crate) const SELECTIVE: [(&str, &[App]); 24] = [
+    ("model", &[App::Game, App::Cloud, App::Mmo]),
     ("trace", &[App::Game, App::Trace, App::Mmo]),
+    ("role", &[App::Game]),
+    ("peers", &[App::Game]),
     ("players", &[App::Game]),
     ("client", &[App::Game, App::Trace]),
     ("direction", &[App::Udp, App::Bulk, App::Web, App::Mmo]),
-    ("rate", &[App::Udp]),
+    ("rate", &[App::Udp, App::Cloud]),
     ("size", &[App::Udp, App::Bulk, App::Web]),
+    ("fps", &[App::Cloud]),
     ("codec", &[App::Voip]),
     ("every", &[App::Web]),
     ("lasting", &[App::Web]),

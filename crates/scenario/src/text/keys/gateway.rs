@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::voap::Voap;
 use crate::text::each_way::EachWay;
 use crate::text::units::{QueueLimit, Rate, Size, Span, Time};
 use crate::text::words::words;
@@ -29,6 +30,9 @@ pub struct Gateway {
     /// In each station and relay of kind `wifi-g`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub station: Queue,
+    /// Lowers TCP windows to keep the queue short. Left out: no.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voap: Option<Voap>,
 }
 
 /// One queue. A parameter left out takes the value of the set named by `parameters`.

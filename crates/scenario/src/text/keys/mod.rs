@@ -6,8 +6,10 @@ pub mod gateway;
 pub mod link;
 pub mod medium;
 pub mod tcp;
+pub mod voap;
 
 pub use flow::{App, Flow};
 pub use gateway::{Gateway, Queue};
 pub use link::{Link, Loss, Overhead};
 pub use tcp::Tcp;
+pub use voap::Voap;

@@ -1,0 +1,49 @@
+//! `[gateway] voap` to its configuration.
+
+use gamelane_stage::voap::{VoapConfig, VoapFault};
+
+use super::Place;
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::voap::SteeredData;
+use crate::text::scenario::Scenario;
+
+/// The window control of the gateway, if there is one.
+pub(super) fn voap(scenario: &Scenario, place: &Place<'_>) -> Result<Option<VoapConfig>, ScenarioError> {
+    let Some(voap) = &scenario.gateway.voap else { return Ok(None) };
+    let config = VoapConfig {
+        alpha: voap.alpha.0,
+        beta: voap.beta.0,
+        step: voap.step,
+        period: voap.period.0,
+        floor: voap.floor,
+        even: voap.even,
+        data: match voap.data {
+            SteeredData::Down => [false, true],
+            SteeredData::Up => [true, false],
+            SteeredData::Both => [true, true],
+        },
+        ..VoapConfig::default()
+    };
+    let (key, fault) = match config.check() {
+        Ok(()) => return Ok(Some(config)),
+        Err(VoapFault::AlphaAboveBeta) => (
+            "alpha",
+            Fault::new(format!("this is above `beta`, {}: windows would grow and shrink at once", voap.beta))
+                .allowed(format!("up to \"{}\"", voap.beta))
+                .hint("the paper has alpha = \"5ms\" and beta = \"15ms\""),
+        ),
+        Err(VoapFault::Step) => ("step", Fault::new("this is not a step").allowed("1 to 1000 segments")),
+        Err(VoapFault::Floor) => (
+            "floor",
+            Fault::new(
+                "no window should be that small or that large: a sender waits for two segments to go on",
+            )
+            .allowed("2 to 1000 segments"),
+        ),
+        // What is left cannot be written: units and words refuse it.
+        Err(VoapFault::NoBeta | VoapFault::Period | VoapFault::NoData | VoapFault::Connections) => {
+            unreachable!("a scenario cannot say {config:?}")
+        }
+    };
+    Err(place.key(key).refuse(fault))
+}

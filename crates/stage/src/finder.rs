@@ -1,0 +1,404 @@
+//! The rate finder: the highest rate a link carries without queueing delay, as but2006 section III.B found 192 kbit/s by
+//! trials at different rates. It says which rate to try next and judges the delays of each trial; sending the packets and
+//! timing them is the caller's. First it doubles from the lowest rate until a queue shows, then it halves the bracket, and
+//! last it repeats the rate found. Leaves out links that vary while it searches: that is [`crate::autorate`].
+
+use gamelane_core::{Bitrate, Duration};
+
+/// How to search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FinderConfig {
+    /// Where to begin: a rate the link surely carries. What delay is there is the idle link's.
+    pub lowest: Bitrate,
+    /// No rate above this is tried.
+    pub highest: Bitrate,
+    /// The bracket is narrow enough at this share of the rate, in thousandths, 1 to 500.
+    pub resolution: u32,
+    /// Delay above that of the idle link that counts as a queue.
+    pub tolerance: Duration,
+    /// Packets of a trial that may be lost, in thousandths.
+    pub loss: u32,
+    /// A trial of fewer packets than this says nothing, from 12.
+    pub fewest: u32,
+    /// How often the rate found must pass again, to 100.
+    pub confirmations: u32,
+    /// The search ends after so many trials, whatever it knows.
+    pub most_trials: u32,
+}
+
+impl Default for FinderConfig {
+    fn default() -> Self {
+        Self {
+            lowest: Bitrate::from_bps(64_000),
+            highest: Bitrate::from_bps(1_000_000_000),
+            resolution: 20,
+            tolerance: Duration::from_millis(5),
+            loss: 5,
+            fewest: 60,
+            confirmations: 2,
+            most_trials: 100,
+        }
+    }
+}
+
+/// Why a [`FinderConfig`] makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinderFault {
+    /// `lowest` is zero or above `highest`.
+    Rates,
+    /// `resolution` is not 1 to 500.
+    Resolution,
+    /// `tolerance` is zero: any jitter would be a queue.
+    Tolerance,
+    /// `fewest` is below 12.
+    Fewest,
+    /// `confirmations` is above 100, or `most_trials` leaves no room for them.
+    Trials,
+}
+
+impl FinderConfig {
+    /// The first thing wrong with it.
+    pub fn check(&self) -> Result<(), FinderFault> {
+        if self.lowest.bps() == 0 || self.lowest > self.highest {
+            return Err(FinderFault::Rates);
+        }
+        if !(1..=500).contains(&self.resolution) {
+            return Err(FinderFault::Resolution);
+        }
+        if self.tolerance.is_zero() {
+            return Err(FinderFault::Tolerance);
+        }
+        if self.fewest < 12 {
+            return Err(FinderFault::Fewest);
+        }
+        if self.confirmations > 100 || self.most_trials < self.confirmations + 2 {
+            return Err(FinderFault::Trials);
+        }
+        Ok(())
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Let the link run empty, send packets of one size at this rate, and report their delays.
+    Try(Bitrate),
+    /// The search is over.
+    Done(Found),
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The highest rate without queueing delay, and the lowest rate that had some.
+    Rate {
+        /// Passed, and passed again.
+        free: Bitrate,
+        /// Queued, and queued again.
+        queued: Bitrate,
+    },
+    /// Even the highest rate allowed met no queue: the link is not the bottleneck, or `highest` is too low.
+    AboveHighest,
+    /// Even the lowest rate met a queue: somebody else uses the link, or `lowest` is too high.
+    BelowLowest,
+    /// Too many trials, or too few packets in them: the bracket as it stands.
+    GaveUp {
+        /// The highest rate that passed, if any did.
+        free: Option<Bitrate>,
+        /// The lowest rate that queued, if any did.
+        queued: Option<Bitrate>,
+    },
+}
+
+/// What a trial showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// No queue.
+    Free,
+    /// Delay above that of the idle link, growing delay, or loss.
+    Queue,
+    /// Too few packets.
+    TooFew,
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct RateFinder {
+    config: FinderConfig,
+    /// 95th percentile of the delay on the idle link; `None` before the first trial.
+    idle: Option<Duration>,
+    free: Option<Bitrate>,
+    queued: Option<Bitrate>,
+    rate: Bitrate,
+    /// Trials of `rate` in a row that queued.
+    suspicions: u32,
+    /// Times `free` has passed again.
+    confirmed: u32,
+    trials: u32,
+    found: Option<Found>,
+}
+
+impl RateFinder {
+    /// A search not begun.
+    ///
+    /// # Panics
+    ///
+    /// If `config` does not pass [`FinderConfig::check`].
+    pub fn new(config: FinderConfig) -> Self {
+        assert_eq!(config.check(), Ok(()), "whoever reads a configuration checks it");
+        Self {
+            config,
+            idle: None,
+            free: None,
+            queued: None,
+            rate: config.lowest,
+            suspicions: 0,
+            confirmed: 0,
+            trials: 0,
+            found: None,
+        }
+    }
+
+    /// What to do next; a pure read.
+    pub fn next(&self) -> Next {
+        self.found.map_or(Next::Try(self.rate), Next::Done)
+    }
+
+    /// Trials reported so far.
+    pub const fn trials(&self) -> u32 {
+        self.trials
+    }
+
+    /// The trial of [`RateFinder::next`] is over: one-way or round-trip delays of the packets that arrived, in order of
+    /// sending, and how many did not. The slice is left in another order. After the end it changes nothing.
+    pub fn report(&mut self, delays: &mut [Duration], lost: u32) -> Judgement {
+        let judgement = self.judge(delays, lost);
+        if self.found.is_some() {
+            return judgement;
+        }
+        self.trials += 1;
+        match judgement {
+            Judgement::TooFew => {}
+            Judgement::Free => self.passed(),
+            // One queue may be somebody else's; two in a row are ours.
+            Judgement::Queue if self.suspicions == 0 => self.suspicions = 1,
+            Judgement::Queue => self.failed(),
+        }
+        if self.trials >= self.config.most_trials && self.found.is_none() {
+            self.found = Some(Found::GaveUp { free: self.free, queued: self.queued });
+        }
+        judgement
+    }
+
+    fn judge(&mut self, delays: &mut [Duration], lost: u32) -> Judgement {
+        let arrived = delays.len() as u64;
+        let sent = arrived + u64::from(lost);
+        if sent < u64::from(self.config.fewest) {
+            return Judgement::TooFew;
+        }
+        if u64::from(lost) * 1000 > u64::from(self.config.loss) * sent || delays.len() < 3 {
+            return Judgement::Queue;
+        }
+        let third = delays.len() / 3;
+        let begun = quantile(&mut delays[..third], 500);
+        let ended = quantile(&mut delays[2 * third..], 500);
+        let high = quantile(delays, 950);
+        let grows = ended.saturating_sub(begun) > self.config.tolerance;
+        let idle = *self.idle.get_or_insert(high);
+        if grows || high.saturating_sub(idle) > self.config.tolerance {
+            if self.free.is_none() {
+                self.idle = None;
+            }
+            return Judgement::Queue;
+        }
+        // The idle link may have been less idle in the first trial than in this one.
+        self.idle = Some(idle.min(high));
+        Judgement::Free
+    }
+
+    fn passed(&mut self) {
+        self.suspicions = 0;
+        if self.free == Some(self.rate) {
+            self.confirmed += 1;
+        } else {
+            self.free = Some(self.rate);
+            self.confirmed = 0;
+        }
+        self.advance();
+    }
+
+    fn failed(&mut self) {
+        self.suspicions = 0;
+        self.confirmed = 0;
+        self.queued = Some(self.rate);
+        // What passed once and does not pass again is no lower bound.
+        self.free = self.free.filter(|free| *free < self.rate);
+        if self.free.is_none() && self.rate == self.config.lowest {
+            self.found = Some(Found::BelowLowest);
+        } else if self.free.is_none() {
+            let below = self.rate.bps() * u64::from(1000 - 2 * self.config.resolution.min(250)) / 1000;
+            self.rate = Bitrate::from_bps(below).max(self.config.lowest);
+        } else {
+            self.advance();
+        }
+    }
+
+    /// The next rate, with `free` known.
+    fn advance(&mut self) {
+        let Some(free) = self.free else { return };
+        let Some(queued) = self.queued else {
+            if free == self.config.highest {
+                self.found = Some(Found::AboveHighest);
+            } else {
+                self.rate = Bitrate::from_bps(free.bps().saturating_mul(2)).min(self.config.highest);
+            }
+            return;
+        };
+        let width = queued.bps().saturating_sub(free.bps());
+        let narrow = u128::from(width) * 1000 <= u128::from(free.bps()) * u128::from(self.config.resolution);
+        if !narrow && width > 1 {
+            self.rate = Bitrate::from_bps(free.bps() + width / 2);
+        } else if self.confirmed < self.config.confirmations {
+            self.rate = free;
+        } else {
+            self.found = Some(Found::Rate { free, queued });
+        }
+    }
+}
+
+/// The delay below which so many thousandths of the samples lie; reorders them. There must be samples.
+fn quantile(delays: &mut [Duration], thousandths: usize) -> Duration {
+    let index = (delays.len() - 1) * thousandths / 1000;
+    *delays.select_nth_unstable(index).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gamelane_core::Seed;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    /// Delays of 200-byte packets sent for `seconds` at `rate` through a FIFO of `capacity`, over a base of 20 ms with
+    /// uniform jitter; a buffer of a second.
+    fn trial(rate: Bitrate, capacity: u64, jitter_us: u64, seconds: u64, seed: u64) -> (Vec<Duration>, u32) {
+        let mut rng = Seed(seed).stream("trial");
+        let bits = 1600;
+        let packets = (rate.bps() * seconds / bits).max(1);
+        let (mut delays, mut lost) = (Vec::new(), 0);
+        let mut free_at = 0;
+        for n in 0..packets {
+            let now = n * bits * 1_000_000_000 / rate.bps();
+            let start = now.max(free_at);
+            if start - now > 1_000_000_000 {
+                lost += 1;
+                continue;
+            }
+            free_at = start + bits * 1_000_000_000 / capacity;
+            let jitter = if jitter_us > 0 { rng.below(jitter_us * 1000) } else { 0 };
+            delays.push(Duration::from_nanos(free_at - now + 20_000_000 + jitter));
+        }
+        (delays, lost)
+    }
+
+    fn search(config: FinderConfig, capacity: u64, jitter_us: u64) -> (Found, u32) {
+        let mut finder = RateFinder::new(config);
+        loop {
+            match finder.next() {
+                Next::Done(found) => return (found, finder.trials()),
+                Next::Try(rate) => {
+                    let seed = u64::from(finder.trials());
+                    let (mut delays, lost) = trial(rate, capacity, jitter_us, 10, seed);
+                    finder.report(&mut delays, lost);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_192_kbit_of_but2006_are_found() {
+        let (found, trials) = search(FinderConfig::default(), 192_000, 2000);
+        let Found::Rate { free, queued } = found else { panic!("{found:?}") };
+        assert!((186_000..=193_000).contains(&free.bps()), "{free}");
+        assert!(queued > free && queued.bps() < 198_000, "{queued}");
+        assert!(trials <= 20, "{trials}");
+    }
+
+    #[test]
+    fn links_outside_the_range_are_told_apart() {
+        let config = FinderConfig { highest: Bitrate::from_bps(1_000_000), ..FinderConfig::default() };
+        assert_eq!(search(config, 5_000_000, 0).0, Found::AboveHighest);
+        assert_eq!(search(config, 30_000, 0).0, Found::BelowLowest);
+    }
+
+    #[test]
+    fn a_queue_of_somebody_elses_is_tried_again() {
+        let mut finder = RateFinder::new(FinderConfig::default());
+        let calm = || Vec::from([Duration::from_millis(20); 100]);
+        let rate = |finder: &RateFinder| match finder.next() {
+            Next::Try(rate) => rate.bps(),
+            Next::Done(found) => panic!("{found:?}"),
+        };
+        assert_eq!(finder.report(&mut calm(), 0), Judgement::Free);
+        assert_eq!(rate(&finder), 128_000);
+        let mut burst = calm();
+        burst[40..60].fill(Duration::from_millis(300));
+        assert_eq!(finder.report(&mut burst, 0), Judgement::Queue);
+        assert_eq!(rate(&finder), 128_000);
+        assert_eq!(finder.report(&mut calm(), 0), Judgement::Free);
+        assert_eq!(rate(&finder), 256_000);
+        assert_eq!(finder.report(&mut calm()[..5], 0), Judgement::TooFew);
+        assert_eq!(rate(&finder), 256_000);
+        // A delay that grows by more than the tolerance is a queue, even below what was idle.
+        let mut growing: Vec<Duration> = (0..100).map(|n| Duration::from_micros(10_000 + 90 * n)).collect();
+        assert_eq!(finder.report(&mut growing, 0), Judgement::Queue);
+        assert_eq!(finder.report(&mut calm(), 3), Judgement::Queue);
+        assert_eq!(rate(&finder), 192_000);
+    }
+
+    #[test]
+    fn an_endless_search_ends() {
+        let mut finder = RateFinder::new(FinderConfig { most_trials: 30, ..FinderConfig::default() });
+        let mut reports = 0;
+        while let Next::Try(_) = finder.next() {
+            finder.report(&mut [], 0);
+            reports += 1;
+        }
+        assert_eq!(reports, 30);
+        assert_eq!(finder.next(), Next::Done(Found::GaveUp { free: None, queued: None }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Any capacity, with jitter below the tolerance: found within the resolution and what 10 s cannot tell apart.
+        #[test]
+        fn any_capacity_is_found(capacity in 70_000..20_000_000u64, jitter_us in 0..3000u64) {
+            let config = FinderConfig { highest: Bitrate::from_bps(40_000_000), ..FinderConfig::default() };
+            let (found, trials) = search(config, capacity, jitter_us);
+            let Found::Rate { free, queued } = found else { panic!("{capacity}: {found:?}") };
+            prop_assert!(free.bps() as f64 > 0.96 * capacity as f64, "{} of {}", free, capacity);
+            prop_assert!((free.bps() as f64) < 1.003 * capacity as f64, "{} of {}", free, capacity);
+            prop_assert!(queued > free);
+            prop_assert!(trials < 40, "{}", trials);
+        }
+
+        /// Whatever is reported, rates stay in range and the search ends.
+        #[test]
+        fn any_reports(reports in proptest::collection::vec((proptest::collection::vec(0..200u64, 0..100), 0..20u32), 1..120)) {
+            let config = FinderConfig { fewest: 12, ..FinderConfig::default() };
+            let mut finder = RateFinder::new(config);
+            for (delays, lost) in reports {
+                if let Next::Try(rate) = finder.next() {
+                    prop_assert!(rate >= config.lowest && rate <= config.highest);
+                }
+                let mut delays: Vec<Duration> = delays.into_iter().map(Duration::from_millis).collect();
+                finder.report(&mut delays, lost);
+            }
+            prop_assert!(finder.trials() <= config.most_trials);
+            if finder.trials() == config.most_trials {
+                prop_assert!(matches!(finder.next(), Next::Done(_)));
+            }
+        }
+    }
+}
