@@ -1,11 +1,12 @@
 //! The summary of a run as the JSON of docs/json-schema.md.
 
-use gamelane_core::{Direction, Duration};
+use gamelane_core::{ByteCount, Direction, Duration};
 use gamelane_scenario::Model;
 use gamelane_sim::Summary;
 use gamelane_sim::statistics::Distribution;
 use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary, StationSummary};
 use gamelane_sim::thin_summary::{DeliverySummary, ThinSummary};
+use gamelane_stage::voap::VoapCounters;
 use gamelane_tcp::accounting::NthRetransmission;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,23 @@ pub(crate) fn run(model: &Model, seed: u64, summary: &Summary) -> Value {
         let stations = summary.stations.iter().map(|own| (own.name.clone(), station(own)));
         run["stations"] = stations.collect::<Map<String, Value>>().into();
     }
+    if let Some(counters) = &summary.voap {
+        run["voap"] = voap(counters);
+    }
     run
+}
+
+fn voap(counters: &VoapCounters) -> Value {
+    let bytes = |of: [ByteCount; 2]| json!({ "up": of[0].bytes(), "down": of[1].bytes() });
+    json!({
+        "segments": counters.segments,
+        "lowered": counters.lowered,
+        "not_ours": counters.not_ours,
+        "unknown": counters.unknown,
+        "connections": counters.opened,
+        "no_room": counters.no_room,
+        "bytes": { "tcp": bytes(counters.tcp), "quic": bytes(counters.quic), "other": bytes(counters.other) },
+    })
 }
 
 fn station(summary: &StationSummary) -> Value {
@@ -125,6 +142,7 @@ fn queue(summary: &QueueSummary) -> Value {
             "overlimit": summary.overlimit_drops,
             "aqm": summary.aqm_drops,
             "link": summary.link_losses,
+            "ack_filter": summary.ack_filter_drops,
         },
         "marks": summary.marks,
         "backlog_packets": { "mean": summary.mean_backlog, "max": summary.peak_backlog },

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
 use gamelane_link::{LinkConfig, PathConfig};
-use gamelane_qdisc::QueueConfig;
+use gamelane_qdisc::{ClassifierConfig, DisciplineConfig};
 use gamelane_stage::VoapConfig;
 use gamelane_tcp::TcpConfig;
 use gamelane_traffic::config::{AppConfig, Schedule};
@@ -41,13 +41,18 @@ impl Model {
 pub struct GatewayModel {
     /// Lowers the windows that passing TCP segments advertise.
     pub voap: Option<VoapConfig>,
+    /// Puts packets into [`CLASSES`], for queues that tell them apart.
+    pub classifier: Option<ClassifierConfig>,
 }
+
+/// How many classes a gateway knows: flows that go first, pure ACKs, everything else.
+pub const CLASSES: usize = 3;
 
 /// A queue and the link it feeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HopModel {
-    /// Discipline.
-    pub queue: QueueConfig,
+    /// Discipline, which may tell [`CLASSES`] apart.
+    pub queue: DisciplineConfig,
     /// Largest IP packet, which CoDel's and PIE's guards depend on.
     pub mtu: IpLen,
     /// Medium.

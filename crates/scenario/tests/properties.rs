@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use gamelane_core::Direction;
+use gamelane_qdisc::{DisciplineConfig, QueueKind};
 use gamelane_scenario::Scenario;
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
@@ -86,7 +87,12 @@ fn the_hash_is_sixteen_digits_that_follow_the_values() {
 fn a_star_reaches_every_key_of_its_table_and_missing_tables_are_made() {
     let model = |key: &str, value: &str| parse(HOUSEHOLD, &[(key.into(), value.into())]).to_model().unwrap();
     let fq_pie = model("gateway.*.queue", "fq_pie");
-    assert!(fq_pie.hops.iter().all(|hop| hop.queue.kind == gamelane_qdisc::QueueKind::FqPie));
+    assert!(
+        fq_pie
+            .hops
+            .iter()
+            .all(|hop| matches!(&hop.queue, DisciplineConfig::Leaf(queue) if queue.kind == QueueKind::FqPie))
+    );
     let late = model("flow.*.start", "5s");
     assert!(late.flows.iter().all(|flow| flow.schedule.start == gamelane_core::Duration::from_secs(5)));
 }

@@ -214,6 +214,29 @@ fn links_and_what_stands_around_them() {
 }
 
 #[test]
+fn what_goes_first() {
+    let gateway = |title, gateway: &str| {
+        let text = HOUSEHOLD.replacen("up = { queue = \"fifo\", limit = \"1000p\" }\n", gateway, 1);
+        assert_ne!(text, HOUSEHOLD, "{title}");
+        Case::text(title, &text)
+    };
+    assert_page(messages(&[
+        gateway("nothing goes first", "up = { queue = \"priority\" }\n"),
+        gateway("a flow nobody runs", "up = { queue = \"priority\" }\npriority = [\"quak3\"]\n"),
+        gateway("a flow twice", "up = { queue = \"priority\" }\npriority = [\"quake3\", \"quake3\"]\n"),
+        gateway("all flows", "up = { queue = \"priority\" }\npriority = [\"quake3\", \"upload\"]\n"),
+        gateway("ACKs of a FIFO", "up = { queue = \"fifo\", acks = \"filter\" }\n"),
+        gateway("ACKs first in CAKE", "up = { queue = \"cake\", acks = \"prioritise\" }\n"),
+        gateway("packets for CAKE", "up = { queue = \"cake\", limit = \"100p\" }\n"),
+        gateway("a target for DualPI2", "up = { queue = \"dualpi2\", target = \"5ms\" }\n"),
+        gateway(
+            "priority at the provider's end",
+            "shape = { down = \"10mbit\" }\nisp = { queue = \"priority\" }\n",
+        ),
+    ]));
+}
+
+#[test]
 fn rate_traces() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rate-traces");
     std::fs::create_dir_all(&folder).unwrap();

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, Direction, Duration};
-use gamelane_qdisc::{Limit, ParameterSet, QueueKind};
-use gamelane_scenario::{Model, Scenario};
+use gamelane_qdisc::{DisciplineConfig, Limit, ParameterSet, QueueConfig, QueueKind};
+use gamelane_scenario::{HopModel, Model, Scenario};
 use gamelane_traffic::config::{AppConfig, ClientStream, DashRequests, WebBurst};
 
 #[test]
@@ -41,8 +41,8 @@ fn every_scenario_opens_with_a_question() {
 fn the_household_is_as_its_file_says() {
     let model = model(&read(&folder().join("household.toml"), &[]));
     let up = model.hop(Direction::Up);
-    assert_eq!((up.link.rate, up.queue.kind), (Bitrate::from_bps(1_000_000), QueueKind::Fifo));
-    assert_eq!(up.queue.limit, Some(Limit::Packets(1000)));
+    assert_eq!((up.link.rate, plain(up).kind), (Bitrate::from_bps(1_000_000), QueueKind::Fifo));
+    assert_eq!(plain(up).limit, Some(Limit::Packets(1000)));
     let [quake3, upload] = &model.flows[..] else { panic!("two flows") };
     assert_eq!(quake3.paths[0].delay + quake3.paths[1].delay, Duration::from_millis(40));
     assert_eq!(quake3.key.source.to_string(), "192.168.1.10:49152");
@@ -55,7 +55,7 @@ fn the_household_is_as_its_file_says() {
 #[test]
 fn the_papers_household_has_its_traffic() {
     let model = model(&read(&folder().join("collom2016.toml"), &[]));
-    assert_eq!(model.hop(Direction::Down).queue.parameters, ParameterSet::Dummynet);
+    assert_eq!(plain(model.hop(Direction::Down)).parameters, ParameterSet::Dummynet);
     let [game, upload, web, video] = &model.flows[..] else { panic!("four flows") };
     match &game.app {
         AppConfig::Game(game) => {
@@ -123,7 +123,7 @@ fn the_papers_sweep_fits_its_scenario() {
             let sets =
                 [("gateway.*.queue", queue), ("gateway.*.limit", "1000p"), ("flow.game.model", &game.name)];
             let scenario = read(&file, &sets);
-            assert!(model(&scenario).hops.iter().all(|hop| hop.queue.limit == Some(Limit::Packets(1000))));
+            assert!(model(&scenario).hops.iter().all(|hop| plain(hop).limit == Some(Limit::Packets(1000))));
         }
     }
 }
@@ -155,4 +155,12 @@ fn read(file: &Path, sets: &[(&str, &str)]) -> Scenario {
 
 fn model(scenario: &Scenario) -> Model {
     scenario.to_model().unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// The queue of a hop that has one of one part.
+fn plain(hop: &HopModel) -> &QueueConfig {
+    match &hop.queue {
+        DisciplineConfig::Leaf(queue) => queue,
+        other => panic!("{other:?}"),
+    }
 }

@@ -18,6 +18,7 @@ use gamelane_tcp::TcpCounters;
 use gamelane_tcp::accounting::RetransmissionTotals;
 
 use crate::bundle::{Bundle, NOBODY};
+use crate::classes::Classes;
 use crate::flow::{Flow, Output};
 use crate::frames::{FrameId, Frames};
 use crate::network::{HopOutcome, Network, PathLosses, Place};
@@ -43,6 +44,7 @@ pub struct Household<R> {
     network: Network,
     flows: Vec<Flow>,
     bundles: Vec<Bundle>,
+    classes: Option<Classes>,
     windows: Option<Windows>,
     frames: Frames,
     recorder: R,
@@ -99,6 +101,7 @@ impl<R: Recorder> Household<R> {
             network,
             flows,
             bundles,
+            classes: Classes::of(model),
             windows: Windows::of(model, seed),
             frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
@@ -246,7 +249,12 @@ impl<R: Recorder> Household<R> {
         self.enter_hop(self.network.entry(direction, packet.meta.flow.index()), packet);
     }
 
-    fn enter_hop(&mut self, place: Place, packet: Packet<FrameId>) {
+    fn enter_hop(&mut self, place: Place, mut packet: Packet<FrameId>) {
+        if let Some(classes) = &mut self.classes
+            && let Some(direction) = self.network.gateway_at(place)
+        {
+            classes.assign(direction, &mut packet.meta, self.frames.get(packet.body), self.now);
+        }
         if let Some(windows) = &mut self.windows
             && let Some(direction) = self.network.gateway_at(place)
         {

@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 mod bundle;
+mod classes;
 mod flow;
 mod frames;
 pub mod household;

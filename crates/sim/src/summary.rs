@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use gamelane_core::{Direction, DropReason, Duration, FlowId};
 use gamelane_link::wifi::StationCounters;
 use gamelane_scenario::{FlowModel, Medium, Model, Station};
+use gamelane_stage::voap::VoapCounters;
 use gamelane_traffic::AppReport;
 use gamelane_traffic::config::AppConfig;
 
@@ -26,6 +27,8 @@ pub struct Summary {
     pub others: Vec<(String, QueueSummary)>,
     /// What each station cost the air, where there is any.
     pub stations: Vec<StationSummary>,
+    /// What VoAP did over the whole run, if the gateway has it.
+    pub voap: Option<VoapCounters>,
 }
 
 /// A station of a Wi-Fi in numbers, over the whole run.
@@ -94,6 +97,8 @@ pub struct QueueSummary {
     pub overlimit_drops: u64,
     /// Packets the AQM law dropped.
     pub aqm_drops: u64,
+    /// ACKs dropped because a later one said all they said.
+    pub ack_filter_drops: u64,
     /// Packets lost on the link below.
     pub link_losses: u64,
     /// Packets the AQM law marked.
@@ -124,6 +129,7 @@ impl Summary {
             queues: outcome.hops.each_ref().map(queue_summary),
             others: others.collect(),
             stations: station_summaries(model, &outcome.stations),
+            voap: outcome.voap,
         }
     }
 }
@@ -135,6 +141,7 @@ fn queue_summary(hop: &HopOutcome) -> QueueSummary {
         tail_drops: dropped(DropReason::Tail),
         overlimit_drops: dropped(DropReason::Overlimit),
         aqm_drops: dropped(DropReason::AqmEnqueue) + dropped(DropReason::AqmDequeue),
+        ack_filter_drops: dropped(DropReason::AckFilter),
         link_losses: dropped(DropReason::Link),
         marks: hop.counters.marked,
         mean_backlog: hop.mean_backlog,

@@ -61,6 +61,14 @@ fn nor_do_window_control_video_frames_and_a_hosted_match() {
     assert_eq!(allocations_of("voap", 60, &[]), 0);
 }
 
+#[test]
+fn nor_do_classes_and_their_queues() {
+    assert_eq!(allocations_of("priority", 60, &[("gateway.up.acks", "filter")]), 0);
+    for queue in ["cake", "dualpi2"] {
+        assert_eq!(allocations_of("docsis", 60, &[("gateway.up.queue", queue)]), 0, "{queue}");
+    }
+}
+
 /// Allocations in the second minute of the household.
 fn allocations(overrides: &[(&str, &str)]) -> u64 {
     allocations_of("household", 60, overrides)

@@ -180,7 +180,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 17] = [
+const WORDS: [(&str, &str); 18] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("SlotTime", "`link.wifi.slot`"),
@@ -188,6 +188,7 @@ const WORDS: [(&str, &str); 17] = [
     ("PreambleLength", "`link.wifi.preamble`"),
     ("Discipline", "`queue` of `gateway.up`, …"),
     ("Parameters", "`parameters` of `gateway.up`, …"),
+    ("Acks", "`acks` of `gateway.up`, …"),
     ("SteeredData", "`gateway.voap.data`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),

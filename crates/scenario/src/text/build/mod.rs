@@ -4,6 +4,7 @@
 mod access;
 mod address;
 mod app;
+mod classes;
 mod docsis;
 mod files;
 mod flow;
@@ -36,7 +37,7 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
             Direction::Down => &scenario.gateway.down,
         };
         Ok(HopModel {
-            queue: gateway::queue(queue, &top.key("gateway").key(direction.name()))?,
+            queue: gateway::discipline(queue, &top.key("gateway").key(direction.name()))?,
             mtu: IpLen(scenario.link.mtu),
             link: link::link(&scenario.link, direction, &top.key("link"))?,
         })
@@ -50,7 +51,10 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
         hops,
-        gateway: GatewayModel { voap: voap::voap(scenario, &top.key("gateway").key("voap"))? },
+        gateway: GatewayModel {
+            voap: voap::voap(scenario, &top.key("gateway").key("voap"))?,
+            classifier: classes::classifier(scenario, &flows, &top.key("gateway"))?,
+        },
         flows,
     })
 }

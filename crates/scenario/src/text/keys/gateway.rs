@@ -30,6 +30,9 @@ pub struct Gateway {
     /// In each station and relay of kind `wifi-g`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub station: Queue,
+    /// Flows that go first, by name, where a queue is `priority`; other queues do not read it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Vec<String>>,
     /// Lowers TCP windows to keep the queue short. Left out: no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voap: Option<Voap>,
@@ -67,6 +70,9 @@ pub struct Queue {
     /// Number of flow queues, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
+    /// What becomes of pure ACKs. Left out: they are packets like others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acks: Option<Acks>,
 }
 
 impl Default for Queue {
@@ -83,6 +89,7 @@ impl Default for Queue {
             ecn: None,
             quantum: None,
             flows: None,
+            acks: None,
         }
     }
 }
@@ -100,6 +107,23 @@ words! {
         FqCodel = "fq_codel",
         /// A queue for each flow, each under PIE.
         FqPie = "fq_pie",
+        /// Strict priority: the flows of `gateway.priority`, then everything else, each a FIFO of 50 packets unless `limit`
+        /// says otherwise (ALTQ PRIQ). In `up` and `down`.
+        Priority = "priority",
+        /// CAKE without a shaper of its own: tins by DSCP, fairness among hosts and flows, Cobalt. In `up` and `down`.
+        Cake = "cake",
+        /// DualPI2 (RFC 9332): L4S beside Classic. In `up` and `down`.
+        DualPi2 = "dualpi2",
+    }
+}
+
+words! {
+    /// What becomes of pure ACKs.
+    Acks "treatment of ACKs" {
+        /// They go after the flows that go first and before everything else.
+        Prioritise = "prioritise",
+        /// Of those that wait, redundant ones are dropped; with `priority` they are also prioritised.
+        Filter = "filter",
     }
 }
 
@@ -132,13 +156,14 @@ impl Queue {
             self.ecn.is_some(),
             self.quantum.is_some(),
             self.flows.is_some(),
+            self.acks.is_some(),
         ];
         SELECTIVE.into_iter().zip(given).filter_map(|(row, given)| given.then_some(row))
     }
 }
 
 /// Keys that only some disciplines read.
-pub(crate) const SELECTIVE: [(&str, &[Discipline]); 7] = [
+pub(crate) const SELECTIVE: [(&str, &[Discipline]); 8] = [
     ("target", &[Discipline::Codel, Discipline::Pie, Discipline::FqCodel, Discipline::FqPie]),
     ("interval", &[Discipline::Codel, Discipline::FqCodel]),
     ("update", &[Discipline::Pie, Discipline::FqPie]),
@@ -146,4 +171,5 @@ pub(crate) const SELECTIVE: [(&str, &[Discipline]); 7] = [
     ("ecn", &[Discipline::Codel, Discipline::Pie, Discipline::FqCodel, Discipline::FqPie]),
     ("quantum", &[Discipline::FqCodel, Discipline::FqPie]),
     ("flows", &[Discipline::FqCodel, Discipline::FqPie]),
+    ("acks", &[Discipline::Priority, Discipline::Cake]),
 ];
