@@ -165,23 +165,24 @@ fn rack(nagle: bool) -> TcpConfig {
 #[test]
 fn every_retransmission_and_its_cause_is_what_the_sender_knows() {
     let path = Path { one_way: Duration::from_millis(50), loss: 0.02 };
-    let newreno = TcpConfig { recovery: RecoveryKind::NewReno, nagle: false, ..TcpConfig::default() };
-    let sack = TcpConfig { nagle: false, ..TcpConfig::default() };
+    // Receivers that delay every ACK. Where they acknowledge at once after each gap, timers and ACKs of these regular writes fall
+    // together, and a few timeouts within a recovery are taken for it (docs/models/captures.md).
+    let delaying = TcpConfig { quick_acks: 0, nagle: false, ..TcpConfig::default() };
+    let newreno = TcpConfig { recovery: RecoveryKind::NewReno, ..delaying.clone() };
+    let sack = delaying;
+    let rack = |nagle| TcpConfig { quick_acks: 0, ..rack(nagle) };
     // How many causes are taken for another: a write of the application may come just when a probe would, and a timeout
     // that the sender's recovery did not put off cannot be told from outside.
-    // With one packet in flight and every ACK at once, the probe (2 x 100 + 200 ms) is due when the timer is (300 ms): then the
-    // answer is that it was one or the other, which is all that can be known.
-    for (name, config, every_ms, bytes, mistaken, may_abstain) in [
-        ("thin, RACK", rack(false), 120, 60, 0, false),
-        ("very thin, RACK", rack(false), 400, 60, 1, true),
-        ("thin, SACK without probes", sack.clone(), 120, 60, 0, false),
-        ("very thin, NewReno", newreno, 400, 60, 0, false),
-        ("bursts, SACK", sack, 500, 20_000, 0, false),
-        ("bursts, RACK", rack(true), 500, 20_000, 3, false),
+    for (name, config, every_ms, bytes, mistaken) in [
+        ("thin, RACK", rack(false), 120, 60, 0),
+        ("very thin, RACK", rack(false), 400, 60, 1),
+        ("thin, SACK without probes", sack.clone(), 120, 60, 0),
+        ("very thin, NewReno", newreno, 400, 60, 0),
+        ("bursts, SACK", sack, 500, 20_000, 1),
+        ("bursts, RACK", rack(true), 500, 20_000, 3),
     ] {
         let truth = run(&path, &config, Duration::from_millis(every_ms), bytes, 7);
-        let mut wrong = confusion(&truth, &analysed(&truth.at_server));
-        wrong.retain(|(_, is)| !(may_abstain && *is == Cause::TimeoutOrProbe));
+        let wrong = confusion(&truth, &analysed(&truth.at_server));
         assert!(truth.resent.len() > 40, "{name}: {}", truth.resent.len());
         assert!(wrong.len() <= mistaken, "{name}, was and is: {wrong:?}");
     }
