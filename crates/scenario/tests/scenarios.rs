@@ -164,3 +164,23 @@ fn plain(hop: &HopModel) -> &QueueConfig {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn players_who_cannot_be_carried_are_warned_of() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/operator.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let caveats = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let scenario = Scenario::parse(&text, &file.to_string_lossy(), &sets).unwrap();
+        scenario.describe_flows()[0].caveats.iter().filter(|caveat| caveat.contains("ask for")).count()
+    };
+    assert_eq!(caveats(&[]), 0);
+    assert_eq!(caveats(&[("link.down", "60mbit")]), 1);
+    let shared =
+        [("flow.players.paths", "link"), ("flow.players.rtt", "200ms"), ("flow.players.carriage", "mux")];
+    let with = |connections, carriers| {
+        let more = [("flow.players.connections", connections), ("flow.players.carriers", carriers)];
+        caveats(&[shared.as_slice(), &more].concat())
+    };
+    assert_eq!((with("1000", "16"), with("20000", "16"), with("5000", "1")), (0, 1, 1));
+}

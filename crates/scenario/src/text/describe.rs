@@ -11,6 +11,7 @@ use super::keys::flow::{Carriage, Client, Codec, Requests, Role, Way};
 use super::keys::{App, Flow};
 use super::mmos::Mmo;
 use super::scenario::Scenario;
+use super::text_or_table::TextOrTable;
 
 /// A flow in a reader's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,14 +43,52 @@ impl Scenario {
     }
 }
 
-/// Thin streams do not back off: said before the run, if what they want to send does not fit the link.
+/// Said before the run, if what players ask for cannot be carried: thin streams do not back off, and connections that they
+/// share are held back by the losses of the path.
 fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    if flow.direction == Some(Way::Up) {
+        return None;
+    }
+    match flow.carriage.unwrap_or(Carriage::Direct) {
+        Carriage::Direct | Carriage::Datagrams => link_too_small(scenario, flow),
+        Carriage::Mux | Carriage::Streams => too_few_carriers(scenario, flow),
+    }
+}
+
+/// A TCP connection carries at most a full segment a round trip times the root of 3/4 over the loss (Mathis and others, CCR
+/// 1997, with delayed ACKs).
+fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
+    let players = flow.connections.unwrap_or(mmo.connections);
+    let asked = mmo.payload_bps(Direction::Down) * f64::from(players);
+    let loss = match flow.loss.towards(Direction::Down).map(|loss| &loss.0)? {
+        TextOrTable::Text(share) => share.probability(),
+        TextOrTable::Table(_) => return None,
+    };
+    let round_trip = flow.rtt.unwrap_or(scenario.link.rtt).0.as_secs_f64();
+    let carriers = f64::from(flow.carriers.unwrap_or(1));
+    let carried = carriers * FULL_SEGMENT_BITS / round_trip * libm::sqrt(0.75 / loss);
+    (asked > NEARLY_ALL * carried).then(|| {
+        format!(
+            "{}: {players} players ask for {:.0} kbit/s, and at this loss and round trip TCP carries about {:.0} over {carriers} shared \
+             connections: messages will wait for the window; use more carriers",
+            flow.name,
+            asked / 1e3,
+            carried / 1e3
+        )
+    })
+}
+
+/// Payload of a full segment with timestamps on Ethernet.
+const FULL_SEGMENT_BITS: f64 = 1448.0 * 8.0;
+
+/// Thin streams do not back off.
+fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
     let offered = mmo.offered_bps(Direction::Down) * f64::from(players);
     let link = scenario.link.down?;
-    let direct = matches!(flow.carriage.unwrap_or(Carriage::Direct), Carriage::Direct | Carriage::Datagrams);
-    (direct && flow.direction != Some(Way::Up) && offered > NEARLY_ALL * link.0.bps() as f64).then(|| {
+    (offered > NEARLY_ALL * link.0.bps() as f64).then(|| {
         format!(
             "{}: {players} players ask for {:.0} kbit/s of a link of {}: thin streams do not back off, so its queue \
              stays full and what it drops is sent on top; use a larger link, or share connections (`carriage`)",

@@ -66,9 +66,20 @@ impl Mmo {
 
     /// IP bits per second that one player's connection asks for in one direction, without retransmissions and ACKs.
     pub(crate) fn offered_bps(&self, direction: Direction) -> f64 {
+        let (rate, size) = self.writes(direction);
+        rate * (size + TCP_HEADERS) * 8.0
+    }
+
+    /// The same without headers.
+    pub(crate) fn payload_bps(&self, direction: Direction) -> f64 {
+        let (rate, size) = self.writes(direction);
+        rate * size * 8.0
+    }
+
+    /// Mean writes per second and their mean size in bytes.
+    fn writes(&self, direction: Direction) -> (f64, f64) {
         let writes = if direction == Direction::Up { &self.streams.client } else { &self.streams.server };
-        let rate = writes.rate_per_s.mean().min(writes.most_per_s);
-        rate * (writes.size.mean() + TCP_HEADERS) * 8.0
+        (writes.rate_per_s.mean().min(writes.most_per_s), writes.size.mean())
     }
 
     /// Reads a model file; the message names the key that is wrong.
