@@ -14,6 +14,7 @@ from typing import TypeVar
 import polars as pl
 
 from gamelane import _native
+from gamelane.interrupts import on_ctrl_c
 from gamelane.records.frames import Flows, frames
 from gamelane.records.results import RunRecord
 
@@ -71,32 +72,26 @@ def run_all(
             on_run(job, run)
         return _finished(job, run, variants, flows)
 
-    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+    def interrupt() -> None:
+        batch.interrupted = True
+
+    with on_ctrl_c(interrupt), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         futures: list[Future[Finished]] = [pool.submit(work, job) for job in jobs]
-        try:
-            _watch(futures, on_done)
-        except KeyboardInterrupt:
-            batch.interrupted = True
-        finally:
-            if batch.interrupted or any(_failed(future) for future in futures):
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
+            if batch.interrupted or any(_failed(future) for future in done):
                 cancel.cancel()
-                pool.shutdown(wait=True, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
+                break
+            if on_done is not None:
+                on_done(len(futures) - len(waiting))
     for future in futures:
         try:
             batch.finished.append(future.result())
         except (_native.Cancelled, CancelledError):
             continue
     return batch
-
-
-def _watch(futures: Sequence[Future[Finished]], on_done: Callable[[int], None] | None) -> None:
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
-        if any(_failed(future) for future in done):
-            return
-        if on_done is not None:
-            on_done(len(futures) - len(waiting))
 
 
 def _failed(future: Future[Finished]) -> bool:
@@ -128,19 +123,27 @@ def each(
 
     Whatever stops it, Ctrl-C or an error, also stops the runs that were given `cancel`.
     """
-    with ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+
+    with on_ctrl_c(interrupt), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         futures = {pool.submit(function, job): job for job in jobs}
         waiting = set(futures)
         try:
-            while waiting:
+            while waiting and not interrupted:
                 finished, waiting = wait(waiting, timeout=GLANCE_S, return_when=FIRST_COMPLETED)
                 for future in finished:
                     yield futures[future], future.result()
-        except BaseException:
-            cancel.cancel()
-            pool.shutdown(cancel_futures=True)
-            raise
+        finally:
+            if waiting:
+                cancel.cancel()
+                pool.shutdown(cancel_futures=True)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 GLANCE_S = 0.1
-"""How often to look for Ctrl-C. polars' signal handler restarts system calls, so an endless wait would never see it."""
+"""How often to look whether Ctrl-C was heard."""

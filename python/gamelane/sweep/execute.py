@@ -5,15 +5,12 @@ Ctrl-C finishes what is under way; a second one gives it up. Either way every fi
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 
+from gamelane.interrupts import on_ctrl_c
 from gamelane.sweep import folder as store
 from gamelane.sweep import journal
 from gamelane.sweep.executor import Executor
@@ -91,7 +88,15 @@ def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
 def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[[Progress], None]) -> Progress:
     """Make what is missing; return how it went."""
     progress = Progress(total=work.kept + len(work.jobs), kept=work.kept)
-    with journal.Journal(folder / store.JOURNAL) as written, _ctrl_c(executor, progress):
+
+    def heard() -> None:
+        if progress.interrupted:
+            executor.abort()
+        else:
+            progress.interrupted = True
+            executor.stop()
+
+    with journal.Journal(folder / store.JOURNAL) as written, on_ctrl_c(heard):
         on_progress(progress)
         for result in executor.results(work.base, work.jobs):
             if isinstance(result, Failed):
@@ -102,24 +107,3 @@ def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[
                 progress.cpu_seconds += result.cpu_seconds
             on_progress(progress)
     return progress
-
-
-@contextmanager
-def _ctrl_c(executor: Executor, progress: Progress) -> Iterator[None]:
-    """Hear Ctrl-C as a wish to stop. Threads other than the main one cannot listen."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def heard(_number: int, _frame: FrameType | None) -> None:
-        if progress.interrupted:
-            executor.abort()
-        else:
-            progress.interrupted = True
-            executor.stop()
-
-    before = signal.signal(signal.SIGINT, heard)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
