@@ -2,6 +2,7 @@
 //! the last loss and the present one the step is a quarter of the distance, within bounds; above it the search goes on
 //! outwards. Small windows are Reno's. Growth is counted in acknowledged bytes, so Linux's delayed-ACK ratio is left out.
 
+use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Instant};
 
@@ -19,11 +20,7 @@ const SMOOTH_PART: u64 = 20;
 /// BIC.
 #[derive(Clone, Debug)]
 pub struct Bic {
-    mss: u64,
-    initial: u64,
-    cwnd: u64,
-    ssthresh: u64,
-    credit: u64,
+    window: Window,
     /// Window of the last loss, in segments; 0 if there was none since the last timeout.
     last_max: u64,
 }
@@ -31,19 +28,12 @@ pub struct Bic {
 impl Bic {
     /// Starts in slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
-        Self {
-            mss: mss.bytes(),
-            initial: initial.bytes(),
-            cwnd: initial.bytes(),
-            ssthresh: u64::MAX,
-            credit: 0,
-            last_max: 0,
-        }
+        Self { window: Window::new(mss, initial), last_max: 0 }
     }
 
     /// Acknowledged segments for one more of window.
     fn segments_per_step(&self) -> u64 {
-        let cwnd = self.cwnd / self.mss;
+        let cwnd = self.window.cwnd / self.window.mss;
         if cwnd <= LOW_WINDOW {
             return cwnd.max(1);
         }
@@ -65,60 +55,48 @@ impl Bic {
         count.max(1)
     }
 
-    fn reduce(&mut self) {
-        let cwnd = self.cwnd / self.mss;
+    /// The new threshold.
+    fn reduced(&mut self) -> u64 {
+        let cwnd = self.window.cwnd / self.window.mss;
         // Fast convergence.
         self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
         let reduced = if cwnd <= LOW_WINDOW { cwnd / 2 } else { cwnd * BETA / 1024 };
-        self.ssthresh = reduced.max(2) * self.mss;
-        self.credit = 0;
+        reduced.max(2) * self.window.mss
     }
 }
 
 impl CongestionControl for Bic {
     fn cwnd(&self) -> ByteCount {
-        ByteCount(self.cwnd)
+        ByteCount(self.window.cwnd)
     }
 
     fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.ssthresh)
+        ByteCount(self.window.ssthresh)
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if !ack.may_grow {
-            return;
-        }
-        if self.cwnd < self.ssthresh {
-            self.cwnd += ack.acked.bytes().min(self.mss);
-            return;
-        }
-        self.credit += ack.acked.bytes();
-        let step = self.segments_per_step() * self.mss;
-        if self.credit >= step {
-            self.credit -= step;
-            self.cwnd += self.mss;
+        if ack.may_grow && !self.window.slow_start(ack.acked) {
+            self.window.grow(ack.acked, self.segments_per_step() * self.window.mss);
         }
     }
 
     fn on_congestion(&mut self, _flight: ByteCount, _now: Instant) {
-        self.reduce();
-        self.cwnd = self.ssthresh;
+        let reduced = self.reduced();
+        self.window.set(reduced, reduced);
     }
 
     fn on_timeout(&mut self, _flight: ByteCount, repeated: bool, _now: Instant) {
-        if !repeated {
-            self.reduce();
-        }
+        let ssthresh = if repeated { self.window.ssthresh } else { self.reduced() };
+        self.window.set(self.window.mss, ssthresh);
         self.last_max = 0;
-        self.cwnd = self.mss;
     }
 
     fn limit(&mut self, cwnd: ByteCount) {
-        self.cwnd = self.cwnd.min(cwnd.bytes());
+        self.window.limit(cwnd);
     }
 
     fn on_idle(&mut self, _now: Instant) {
-        self.cwnd = self.cwnd.min(self.initial);
+        self.window.restart();
     }
 }
 

@@ -1,6 +1,7 @@
 //! CUBIC (RFC 9438): after a loss the window follows a cubic of time with its plateau where the loss was, and is never below
 //! what Reno would have. Leaves out HyStart++ (slow start is RFC 5681's) and spurious-loss rollback, which the sender does.
 
+use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Duration, Instant};
 
@@ -14,10 +15,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// CUBIC. Windows inside the law are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    mss: u64,
-    initial: u64,
-    cwnd: u64,
-    ssthresh: u64,
+    window: Window,
     /// Growth below a byte.
     fraction: f64,
     /// Window before the latest reduction, less if two came close together (section 4.7).
@@ -46,10 +44,7 @@ impl Cubic {
     /// Starts in slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self {
-            mss: mss.bytes(),
-            initial: initial.bytes(),
-            cwnd: initial.bytes(),
-            ssthresh: u64::MAX,
+            window: Window::new(mss, initial),
             fraction: 0.0,
             w_max: 0.0,
             from_timeout: false,
@@ -61,7 +56,7 @@ impl Cubic {
     }
 
     fn segments(&self) -> f64 {
-        self.cwnd as f64 / self.mss as f64
+        self.window.cwnd as f64 / self.window.mss as f64
     }
 
     fn begin_stage(&mut self, now: Instant) -> Stage {
@@ -95,10 +90,10 @@ impl Cubic {
             (ahead.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd * acked
         };
         self.stage = Some(stage);
-        self.fraction += growth * self.mss as f64;
+        self.fraction += growth * self.window.mss as f64;
         let whole = self.fraction as u64;
         self.fraction -= whole as f64;
-        self.cwnd += whole;
+        self.window.cwnd += whole;
     }
 
     /// Section 4.6, with fast convergence (4.7): the new threshold.
@@ -106,7 +101,7 @@ impl Cubic {
         let cwnd = self.segments();
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.prior = cwnd;
-        self.ssthresh = ((flight.bytes() as f64 * BETA) as u64).max(2 * self.mss);
+        self.window.ssthresh = ((flight.bytes() as f64 * BETA) as u64).max(2 * self.window.mss);
         self.stage = None;
         self.fraction = 0.0;
     }
@@ -114,11 +109,11 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     fn cwnd(&self) -> ByteCount {
-        ByteCount(self.cwnd)
+        ByteCount(self.window.cwnd)
     }
 
     fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.ssthresh)
+        ByteCount(self.window.ssthresh)
     }
 
     fn on_ack(&mut self, ack: &AckSample, now: Instant) {
@@ -132,16 +127,14 @@ impl CongestionControl for Cubic {
             if let Some(stage) = &mut self.stage {
                 stage.start += since_last;
             }
-        } else if self.cwnd < self.ssthresh {
-            self.cwnd += ack.acked.bytes().min(self.mss);
-        } else {
-            self.avoid_congestion(ack.acked.bytes() as f64 / self.mss as f64, now);
+        } else if !self.window.slow_start(ack.acked) {
+            self.avoid_congestion(ack.acked.bytes() as f64 / self.window.mss as f64, now);
         }
     }
 
     fn on_congestion(&mut self, flight: ByteCount, _now: Instant) {
         self.reduce(flight);
-        self.cwnd = self.ssthresh;
+        self.window.cwnd = self.window.ssthresh;
     }
 
     fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
@@ -150,15 +143,15 @@ impl CongestionControl for Cubic {
         }
         self.from_timeout = true;
         self.stage = None;
-        self.cwnd = self.mss;
+        self.window.cwnd = self.window.mss;
     }
 
     fn limit(&mut self, cwnd: ByteCount) {
-        self.cwnd = self.cwnd.min(cwnd.bytes());
+        self.window.limit(cwnd);
     }
 
     fn on_idle(&mut self, _now: Instant) {
-        self.cwnd = self.cwnd.min(self.initial);
+        self.window.restart();
         self.stage = None;
     }
 }

@@ -6,6 +6,7 @@ mod cubic;
 mod newreno;
 mod vegas;
 mod westwood;
+mod window;
 
 pub use bic::Bic;
 pub use cubic::Cubic;

@@ -1,90 +1,64 @@
 //! RFC 5681 section 3.1: slow start, congestion avoidance by counted bytes, half the flight on loss. Window inflation
 //! during fast recovery is not here but with RFC 6582's recovery, which needs it.
 
+use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Instant};
 
 /// Slow start and additive increase, multiplicative decrease by one half.
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    mss: u64,
-    initial: u64,
-    cwnd: u64,
-    ssthresh: u64,
-    /// Bytes acknowledged towards the next segment of growth in congestion avoidance.
-    credit: u64,
+    window: Window,
 }
 
 impl NewReno {
     /// Starts in slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
-        Self {
-            mss: mss.bytes(),
-            initial: initial.bytes(),
-            cwnd: initial.bytes(),
-            // Arbitrarily high (section 3.1).
-            ssthresh: u64::MAX,
-            credit: 0,
-        }
+        Self { window: Window::new(mss, initial) }
     }
 
     /// For rules built on this one.
-    pub(super) fn set(&mut self, cwnd: u64, ssthresh: u64) {
-        (self.cwnd, self.ssthresh, self.credit) = (cwnd, ssthresh, 0);
+    pub(super) const fn set(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.set(cwnd, ssthresh);
     }
 
     /// Equation 4.
     fn half(&self, flight: ByteCount) -> u64 {
-        (flight.bytes() / 2).max(2 * self.mss)
+        (flight.bytes() / 2).max(2 * self.window.mss)
     }
 }
 
 impl CongestionControl for NewReno {
     fn cwnd(&self) -> ByteCount {
-        ByteCount(self.cwnd)
+        ByteCount(self.window.cwnd)
     }
 
     fn ssthresh(&self) -> ByteCount {
-        ByteCount(self.ssthresh)
+        ByteCount(self.window.ssthresh)
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if !ack.may_grow {
-            return;
-        }
-        if self.cwnd < self.ssthresh {
-            // Equation 2.
-            self.cwnd += ack.acked.bytes().min(self.mss);
-            return;
-        }
-        // One segment per window of acknowledged bytes: "another common formula" of section 3.1, as RFC 3465.
-        self.credit += ack.acked.bytes();
-        if self.credit >= self.cwnd {
-            self.credit -= self.cwnd;
-            self.cwnd += self.mss;
+        if ack.may_grow && !self.window.slow_start(ack.acked) {
+            self.window.grow(ack.acked, self.window.cwnd);
         }
     }
 
     fn on_congestion(&mut self, flight: ByteCount, _now: Instant) {
-        self.ssthresh = self.half(flight);
-        self.cwnd = self.ssthresh;
-        self.credit = 0;
+        let half = self.half(flight);
+        self.window.set(half, half);
     }
 
     fn on_timeout(&mut self, flight: ByteCount, repeated: bool, _now: Instant) {
-        if !repeated {
-            self.ssthresh = self.half(flight);
-        }
-        self.cwnd = self.mss;
-        self.credit = 0;
+        let ssthresh = if repeated { self.window.ssthresh } else { self.half(flight) };
+        self.window.set(self.window.mss, ssthresh);
     }
 
     fn limit(&mut self, cwnd: ByteCount) {
-        self.cwnd = self.cwnd.min(cwnd.bytes());
+        self.window.limit(cwnd);
     }
 
     fn on_idle(&mut self, _now: Instant) {
-        self.cwnd = self.cwnd.min(self.initial);
+        self.window.restart();
     }
 }
 
