@@ -8,6 +8,7 @@ use gamelane_traffic::config::{ClientStream, CommandSize, ServerStream};
 use serde::Deserialize;
 
 use super::error::Fault;
+use super::model_file;
 use super::update_size::{self, MOST_PLAYERS};
 
 /// A shipped game model.
@@ -53,12 +54,7 @@ impl Game {
 
     /// Reads a model file; the message names the key that is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let deserializer =
-            toml::Deserializer::parse(text).map_err(|error| format!("not TOML: {}", error.message()))?;
-        let file: ModelFile = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            format!("`{}`: {}", error.path(), Fault::read(error.inner().message()).on_one_line())
-        })?;
-        file.checked()
+        model_file::read::<ModelFile>(text)?.checked()
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::error::Fault;
 use super::games::{Bytes, Weighted, mixture, positive};
+use super::model_file;
 
 /// A shipped model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,12 +85,7 @@ impl Mmo {
 
     /// Reads a model file; the message names the key that is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let deserializer =
-            toml::Deserializer::parse(text).map_err(|error| format!("not TOML: {}", error.message()))?;
-        let file: ModelFile = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            format!("`{}`: {}", error.path(), Fault::read(error.inner().message()).on_one_line())
-        })?;
-        file.checked()
+        model_file::read::<ModelFile>(text)?.checked()
     }
 }
 

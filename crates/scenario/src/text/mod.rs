@@ -15,6 +15,7 @@ pub mod games;
 pub mod keys;
 mod measure;
 pub mod mmos;
+mod model_file;
 mod origin;
 mod overrides;
 mod reference;
