@@ -1,9 +1,12 @@
 //! In steady state the engine does not allocate: not per packet, not per second.
 
 mod common;
+#[path = "common/queues.rs"]
+mod queues;
 
 use gamelane_core::{Instant, Seed};
 use gamelane_sim::{Event, Household, Recorder};
+use queues::QUEUES;
 
 /// Keeps nothing.
 struct Forget;
@@ -14,7 +17,7 @@ impl Recorder for Forget {
 
 #[test]
 fn a_busy_household_allocates_nothing_in_steady_state() {
-    for queue in common::QUEUES {
+    for queue in QUEUES {
         assert_eq!(allocations(&[("gateway.*.queue", queue)]), 0, "{queue}");
     }
 }

@@ -2,17 +2,20 @@
 //! before it is accepted (`INSTA_UPDATE=always cargo test -p gamelane-sim --test golden`).
 
 mod common;
+#[path = "common/queues.rs"]
+mod queues;
 
 use std::fmt::Write;
 
 use gamelane_core::{Direction, DropReason, Seed};
 use gamelane_sim::{Household, Records};
+use queues::QUEUES;
 
 #[test]
 fn the_household_of_collom2016() {
     let mut table = String::new();
     for (link, down, up) in [("12/1", "12mbit", "1mbit"), ("50/20", "50mbit", "20mbit")] {
-        for queue in common::QUEUES {
+        for queue in QUEUES {
             let limit = if queue == "fifo" { "100p" } else { "1000p" };
             let overrides = [
                 ("gateway.*.queue", queue),

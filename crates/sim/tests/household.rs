@@ -1,10 +1,13 @@
 //! Whole households: conservation, repeatability, and the results that need no statistics.
 
 mod common;
+#[path = "common/queues.rs"]
+mod queues;
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_scenario::Model;
 use gamelane_sim::{Household, Outcome, Records, Summary};
+use queues::QUEUES;
 
 fn run(model: &Model, seed: u64) -> Outcome<Records> {
     Household::new(model, Seed(seed), Records::new(model, false)).run()
@@ -22,7 +25,7 @@ fn fingerprint(outcome: &Outcome<Records>) -> String {
 
 #[test]
 fn every_packet_sent_is_received_or_lost() {
-    for queue in common::QUEUES {
+    for queue in QUEUES {
         let model = common::model("collom2016", &[("gateway.*.queue", queue), ("duration", "20s")]);
         let outcome = run(&model, 1);
         for flow in &outcome.recorder.flows {

@@ -1,12 +1,15 @@
 //! VoAP in a household: what the paper claims of it (palazzi-voap section III), on a wired link of the radio's rate.
 
 mod common;
+#[path = "common/queues.rs"]
+mod queues;
 
 use std::path::Path;
 
 use gamelane_core::{Direction, Seed};
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::{Household, Outcome, Records, Summary};
+use queues::QUEUES;
 
 struct Result {
     goodput_mbit: f64,
@@ -86,7 +89,7 @@ fn what_it_cannot_reach_is_reported() {
 
 #[test]
 fn it_goes_with_every_queue() {
-    for queue in common::QUEUES {
+    for queue in QUEUES {
         let model = common::model("voap", &[("gateway.*.queue", queue), ("duration", "30s")]);
         let (before, after) = (fifo(model.clone()), run(&model));
         assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{queue}: {}", after.goodput_mbit);

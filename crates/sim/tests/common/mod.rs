@@ -13,7 +13,3 @@ pub(crate) fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
     let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);
     scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|error| panic!("{error}"))
 }
-
-/// Not every test goes through them.
-#[allow(dead_code)]
-pub(crate) const QUEUES: [&str; 5] = ["fifo", "pie", "codel", "fq_pie", "fq_codel"];
