@@ -8,7 +8,7 @@ use super::game::{Behaviour, Updates};
 use super::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
 use crate::tcp::connection::{Connection, End};
-use crate::tcp::half::HalfCounts;
+use crate::tcp::counts::HalfCounts;
 
 /// A flow, both directions.
 #[derive(Clone, Debug)]

@@ -6,6 +6,8 @@
 //! packet in flight and a short round trip both come at the same moment. What a sender does elsewhere tells which it is:
 //! probing the last of several packets, or waiting twice as long the second time. That is counted in [`Habits`].
 
+use super::timer::Wait;
+
 /// Why data was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -58,8 +60,16 @@ pub(crate) struct Circumstances {
     pub(crate) probed: bool,
     /// Since the last acknowledgement of any kind.
     pub(crate) since_ack_ns: Option<u64>,
-    /// Since the timer could last have been started: the head's last transmission, or the last ACK that advanced.
-    pub(crate) since_timer_ns: u64,
+    /// Since the last one that told the sender something: that data arrived, in order or not.
+    pub(crate) since_news_ns: Option<u64>,
+    /// What the sender takes to answer an ACK at best.
+    pub(crate) at_once_ns: u64,
+    /// The wait for the timer.
+    pub(crate) wait: Wait,
+    /// How many ACKs told it.
+    pub(crate) signs: u32,
+    /// The connection has SACK, which probes need, and no probe is left open that forbids another (RFC 8985 section 7.3).
+    pub(crate) may_probe: bool,
     /// Since anything was last sent.
     pub(crate) since_sent_ns: u64,
     /// It begins with the oldest unacknowledged byte.
@@ -72,50 +82,59 @@ pub(crate) struct Circumstances {
     pub(crate) srtt_ns: Option<u64>,
     /// The part of the round trip between the sender and the capture point.
     pub(crate) near_ns: u64,
-    /// Linux's timeout, back-off included.
-    pub(crate) rto_ns: u64,
+}
+
+/// Why, and whether the timer expired just now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) cause: Cause,
+    /// For a [`Cause::Timeout`]: it does not merely follow one.
+    pub(crate) expired: bool,
 }
 
 impl Circumstances {
     /// The cause these make likely.
-    pub(crate) fn cause(&self) -> Cause {
+    pub(crate) fn verdict(&self) -> Verdict {
+        let because = |cause| Verdict { cause, expired: false };
+        let timeout = Verdict { cause: Cause::Timeout, expired: true };
         let srtt = self.srtt_ns.unwrap_or(1_000_000_000);
         // Whatever the sender answers has to reach it first.
         let answer = self.near_ns + self.near_ns / 2;
         let answers = |since: Option<u64>, within: u64| since.is_some_and(|since| since <= answer + within);
-        let waited = self.since_timer_ns.saturating_add(self.near_ns);
-        let timer = waited >= self.rto_ns - self.rto_ns / 8;
-        let to_the_tick =
-            waited + self.rto_ns / 64 >= self.rto_ns && waited <= self.rto_ns + self.rto_ns / 8 + TICK_NS;
-        let by_timer = self.is_head && (to_the_tick && !answers(self.since_ack_ns, AT_ONCE_NS));
-        if self.since_sign_ns.is_some() && !by_timer {
-            // RACK may wait a quarter of a round trip for what was overtaken.
-            let reordering = srtt / 4 + REACTION_NS;
-            let in_recovery = self.recovering == Some(Cause::Fast) && answers(self.since_ack_ns, reordering);
-            let waiting =
-                !(timer && self.is_head) && (answers(self.since_sign_ns, reordering) || in_recovery);
+        // RACK may wait a quarter of a round trip for what was overtaken; who waits longer waits for the third sign.
+        let reordering = srtt / 4 + REACTION_NS;
+        let telling = self.recovering == Some(Cause::Fast)
+            || self.signs >= DUPLICATE_THRESHOLD
+            || answers(self.since_sign_ns, reordering);
+        let on_time =
+            self.is_head && self.wait.is_due && !(telling && answers(self.since_news_ns, self.at_once_ns));
+        let timer = self.is_head && (self.wait.is_over || on_time);
+        if self.since_sign_ns.is_some() && !on_time {
+            let repairing = matches!(self.recovering, Some(Cause::Fast | Cause::TailLossProbe));
+            let in_recovery = repairing && answers(self.since_ack_ns, reordering);
+            let waiting = !timer && (answers(self.since_sign_ns, reordering) || in_recovery);
             if waiting || answers(self.since_ack_ns, PROMPT_NS) {
-                return match self.recovering {
-                    Some(Cause::Timeout) => Cause::Timeout,
+                return because(match self.recovering {
+                    Some(before @ (Cause::Timeout | Cause::Fast)) => before,
                     _ if self.probed => Cause::TailLossProbe,
                     _ => Cause::Fast,
-                };
+                });
             }
         }
         match self.recovering {
-            None if timer && self.is_head && self.is_tail => return Cause::TimeoutOrProbe,
-            _ if timer && self.is_head => return Cause::Timeout,
-            None if self.is_tail && (timer || self.since_sent_ns >= srtt + srtt / 2) => {
-                return Cause::TailLossProbe;
+            None if timer && self.is_tail && self.may_probe => return because(Cause::TimeoutOrProbe),
+            _ if timer => return timeout,
+            None if self.is_tail && (self.wait.is_over || self.since_sent_ns >= srtt + srtt / 2) => {
+                return because(Cause::TailLossProbe);
             }
             _ => {}
         }
         match self.recovering {
             Some(before) if answers(self.since_ack_ns, PROMPT_NS) || self.since_sent_ns <= PROMPT_NS => {
-                before
+                because(before)
             }
-            _ if self.is_head && self.since_timer_ns >= MIN_TIMEOUT_NS => Cause::Timeout,
-            _ => Cause::Unexplained,
+            _ if self.is_head && self.wait.since_ns >= MIN_TIMEOUT_NS => timeout,
+            _ => because(Cause::Unexplained),
         }
     }
 }
@@ -142,11 +161,10 @@ impl Habits {
     }
 }
 
-/// What passes between an ACK and the segment it makes a sender send: at best, and as a rule.
-const AT_ONCE_NS: u64 = 250_000;
+/// RFC 5681 section 3.2.
+const DUPLICATE_THRESHOLD: u32 = 3;
+/// What passes between an ACK and the segment it makes a sender send, as a rule.
 const PROMPT_NS: u64 = 3_000_000;
-/// Timers fire at a tick after they are due.
-const TICK_NS: u64 = 4_000_000;
 /// A host's timers tick, and its softirqs wait: what passes between an event and the answer to it.
 const REACTION_NS: u64 = 12_000_000;
 /// No system in use has a shorter timeout.

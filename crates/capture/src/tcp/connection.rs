@@ -126,6 +126,7 @@ impl Connection {
     fn control(&mut self, tcp: &TcpFields, direction: usize) {
         if tcp.flags.syn {
             self.sack[direction] = tcp.sack_permitted;
+            self.halves.iter_mut().for_each(|half| half.sack &= tcp.sack_permitted);
             self.scaled = match tcp.flags.ack {
                 false => tcp.window_scale.is_some(),
                 true => self.scaled && tcp.window_scale.is_some(),

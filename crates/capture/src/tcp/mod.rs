@@ -3,9 +3,14 @@
 
 pub mod cause;
 pub mod connection;
-pub mod half;
+pub mod counts;
+pub(crate) mod half;
+pub(crate) mod reaction;
+pub(crate) mod repairs;
 pub(crate) mod sequence;
+pub(crate) mod stamps;
 pub(crate) mod stream;
+pub(crate) mod timer;
 
 pub use cause::Cause;
-pub use half::HalfCounts;
+pub use counts::HalfCounts;

@@ -1,0 +1,122 @@
+//! Why this direction's sender sent data again, from what had passed before, and what that tells of the sender.
+
+use super::Half;
+use crate::tcp::cause::{Cause, Circumstances, Verdict};
+
+impl Half {
+    pub(super) fn circumstances(&self, start: u64, end: u64, at_ns: u64, near_ns: u64) -> Circumstances {
+        let head = self.ledger.outstanding().next();
+        let since = |past: Option<u64>| past.map(|past| at_ns.saturating_sub(past));
+        let last_sent = self.covering(start).map(|packet| packet.last_sent.as_nanos());
+        let sent_ns = last_sent.unwrap_or(0);
+        let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
+        let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
+        let wait = self.timer.wait(head.map(|head| head.last_sent.as_nanos()), at_ns, near_ns);
+        Circumstances {
+            since_sign_ns: since(signed),
+            probed: sign.is_some_and(|sign| self.probe == Some(sign.above)),
+            since_ack_ns: since(self.last_ack_ns),
+            since_news_ns: since(self.last_news_ns),
+            at_once_ns: self.reaction.at_once_ns(),
+            wait,
+            may_probe: self.sack && self.probed_to.is_none_or(|until| start < until),
+            signs: sign.map_or(0, |sign| sign.times),
+            since_sent_ns: since(self.last_sent_ns).unwrap_or(0),
+            is_head: start <= head.map_or(start, |head| head.start),
+            is_tail: end >= self.stream.end(),
+            recovering: self.episode.map(|(cause, _)| cause),
+            srtt_ns: self.timer.srtt().map(|srtt| srtt.as_nanos() + near_ns),
+            near_ns,
+        }
+    }
+
+    pub(super) fn repaired(
+        &mut self,
+        start: u64,
+        end: u64,
+        at_ns: u64,
+        circumstances: &Circumstances,
+    ) -> Cause {
+        let Verdict { cause, expired } = circumstances.verdict();
+        self.counts.causes[cause.index()] += 1;
+        if cause.is_timed() {
+            self.learn(cause, start, at_ns, circumstances);
+        }
+        match cause {
+            Cause::Timeout if expired => self.timer.expired(true, at_ns),
+            Cause::TimeoutOrProbe => self.timer.expired(false, at_ns),
+            Cause::Fast if circumstances.is_head => self.timer.repaired(at_ns),
+            _ => {}
+        }
+        if matches!(cause, Cause::TailLossProbe | Cause::TimeoutOrProbe) {
+            self.probed_to = Some(self.stream.end());
+        }
+        // A timeout puts off the end of what is being repaired; what follows one does not.
+        if expired || self.episode.is_none_or(|(before, _)| before != Cause::Timeout) {
+            self.episode = Some((cause, self.stream.end()));
+        }
+        self.repairs.add(start, end, cause);
+        cause
+    }
+
+    /// What a timed retransmission tells of its sender: RFC 8985 probes with the last segment, the timer sends the first
+    /// and doubles.
+    fn learn(&mut self, cause: Cause, start: u64, at_ns: u64, circumstances: &Circumstances) {
+        let alone = circumstances.is_head && circumstances.is_tail;
+        if circumstances.recovering.is_none() && !alone {
+            match cause {
+                Cause::TailLossProbe => self.habits.probes += 1,
+                _ if circumstances.is_head => self.habits.timeouts += 1,
+                _ => {}
+            }
+        }
+        if alone && cause == Cause::TailLossProbe {
+            self.habits.probes += 1;
+        }
+        if let Some((before, waited, last_start)) = self.last_timed
+            && last_start == start
+            && waited > 0
+        {
+            let again = at_ns.saturating_sub(before);
+            if again >= waited + waited * 3 / 4 {
+                self.habits.timeouts += 1;
+            } else if again <= waited + waited / 4 {
+                self.habits.probes += 1;
+            }
+        }
+        let first = self.last_timed.is_none_or(|(_, _, last)| last != start);
+        let waited = if first { circumstances.wait.since_ns } else { 0 };
+        self.last_timed = Some((at_ns, waited, start));
+    }
+
+    /// RFC 8985 probes with new data where there is some. A sender under Nagle's rule has some: it sends small segments
+    /// one at a time, so another one that comes when the probe is due is the probe.
+    pub(super) fn look_for_probe(&mut self, len: u32, at_ns: u64) {
+        let others = self.in_flight - 1;
+        if len < self.largest_payload {
+            self.small += 1;
+            self.small_behind_others += u64::from(others > 0);
+        }
+        let (Some(srtt), Some(sent)) = (self.timer.srtt(), self.last_sent_ns) else { return };
+        if others == 0 || self.small_behind_others * 4 > self.small {
+            return;
+        }
+        let allowance = if others == 1 { MAX_ACK_DELAY_NS } else { 0 };
+        let due = (2 * srtt.as_nanos() + allowance).min(self.timer.rto().as_nanos());
+        let waited = at_ns.saturating_sub(sent);
+        // Linux's timer wheel is as coarse as an eighth of the wait.
+        let on_time = waited >= due - due / 50 && waited <= due + due / 8 + TICK_NS;
+        // Later than the timer it never comes; nor does a small segment otherwise.
+        let head_sent = self.ledger.outstanding().next().map(|head| head.last_sent.as_nanos());
+        let with_timer = len < self.largest_payload && self.timer.wait(head_sent, at_ns, 0).is_due;
+        if on_time || with_timer {
+            self.probe = Some(self.stream.end());
+            self.habits.probes += 1;
+        }
+    }
+}
+
+/// Linux's allowance for a receiver that delays its ACK of a single segment.
+const MAX_ACK_DELAY_NS: u64 = 200_000_000;
+/// Linux's timers fire at a tick, of 1 to 10 ms, after they are due.
+const TICK_NS: u64 = 10_000_000;

@@ -1,0 +1,46 @@
+//! The time stamps of one direction (RFC 7323), and when each first passed: what an echo is measured from.
+
+use std::collections::VecDeque;
+
+/// Stamps sent and not yet echoed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stamps {
+    sent: VecDeque<(u32, u64)>,
+    newest: Option<u32>,
+}
+
+impl Stamps {
+    /// A packet carried `stamp`.
+    pub(crate) fn sent(&mut self, stamp: u32, at_ns: u64) {
+        if self.newest.is_none_or(|newest| is_before(newest, stamp)) {
+            self.newest = Some(stamp);
+            if self.sent.len() == MAX_STAMPS {
+                self.sent.pop_front();
+            }
+            self.sent.push_back((stamp, at_ns));
+        }
+    }
+
+    /// How long ago the stamp first passed that `echo` repeats.
+    pub(crate) fn age(&self, echo: u32, at_ns: u64) -> Option<u64> {
+        let mut newer = self.sent.iter().skip_while(|&&(stamp, _)| is_before(stamp, echo));
+        newer.next().filter(|&&(stamp, _)| stamp == echo).map(|&(_, sent)| at_ns.saturating_sub(sent))
+    }
+
+    /// [`Stamps::age`], the first time the stamp is echoed; those before it are forgotten.
+    pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
+        while self.sent.front().is_some_and(|&(stamp, _)| is_before(stamp, echo)) {
+            self.sent.pop_front();
+        }
+        let &(_, sent) = self.sent.front().filter(|&&(stamp, _)| stamp == echo)?;
+        self.sent.pop_front();
+        Some(at_ns.saturating_sub(sent))
+    }
+}
+
+/// Stamps wrap.
+const fn is_before(stamp: u32, other: u32) -> bool {
+    (stamp.wrapping_sub(other) as i32) < 0
+}
+
+const MAX_STAMPS: usize = 256;
