@@ -194,6 +194,8 @@ fn parts_of_the_gateway_can_be_switched_off() {
     assert_eq!(model_of("voap.toml", &[("gateway.voap", "false")]).gateway.voap, None);
     let switched = model_of("household.toml", &[("gateway.voap", "{}"), ("gateway.voap.beta", "9ms")]);
     assert_eq!(switched.gateway.voap.unwrap().beta, Duration::from_millis(9));
+    // So that queues which have no shaper can be compared with those that have.
+    model_of("household.toml", &[("gateway.up.bandwidth", "false"), ("gateway.up.acks", "plain")]);
     for key in ["gateway.shape", "gateway.shape.up"] {
         assert_eq!(model_of("docsis.toml", &[(key, "false")]).access.shape, [None, None]);
     }

@@ -12,6 +12,7 @@ use super::{Place, classful, link, listed};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::queue::{Acks, Discipline, Isolation, Parameters, Queue, Tins};
+use crate::text::switch::Switch;
 use crate::text::units::Percent;
 
 /// What a queue feeds: a shaper, or the link.
@@ -111,12 +112,13 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
         }
         acks => filter(acks).unwrap_or(plain.ack_filter),
     };
-    if queue.bandwidth.is_some_and(|rate| rate.0.bps() < 16) {
+    let bandwidth = bandwidth(queue, below, place)?;
+    if bandwidth.is_some_and(|rate| rate.bps() < 16) {
         let fault = Fault::new("so slow a shaper sends nothing in any tin").allowed("\"16bit\" or more");
         return Err(place.key("bandwidth").refuse(fault));
     }
     Ok(CakeConfig {
-        bandwidth: bandwidth(queue, below, place)?,
+        bandwidth,
         diffserv: match queue.tins {
             Some(Tins::BestEffort) => diffserv::Diffserv::BestEffort,
             Some(Tins::Diffserv4) => diffserv::Diffserv::Four,
@@ -150,7 +152,7 @@ pub(super) fn bandwidth(
     below: &Below,
     place: &Place<'_>,
 ) -> Result<Option<Bitrate>, ScenarioError> {
-    let Some(rate) = queue.bandwidth else { return Ok(None) };
+    let Some(rate) = queue.bandwidth.as_ref().and_then(Switch::on) else { return Ok(None) };
     match below.rate {
         Some(below) if rate.0 > below => {
             let fault = Fault::new(format!(

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::link::Overhead;
 use crate::text::range::Range;
+use crate::text::switch::Switch;
 use crate::text::units::{Percent, QueueLimit, Rate, Size, Span, Time};
 use crate::text::words::words;
 
@@ -43,9 +44,10 @@ pub struct Queue {
     /// What becomes of pure ACKs. Left out: `plain`. With classes of your own, a rule of `ack = true` says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. Left out: CAKE has none; HTB has the rate of `shape` or of the link, where that has one.
+    /// Rate of the queue's own shaper. Left out or `false`: CAKE has none; HTB has the rate of `shape` or of the link, where
+    /// that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bandwidth: Option<Rate>,
+    pub bandwidth: Option<Switch<Rate>>,
     /// How CAKE sorts packets by DSCP. Left out: `diffserv3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tins: Option<Tins>,
@@ -214,7 +216,7 @@ impl Queue {
             self.quantum.is_some(),
             self.flows.is_some(),
             self.acks.is_some_and(|acks| acks != Acks::Plain),
-            self.bandwidth.is_some(),
+            self.bandwidth.is_some_and(|rate| rate.on().is_some()),
             self.tins.is_some(),
             self.isolation.is_some(),
             self.rtt.is_some(),
