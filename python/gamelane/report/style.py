@@ -1,7 +1,8 @@
 """How variants, flows and numbers look in every format: one label and one colour each, everywhere.
 
 Colours are Okabe and Ito's, which stay apart for colour-blind readers. Queues without flow isolation are warm, flow
-queues are blue, queues of classes are green; where the palette ends, in a shade of its own. A name beginning with `$` stands for a colour of the page's theme (see `THEMES`).
+queues are blue, queues of classes are green; where the palette ends, in a shade of its own. A name beginning with `$`
+stands for a colour of the page's theme (see `THEMES`).
 """
 
 from __future__ import annotations

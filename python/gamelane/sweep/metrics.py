@@ -22,7 +22,7 @@ Row = Mapping[str, float | int | str | None]
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run: a column, a ratio of sums of columns, Jain's index of columns, or an opinion by the G-model."""
+    """One number of a run: a column, a ratio of sums of columns, Jain's index of columns, or the G-model's opinion."""
 
     name: str
     unit: str
