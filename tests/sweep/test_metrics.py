@@ -55,6 +55,16 @@ def test_fairness_is_jains_index_of_goodputs() -> None:
         find("jain(quake3, nobody)", metrics(columns))
 
 
+def test_an_opinion_is_the_g_model_of_ping_and_its_deviation() -> None:
+    columns = ["flows.quake3.rtt_ms.mean", "flows.quake3.rtt_deviation_ms"]
+    opinion = find("g_model(quake3)", metrics(columns))
+    assert opinion.of({columns[0]: 50.0, columns[1]: 5.0}) == pytest.approx(3.35, abs=0.01)
+    assert opinion.of({columns[0]: None, columns[1]: None}) is None
+    assert opinion.higher_is_better
+    with pytest.raises(UnknownMetric):
+        find("g_model(quake3)", metrics(columns[:1]))
+
+
 def test_a_name_that_is_none_has_a_hint() -> None:
     with pytest.raises(UnknownMetric) as refusal:
         find("p99(quake3.rrt)", metrics(COLUMNS))

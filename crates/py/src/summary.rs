@@ -59,12 +59,15 @@ fn flow(app: &str, summary: &FlowSummary) -> Value {
         "up": direction(&summary.directions[0]),
         "down": direction(&summary.directions[1]),
         "rtt_ms": distribution(&summary.rtt_ms),
+        "rtt_deviation_ms": if summary.rtt_ms.count == 0 { Value::Null } else { json!(summary.rtt_deviation_ms) },
         "rtt_samples": summary.rtt_ms.count,
         "goodput_bps": summary.goodput_bps,
         "retransmissions": summary.retransmissions,
         "timeouts": summary.timeouts,
         "chunks": summary.chunks,
         "stall_seconds": summary.stall_seconds,
+        "transfers": summary.transfer_ms.count,
+        "transfer_ms": distribution(&summary.transfer_ms),
     });
     if let Some(summary) = &summary.thin {
         flow["thin"] = thin(summary);
@@ -131,6 +134,7 @@ fn direction(summary: &DirectionSummary) -> Value {
         "loss": summary.loss,
         "throughput_bps": { "mean": summary.throughput_bps, "cv": summary.throughput_cv },
         "queue_delay_ms": distribution(&summary.queue_delay_ms),
+        "jitter_ms": distribution(&summary.jitter_ms),
     })
 }
 

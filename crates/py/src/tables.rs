@@ -177,6 +177,7 @@ fn app<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> 
             let (kind, index, bytes, took) = match row.report {
                 AppReport::Chunk { index, bytes, took } => (0u8, index, bytes.bytes(), took),
                 AppReport::Stall { lasted } => (1, 0, 0, lasted),
+                AppReport::Transfer { bytes, took } => (2, 0, bytes.bytes(), took),
             };
             (row.at, row.flow, kind, index, bytes, took)
         })

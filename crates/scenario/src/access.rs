@@ -7,7 +7,7 @@ use gamelane_core::Bitrate;
 use gamelane_link::trace::RateTrace;
 use gamelane_link::wifi::{PhyRate, Preamble, Radio, Slot};
 use gamelane_link::{DocsisConfig, LinkConfig};
-use gamelane_qdisc::QueueConfig;
+use gamelane_qdisc::DisciplineConfig;
 
 /// The access of a household.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +18,9 @@ pub struct Access {
     /// instead of the medium.
     pub shape: [Option<LinkConfig>; 2],
     /// In front of the medium upstream, where the gateway's queue is not.
-    pub modem: QueueConfig,
+    pub modem: DisciplineConfig,
     /// In front of the medium downstream, where the gateway's queue is not.
-    pub isp: QueueConfig,
+    pub isp: DisciplineConfig,
 }
 
 /// What carries the packets. The links of [`crate::HopModel`] hold what is common: rates, delay, jitter, loss.
@@ -61,7 +61,7 @@ pub struct WifiModel {
     /// Radio between nodes.
     pub backbone: Radio,
     /// Queue of each station and relay.
-    pub queue: QueueConfig,
+    pub queue: DisciplineConfig,
 }
 
 /// A host at home on the air.

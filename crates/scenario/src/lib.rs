@@ -15,6 +15,6 @@ pub mod model;
 pub mod text;
 
 pub use access::{Access, Medium, Station, WifiModel};
-pub use model::{CLASSES, Carriage, FlowModel, GatewayModel, HopModel, Model};
+pub use model::{Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
 pub use text::{FlowDescription, GameInfo, Scenario, ScenarioError, games, reference_page, schema};

@@ -37,21 +37,20 @@ impl Model {
 }
 
 /// What the home gateway does to packets beside queueing them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GatewayModel {
     /// Lowers the windows that passing TCP segments advertise.
     pub voap: Option<VoapConfig>,
-    /// Puts packets into [`CLASSES`], for queues that tell them apart.
+    /// How many classes there are for queues that tell them apart, 1 or more.
+    pub classes: usize,
+    /// Puts packets into them.
     pub classifier: Option<ClassifierConfig>,
 }
-
-/// How many classes a gateway knows: flows that go first, pure ACKs, everything else.
-pub const CLASSES: usize = 3;
 
 /// A queue and the link it feeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HopModel {
-    /// Discipline, which may tell [`CLASSES`] apart.
+    /// Discipline, which may tell [`GatewayModel::classes`] apart.
     pub queue: DisciplineConfig,
     /// Largest IP packet, which CoDel's and PIE's guards depend on.
     pub mtu: IpLen,

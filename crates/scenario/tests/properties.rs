@@ -188,7 +188,7 @@ app = "dash"
 "#;
 
 /// Settings that leave the household readable, in any combination; a few of them do not go together.
-const VALID: [(&str, &str); 47] = [
+const VALID: [(&str, &str); 57] = [
     ("question", "why?"),
     ("duration", "1.5s"),
     ("warmup", "100ms"),
@@ -212,6 +212,22 @@ const VALID: [(&str, &str); 47] = [
     ("gateway.down.quantum", "300B"),
     ("gateway.down.flows", "64"),
     ("gateway.down.ecn", "true"),
+    ("gateway.priority", "[\"game\"]"),
+    ("gateway.up.bandwidth", "900kbit"),
+    ("gateway.up.acks", "plain"),
+    ("gateway.up.step", "800us..1200us"),
+    ("gateway.modem.queue", "htb"),
+    ("gateway.shape", "{ up = \"900kbit\" }"),
+    ("gateway.shape.up", "false"),
+    ("gateway.voap", "true"),
+    (
+        "gateway.class",
+        "[{ name = \"a\", rate = \"20%\", ceil = { up = \"0.5mbit\" }, queue = \"pie\" }, { name = \"b\" }]",
+    ),
+    (
+        "gateway.rule",
+        "[{ class = \"a\", port = \"1000..\", size = \"..200B\", gap_deviation = \"..110%\", dscp = 0 }]",
+    ),
     ("tcp.delayed_ack", "off"),
     ("tcp.initial_window", "rfc5681"),
     ("tcp.timer", "rfc6298"),

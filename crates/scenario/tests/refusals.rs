@@ -228,11 +228,138 @@ fn what_goes_first() {
         gateway("ACKs of a FIFO", "up = { queue = \"fifo\", acks = \"filter\" }\n"),
         gateway("ACKs first in CAKE", "up = { queue = \"cake\", acks = \"prioritise\" }\n"),
         gateway("packets for CAKE", "up = { queue = \"cake\", limit = \"100p\" }\n"),
-        gateway("a target for DualPI2", "up = { queue = \"dualpi2\", target = \"5ms\" }\n"),
+        gateway("an interval for DualPI2", "up = { queue = \"dualpi2\", interval = \"100ms\" }\n"),
         gateway(
             "priority at the provider's end",
             "shape = { down = \"10mbit\" }\nisp = { queue = \"priority\" }\n",
         ),
+    ]));
+}
+
+#[test]
+fn classes_and_rules() {
+    // What stands in the place of the household's upstream queue, and what follows the file.
+    let household = |title, up: &str, tables: &str| {
+        let text = HOUSEHOLD.replacen("up = { queue = \"fifo\", limit = \"1000p\" }\n", up, 1);
+        assert_ne!(text, HOUSEHOLD, "{title}");
+        Case::text(title, &format!("{text}\n{tables}"))
+    };
+    let rules = |title, rules: &str| household(title, DRR, &format!("{CLASSES}{rules}"));
+    let tree = |title, tables: &str| household(title, HTB, tables);
+    assert_page(messages(&[
+        rules("a rule for no class", "[[gateway.rule]]\nclass = \"gmae\"\nprotocol = \"udp\""),
+        rules("a rule that asks for nothing", "[[gateway.rule]]\nclass = \"game\""),
+        rules("a class nobody is put in", ""),
+        rules(
+            "a rule behind a wider one",
+            "[[gateway.rule]]\nclass = \"game\"\nprotocol = \"udp\"\n\
+             [[gateway.rule]]\nname = \"port\"\nclass = \"game\"\nprotocol = \"udp\"\nport = 27960",
+        ),
+        rules(
+            "a flow in two rules",
+            "[[gateway.rule]]\nname = \"one\"\nclass = \"game\"\nflows = [\"quake3\"]\n\
+             [[gateway.rule]]\nname = \"two\"\nclass = \"rest\"\nflows = [\"quake3\"]",
+        ),
+        rules("a flow nobody runs", "[[gateway.rule]]\nclass = \"game\"\nflows = [\"quake4\"]"),
+        rules("no flows", "[[gateway.rule]]\nclass = \"game\"\nflows = []"),
+        rules(
+            "a flow and an address",
+            "[[gateway.rule]]\nclass = \"game\"\nflows = [\"quake3\"]\naddress = \"10.0.0.1\"",
+        ),
+        rules("ACKs over UDP", "[[gateway.rule]]\nclass = \"game\"\nprotocol = \"udp\"\nack = true"),
+        rules("large ACKs", "[[gateway.rule]]\nclass = \"game\"\nack = true\nsize = \"500B..\""),
+        rules("ports upside down", "[[gateway.rule]]\nclass = \"game\"\nport = \"27970..27960\""),
+        rules("a port nobody uses", "[[gateway.rule]]\nclass = \"game\"\nport = 27961"),
+        rules("an address nobody has", "[[gateway.rule]]\nclass = \"game\"\naddress = \"10.0.0.0/8\""),
+        rules("a code point nobody sets", "[[gateway.rule]]\nclass = \"game\"\ndscp = \"EF\""),
+        rules("a port that is none", "[[gateway.rule]]\nclass = \"game\"\nport = 70000"),
+        rules("any port", "[[gateway.rule]]\nclass = \"game\"\nport = \"..\""),
+        rules("an address that is none", "[[gateway.rule]]\nclass = \"game\"\naddress = \"quake3\""),
+        rules("a prefix too long", "[[gateway.rule]]\nclass = \"game\"\nsource = \"10.0.0.0/33\""),
+        rules("a transport nobody has", "[[gateway.rule]]\nclass = \"game\"\nprotocol = \"upd\""),
+        rules("a behaviour nobody has", "[[gateway.rule]]\nclass = \"game\"\nbehaviour = \"realtime\""),
+        rules("a rule for bare bytes", "[[gateway.rule]]\nclass = \"game\"\nsize = 200"),
+        rules("half a regularity", "[[gateway.rule]]\nclass = \"game\"\ngap_deviation = \"..0.5\""),
+        rules("a misspelt condition", "[[gateway.rule]]\nclass = \"game\"\nprot = \"udp\""),
+        household("rules without classes", DRR, "[[gateway.rule]]\nclass = \"game\"\nprotocol = \"udp\""),
+        household("classes and priorities", "up = { queue = \"drr\" }\npriority = [\"quake3\"]\n", CLASSES),
+        household("classes and ACKs", "up = { queue = \"drr\", acks = \"filter\" }\n", CLASSES),
+        household(
+            "two classes of one name",
+            DRR,
+            "[[gateway.class]]\nname = \"a\"\n[[gateway.class]]\nname = \"a\"",
+        ),
+        household("a class with a blank", DRR, "[[gateway.class]]\nname = \"my games\""),
+        household("a class in a class", DRR, "[[gateway.class]]\nname = \"a\"\nqueue = \"priority\""),
+        household("no quantum", DRR, "[[gateway.class]]\nname = \"a\"\nquantum = \"0B\""),
+        household("nothing goes first", DRR, ""),
+        tree("a class without a rate", "[[gateway.class]]\nname = \"a\""),
+        tree("a class of nothing", "[[gateway.class]]\nname = \"a\"\nrate = \"0%\""),
+        tree("a rate of bare digits", "[[gateway.class]]\nname = \"a\"\nrate = 200"),
+        tree(
+            "a ceiling below the rate",
+            "[[gateway.class]]\nname = \"a\"\nrate = \"50%\"\nceil = { up = \"400kbit\" }",
+        ),
+        tree("a ceiling above the link", "[[gateway.class]]\nname = \"a\"\nrate = \"50%\"\nceil = \"2mbit\""),
+        tree("more than there is", "[[gateway.class]]\nname = \"a\"\nrate = \"1100kbit\""),
+        tree(
+            "more than the parent has",
+            "[[gateway.class]]\nname = \"a\"\nrate = \"50%\"\n\
+             [[gateway.class]]\nname = \"b\"\nparent = \"a\"\nrate = \"60%\"",
+        ),
+        tree("a parent nobody is", "[[gateway.class]]\nname = \"a\"\nparent = \"b\"\nrate = \"10%\""),
+        tree(
+            "a parent behind its child",
+            "[[gateway.class]]\nname = \"a\"\nparent = \"b\"\nrate = \"10%\"\n\
+             [[gateway.class]]\nname = \"b\"\nrate = \"20%\"",
+        ),
+        tree("a priority there is not", "[[gateway.class]]\nname = \"a\"\nrate = \"10%\"\npriority = 8"),
+        tree(
+            "a rule for a parent",
+            "[[gateway.class]]\nname = \"a\"\nrate = \"20%\"\n\
+             [[gateway.class]]\nname = \"b\"\nparent = \"a\"\nrate = \"10%\"\n\
+             [[gateway.rule]]\nclass = \"a\"\nprotocol = \"udp\"",
+        ),
+        household(
+            "classes above the link",
+            "up = { queue = \"htb\", bandwidth = \"2mbit\" }\npriority = [\"quake3\"]\n",
+            "",
+        ),
+        Case {
+            set: vec![("gateway.class.gmae.rate".into(), "20%".into())],
+            ..household("a class that is not there to set", DRR, CLASSES)
+        },
+        Case {
+            set: vec![("gateway.rule.udp.class".into(), "game".into())],
+            ..household("a rule that is not there to set", DRR, CLASSES)
+        },
+    ]));
+}
+
+const DRR: &str = "up = { queue = \"drr\" }\n";
+const HTB: &str = "up = { queue = \"htb\" }\n";
+const CLASSES: &str = "[[gateway.class]]\nname = \"game\"\n[[gateway.class]]\nname = \"rest\"\n";
+
+#[test]
+fn parameters_of_queues_of_several_parts() {
+    let up = |title, keys: &str| Case::edit(title, "up = { queue = \"fifo\", limit = \"1000p\" }", keys);
+    assert_page(messages(&[
+        up("CAKE above the link", "up = { queue = \"cake\", bandwidth = \"2mbit\" }"),
+        up("CAKE that sends nothing", "up = { queue = \"cake\", bandwidth = \"15bit\" }"),
+        up("tins nobody has", "up = { queue = \"cake\", tins = \"diffserv5\" }"),
+        up("isolation of no kind", "up = { queue = \"cake\", isolation = \"dual-host\" }"),
+        up("no round trip", "up = { queue = \"cake\", rtt = \"0ms\" }"),
+        up("tins of DualPI2", "up = { queue = \"dualpi2\", tins = \"diffserv3\" }"),
+        up("a coupling of CAKE", "up = { queue = \"cake\", coupling = 2.0 }"),
+        up("no coupling", "up = { queue = \"dualpi2\", coupling = 0.0 }"),
+        up("a gain upside down", "up = { queue = \"dualpi2\", alpha = -0.1 }"),
+        up("a gain in quotes", "up = { queue = \"dualpi2\", beta = \"3.2\" }"),
+        up("a ramp upside down", "up = { queue = \"dualpi2\", step = \"2ms..1ms\" }"),
+        up("a ramp without an end", "up = { queue = \"dualpi2\", step = \"1ms..\" }"),
+        up("nothing for Classic", "up = { queue = \"dualpi2\", classic_share = \"0%\" }"),
+        up("two schedulers", "up = { queue = \"dualpi2\", classic_share = \"10%\", time_shift = \"50ms\" }"),
+        up("windows switched on by a word", "voap = \"on\""),
+        up("a shaper that is merely on", "shape = true"),
     ]));
 }
 

@@ -89,6 +89,119 @@ fn a_replay_has_the_packets_of_its_capture() {
 }
 
 #[test]
+fn classes_become_bands_shares_and_a_tree() {
+    let file = folder().join("household.toml");
+    let own = [
+        (
+            "gateway.class",
+            r#"[
+            { name = "games", rate = "30%", ceil = "60%" },
+            { name = "fast", parent = "games", rate = "100kbit", priority = 1, quantum = "600B" },
+            { name = "slow", parent = "games", rate = "10%", queue = { queue = "fq_codel", flows = 16 } },
+            { name = "rest", rate = { up = "500kbit" } },
+        ]"#,
+        ),
+        (
+            "gateway.rule",
+            r#"[
+            { name = "server", class = "slow", direction = "down", source_port = 27960 },
+            { class = "fast", flows = ["quake3"], size = "..200B" },
+            { class = "slow", ack = true },
+        ]"#,
+        ),
+    ];
+    let with = |queue| model(&read(&file, &[&own[..], &[("gateway.up.queue", queue)]].concat()));
+    let queue = |queue| with(queue).hop(Direction::Up).queue.clone();
+    let classifier = with("htb").gateway.classifier.unwrap();
+    let classes: Vec<u8> = classifier.rules.iter().map(|rule| rule.class.0).collect();
+    assert_eq!((classes, classifier.default.0, with("htb").gateway.classes), (vec![1, 0, 1], 2, 3));
+    let DisciplineConfig::Htb(htb) = queue("htb") else { panic!() };
+    let classes: Vec<_> = htb
+        .tree
+        .iter()
+        .map(|class| (class.name.as_str(), class.parent, class.rate.bps() / 1000, class.ceil.bps() / 1000))
+        .collect();
+    assert_eq!(
+        classes,
+        [
+            ("the link", None, 1000, 1000),
+            ("games", Some(0), 300, 600),
+            ("fast", Some(1), 100, 600),
+            ("slow", Some(1), 100, 600),
+            ("rest", Some(0), 500, 1000),
+        ]
+    );
+    let leaf = |index: usize| match htb.tree[index].queue.as_deref() {
+        Some(DisciplineConfig::Leaf(queue)) => Some((queue.kind, queue.limit, queue.flows)),
+        _ => None,
+    };
+    assert_eq!(leaf(1), None);
+    assert_eq!(leaf(2), Some((QueueKind::Fifo, Some(Limit::Packets(1000)), None)));
+    assert_eq!(leaf(3), Some((QueueKind::FqCodel, None, Some(16))));
+    let DisciplineConfig::Drr(drr) = queue("drr") else { panic!() };
+    let quanta: Vec<u64> = drr.shares.iter().map(|share| share.quantum.bytes()).collect();
+    assert_eq!(quanta, [600, 1500, 1500]);
+    let DisciplineConfig::Priority(priority) = queue("priority") else { panic!() };
+    assert_eq!(priority.bands.len(), 3);
+    // Queues that tell no classes apart leave them be.
+    assert_eq!(with("fq_codel").gateway.classifier, None);
+}
+
+#[test]
+fn what_goes_first_is_a_class_of_every_queue_that_has_classes() {
+    let file = folder().join("household.toml");
+    let queue = |sets: &[(&str, &str)]| {
+        let first = [("gateway.priority", "[\"quake3\"]"), ("gateway.up.limit", "50p")];
+        let model = model(&read(&file, &[&first, sets].concat()));
+        let config = model.hop(Direction::Up).queue.clone();
+        assert_eq!(config.check(model.gateway.classes), Ok(()));
+        config
+    };
+    let DisciplineConfig::Drr(drr) = queue(&[("gateway.up.queue", "drr")]) else { panic!() };
+    assert_eq!((drr.shares.len(), drr.classes.0), (2, vec![0, 1, 1]));
+    let DisciplineConfig::Htb(htb) =
+        queue(&[("gateway.up.queue", "htb"), ("gateway.up.acks", "filter"), ("gateway.shape", "900kbit")])
+    else {
+        panic!()
+    };
+    let rates: Vec<u64> = htb.tree.iter().map(|class| class.rate.bps() / 1000).collect();
+    let priorities: Vec<u8> = htb.tree.iter().map(|class| class.priority).collect();
+    assert_eq!((rates, priorities), (vec![900, 300, 300, 300], vec![0, 0, 0, 1]));
+    assert!(matches!(htb.tree[2].queue.as_deref(), Some(DisciplineConfig::AckFilter(_))));
+}
+
+#[test]
+fn parameters_of_cake_and_dualpi2_arrive() {
+    let file = folder().join("household.toml");
+    let sets = [
+        (
+            "gateway.up",
+            r#"{ queue = "cake", bandwidth = "950kbit", tins = "diffserv4", isolation = "dual-srchost", rtt = "50ms", overhead = { kind = "ptm", bytes = 22 }, acks = "filter-aggressive" }"#,
+        ),
+        (
+            "gateway.down",
+            r#"{ queue = "dualpi2", target = "20ms", update = "8ms", coupling = 1.5, alpha = 0.2, beta = 3, step = "800us..1200us", time_shift = "40ms" }"#,
+        ),
+    ];
+    let model = model(&read(&file, &sets));
+    insta::assert_debug_snapshot!("cake_and_dualpi2", model.hops.map(|hop| hop.queue));
+}
+
+#[test]
+fn parts_of_the_gateway_can_be_switched_off() {
+    let model_of = |name: &str, sets: &[(&str, &str)]| model(&read(&folder().join(name), sets));
+    assert!(model_of("voap.toml", &[]).gateway.voap.is_some());
+    assert_eq!(model_of("voap.toml", &[("gateway.voap", "false")]).gateway.voap, None);
+    let switched = model_of("household.toml", &[("gateway.voap", "{}"), ("gateway.voap.beta", "9ms")]);
+    assert_eq!(switched.gateway.voap.unwrap().beta, Duration::from_millis(9));
+    // So that queues which have no shaper can be compared with those that have.
+    model_of("household.toml", &[("gateway.up.bandwidth", "false"), ("gateway.up.acks", "plain")]);
+    for key in ["gateway.shape", "gateway.shape.up"] {
+        assert_eq!(model_of("docsis.toml", &[(key, "false")]).access.shape, [None, None]);
+    }
+}
+
+#[test]
 fn a_fingerprint_is_of_what_is_run() {
     let shipped = folder().join("household.toml");
     let of = |sets: &[(&str, &str)]| model(&read(&shipped, sets)).fingerprint();

@@ -12,6 +12,16 @@ use rustix::time::{ClockId, clock_gettime};
 const QUEUES: [(&str, &str); 5] =
     [("fifo", "100p"), ("pie", "1000p"), ("codel", "1000p"), ("fq_pie", "1000p"), ("fq_codel", "1000p")];
 const LINKS: [(&str, &str); 2] = [("12mbit", "1mbit"), ("50mbit", "20mbit")];
+/// Queues of several parts, each with what it needs beside its name.
+const COMPOSITE: [(&str, &[(&str, &str)]); 7] = [
+    ("priority", &[("gateway.*.queue", "priority")]),
+    ("acks", &[("gateway.*.queue", "priority"), ("gateway.*.acks", "filter")]),
+    ("drr", &[("gateway.*.queue", "drr")]),
+    ("htb", &[("gateway.*.queue", "htb")]),
+    ("cake", &[("gateway.*", "{ queue = \"cake\" }")]),
+    ("dualpi2", &[("gateway.*.queue", "dualpi2")]),
+    ("voap", &[("gateway.voap", "{ data = \"both\" }")]),
+];
 /// Shipped scenarios on other links.
 const LINK_SCENARIOS: [&str; 3] = ["docsis", "wifi", "lte"];
 const REPEATS: usize = 7;
@@ -27,6 +37,14 @@ fn main() {
             let queues = [("gateway.*.queue", queue), ("gateway.*.limit", limit)];
             let link = format!("{}/{}", down.trim_end_matches("mbit"), up.trim_end_matches("mbit"));
             measure(&link, queue, &model("collom2016", &[rates, queues].concat()));
+        }
+    }
+    let first = [("gateway.priority", "[\"game\"]")];
+    for (down, up) in LINKS {
+        for (name, queue) in COMPOSITE {
+            let rates = [("link.down", down), ("link.up", up)];
+            let link = format!("{}/{}", down.trim_end_matches("mbit"), up.trim_end_matches("mbit"));
+            measure(&link, name, &model("collom2016", &[&rates, &first[..], queue].concat()));
         }
     }
     for link in LINK_SCENARIOS {

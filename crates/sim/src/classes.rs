@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use gamelane_core::{Direction, FlowKey, Instant, PacketMeta};
 use gamelane_qdisc::Classifier;
-use gamelane_scenario::{CLASSES, Model};
+use gamelane_scenario::Model;
 
 use crate::payload::{Payload, connection_key, player_key};
 
@@ -21,7 +21,8 @@ impl Classes {
     /// If its rules contradict each other, which whoever made the model has checked.
     pub(crate) fn of(model: &Model) -> Option<Self> {
         let config = model.gateway.classifier.as_ref()?;
-        let classifier = Classifier::new(config, CLASSES).expect("the model's rules are checked");
+        let classifier =
+            Classifier::new(config, model.gateway.classes).expect("the model's rules are checked");
         let keys = model.lanes().map(|(flow, lane)| player_key(model.flows[flow].key, lane)).collect();
         Some(Self { classifier, keys })
     }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use gamelane_core::{Direction, DropReason, Duration, FlowId};
+use gamelane_core::{Direction, DropReason, Duration, FlowId, Protocol};
 use gamelane_link::wifi::StationCounters;
 use gamelane_scenario::{FlowModel, Medium, Model, Station};
 use gamelane_stage::voap::VoapCounters;
@@ -49,6 +49,8 @@ pub struct FlowSummary {
     pub directions: [DirectionSummary; 2],
     /// Network round trips, milliseconds.
     pub rtt_ms: Distribution,
+    /// Their mean distance from their mean, milliseconds; 0 without samples.
+    pub rtt_deviation_ms: f64,
     /// Application bytes delivered, both ways, in bits per second of activity.
     pub goodput_bps: f64,
     /// Segments sent again, both ends.
@@ -59,6 +61,8 @@ pub struct FlowSummary {
     pub chunks: u32,
     /// How long video stood still, seconds.
     pub stall_seconds: f64,
+    /// How long transfers of a known size took, milliseconds: those that arrived whole and began after the warm-up.
+    pub transfer_ms: Distribution,
     /// Of a game over TCP.
     pub thin: Option<ThinSummary>,
 }
@@ -84,6 +88,8 @@ pub struct DirectionSummary {
     pub throughput_cv: f64,
     /// Time in queues of packets that arrived, milliseconds.
     pub queue_delay_ms: Distribution,
+    /// Interarrival jitter after each packet (RFC 3550 section 6.4.1), milliseconds; empty over TCP.
+    pub jitter_ms: Distribution,
 }
 
 /// A queue in numbers.
@@ -173,22 +179,61 @@ fn flow_summary(
     let warmup = model.warmup.as_nanos();
     let rtts: Vec<u64> =
         own.rtt.iter().filter(|(at, _)| at.as_nanos() >= warmup).map(|(_, rtt)| rtt.as_nanos()).collect();
-    let reports = records.app.iter().filter(|row| row.flow == id).map(|row| row.report);
-    let (chunks, stalled) = reports.fold((0, Duration::ZERO), |(chunks, stalled), report| match report {
-        AppReport::Chunk { .. } => (chunks + 1, stalled),
-        AppReport::Stall { lasted } => (chunks, stalled + lasted),
+    let (mut chunks, mut stalled, mut transfers) = (0, Duration::ZERO, Vec::new());
+    for row in records.app.iter().filter(|row| row.flow == id) {
+        match row.report {
+            AppReport::Chunk { .. } => chunks += 1,
+            AppReport::Stall { lasted } => stalled += lasted,
+            AppReport::Transfer { took, .. } if row.at.as_nanos() >= warmup + took.as_nanos() => {
+                transfers.push(took.as_nanos());
+            }
+            AppReport::Transfer { .. } => {}
+        }
+    }
+    let over_tcp = flow.key.protocol == Protocol::Tcp;
+    let directions = Direction::BOTH.map(|direction| {
+        let records = &own.directions[direction.index()];
+        let jitter_ms = if over_tcp { Distribution::default() } else { jitter(records, warmup) };
+        DirectionSummary { jitter_ms, ..direction_summary(records, warmup, from, to) }
     });
     FlowSummary {
-        directions: Direction::BOTH
-            .map(|direction| direction_summary(&own.directions[direction.index()], warmup, from, to)),
+        directions,
+        rtt_deviation_ms: mean_deviation(&rtts) / 1e6,
         rtt_ms: Distribution::of(rtts).scaled(1e6),
         goodput_bps: if active > 0.0 { own.goodput_bytes as f64 * 8.0 / active } else { 0.0 },
         retransmissions,
         timeouts,
         chunks,
         stall_seconds: stalled.as_secs_f64(),
+        transfer_ms: Distribution::of(transfers).scaled(1e6),
         thin: matches!(flow.app, AppConfig::Mmo(_)).then(|| ThinSummary::new(model, id.index(), outcome)),
     }
+}
+
+/// Mean distance from the mean.
+fn mean_deviation(samples: &[u64]) -> f64 {
+    if samples.is_empty() {
+        return 0.0;
+    }
+    let count = samples.len() as f64;
+    let mean = samples.iter().map(|sample| *sample as f64).sum::<f64>() / count;
+    samples.iter().map(|sample| (*sample as f64 - mean).abs()).sum::<f64>() / count
+}
+
+/// RFC 3550's running estimate after each packet, from 0 at the first.
+fn jitter(records: &DirectionRecords, warmup: u64) -> Distribution {
+    let (mut before, mut estimate, mut estimates) = (None, 0.0, Vec::new());
+    for row in &records.arrivals {
+        let transit = row.one_way.as_nanos();
+        if row.at.as_nanos().saturating_sub(transit) < warmup {
+            continue;
+        }
+        if let Some(before) = before.replace(transit) {
+            estimate += (transit.abs_diff(before) as f64 - estimate) / 16.0;
+            estimates.push(estimate as u64);
+        }
+    }
+    Distribution::of(estimates).scaled(1e6)
 }
 
 /// When a flow was active and measured: from its start or the warm-up to its stop or the end.
@@ -230,5 +275,6 @@ fn direction_summary(
         throughput_bps,
         throughput_cv,
         queue_delay_ms: Distribution::of(delays).scaled(1e6),
+        jitter_ms: Distribution::default(),
     }
 }

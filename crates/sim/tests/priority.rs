@@ -43,11 +43,54 @@ fn redundant_acks_are_dropped_where_they_are_filtered() {
 
 #[test]
 fn every_packet_sent_is_received_or_lost() {
-    for queue in ["cake", "dualpi2"] {
-        let (_, outcome) = run("docsis", &[("gateway.up.queue", queue), ("duration", "20s")]);
+    for queue in ["cake", "dualpi2", "drr", "htb"] {
+        let first = ("gateway.priority", "[\"game\"]");
+        let (_, outcome) = run("docsis", &[("gateway.up.queue", queue), ("duration", "20s"), first]);
         for totals in outcome.recorder.flows.iter().flat_map(|flow| &flow.directions).map(|way| way.totals) {
             assert_eq!(totals.sent, totals.received + totals.lost, "{queue}");
         }
         assert!(outcome.hops.iter().all(|hop| hop.counters.balance(0)), "{queue}");
     }
+}
+
+#[test]
+fn classes_that_share_the_link_keep_the_game_from_waiting() {
+    let game = |sets: &[(&str, &str)]| {
+        let (summary, _) = run("priority", &[sets, &[("duration", "60s")]].concat());
+        (summary.flows[0].directions[UP], summary.flows[1].goodput_bps)
+    };
+    let (fifo, alone) = game(&[("gateway.up.queue", "fifo"), ("gateway.up.limit", "50p")]);
+    for queue in ["drr", "htb"] {
+        let (shared, upload) = game(&[("gateway.up.queue", queue)]);
+        assert!(shared.queue_delay_ms.mean < fifo.queue_delay_ms.mean / 5.0, "{queue}: {shared:?}");
+        assert!(shared.loss == 0.0, "{queue}: {shared:?}");
+        assert!(upload > 0.8 * alone, "{queue}: {upload} of {alone}");
+    }
+}
+
+#[test]
+fn a_ceiling_holds_a_class_that_nobody_else_keeps_waiting() {
+    let classes = r#"[{ name = "game", rate = "60%" }, { name = "bulk", rate = "20%", ceil = "25%" }]"#;
+    let rules = r#"[{ class = "game", protocol = "udp" }]"#;
+    let sets = [
+        ("gateway.up.queue", "htb"),
+        ("gateway.class", classes),
+        ("gateway.rule", rules),
+        ("link.up", "2mbit"),
+    ];
+    let (summary, _) = run("household", &sets);
+    // A quarter of 2 Mbit/s, less 40 of 1500 B for headers, for 50 of the 60 s.
+    let upload = summary.flows[1].goodput_bps;
+    assert!((450e3..500e3).contains(&upload), "{upload}");
+}
+
+#[test]
+fn priority_inside_the_modem_needs_no_shaper() {
+    let game = |sets: &[(&str, &str)]| {
+        let (summary, _) = run("docsis", &[&[("gateway.shape", "false")], sets].concat());
+        summary.flows[0].directions[UP]
+    };
+    let modem = game(&[]);
+    let first = game(&[("gateway.modem.queue", "priority"), ("gateway.priority", "[\"game\"]")]);
+    assert!(first.queue_delay_ms.mean < modem.queue_delay_ms.mean / 5.0, "{first:?} {modem:?}");
 }

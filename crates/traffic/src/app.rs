@@ -58,6 +58,13 @@ pub enum AppReport {
         /// From request to last byte.
         took: Duration,
     },
+    /// A transfer of a known size has arrived whole: a web page, a file.
+    Transfer {
+        /// Its size.
+        bytes: ByteCount,
+        /// From opening the connection to the last byte; at the end that is connected to, from when it was open.
+        took: Duration,
+    },
     /// Video playback stood still.
     Stall {
         /// For how long.

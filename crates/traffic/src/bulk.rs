@@ -10,8 +10,8 @@ pub(crate) fn build(config: BulkConfig, schedule: Schedule, streams: Streams<'_>
     let load = config.size.map_or(Load::Endless, Load::Bytes);
     let writer = Half::writer(load, streams.of("size"), schedule);
     let (client, server) = match config.direction {
-        Direction::Up => (writer, Half::reader()),
-        Direction::Down => (Half::reader(), writer),
+        Direction::Up => (writer, Half::reader(load)),
+        Direction::Down => (Half::reader(load), writer),
     };
     (
         Source::TransferClient(TransferClient::new(schedule, None, client)),

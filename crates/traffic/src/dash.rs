@@ -378,7 +378,7 @@ mod tests {
         fn stalled(&self) -> Duration {
             self.reports.iter().fold(Duration::ZERO, |sum, report| match report {
                 AppReport::Stall { lasted } => sum + *lasted,
-                AppReport::Chunk { .. } => sum,
+                AppReport::Chunk { .. } | AppReport::Transfer { .. } => sum,
             })
         }
     }

@@ -6,7 +6,7 @@ use gamelane_core::dist::Dist;
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Instant, Stream};
 
-use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::config::Schedule;
 use crate::source::bounds;
 
@@ -21,6 +21,13 @@ pub enum Load {
     Sized(Dist),
     /// This many bytes, likewise.
     Bytes(ByteCount),
+}
+
+impl Load {
+    /// True if it is known from the start when a transfer is whole.
+    const fn is_sized(self) -> bool {
+        matches!(self, Self::Sized(_) | Self::Bytes(_))
+    }
 }
 
 /// The side that opens connections.
@@ -66,6 +73,7 @@ impl TrafficSource for TransferClient {
         self.connecting = true;
         // What is left of the connection before dies with it.
         self.half.reset();
+        self.half.begin(now);
         self.connect_at = self.period.map(|period| {
             let period = period.max(Duration::from_nanos(1));
             let passed = (now - due).as_nanos() / period.as_nanos() + 1;
@@ -81,6 +89,9 @@ pub struct TransferServer(pub(crate) Half);
 
 impl TrafficSource for TransferServer {
     fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        if *event == AppEvent::Connected {
+            self.0.begin(now);
+        }
         self.0.handle_event(event, now);
     }
 
@@ -104,6 +115,17 @@ pub(crate) struct Half {
     load: Option<(Load, Stream)>,
     stop: Instant,
     state: State,
+    arrival: Option<Arrival>,
+}
+
+/// What a reading half keeps of transfers whose size is known, to report them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrival {
+    /// Of the transfer under way.
+    began: Option<Instant>,
+    bytes: u64,
+    /// Waiting to be polled out.
+    report: Option<AppReport>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,18 +144,29 @@ enum State {
 
 impl Half {
     pub(crate) fn writer(load: Load, rng: Stream, schedule: Schedule) -> Self {
-        Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet }
+        Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet, arrival: None }
     }
 
-    pub(crate) const fn reader() -> Self {
-        Self { load: None, stop: Instant::MAX, state: State::Quiet }
+    /// The half that reads what a writer with this load writes.
+    pub(crate) fn reader(of: Load) -> Self {
+        let arrival = of.is_sized().then(Arrival::default);
+        Self { load: None, stop: Instant::MAX, state: State::Quiet, arrival }
     }
 
     fn reset(&mut self) {
         self.state = State::Quiet;
     }
 
+    fn begin(&mut self, now: Instant) {
+        if let Some(arrival) = &mut self.arrival {
+            (arrival.began, arrival.bytes) = (Some(now), 0);
+        }
+    }
+
     fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        if let Some(arrival) = &mut self.arrival {
+            arrival.handle_event(event, now);
+        }
         match (event, &mut self.load) {
             (AppEvent::Connected, Some(_)) if now >= self.stop => self.state = State::Closing,
             (AppEvent::Connected, Some((load, rng))) => {
@@ -154,6 +187,9 @@ impl Half {
     }
 
     fn poll_action(&mut self, _: Instant) -> Option<AppAction> {
+        if let Some(report) = self.arrival.as_mut().and_then(|arrival| arrival.report.take()) {
+            return Some(AppAction::Report(report));
+        }
         let (action, next) = match self.state {
             State::Quiet | State::Writing(_) => return None,
             State::Load(bytes) => (AppAction::Write { bytes }, State::Closing),
@@ -174,6 +210,21 @@ impl Half {
     fn handle_timeout(&mut self, now: Instant) {
         if self.poll_timeout().is_some_and(|until| until <= now) {
             self.state = State::Closing;
+        }
+    }
+}
+
+impl Arrival {
+    fn handle_event(&mut self, event: &AppEvent, now: Instant) {
+        match event {
+            AppEvent::Delivered { bytes } => self.bytes += bytes.bytes(),
+            AppEvent::PeerClosed => {
+                let took = |began| now.saturating_since(began);
+                let bytes = ByteCount(self.bytes);
+                let report = |began| AppReport::Transfer { bytes, took: took(began) };
+                self.report = self.began.take().filter(|_| self.bytes > 0).map(report);
+            }
+            AppEvent::Connected | AppEvent::Datagram { .. } => {}
         }
     }
 }

@@ -15,8 +15,8 @@ pub(crate) fn build(config: &WebConfig, schedule: Schedule, streams: Streams<'_>
     };
     let writer = |side| Half::writer(load, streams.of(side), schedule);
     let (client, server) = match config.direction {
-        Direction::Up => (writer("client/burst"), Half::reader()),
-        Direction::Down => (Half::reader(), writer("server/burst")),
+        Direction::Up => (writer("client/burst"), Half::reader(load)),
+        Direction::Down => (Half::reader(load), writer("server/burst")),
     };
     (
         Source::TransferClient(TransferClient::new(schedule, Some(config.period), client)),
@@ -27,7 +27,7 @@ pub(crate) fn build(config: &WebConfig, schedule: Schedule, streams: Streams<'_>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{AppAction, AppEvent, TrafficSource};
+    use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
     use gamelane_core::dist::Dist;
     use gamelane_core::{ByteCount, Duration, Instant};
     use proptest::prelude::*;
@@ -93,6 +93,32 @@ mod tests {
         server.handle_event(&AppEvent::Connected, Instant::from_secs(45));
         assert_eq!(actions(&mut server, Instant::from_secs(45)), [AppAction::WriteForever]);
         assert_eq!(server.poll_timeout(), Some(Instant::from_secs(60)));
+    }
+
+    #[test]
+    fn a_page_is_reported_once_it_is_whole() {
+        let (mut client, _) = sides(WebBurst::Sized(Dist::Constant(3000.0)));
+        let begun = Instant::from_secs(5);
+        client.handle_timeout(begun);
+        assert_eq!(actions(&mut client, begun), [AppAction::Connect]);
+        client.handle_event(&AppEvent::Connected, Instant::from_millis(5040));
+        for at in [5080, 5090] {
+            client.handle_event(&AppEvent::Delivered { bytes: ByteCount(1500) }, Instant::from_millis(at));
+        }
+        let end = Instant::from_millis(5090);
+        client.handle_event(&AppEvent::PeerClosed, end);
+        let report = AppReport::Transfer { bytes: ByteCount(3000), took: Duration::from_millis(90) };
+        assert_eq!(actions(&mut client, end), [AppAction::Report(report), AppAction::Close]);
+    }
+
+    #[test]
+    fn what_lasts_a_time_is_never_whole() {
+        let (mut client, _) = sides(WebBurst::Lasting(Dist::Constant(1.0)));
+        let begun = Instant::from_secs(5);
+        client.handle_timeout(begun);
+        client.handle_event(&AppEvent::Delivered { bytes: ByteCount(1500) }, begun);
+        client.handle_event(&AppEvent::PeerClosed, begun);
+        assert_eq!(actions(&mut client, begun), [AppAction::Connect, AppAction::Close]);
     }
 
     proptest! {

@@ -15,7 +15,7 @@ import polars as pl
 DIRECTIONS = ["up", "down"]
 REASONS = ["tail", "overlimit", "aqm-enqueue", "aqm-dequeue", "link", "path", "ack-filter"]
 SIDES = ["client", "server"]
-KINDS = ["chunk", "stall"]
+KINDS = ["chunk", "stall", "transfer"]
 
 NS_PER_S = 1e9
 NS_PER_MS = 1e6

@@ -1,7 +1,8 @@
 """How variants, flows and numbers look in every format: one label and one colour each, everywhere.
 
 Colours are Okabe and Ito's, which stay apart for colour-blind readers. Queues without flow isolation are warm, flow
-queues are blue. A name beginning with `$` stands for a colour of the page's theme (see `THEMES`).
+queues are blue, queues of classes are green; where the palette ends, in a shade of its own. A name beginning with `$`
+stands for a colour of the page's theme (see `THEMES`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ QUEUES = {
     "codel": ("CoDel", "#cc79a7"),
     "fq_pie": ("FQ-PIE", "#56b4e9"),
     "fq_codel": ("FQ-CoDel", "$blue"),
+    "cake": ("CAKE", "#7f7fd5"),
+    "priority": ("Priority", "#009e73"),
+    "drr": ("DRR", "#8fbc3f"),
+    "htb": ("HTB", "#2f6f5e"),
+    "dualpi2": ("DualPI2", "#a6542f"),
 }
 OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "$ink", "$muted")
 APPS = {

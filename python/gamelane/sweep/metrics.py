@@ -1,6 +1,7 @@
 """What can be measured of a run, by name: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
 
-The names are made from the columns, so that whatever a summary gains can be asked for here.
+The names are made from the columns, so that whatever a summary gains can be asked for here. `g_model(quake3)` is an
+opinion, made of two of them.
 """
 
 from __future__ import annotations
@@ -8,25 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from gamelane.analysis.quality import g_model
 from gamelane.analysis.stats import jain
 from gamelane.sweep.refusal import nearest
 
 STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
-HIGHER_IS_BETTER = ("jain", "goodput", "throughput", "received", "chunks")
+HIGHER_IS_BETTER = ("jain", "g_model", "goodput", "throughput", "received", "chunks", "transfers")
 
 Row = Mapping[str, float | int | str | None]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run: a column, a ratio of sums of columns, or Jain's index of columns."""
+    """One number of a run: a column, a ratio of sums of columns, Jain's index of columns, or the G-model's opinion."""
 
     name: str
     unit: str
     columns: tuple[str, ...]
     over: tuple[str, ...] = ()
     fairness: bool = False
+    opinion: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -38,6 +41,9 @@ class Metric:
         if self.fairness:
             shares = [row.get(column) for column in self.columns]
             return jain([float(share) for share in shares if share is not None])
+        if self.opinion:
+            known = [float(value) for column in self.columns if (value := row.get(column)) is not None]
+            return g_model(*known) if len(known) == len(self.columns) else None
         top = _sum(row, self.columns)
         if not self.over:
             return top
@@ -66,6 +72,9 @@ def metrics(columns: Iterable[str]) -> dict[str, Metric]:
         if ways:
             lost, sent = (tuple(f"{way}.{count}" for way in ways) for count in ("lost", "sent"))
             found[f"{flow}.loss"] = Metric(f"{flow}.loss", "share", lost, sent)
+        ping, jitter = (f"flows.{flow}.{column}" for column in ("rtt_ms.mean", "rtt_deviation_ms"))
+        if ping in columns and jitter in columns:
+            found[f"g_model({flow})"] = Metric(f"g_model({flow})", "", (ping, jitter), opinion=True)
     return found
 
 

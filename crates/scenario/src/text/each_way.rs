@@ -91,6 +91,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EachWayVisitor<T> {
         f.write_str("one value, or a table with one for up and one for down")
     }
 
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        T::deserialize(value.into_deserializer()).map(EachWay::Both)
+    }
+
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
         T::deserialize(text.into_deserializer()).map(EachWay::Both)
     }

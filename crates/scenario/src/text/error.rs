@@ -132,6 +132,7 @@ impl Fault {
         }
         match text.split_once(", expected ") {
             Some((_, "u32" | "u64")) => Self::new("this takes a whole number, 0 or more"),
+            Some((_, "f64")) => Self::new("this takes a number, without quotes"),
             Some((_, "a boolean")) => Self::new("this takes true or false, without quotes"),
             Some((_, "a sequence")) => Self::new("this takes a list: [\"…\", \"…\"]"),
             Some((_, "a map")) => Self::new("this takes a table"),

@@ -7,7 +7,7 @@ use gamelane_core::Direction;
 use toml::{Table, Value};
 
 use super::error::{Fault, Refusal, ScenarioError};
-use super::origin::Path;
+use super::origin::{Path, Step};
 
 /// One `--set`, and the values it reached.
 #[derive(Clone, Debug)]
@@ -95,8 +95,8 @@ fn put(
         if rest.is_empty() {
             table.insert(key, value.clone());
             reached.push(here);
-        } else if here == Path::default().key("flow") {
-            put_in_flows(table.get_mut("flow"), rest, value, &here, reached)?;
+        } else if NAMED.iter().any(|path| here == path.iter().fold(Path::default(), |at, key| at.key(key))) {
+            put_in_named(table.get_mut(&key), rest, value, &here, reached)?;
         } else {
             let (inner, made) = table_in(table, &key, rest[0]);
             if made {
@@ -134,42 +134,63 @@ fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> (&'a mut Table, 
     }
 }
 
-fn put_in_flows(
-    flows: Option<&mut Value>,
+/// Lists whose tables go by their names.
+const NAMED: [&[&str]; 3] = [&["flow"], &["gateway", "class"], &["gateway", "rule"]];
+
+fn put_in_named(
+    tables: Option<&mut Value>,
     steps: &[&str],
     value: &Value,
     at: &Path,
     reached: &mut Vec<Path>,
 ) -> Result<(), Fault> {
-    let Some(Value::Array(flows)) = flows else {
-        return Err(Fault::new("this scenario has no flows"));
+    let kind = match at.0.last() {
+        Some(Step::Key(key)) => key.as_str(),
+        _ => unreachable!("a list stands under a key"),
+    };
+    let Some(Value::Array(tables)) = tables else {
+        return Err(Fault::new(match kind {
+            "class" => "this scenario has no classes".to_owned(),
+            kind => format!("this scenario has no {kind}s"),
+        }));
     };
     let (name, rest) = (steps[0], &steps[1..]);
     if rest.is_empty() {
-        return Err(
-            Fault::new("this names a flow and none of its keys").hint(format!("write flow.{name}.KEY=VALUE"))
-        );
+        return Err(Fault::new(format!("this names a {kind} and none of its keys"))
+            .hint(format!("write {}.{name}.KEY=VALUE", dotted(at))));
     }
-    let names: Vec<String> = flows.iter().map(|flow| name_of(flow).to_owned()).collect();
+    let names: Vec<String> = tables.iter().map(|table| name_of(table).to_owned()).collect();
     let mut any = false;
-    for (index, flow) in flows.iter_mut().enumerate() {
+    for (index, table) in tables.iter_mut().enumerate() {
         if name != "*" && names[index] != name {
             continue;
         }
-        if let Value::Table(flow) = flow {
+        if let Value::Table(table) = table {
             any = true;
-            put(flow, rest, value, &at.index(index), reached)?;
+            put(table, rest, value, &at.index(index), reached)?;
         }
     }
     if any {
         return Ok(());
     }
-    Err(Fault::new(format!("there is no flow `{name}`")).one_of(name, names.iter().map(String::as_str)))
+    Err(Fault::new(format!("there is no {kind} `{name}`")).one_of(name, names.iter().map(String::as_str)))
 }
 
-fn name_of(flow: &Value) -> &str {
-    flow.get("name").and_then(Value::as_str).unwrap_or_default()
+fn dotted(path: &Path) -> String {
+    let keys: Vec<&str> = path
+        .0
+        .iter()
+        .map(|step| match step {
+            Step::Key(key) => key.as_str(),
+            Step::Index(_) => "*",
+        })
+        .collect();
+    keys.join(".")
+}
+
+fn name_of(table: &Value) -> &str {
+    table.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// Keys that take one value or one for each direction.
-const EACH_WAY: [&str; 6] = ["jitter", "loss", "overhead", "path_jitter", "shape", "trace"];
+const EACH_WAY: [&str; 8] = ["ceil", "jitter", "loss", "overhead", "path_jitter", "rate", "shape", "trace"];

@@ -8,11 +8,13 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
+use super::keys::class::Class;
 use super::keys::flow::{self, App, Flow};
 use super::keys::gateway::Gateway;
-use super::keys::gateway::{self, Discipline, Queue};
 use super::keys::link::{Encapsulation, GilbertElliott};
 use super::keys::medium::{Docsis, Station, Wifi};
+use super::keys::queue::{self, Discipline, Queue};
+use super::keys::rule::Rule;
 use super::keys::{Link, Tcp, Voap};
 use super::scenario::Scenario;
 
@@ -28,7 +30,7 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 12] = [
+    let sections: [(&str, String, Applies); 14] = [
         ("Top of the file", Scenario::schema_name().into(), |_| None),
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
@@ -38,6 +40,8 @@ pub fn reference_page() -> String {
         ("A station of `link.wifi.stations`", Station::schema_name().into(), |_| None),
         ("`[gateway]`", Gateway::schema_name().into(), |_| None),
         ("A queue of `[gateway]`", Queue::schema_name().into(), queue_readers),
+        ("`[[gateway.class]]`", Class::schema_name().into(), |_| None),
+        ("`[[gateway.rule]]`", Rule::schema_name().into(), |_| None),
         ("`[gateway] voap`", Voap::schema_name().into(), |_| None),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
@@ -59,7 +63,7 @@ pub fn reference_page() -> String {
 type Applies = fn(&str) -> Option<String>;
 
 fn queue_readers(key: &str) -> Option<String> {
-    let (_, readers) = gateway::SELECTIVE.iter().find(|(name, _)| *name == key)?;
+    let (_, readers) = queue::SELECTIVE.iter().find(|(name, _)| *name == key)?;
     Some(listed(readers.iter().map(|reader: &Discipline| reader.word())))
 }
 
@@ -113,6 +117,9 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Docsis" => "[table](#linkdocsis)".into(),
             "Wifi" => "[table](#linkwifi)".into(),
             "Station" => "[tables](#a-station-of-linkwifistations)".into(),
+            "Class" => "[tables](#gatewayclass)".into(),
+            "ClassQueue" => "a discipline by its name, or [table](#a-queue-of-gateway)".into(),
+            "Rule" => "[tables](#gatewayrule)".into(),
             "Voap" => "[table](#gateway-voap)".into(),
             "Flow" => "[tables](#flow)".into(),
             "Tcp" => "[table](#tcp-flowtcp)".into(),
@@ -139,6 +146,7 @@ fn kind(property: &Value, schema: &Value) -> String {
         Some("array") => format!("list of {}", kind(&property["items"], schema)),
         Some("boolean") => "true or false".into(),
         Some("integer") => "whole number".into(),
+        Some("number") => "number".into(),
         Some("string") => "text".into(),
         _ => "–".into(),
     }
@@ -180,7 +188,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 18] = [
+const WORDS: [(&str, &str); 22] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("SlotTime", "`link.wifi.slot`"),
@@ -189,6 +197,10 @@ const WORDS: [(&str, &str); 18] = [
     ("Discipline", "`queue` of `gateway.up`, …"),
     ("Parameters", "`parameters` of `gateway.up`, …"),
     ("Acks", "`acks` of `gateway.up`, …"),
+    ("Tins", "`tins` of `gateway.up`, …"),
+    ("Isolation", "`isolation` of `gateway.up`, …"),
+    ("Transport", "`gateway.rule.protocol`"),
+    ("Behaviour", "`gateway.rule.behaviour`"),
     ("SteeredData", "`gateway.voap.data`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
@@ -208,8 +220,8 @@ const INTRODUCTION: &str = "\
 
 A scenario is a TOML file: a household's link, the queues at its ends, and the applications that share it. Unknown keys are
 errors, and so are keys that the chosen queue or application does not read. `scenario.schema.json` beside this page is the
-same definition for editors. `--set KEY=VALUE` puts a value over one of the file: flows go by their names
-(`flow.quake3.players=8`), and `*` stands for every key of a table (`gateway.*.queue=pie` sets both directions).
+same definition for editors. `--set KEY=VALUE` puts a value over one of the file: flows, classes and rules go by
+their names (`flow.quake3.players=8`), and `*` stands for every key of a table (`gateway.*.queue=pie` sets both directions).
 
 Where a type reads \"or table of `up`, `down`\", one value holds for both directions; in a table each has its own, and one
 left out has none.

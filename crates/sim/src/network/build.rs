@@ -16,7 +16,7 @@ use gamelane_core::{Bitrate, Direction, Duration, IpLen, Seed};
 use gamelane_link::wifi::{Dcf, WifiConfig, WifiPort};
 use gamelane_link::{AnyLink, DocsisUpstream, Hop, LinkConfig, Overhead, PortId, TraceLink, WiredLink};
 use gamelane_qdisc::{AnyQueue, DisciplineConfig};
-use gamelane_scenario::{CLASSES, Medium, Model, WifiModel};
+use gamelane_scenario::{Medium, Model, WifiModel};
 
 use super::{Network, Place, Port};
 use crate::frames::FrameId;
@@ -31,11 +31,7 @@ impl Network {
             Medium::WifiG(wifi) => {
                 let (home, radio) = builder.radio(wifi, up);
                 let wan = builder.medium(Direction::Down);
-                (
-                    home,
-                    radio,
-                    builder.one("isp", Direction::Down, &model.access.isp.clone().into(), wan, Some(radio)),
-                )
+                (home, radio, builder.one("isp", Direction::Down, &model.access.isp, wan, Some(radio)))
             }
             _ => {
                 let (down, internet) = builder.down();
@@ -65,7 +61,7 @@ impl Builder<'_> {
             _ => None,
         };
         let Some(feeds) = feeds else { return self.one("up", Direction::Up, queue, medium, None) };
-        let modem = self.one("modem", Direction::Up, &access.modem.clone().into(), medium, None);
+        let modem = self.one("modem", Direction::Up, &access.modem, medium, None);
         let shaper = WiredLink::new(feeds, self.seed, "shape/up");
         self.one("up", Direction::Up, queue, shaper.into(), Some(modem))
     }
@@ -81,7 +77,7 @@ impl Builder<'_> {
         };
         let shaper = WiredLink::new(shaper.clone(), self.seed, "shape/down");
         let down = self.one("down", Direction::Down, queue, shaper.into(), None);
-        (down, self.one("isp", Direction::Down, &access.isp.clone().into(), medium, Some(down)))
+        (down, self.one("isp", Direction::Down, &access.isp, medium, Some(down)))
     }
 
     /// The link to or from the provider.
@@ -106,7 +102,6 @@ impl Builder<'_> {
         let hop = self.hops.len();
         let place = |port: usize| Place { hop, port: PortId(port as u16) };
         let relays = wifi.relays as usize;
-        let outer = DisciplineConfig::Leaf(wifi.queue.clone());
         let first_relay = 1 + wifi.stations.len();
         let relay = |number: usize, up: usize| place(first_relay + 2 * number + up);
         let old = wifi.stations.iter().all(|station| station.radio.rate.is_dsss());
@@ -119,7 +114,7 @@ impl Builder<'_> {
             senders.push(WifiPort { window_min: WifiPort::window_of(station.radio.rate), backbone: false });
             let next = if relays > 0 { relay(relays - 1, 1) } else { wan };
             ports.push(port(&name, Direction::Up, Some(next)));
-            queues.push((&outer, name));
+            queues.push((&wifi.queue, name));
         }
         for number in 0..relays {
             let last = number + 1 == relays;
@@ -131,7 +126,7 @@ impl Builder<'_> {
                 let name = format!("relay/{number}/{}", direction.name());
                 senders.push(WifiPort { window_min, backbone });
                 ports.push(port(&name, direction, next));
-                queues.push((&outer, name));
+                queues.push((&wifi.queue, name));
             }
         }
         let station_of = self.model.lanes().map(|(flow, _)| wifi.station_of[flow]);
@@ -171,7 +166,8 @@ impl Builder<'_> {
     /// Panics if no queue can be built from its configuration, which whoever made the model has checked.
     fn queue(&self, queue: &DisciplineConfig, name: &str) -> AnyQueue<FrameId> {
         let mtu: IpLen = self.model.hop(Direction::Up).mtu;
-        let queue = AnyQueue::build(queue, CLASSES, mtu, self.seed, &format!("gateway/{name}"));
+        let queue =
+            AnyQueue::build(queue, self.model.gateway.classes, mtu, self.seed, &format!("gateway/{name}"));
         queue.unwrap_or_else(|error| panic!("the queue `{name}` was not checked: {error}"))
     }
 }

@@ -4,14 +4,19 @@ use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
 use gamelane_link::overhead::Overhead;
 use gamelane_link::trace::RateTrace;
 use gamelane_link::{DocsisConfig, LinkConfig};
-use gamelane_qdisc::{Limit, QueueConfig};
+use gamelane_qdisc::Limit;
 
-use super::{Place, docsis, files, gateway, wifi};
+use super::classes::Classes;
+use super::queue::{self, Below};
+use super::{Place, docsis, files, wifi};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::link::LinkKind;
+use crate::text::keys::queue::Queue;
 use crate::text::scenario::Scenario;
-use crate::{Access, FlowModel, HopModel, Medium};
+use crate::text::switch::Switch;
+use crate::text::units::QueueLimit;
+use crate::{Access, FlowModel, Medium};
 
 /// How much a modem holds that is not told: about a second, what but2006 found.
 const MODEM_BUFFER: Duration = Duration::from_secs(1);
@@ -19,30 +24,34 @@ const MODEM_BUFFER: Duration = Duration::from_secs(1);
 /// Checks `[link]` against its kind and builds what carries the packets.
 pub(super) fn access(
     scenario: &Scenario,
-    hops: &mut [HopModel; 2],
+    links: &mut [LinkConfig; 2],
     flows: &[FlowModel],
+    classes: &Classes<'_>,
     top: &Place<'_>,
 ) -> Result<Access, ScenarioError> {
     let place = top.key("link");
+    let place_of_queue = |name: &str| top.key("gateway").key(name);
     check_kind(scenario, &place)?;
     let medium = match scenario.link.kind {
         LinkKind::Wired => Medium::Wired,
         LinkKind::Docsis => {
-            let up = &mut hops[Direction::Up.index()].link;
+            let up = &mut links[Direction::Up.index()];
             up.overhead = Overhead::Docsis;
             let upstream = docsis::upstream(scenario.link.docsis.as_ref(), up, &place.key("docsis"))?;
-            hops[Direction::Down.index()].link.overhead = Overhead::Docsis;
+            links[Direction::Down.index()].overhead = Overhead::Docsis;
             let keys = scenario.link.docsis.as_ref();
             let ethernet = keys.and_then(|keys| keys.ethernet).map_or(ETHERNET, |rate| rate.0);
             Medium::Docsis { upstream, ethernet }
         }
         LinkKind::WifiG => {
-            let queue = gateway::queue(&scenario.gateway.station, &top.key("gateway").key("station"))?;
-            Medium::WifiG(wifi::network(scenario, flows, queue, &place)?)
+            let below = Below { direction: Direction::Up, rate: None, overhead: Overhead::None };
+            let place = place_of_queue("station");
+            let queue = queue::classless(&scenario.gateway.station, &below, &place)?;
+            Medium::WifiG(wifi::network(scenario, flows, queue, &top.key("link"))?)
         }
         LinkKind::Trace => Medium::Trace(traces(scenario, &place)?),
     };
-    let shape = shapers(scenario, &medium, hops, &top.key("gateway").key("shape"))?;
+    let shape = shapers(scenario, &medium, links, &top.key("gateway").key("shape"))?;
     let [shaped_up, shaped_down] = shape.each_ref().map(Option::is_some);
     let wifi = matches!(medium, Medium::WifiG(_));
     check_queues(
@@ -54,19 +63,40 @@ pub(super) fn access(
         ],
         &top.key("gateway"),
     )?;
-    let own = |name: &str, queue| gateway::queue(queue, &top.key("gateway").key(name));
-    let mut modem = own("modem", &scenario.gateway.modem)?;
+    let mut modem = scenario.gateway.modem.clone();
     if let Medium::Docsis { upstream, .. } = &medium {
         default_limit(&mut modem, upstream);
     }
-    Ok(Access { medium, shape, modem, isp: own("isp", &scenario.gateway.isp)? })
+    let below = |direction| medium_below(&medium, links, direction);
+    let modem = queue::discipline(&modem, classes, &below(Direction::Up), &place_of_queue("modem"))?;
+    let isp = queue::classless(&scenario.gateway.isp, &below(Direction::Down), &place_of_queue("isp"))?;
+    Ok(Access { medium, shape, modem, isp })
+}
+
+/// What the gateway's queue of a direction feeds.
+pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction) -> Below {
+    match &access.shape[direction.index()] {
+        Some(shaper) => Below { direction, rate: Some(shaper.rate), overhead: shaper.overhead },
+        None => match (&access.medium, direction) {
+            // The access point's radio.
+            (Medium::WifiG(_), Direction::Down) => Below { direction, rate: None, overhead: Overhead::None },
+            _ => medium_below(&access.medium, links, direction),
+        },
+    }
+}
+
+/// The link to or from the provider, as a queue in front of it sees it.
+fn medium_below(medium: &Medium, links: &[LinkConfig; 2], direction: Direction) -> Below {
+    let link = &links[direction.index()];
+    let changes = matches!(medium, Medium::Trace(traces) if traces[direction.index()].is_some());
+    Below { direction, rate: (!changes).then_some(link.rate), overhead: link.overhead }
 }
 
 const ETHERNET: Bitrate = Bitrate::from_bps(100_000_000);
 
-fn default_limit(modem: &mut QueueConfig, upstream: &DocsisConfig) {
+fn default_limit(modem: &mut Queue, upstream: &DocsisConfig) {
     let buffer = upstream.sustained.bytes_in(MODEM_BUFFER).max(ByteCount(2 * 1522));
-    modem.limit = modem.limit.or(Some(Limit::Bytes(buffer)));
+    modem.limit = modem.limit.or(Some(QueueLimit(Limit::Bytes(buffer))));
 }
 
 /// Keys that belong to another kind of link.
@@ -128,17 +158,18 @@ fn traces(scenario: &Scenario, place: &Place<'_>) -> Result<[Option<RateTrace>; 
 fn shapers(
     scenario: &Scenario,
     medium: &Medium,
-    hops: &[HopModel; 2],
+    links: &[LinkConfig; 2],
     place: &Place<'_>,
 ) -> Result<[Option<LinkConfig>; 2], ScenarioError> {
     let shaper = |direction: Direction| {
         let shape = scenario.gateway.shape.as_ref();
-        let Some(rate) = shape.and_then(|shape| shape.towards(direction)) else { return Ok(None) };
+        let given = shape.and_then(|shape| shape.towards(direction));
+        let Some(rate) = given.and_then(Switch::on) else { return Ok(None) };
         let place = match shape {
-            Some(EachWay::Both(_)) | None => Place { origin: place.origin, path: place.path.clone() },
+            Some(EachWay::Both(_)) | None => place.itself(),
             Some(EachWay::Split(_)) => place.key(direction.name()),
         };
-        let below = &hops[direction.index()].link;
+        let below = &links[direction.index()];
         let link_rate = match medium {
             Medium::WifiG(_) if direction == Direction::Down => {
                 let fault = Fault::new("downstream the gateway's queue stands in front of its own radio")

@@ -12,7 +12,7 @@ use crate::text::keys::{App, Flow};
 use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 
-/// Every flow that is enabled, in the order of the file; the others are checked all the same.
+/// Every flow, in the order of the file, whether it is enabled or not.
 pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
     let all = top.key("flow");
     if scenario.flow.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             AppConfig::Mmo(mmo) => mmo::players(flow, mmo, &scenario.link, &place)?,
             _ => Players::default(),
         };
-        let model = FlowModel {
+        flows.push(FlowModel {
             name: flow.name.clone(),
             app,
             schedule: Schedule { start: flow.start.0, stop: flow.stop.map(|stop| stop.0) },
@@ -64,10 +64,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             players: players.count,
             carriage: players.carriage,
             player_paths: players.paths,
-        };
-        if flow.enabled {
-            flows.push(model);
-        }
+        });
     }
     Ok(flows)
 }

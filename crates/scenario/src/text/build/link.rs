@@ -89,7 +89,8 @@ fn loss(loss: &EachWay<Loss>, direction: Direction) -> LossModel {
     }
 }
 
-fn overhead(
+/// What a link layer adds in one direction.
+pub(super) fn overhead(
     overhead: &EachWay<link::Overhead>,
     direction: Direction,
     place: &Place<'_>,

@@ -5,12 +5,14 @@ mod access;
 mod address;
 mod app;
 mod classes;
+mod classful;
 mod docsis;
 mod files;
 mod flow;
-mod gateway;
 mod link;
 mod mmo;
+mod queue;
+mod rules;
 mod tcp;
 mod voap;
 mod wifi;
@@ -22,7 +24,8 @@ use super::games::Game;
 use super::keys::Flow;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
-use crate::{GatewayModel, HopModel, Model};
+use crate::{FlowModel, GatewayModel, HopModel, Model};
+use rules::Ends;
 
 /// Builds the model of a scenario.
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
@@ -31,29 +34,38 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
         let fault = Fault::new(format!("nothing is left of a run of {}", scenario.duration));
         return Err(top.key("warmup").refuse(fault.allowed("less than `duration`")));
     }
-    let hop = |direction: Direction| -> Result<HopModel, ScenarioError> {
+    link::check(&scenario.link, &top.key("link"))?;
+    let wire = |direction| link::link(&scenario.link, direction, &top.key("link"));
+    let mut links = [wire(Direction::Up)?, wire(Direction::Down)?];
+    let all = flow::flows(scenario, &top)?;
+    let ends: Vec<Ends> = all.iter().map(Ends::of).collect();
+    let enabled = all.into_iter().zip(&scenario.flow).filter(|(_, flow)| flow.enabled);
+    let flows: Vec<FlowModel> = enabled.map(|(model, _)| model).collect();
+    let gateway = top.key("gateway");
+    let classes = classes::classes(scenario, &flows, &ends, &gateway)?;
+    let access = access::access(scenario, &mut links, &flows, &classes, &top)?;
+    let below = Direction::BOTH.map(|direction| access::below(&access, &links, direction));
+    let queue = |direction: Direction| {
         let queue = match direction {
             Direction::Up => &scenario.gateway.up,
             Direction::Down => &scenario.gateway.down,
         };
-        Ok(HopModel {
-            queue: gateway::discipline(queue, &top.key("gateway").key(direction.name()))?,
-            mtu: IpLen(scenario.link.mtu),
-            link: link::link(&scenario.link, direction, &top.key("link"))?,
-        })
+        queue::discipline(queue, &classes, &below[direction.index()], &gateway.key(direction.name()))
     };
-    link::check(&scenario.link, &top.key("link"))?;
-    let mut hops = [hop(Direction::Up)?, hop(Direction::Down)?];
-    let flows = flow::flows(scenario, &top)?;
+    let queues = [queue(Direction::Up)?, queue(Direction::Down)?];
+    let hop = |(queue, link)| HopModel { queue, mtu: IpLen(scenario.link.mtu), link };
+    let [up, down] = links;
+    let [queue_up, queue_down] = queues;
     Ok(Model {
-        access: access::access(scenario, &mut hops, &flows, &top)?,
+        access,
         duration: scenario.duration.0,
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
-        hops,
+        hops: [(queue_up, up), (queue_down, down)].map(hop),
         gateway: GatewayModel {
-            voap: voap::voap(scenario, &top.key("gateway").key("voap"))?,
-            classifier: classes::classifier(scenario, &flows, &top.key("gateway"))?,
+            voap: voap::voap(scenario, &gateway.key("voap"))?,
+            classes: classes.count,
+            classifier: classes.classifier,
         },
         flows,
     })
@@ -78,6 +90,10 @@ impl Place<'_> {
 
     fn index(&self, index: usize) -> Self {
         Self { origin: self.origin, path: self.path.index(index) }
+    }
+
+    fn itself(&self) -> Self {
+        Self { origin: self.origin, path: self.path.clone() }
     }
 
     fn refuse(&self, fault: Fault) -> ScenarioError {

@@ -6,10 +6,11 @@ use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::voap::SteeredData;
 use crate::text::scenario::Scenario;
+use crate::text::switch::Switch;
 
 /// The window control of the gateway, if there is one.
 pub(super) fn voap(scenario: &Scenario, place: &Place<'_>) -> Result<Option<VoapConfig>, ScenarioError> {
-    let Some(voap) = &scenario.gateway.voap else { return Ok(None) };
+    let Some(voap) = scenario.gateway.voap.as_ref().and_then(Switch::on) else { return Ok(None) };
     let config = VoapConfig {
         alpha: voap.alpha.0,
         beta: voap.beta.0,

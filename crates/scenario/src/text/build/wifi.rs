@@ -2,7 +2,7 @@
 
 use gamelane_core::Bitrate;
 use gamelane_link::wifi::{PhyRate, Preamble, Radio, Slot};
-use gamelane_qdisc::QueueConfig;
+use gamelane_qdisc::DisciplineConfig;
 
 use super::Place;
 use crate::FlowModel;
@@ -16,7 +16,7 @@ use crate::text::units::Rate;
 pub(super) fn network(
     scenario: &Scenario,
     flows: &[FlowModel],
-    queue: QueueConfig,
+    queue: DisciplineConfig,
     place: &Place<'_>,
 ) -> Result<WifiModel, ScenarioError> {
     let keys = scenario.link.wifi.clone().unwrap_or_default();

@@ -1,15 +1,21 @@
 //! The keys of a scenario, section by section. Parsing, `--set`, the JSON Schema and `docs/scenario.md` all follow from
 //! these definitions; the doc comment of a field is its meaning in all of them.
 
+pub mod class;
 pub mod flow;
 pub mod gateway;
 pub mod link;
 pub mod medium;
+pub mod queue;
+pub mod rule;
 pub mod tcp;
 pub mod voap;
 
+pub use class::Class;
 pub use flow::{App, Flow};
-pub use gateway::{Gateway, Queue};
+pub use gateway::Gateway;
 pub use link::{Link, Loss, Overhead};
+pub use queue::Queue;
+pub use rule::Rule;
 pub use tcp::Tcp;
 pub use voap::Voap;

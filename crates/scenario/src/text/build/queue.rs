@@ -1,0 +1,269 @@
+//! A queue of `[gateway]` to its configuration.
+
+use gamelane_core::{Bitrate, Direction, Overhead};
+use gamelane_qdisc::cake::{CakeConfig, config, diffserv};
+use gamelane_qdisc::dualpi2::config::{L4sMarking, Scheduler};
+use gamelane_qdisc::{
+    AckFilterMode, DisciplineConfig, DualPi2Config, Limit, ParameterSet, QueueConfig, QueueKind,
+};
+
+use super::classes::Classes;
+use super::{Place, classful, link, listed};
+use crate::text::each_way::EachWay;
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::queue::{Acks, Discipline, Isolation, Parameters, Queue, Tins};
+use crate::text::switch::Switch;
+use crate::text::units::Percent;
+
+/// What a queue feeds: a shaper, or the link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    pub(super) direction: Direction,
+    /// `None` if it changes.
+    pub(super) rate: Option<Bitrate>,
+    /// What it counts on top of an IP packet.
+    pub(super) overhead: Overhead,
+}
+
+/// A queue whose packets have been put into classes.
+pub(super) fn discipline(
+    queue: &Queue,
+    classes: &Classes<'_>,
+    below: &Below,
+    place: &Place<'_>,
+) -> Result<DisciplineConfig, ScenarioError> {
+    match queue.queue {
+        Discipline::Priority | Discipline::Drr | Discipline::Htb => {
+            check_keys(queue, place)?;
+            classful::discipline(queue, classes, below, place)
+        }
+        _ => classless(queue, below, place),
+    }
+}
+
+/// A queue whose packets are in no class.
+pub(super) fn classless(
+    queue: &Queue,
+    below: &Below,
+    place: &Place<'_>,
+) -> Result<DisciplineConfig, ScenarioError> {
+    match queue.queue {
+        Discipline::Cake => {
+            check_keys(queue, place)?;
+            cake(queue, below, place).map(DisciplineConfig::Cake)
+        }
+        Discipline::DualPi2 => {
+            check_keys(queue, place)?;
+            dualpi2(queue, place).map(DisciplineConfig::DualPi2)
+        }
+        _ => leaf(queue, place).map(DisciplineConfig::Leaf),
+    }
+}
+
+fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
+    let Some(kind) = kind(queue.queue) else {
+        let fault =
+            Fault::new(format!("packets are in no class here, and `{}` tells classes apart", queue.queue));
+        let others = Discipline::ALL.iter().filter(|word| !word.has_classes()).map(|word| word.word());
+        return Err(place.key("queue").refuse(fault.allowed(others.collect::<Vec<_>>().join(", "))));
+    };
+    check_keys(queue, place)?;
+    if let Some(flows) = queue.flows.filter(|flows| !(1..=65_536).contains(flows)) {
+        let fault = Fault::new(format!("{flows} flow queues are out of reach"));
+        return Err(place.key("flows").refuse(fault.allowed("1 to 65536")));
+    }
+    if queue.quantum.is_some_and(|quantum| quantum.0.bytes() > 1 << 20) {
+        return Err(place
+            .key("quantum")
+            .refuse(Fault::new("so large a quantum is out of reach").allowed("up to \"1MiB\"")));
+    }
+    Ok(QueueConfig {
+        limit: queue.limit.map(|limit| limit.0),
+        target: queue.target.map(|target| target.0),
+        interval: queue.interval.map(|interval| interval.0),
+        update: queue.update.map(|update| update.0),
+        max_burst: queue.max_burst.map(|burst| burst.0),
+        ecn: queue.ecn,
+        quantum: queue.quantum.map(|quantum| quantum.0),
+        flows: queue.flows,
+        ..QueueConfig::new(kind, parameters(queue.parameters))
+    })
+}
+
+fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, ScenarioError> {
+    let plain = CakeConfig::default();
+    let memory = match queue.limit.map(|limit| limit.0) {
+        Some(Limit::Packets(_)) => {
+            let fault = Fault::new("`cake` counts bytes").allowed("a size such as \"4MiB\"");
+            return Err(place.key("limit").refuse(fault));
+        }
+        Some(Limit::Bytes(bytes)) if bytes.bytes() < 1514 => {
+            let fault = Fault::new("no packet would fit").allowed("\"1514B\" or more");
+            return Err(place.key("limit").refuse(fault));
+        }
+        Some(Limit::Bytes(bytes)) => Some(bytes),
+        None => None,
+    };
+    let ack_filter = match queue.acks {
+        Some(Acks::Prioritise) => {
+            let fault = Fault::new("`cake` does not tell ACKs from other packets");
+            let fault = fault.allowed("filter, filter-aggressive");
+            return Err(place.key("acks").refuse(fault.hint("prioritise them with queue = \"priority\"")));
+        }
+        acks => filter(acks).unwrap_or(plain.ack_filter),
+    };
+    let bandwidth = bandwidth(queue, below, place)?;
+    if bandwidth.is_some_and(|rate| rate.bps() < 16) {
+        let fault = Fault::new("so slow a shaper sends nothing in any tin").allowed("\"16bit\" or more");
+        return Err(place.key("bandwidth").refuse(fault));
+    }
+    Ok(CakeConfig {
+        bandwidth,
+        diffserv: match queue.tins {
+            Some(Tins::BestEffort) => diffserv::Diffserv::BestEffort,
+            Some(Tins::Diffserv4) => diffserv::Diffserv::Four,
+            Some(Tins::Diffserv3) | None => diffserv::Diffserv::Three,
+        },
+        isolation: match queue.isolation {
+            Some(Isolation::Flows) => config::Isolation::Flows,
+            Some(Isolation::DualSource) => config::Isolation::DualSource,
+            Some(Isolation::DualDestination) => config::Isolation::DualDestination,
+            Some(Isolation::Triple) | None => config::Isolation::Triple,
+        },
+        rtt: queue.rtt.map_or(plain.rtt, |rtt| rtt.0),
+        overhead: overhead(queue, below, place)?,
+        ack_filter,
+        memory,
+    })
+}
+
+/// Which ACKs are dropped, if any.
+pub(super) fn filter(acks: Option<Acks>) -> Option<AckFilterMode> {
+    match acks {
+        None | Some(Acks::Plain | Acks::Prioritise) => None,
+        Some(Acks::Filter) => Some(AckFilterMode::Conservative),
+        Some(Acks::FilterAggressive) => Some(AckFilterMode::Aggressive),
+    }
+}
+
+/// The rate of a queue's own shaper, if it is given.
+pub(super) fn bandwidth(
+    queue: &Queue,
+    below: &Below,
+    place: &Place<'_>,
+) -> Result<Option<Bitrate>, ScenarioError> {
+    let Some(rate) = queue.bandwidth.as_ref().and_then(Switch::on) else { return Ok(None) };
+    match below.rate {
+        Some(below) if rate.0 > below => {
+            let fault = Fault::new(format!(
+                "a shaper above the {below} of what it feeds shapes nothing: the queue forms below it"
+            ));
+            let hint = format!("a little below it, such as \"{}\"", Bitrate::from_bps(below.bps() / 20 * 19));
+            Err(place.key("bandwidth").refuse(fault.allowed(format!("up to \"{below}\"")).hint(hint)))
+        }
+        _ => Ok(Some(rate.0)),
+    }
+}
+
+/// What a queue's own shaper counts on top of an IP packet.
+pub(super) fn overhead(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<Overhead, ScenarioError> {
+    match &queue.overhead {
+        Some(own) => link::overhead(&EachWay::Both(own.clone()), below.direction, &place.key("overhead")),
+        None => Ok(below.overhead),
+    }
+}
+
+fn dualpi2(queue: &Queue, place: &Place<'_>) -> Result<DualPi2Config, ScenarioError> {
+    let plain = DualPi2Config::default();
+    let number = |key: &str, given: Option<f64>, plain: f64| match given {
+        Some(number) if !number.is_finite() || number < 0.0 || (number == 0.0 && key == "coupling") => {
+            let fault = Fault::new("this is no gain").allowed("a number above 0, such as 2.0");
+            Err(place.key(key).refuse(fault))
+        }
+        given => Ok(given.unwrap_or(plain)),
+    };
+    let mut pi2 = plain.pi2;
+    pi2.target = queue.target.map_or(pi2.target, |target| target.0);
+    pi2.update = queue.update.map_or(pi2.update, |update| update.0);
+    pi2.coupling = number("coupling", queue.coupling, pi2.coupling)?;
+    pi2.alpha = number("alpha", queue.alpha, pi2.alpha)?;
+    pi2.beta = number("beta", queue.beta, pi2.beta)?;
+    let marking = match queue.step {
+        None => plain.marking,
+        Some(step) => {
+            let (Some(from), Some(to)) = (step.low, step.high) else {
+                let fault =
+                    Fault::new("a ramp begins and ends").allowed("such as \"1ms\" or \"800us..1200us\"");
+                return Err(place.key("step").refuse(fault));
+            };
+            if to.0 < from.0 {
+                let fault = Fault::new("this ramp ends before it begins");
+                let hint = format!("write \"{to}..{from}\"");
+                return Err(place.key("step").refuse(fault.hint(hint)));
+            }
+            L4sMarking { from: from.0, to: to.0, ..plain.marking }
+        }
+    };
+    Ok(DualPi2Config {
+        limit: queue.limit.map_or(plain.limit, |limit| limit.0),
+        pi2,
+        marking,
+        scheduler: scheduler(queue, place)?.unwrap_or(plain.scheduler),
+    })
+}
+
+fn scheduler(queue: &Queue, place: &Place<'_>) -> Result<Option<Scheduler>, ScenarioError> {
+    match (queue.classic_share, queue.time_shift) {
+        (Some(_), Some(_)) => {
+            let fault = Fault::new("there are two schedulers here: one by shares, one by time");
+            Err(place.key("time_shift").refuse(fault.hint("leave out `classic_share` or `time_shift`")))
+        }
+        (Some(share), None) => match whole(share) {
+            Some(percent @ 1..=99) => Ok(Some(Scheduler::Weighted { classic_percent: percent })),
+            _ => {
+                let fault = Fault::new("this share leaves one of the queues nothing, or is no whole number");
+                Err(place.key("classic_share").refuse(fault.allowed("\"1%\" to \"99%\"")))
+            }
+        },
+        (None, Some(shift)) => Ok(Some(Scheduler::TimeShifted { shift: shift.0 })),
+        (None, None) => Ok(None),
+    }
+}
+
+fn whole(share: Percent) -> Option<u8> {
+    let percent = share.probability() * 100.0;
+    let rounded = percent.round();
+    ((percent - rounded).abs() < 1e-6).then_some(rounded as u8)
+}
+
+/// Keys this queue does not read.
+fn check_keys(queue: &Queue, place: &Place<'_>) -> Result<(), ScenarioError> {
+    let Some((key, readers)) = queue.selective().find(|(_, readers)| !readers.contains(&queue.queue)) else {
+        return Ok(());
+    };
+    let readers = listed(readers.iter().map(|reader| reader.word()));
+    let fault = Fault::new(format!("`{}` has no `{key}`; it applies to {readers}", queue.queue));
+    Err(place.key(key).refuse(fault))
+}
+
+fn kind(discipline: Discipline) -> Option<QueueKind> {
+    match discipline {
+        Discipline::Fifo => Some(QueueKind::Fifo),
+        Discipline::Codel => Some(QueueKind::Codel),
+        Discipline::Pie => Some(QueueKind::Pie),
+        Discipline::FqCodel => Some(QueueKind::FqCodel),
+        Discipline::FqPie => Some(QueueKind::FqPie),
+        Discipline::Priority | Discipline::Drr | Discipline::Htb | Discipline::Cake | Discipline::DualPi2 => {
+            None
+        }
+    }
+}
+
+fn parameters(parameters: Parameters) -> ParameterSet {
+    match parameters {
+        Parameters::Rfc => ParameterSet::Rfc,
+        Parameters::Linux => ParameterSet::Linux,
+        Parameters::Dummynet => ParameterSet::Dummynet,
+        Parameters::Ns3 => ParameterSet::Ns3,
+    }
+}
