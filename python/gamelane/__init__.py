@@ -10,7 +10,7 @@ results.write("out")                                   # Parquet and manifest.js
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gamelane._native import Cancelled, games, schema, version
+from gamelane._native import Cancelled, models, schema, version
 from gamelane.errors import Interrupted, OutputError, RecordsError, ScenarioError, UsageError
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ __all__ = [
     "UsageError",
     "Variant",
     "compare",
-    "games",
     "load",
+    "models",
     "read",
     "schema",
     "version",

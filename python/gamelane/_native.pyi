@@ -15,9 +15,9 @@ __all__ = [
     "analyze_capture",
     "compare_captures",
     "connection_log",
-    "games",
     "generate",
     "match_parts",
+    "models",
     "recorded_streams",
     "run",
     "schema",
@@ -48,13 +48,14 @@ class FlowDescription(TypedDict):
     caveats: list[str]
 
 @type_check_only
-class GameDescription(TypedDict):
-    """A shipped game model."""
+class ModelDescription(TypedDict):
+    """A shipped model of a game; `players` is None where it has one viewer."""
 
+    app: str
     name: str
     title: str
     provenance: str
-    players: int
+    players: int | None
     notes: str
 
 @type_check_only
@@ -139,6 +140,6 @@ def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def match_parts(captured: list[int], players: int) -> list[int] | None: ...
+def models() -> list[ModelDescription]: ...
 def schema() -> str: ...
-def games() -> list[GameDescription]: ...
 def version() -> str: ...

@@ -157,7 +157,7 @@ def _gather(
 
 def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
     """Return the flows of a scenario, labelled; a model that is our construction says so in its label."""
-    provenance = {game["name"]: game["provenance"] for game in _native.games()}
+    provenance = {model["name"]: model["provenance"] for model in _native.models()}
     models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
     return tuple(
         Flow(
@@ -172,7 +172,7 @@ def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
 
 
 def _said(caveats: Sequence[str]) -> str | None:
-    """Games over TCP are not among the games of a match; their caveat says where their model comes from."""
+    """A model of a file beside the scenario does not ship; its caveat says where it comes from."""
     return OURS if any(OURS in caveat for caveat in caveats) else None
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from gamelane import doctor
 
 from .command import gamelane
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_version_and_help() -> None:
@@ -20,7 +23,11 @@ def test_schema_is_a_json_schema() -> None:
 
 def test_models_say_where_they_come_from() -> None:
     models = json.loads(gamelane("models", "--json").stdout)["models"]
-    assert {"name", "title", "provenance", "notes"} <= models[0].keys()
+    assert all(model.keys() == {"app", "name", "title", "provenance", "players", "notes"} for model in models)
+    apps = {model["name"]: model["app"] for model in models}
+    assert (apps["quake3"], apps["ut-2-3"], apps["anarchy-online"]) == ("game", "cloud", "mmo")
+    shipped = {path.stem for path in (ROOT / "models").rglob("*.toml")}
+    assert set(apps) == shipped
     assert "synthetic-default" in gamelane("models").stdout
 
 

@@ -27,7 +27,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario::games, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::models, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
     module.add_function(wrap_pyfunction!(match_parts, module)?)?;

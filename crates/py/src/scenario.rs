@@ -94,17 +94,18 @@ pub(crate) fn schema() -> String {
     text::schema().to_string()
 }
 
-/// The shipped game models.
+/// The shipped models.
 #[pyfunction]
-pub(crate) fn games(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let games = text::games().iter().map(|game| {
+pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let models = text::models().into_iter().map(|model| {
         let dict = PyDict::new(py);
-        dict.set_item("name", &game.name)?;
-        dict.set_item("title", &game.title)?;
-        dict.set_item("provenance", &game.provenance)?;
-        dict.set_item("players", game.players)?;
-        dict.set_item("notes", &game.notes)?;
+        dict.set_item("app", model.app)?;
+        dict.set_item("name", model.name)?;
+        dict.set_item("title", model.title)?;
+        dict.set_item("provenance", model.provenance)?;
+        dict.set_item("players", model.players)?;
+        dict.set_item("notes", model.notes)?;
         Ok(dict)
     });
-    PyList::new(py, games.collect::<PyResult<Vec<_>>>()?)
+    PyList::new(py, models.collect::<PyResult<Vec<_>>>()?)
 }

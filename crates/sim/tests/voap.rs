@@ -99,6 +99,29 @@ fn it_goes_with_every_queue() {
 }
 
 #[test]
+fn the_queue_of_an_access_point_is_steered_too() {
+    for (game, rate) in [("ut-2-3", "54mbit"), ("rome-1-3", "24mbit")] {
+        let fields = [("flow.game.model", game), ("link.wifi.rate", rate), ("gateway.voap.alpha", "5ms")];
+        let model = common::model("palazzi-voap", &fields);
+        let (before, after) = (fifo(model.clone()), run(&model));
+        assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{game}: {}", after.goodput_mbit);
+        assert!(before.delay_ms > 3.0 * after.delay_ms, "{game}: {}", before.delay_ms);
+        assert!((4.0..=16.0).contains(&after.delay_ms), "{game}: {}", after.delay_ms);
+        assert!(before.mean_backlog - after.mean_backlog > 90.0, "{game}: {}", after.mean_backlog);
+    }
+}
+
+#[test]
+fn behind_a_shaper_it_is_the_shapers_queue_that_is_steered() {
+    let model = common::model("voap", &[("gateway.shape", "18mbit"), ("duration", "30s")]);
+    let (before, after) = (fifo(model.clone()), run(&model));
+    assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{}", after.goodput_mbit);
+    assert!(after.goodput_mbit < 18.0, "{}", after.goodput_mbit);
+    assert!(before.delay_ms > 50.0 && (4.0..=16.0).contains(&after.delay_ms), "{}", after.delay_ms);
+    assert!(before.mean_backlog - after.mean_backlog > 90.0, "{}", after.mean_backlog);
+}
+
+#[test]
 fn an_upload_is_steered_as_well_down_to_the_floor() {
     let fields =
         [("gateway.voap.data", "up"), ("link.up", "3mbit"), ("flow.upload.tcp.receive_window", "1MiB")];

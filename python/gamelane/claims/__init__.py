@@ -1,7 +1,7 @@
 """The papers' claims: what a paper says, what we find, and a verdict.
 
-A paper is a module beside this file: `NAME.toml` holds its claims, the package `NAME` the scenario they start
-from and one check per claim. `judge.py` brings the two together.
+A paper is a module beside this file: `NAME.toml` holds its claims, the package `NAME` (with `_` for `-`) the scenario
+they start from and one check per claim. `judge.py` brings the two together.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ JUDGEMENTS: tuple[Judgement, ...] = get_args(Judgement)
 PAPERS = {
     "collom2016": "Collom, The effects of an AQM enabled home gateway on First Person Shooter game traffic, 2016",
     "griwodz2006": "Griwodz and Halvorsen, The Fun of using TCP for an MMORPG, NOSSDAV 2006",
+    "palazzi-voap": "Palazzi, Bujari and Mirri, Reducing Queuing Delays through VoAP, 2014 or later",
 }
 
 

@@ -47,6 +47,7 @@ class Evidence:
     on_run: Callable[[], None] = lambda: None
     _summaries: dict[Arm, list[dict[str, Any]]] = field(default_factory=dict)
     _derived: dict[tuple[Arm, str], list[Any]] = field(default_factory=dict)
+    _beside: dict[str, Evidence] = field(default_factory=dict)
     _stopped: bool = False
 
     @property
@@ -96,9 +97,20 @@ class Evidence:
             self._derived[arm, name] = [done[seed] for seed in self.seeds]
         return self._derived[arm, name]
 
+    def beside(self, name: str, base: Callable[[], _native.Scenario] | None = None, *, times: int = 1) -> Evidence:
+        """Evidence of another base, or over `times` as many seeds; kept for whoever asks for the same name."""
+        if name not in self._beside:
+            scenario = self.base if base is None else base()
+            own = Evidence(scenario, times * self.repeats, self.threads, self.cancel, self.on_run)
+            own._stopped = self._stopped
+            self._beside[name] = own
+        return self._beside[name]
+
     def stop(self) -> None:
         """Run nothing more: what is not known from here on is `Unfinished`."""
         self._stopped = True
+        for other in self._beside.values():
+            other.stop()
 
     def _each(self, function: Callable[[Any], Any], jobs: list[Any], done: dict[Any, Any]) -> None:
         """Put the result of each job into `done`, those of an interrupted batch too."""
@@ -114,6 +126,11 @@ class Evidence:
         summary: dict[str, Any] = json.loads(self._run(scenario, seed, samples=False).summary_json())
         self.on_run()
         return summary
+
+
+def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
+    """One table of a run as floating-point columns."""
+    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}
 
 
 def _at(summary: dict[str, Any], keys: list[str]) -> float:

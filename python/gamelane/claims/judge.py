@@ -29,7 +29,7 @@ class Judged:
 
 def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None]) -> Judged:
     """Return a verdict on each claim. `on_run` is called after every run, on any thread."""
-    module = importlib.import_module(f"gamelane.claims.{paper.name}")
+    module = importlib.import_module(f"gamelane.claims.{paper.name.replace('-', '_')}")
     base = experiment.load(module.SCENARIO).scenario
     evidence = Evidence(base, repeats=repeats, threads=threads, on_run=on_run)
     interrupted = False

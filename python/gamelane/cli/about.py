@@ -29,14 +29,17 @@ def schema() -> None:
 
 
 def models(json: Json = False) -> None:
-    """List the game models that come with gamelane, and where each comes from."""
-    games = _native.games()
+    """List the models of games that come with gamelane, for which `app` of a flow, and where each comes from."""
+    known = _native.models()
     if json:
-        emit({"schema": 1, "models": games})
+        emit({"schema": 1, "models": known})
         return
     _print(
-        ["model", "game", "players", "provenance", "notes"],
-        [[str(game[key]) for key in ("name", "title", "players", "provenance", "notes")] for game in games],
+        ["model", "app", "game", "players", "provenance", "notes"],
+        [
+            [each["name"], each["app"], each["title"], str(each["players"] or ""), each["provenance"], each["notes"]]
+            for each in known
+        ],
     )
 
 

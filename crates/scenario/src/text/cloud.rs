@@ -13,6 +13,8 @@ use super::error::Fault;
 pub(crate) struct CloudGame {
     pub(crate) name: String,
     pub(crate) title: String,
+    pub(crate) provenance: String,
+    pub(crate) notes: String,
     pub(crate) config: CloudConfig,
 }
 
@@ -37,7 +39,7 @@ impl CloudGame {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: ModelFile = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        let ModelFile { name, title, video, input, .. } = file;
+        let ModelFile { name, title, provenance, notes, video, input } = file;
         let sound = video.rate_kbit > 0
             && input.rate_kbit > 0
             && (1..=240).contains(&video.fps)
@@ -58,7 +60,7 @@ impl CloudGame {
             input_rate: Bitrate::from_bps(input.rate_kbit * 1000),
             input_payload: input.payload,
         };
-        Ok(Self { name, title, config })
+        Ok(Self { name, title, provenance, notes, config })
     }
 }
 
@@ -67,10 +69,8 @@ impl CloudGame {
 struct ModelFile {
     name: String,
     title: String,
-    #[serde(rename = "provenance")]
-    _provenance: String,
-    #[serde(rename = "notes")]
-    _notes: String,
+    provenance: String,
+    notes: String,
     video: Video,
     input: Input,
 }

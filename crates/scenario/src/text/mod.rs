@@ -16,6 +16,7 @@ pub mod keys;
 mod measure;
 pub mod mmos;
 mod model_file;
+mod models;
 mod origin;
 mod overrides;
 pub mod prefix;
@@ -31,7 +32,7 @@ mod words;
 
 pub use describe::FlowDescription;
 pub use error::ScenarioError;
-pub use games::{GameInfo, games};
 pub use mmos::{MmoInfo, mmos};
+pub use models::{ModelInfo, models};
 pub use reference::{reference_page, schema};
 pub use scenario::Scenario;

@@ -8,7 +8,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding
 
 GAME, UPLOAD, WEB, DASH = "game", "upload", "web", "dash"
@@ -104,11 +104,6 @@ def fifo_variants() -> dict[str, Arm]:
         "the game's own client stream (30 packets/s instead of 100)": base.with_({f"flow.{GAME}.client": "game"}),
         "game and upload only": bulk_only("fifo"),
     }
-
-
-def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
-    """One table of a run as floating-point columns."""
-    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}
 
 
 def lost(evidence: Evidence, arm: Arm) -> Numbers:

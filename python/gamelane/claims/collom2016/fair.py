@@ -20,7 +20,6 @@ from gamelane.claims.collom2016.arms import (
     SLOW,
     Check,
     check,
-    columns,
     every_game_and_rtt,
     fluctuation,
     lost,
@@ -28,7 +27,7 @@ from gamelane.claims.collom2016.arms import (
     paper,
 )
 from gamelane.claims.collom2016.single import peak
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
 
 

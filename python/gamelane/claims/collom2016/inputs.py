@@ -60,7 +60,7 @@ def grid_axes(evidence: Evidence) -> Finding:
             for link in (SLOW, FAST)
             for rtt in BASE_RTTS
         )
-        and {game["name"] for game in _native.games()} >= set(GAMES),
+        and {model["name"] for model in _native.models()} >= set(GAMES),
         f"links {SLOW[0]}/{SLOW[1]} and {FAST[0]}/{FAST[1]}; RTTs {', '.join(BASE_RTTS)}; queues {', '.join(QUEUES)};"
         f" 100 and 1000 packets; games {', '.join(GAMES)}",
         "the RTT is split evenly over both directions, the limit holds per direction and, for FQ, over all sub-queues",

@@ -17,11 +17,10 @@ from gamelane.claims.collom2016.arms import (
     alone,
     bulk_only,
     check,
-    columns,
     mixed,
     paper,
 )
-from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.evidence import Arm, Evidence, columns
 from gamelane.claims.findings import Finding, given
 
 

@@ -17,7 +17,6 @@ from gamelane.claims.collom2016.arms import (
     alone_at_40ms,
     bulk_only,
     check,
-    columns,
     dash_only,
     fifo_variants,
     fluctuation,
@@ -30,7 +29,7 @@ from gamelane.claims.collom2016.arms import (
     without,
     without_sack,
 )
-from gamelane.claims.evidence import Evidence
+from gamelane.claims.evidence import Evidence, columns
 from gamelane.claims.findings import Finding, cannot_tell
 
 

@@ -13,7 +13,6 @@ from gamelane.claims.collom2016.arms import (
     RTT_MEAN,
     bulk_only,
     check,
-    columns,
     dash_only,
     fluctuation,
     loss_percent,
@@ -22,7 +21,7 @@ from gamelane.claims.collom2016.arms import (
     paper,
     period,
 )
-from gamelane.claims.evidence import Evidence
+from gamelane.claims.evidence import Evidence, columns
 from gamelane.claims.findings import Finding
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gamelane import _native
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 from gamelane.claims.findings import Finding
 
@@ -147,8 +146,3 @@ def wire_bytes(evidence: Evidence, arm: Arm) -> Numbers:
 def _both_ways(evidence: Evidence, arm: Arm, what: str) -> Numbers:
     up, down = (evidence.values(arm, f"flows.{PLAYERS}.{way}.{what}") for way in ("up", "down"))
     return up + down
-
-
-def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
-    """One table of a run as floating-point columns."""
-    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}

@@ -12,9 +12,9 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
-from gamelane.claims.griwodz2006.arms import check, columns
+from gamelane.claims.griwodz2006.arms import check
 
 ALONE = {"flow.other.enabled": "false"}
 VARYING = {"link.rtt": "20ms", "flow.one.path_jitter": "200ms"}

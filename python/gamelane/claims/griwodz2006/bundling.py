@@ -6,9 +6,9 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
-from gamelane.claims.griwodz2006.arms import TCP, Condition, check, columns, simplex, thin
+from gamelane.claims.griwodz2006.arms import TCP, Condition, check, simplex, thin
 
 LOSSY = Condition(5, 100, 0)
 RDB = {f"{TCP}.rdb": "true", f"{TCP}.rdb_segments": "1"}

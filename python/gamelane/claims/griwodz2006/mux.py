@@ -8,7 +8,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, cannot_tell, given
 from gamelane.claims.griwodz2006.arms import (
     AT_100MS,
@@ -19,7 +19,6 @@ from gamelane.claims.griwodz2006.arms import (
     TRACE_SECONDS,
     Condition,
     check,
-    columns,
     multiplexed,
     retransmission_delay,
     simplex,

@@ -9,7 +9,7 @@ import numpy as np
 from gamelane import _native
 from gamelane.analysis.shared_paths import shared_paths
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, cannot_tell, given
 from gamelane.claims.griwodz2006.arms import (
     CONNECTIONS,
@@ -19,7 +19,6 @@ from gamelane.claims.griwodz2006.arms import (
     Condition,
     bursts,
     check,
-    columns,
     retransmission_delay,
     simplex,
     thin,

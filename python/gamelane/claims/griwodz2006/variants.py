@@ -8,7 +8,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.griwodz2006.arms import (
     AT_100MS,
@@ -16,7 +16,6 @@ from gamelane.claims.griwodz2006.arms import (
     TCP,
     Condition,
     check,
-    columns,
     delay,
     multiplexed,
     retransmission_delay,

@@ -10,6 +10,7 @@ use gamelane_traffic::config::{
 use super::{Place, files, mmo};
 use crate::text::cloud::CloudGame;
 use crate::text::error::{Fault, ScenarioError};
+use crate::text::games::games;
 use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Role, Way};
 use crate::text::keys::{App, Flow};
 use crate::text::text_or_table::TextOrTable;
@@ -68,7 +69,7 @@ fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
 
 fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
     let Some(name) = &flow.model else {
-        let names: Vec<&str> = crate::games().iter().map(|game| game.name.as_str()).collect();
+        let names: Vec<&str> = games().iter().map(|game| game.name.as_str()).collect();
         let fault = Fault::new("a game needs a `model`, or a `trace` to repeat").allowed(names.join(", "));
         return Err(place.key("model").refuse(fault));
     };

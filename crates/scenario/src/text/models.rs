@@ -1,0 +1,67 @@
+//! What ships under `models/`, for people to choose from: games of a match, cloud games, games over TCP.
+
+use super::cloud::CloudGame;
+use super::games::games;
+use super::mmos::mmos;
+
+/// A shipped model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// The `app` of the flows it is for.
+    pub app: &'static str,
+    /// What a scenario calls it.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// Where its numbers come from: `capture`, `literature`, `unverified` or `synthetic-default`.
+    pub provenance: &'static str,
+    /// Players where the scenario does not say; `None` of a game that has one viewer.
+    pub players: Option<u32>,
+    /// What to know before quoting a result that rests on it.
+    pub notes: &'static str,
+}
+
+/// Every shipped model, by application and name.
+pub fn models() -> Vec<ModelInfo> {
+    let matches = games().iter().map(|game| ModelInfo {
+        app: "game",
+        name: &game.name,
+        title: &game.title,
+        provenance: &game.provenance,
+        players: Some(game.players),
+        notes: &game.notes,
+    });
+    let clouds = CloudGame::all().iter().map(|game| ModelInfo {
+        app: "cloud",
+        name: &game.name,
+        title: &game.title,
+        provenance: &game.provenance,
+        players: None,
+        notes: &game.notes,
+    });
+    let mmos = mmos().iter().map(|mmo| ModelInfo {
+        app: "mmo",
+        name: &mmo.name,
+        title: &mmo.title,
+        provenance: &mmo.provenance,
+        players: Some(mmo.connections),
+        notes: &mmo.notes,
+    });
+    matches.chain(clouds).chain(mmos).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_each_says_where_it_comes_from() {
+        let mut names: Vec<_> = models().iter().map(|model| model.name).collect();
+        assert!(names.contains(&"quake3") && names.contains(&"ut-2-3") && names.contains(&"anarchy-online"));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), models().len());
+        let known = ["capture", "literature", "unverified", "synthetic-default"];
+        assert!(models().iter().all(|model| known.contains(&model.provenance) && !model.notes.is_empty()));
+    }
+}

@@ -1,0 +1,22 @@
+"""palazzi-voap: an access point that lowers the windows of downloads, so that a cloud game does not wait behind them.
+
+Each check judges the claim of the same id in `palazzi-voap.toml` beside this folder. The OnLive traces are not public:
+frames at their rates are our construction. The paper's figures are bars without numbers, so what is judged is their
+order.
+"""
+
+from __future__ import annotations
+
+from gamelane.claims.evidence import Evidence
+from gamelane.claims.palazzi_voap import inputs, law, outcome, thresholds  # noqa: F401 - they register checks
+from gamelane.claims.palazzi_voap.arms import CHECKS, averaged, figures
+
+__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+
+SCENARIO = "palazzi-voap"
+
+
+def prefetch(evidence: Evidence) -> None:
+    """Everything below, in two parallel batches: the arms of the figures have more seeds."""
+    averaged(evidence).prepare(figures())
+    evidence.prepare(law.prefetched() + thresholds.prefetched())

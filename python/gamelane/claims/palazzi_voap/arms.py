@@ -1,0 +1,69 @@
+"""The arms of palazzi-voap, what is read off them, and the register of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
+
+DOWNLOAD, GAME, SECOND = "download", "game", "second"
+GAMES = {"ut-2-3": 4200, "ut-1-3": 2000, "rome": 3817, "rome-2-3": 2500, "rome-1-3": 1270}
+"""Table I: the rate of the video in kbit/s."""
+FLOWS = (DOWNLOAD, GAME)
+COMMANDS = {"ut-2-3": 125, "ut-1-3": 125, "rome": 100, "rome-2-3": 100, "rome-1-3": 100}
+"""Section III: the rate of the commands in kbit/s."""
+ALPHA, BETA = 5, 15
+"""Section II, in milliseconds."""
+SEEDS_A_REPEAT = 10
+"""The paper averages 50 runs, which is what five repeats come to."""
+
+GOODPUT = f"flows.{DOWNLOAD}.goodput_bps"
+WAITING = "queues.down.backlog_packets.mean"
+
+Check = Callable[[Evidence], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def check(*ids: str) -> Callable[[Check], Check]:
+    """Registers the judge of one or more claims."""
+
+    def register(function: Check) -> Check:
+        for claim in ids:
+            CHECKS[f"palazzi-voap.{claim}"] = function
+        return function
+
+    return register
+
+
+def regular(game: str = "ut-2-3") -> Arm:
+    """The access point as it is: a FIFO of 250 packets."""
+    return Arm.of({f"flow.{GAME}.model": game})
+
+
+def voap(game: str = "ut-2-3", alpha: float = ALPHA, beta: float = BETA, **keys: str) -> Arm:
+    """The same with VoAP, thresholds in milliseconds."""
+    own = {"alpha": f"{alpha}ms", "beta": f"{beta}ms", **keys}
+    return regular(game).with_({f"gateway.voap.{key}": value for key, value in own.items()})
+
+
+def figures() -> list[Arm]:
+    """The arms of Figs. 2 and 3."""
+    return [arm(game) for game in GAMES for arm in (regular, voap)]
+
+
+def averaged(evidence: Evidence) -> Evidence:
+    """Evidence over as many seeds as a figure averages."""
+    return evidence.beside("figures", times=SEEDS_A_REPEAT)
+
+
+def queue_delay(evidence: Evidence, arm: Arm) -> Numbers:
+    """Mean delay in the gateway's queues of any packet that goes down, in ms: Fig. 3 means all, not only the game's."""
+    packets, delay = (
+        np.array([evidence.values(arm, f"flows.{flow}.down.{path}") for flow in FLOWS])
+        for path in ("received", "queue_delay_ms.mean")
+    )
+    mean: Numbers = (packets * delay).sum(axis=0) / packets.sum(axis=0)
+    return mean
