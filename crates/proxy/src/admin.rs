@@ -1,7 +1,8 @@
 //! Metrics and status over HTTP, on loopback only: `GET /metrics` for Prometheus, `GET /status` as JSON.
 
 use crate::far::Far;
-use crate::hub::{FlowStatus, Hub, HubStatus};
+use crate::hub::Hub;
+use crate::hub::status::{FlowStatus, HubStatus};
 use crate::metrics::Metrics;
 use crate::near::Near;
 use gamelane_mux::savings::{IPV4_TCP_TIMESTAMPS, Saving, Wire};

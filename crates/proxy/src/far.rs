@@ -119,10 +119,9 @@ impl Far {
             };
             let socket = Arc::new(socket);
             let link = Link::new(socket.clone(), tls, early);
-            let wake = link.wake.clone();
             let number = hub.attach(hello.carrier, Carrier::Tcp(Box::new(link)));
-            let error = match hub.receive(hello.carrier, number, true) {
-                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket, &wake).await,
+            let error = match hub.receive_early(hello.carrier, number) {
+                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket).await,
                 Err(error) => {
                     hub.detach(hello.carrier, number);
                     error
@@ -187,9 +186,10 @@ impl Far {
 
     /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
     pub(crate) fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
-        if hello.carriers != self.config.carriers {
-            let (theirs, ours) = (hello.carriers, self.config.carriers);
-            tracing::error!(%near, theirs, ours, "`carriers` differs between the two ends, refused");
+        let ours = self.config.session_carriers();
+        if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
+            let theirs = hello.carriers;
+            tracing::error!(%near, theirs, ours, "`carriers` or `transport` differs between the two ends, refused");
             return None;
         }
         let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
@@ -243,10 +243,8 @@ impl Far {
         });
         let error = match connected.await {
             Ok(Ok(socket)) => {
-                if hub.join(stream, socket.clone())
-                    && let Some(wake) = hub.wake_of(stream)
-                {
-                    flow::run(hub, stream, socket, wake).await;
+                if hub.join(stream, socket.clone()) {
+                    flow::run(hub, stream, socket).await;
                 }
                 return;
             }

@@ -122,9 +122,7 @@ impl Near {
             return;
         };
         tracing::debug!(%client, stream = stream.0, "client");
-        if let Some(wake) = hub.wake_of(stream) {
-            tokio::spawn(flow::run(hub, stream, socket, wake));
-        }
+        tokio::spawn(flow::run(hub, stream, socket));
     }
 
     fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {
