@@ -3,7 +3,7 @@
 use crate::config::{Config, Transport};
 use crate::hub::{Carrier, Hub};
 use crate::link::{Link, LinkError};
-use crate::tls::Identity;
+use crate::tls::{Certificates, Identity};
 use crate::{preface, quic, sockets};
 use gamelane_mux::{CarrierId, DecodeError};
 use std::future::poll_fn;
@@ -22,11 +22,12 @@ pub(crate) async fn keep_up(
     hub: Arc<Hub>,
     carrier: CarrierId,
     config: Arc<Config>,
-    identity: Option<Arc<Identity>>,
+    certificates: Option<Arc<Certificates>>,
     fatal: mpsc::UnboundedSender<String>,
 ) {
     let mut pause = FIRST_PAUSE;
     while !hub.is_over() {
+        let identity = certificates.as_ref().map(|certificates| certificates.current());
         let before = hub.metrics.carriers_up.value();
         let result = match config.transport {
             Transport::Tcp => tcp(&hub, carrier, &config, identity.as_deref()).await,

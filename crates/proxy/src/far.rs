@@ -6,7 +6,7 @@ use crate::link::{Link, LinkError};
 use crate::metrics::Metrics;
 use crate::near::pause_after;
 use crate::payload::Payload;
-use crate::tls::Identity;
+use crate::tls::{Certificates, Identity};
 use crate::{dial, flow, preface, proxy_header, quic, sockets};
 use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
 use std::collections::BTreeMap;
@@ -62,6 +62,10 @@ impl Far {
         Ok((far, listener))
     }
 
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub(crate) fn handshake_timeout(&self) -> std::time::Duration {
         self.config.timeouts.handshake.std()
     }
@@ -72,11 +76,12 @@ impl Far {
     }
 
     /// Serves. Dropping it stops it.
-    pub async fn run(self: Arc<Self>, listener: Listener, identity: Option<Arc<Identity>>) -> String {
+    pub async fn run(self: Arc<Self>, listener: Listener, certificates: Option<Arc<Certificates>>) -> String {
+        let identity = || certificates.as_ref().map(|certificates| certificates.current());
         match listener {
             Listener::Tcp(listener) => loop {
                 match listener.accept().await {
-                    Ok((socket, near)) => self.clone().welcome(socket, near, identity.clone()),
+                    Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
                     Err(error) => pause_after(&error).await,
                 }
             },
@@ -86,8 +91,7 @@ impl Far {
                         incoming.refuse();
                         continue;
                     };
-                    let far = self.clone();
-                    tokio::spawn(async move { quic::welcome(far, incoming, permit).await });
+                    tokio::spawn(quic::welcome(self.clone(), incoming, identity(), permit));
                 }
                 "the endpoint is closed".into()
             }

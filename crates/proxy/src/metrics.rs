@@ -4,6 +4,9 @@ use crate::histogram::Histogram;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+pub(crate) const ADDED: &str = "From bytes arriving on a carrier to handing them over.";
+pub(crate) const ACKNOWLEDGED: &str = "From a write into the pair to its acknowledgement by the other end.";
+
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
@@ -71,16 +74,8 @@ impl Metrics {
             let name = format!("gamelane_proxy_{name}_total");
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", counter.value());
         }
-        self.added_delay.prometheus(
-            "gamelane_proxy_added_delay_seconds",
-            "From bytes arriving on a carrier to handing them over.",
-            &mut out,
-        );
-        self.acknowledged.prometheus(
-            "gamelane_proxy_acknowledged_seconds",
-            "From a write into the pair to its acknowledgement by the other end.",
-            &mut out,
-        );
+        self.added_delay.prometheus("gamelane_proxy_added_delay_seconds", ADDED, &mut out);
+        self.acknowledged.prometheus("gamelane_proxy_acknowledged_seconds", ACKNOWLEDGED, &mut out);
         out
     }
 

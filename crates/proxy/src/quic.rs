@@ -34,11 +34,15 @@ const DONE: VarInt = VarInt::from_u32(0);
 
 /// The far end's socket.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
+    Ok(Endpoint::server(server(config, identity)?, config.listen)?)
+}
+
+fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerConfig> {
     let crypto = QuicServerConfig::try_from(identity.server()?)?;
     let mut server = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     server.transport_config(Arc::new(transport(config)));
     server.max_incoming(config.limits.handshakes);
-    Ok(Endpoint::server(server, config.listen)?)
+    Ok(server)
 }
 
 fn transport(config: &Config) -> TransportConfig {
@@ -87,10 +91,18 @@ pub(crate) async fn dial(
 }
 
 /// The far end: takes a connection in and serves it.
-pub(crate) async fn welcome(far: Arc<Far>, incoming: quinn::Incoming, permit: OwnedSemaphorePermit) {
+pub(crate) async fn welcome(
+    far: Arc<Far>,
+    incoming: quinn::Incoming,
+    identity: Option<Arc<Identity>>,
+    permit: OwnedSemaphorePermit,
+) {
     let near = incoming.remote_address();
     let greeted = timeout(far.handshake_timeout(), async {
-        let connection = incoming.accept().map_err(lost)?.await.map_err(lost)?;
+        let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
+        // The endpoint's own is what was there when it began; certificates may have been renewed.
+        let server = server(far.config(), &identity).map_err(io::Error::other)?;
+        let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
         let mut control = connection.accept_bi().await.map_err(lost)?;
         let (hello, early) = hello(&mut control).await?;
         Ok::<_, LinkError>((connection, control, hello, early))

@@ -87,6 +87,15 @@ pub struct Quantiles {
     pub p99_ms: Option<f64>,
 }
 
+/// One client's delays, in full.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientDelays {
+    pub stream: u64,
+    pub client: SocketAddr,
+    pub added_delay: Delays,
+    pub acknowledged: Delays,
+}
+
 impl Quantiles {
     fn of(delays: &Delays) -> Self {
         let ms = |quantile| delays.quantile(quantile).map(|seconds| seconds * 1e3);
@@ -123,6 +132,20 @@ impl Hub {
                 longest_hold_ms: received.longest_hold.as_millis_f64(),
             },
         }
+    }
+
+    /// Of at most `most` clients.
+    pub(crate) fn delays(&self, most: usize) -> Vec<ClientDelays> {
+        let inner = self.lock();
+        let flows = inner.flows.iter().take(most);
+        flows
+            .map(|(stream, flow)| ClientDelays {
+                stream: stream.0,
+                client: flow.client,
+                added_delay: flow.added_delay,
+                acknowledged: flow.acknowledged,
+            })
+            .collect()
     }
 
     /// The clients, at most `most` of them.

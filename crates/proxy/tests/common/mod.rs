@@ -8,7 +8,7 @@ use gamelane_proxy::certificates;
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
-use gamelane_proxy::tls::Identity;
+use gamelane_proxy::tls::Certificates;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -71,8 +71,8 @@ pub fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-pub fn identity(file: &Path, config: &Config) -> Option<Arc<Identity>> {
-    config.tls.as_ref().map(|tls| Arc::new(Identity::load(file, tls).unwrap()))
+pub fn certificates_of(file: &Path, config: &Config) -> Option<Arc<Certificates>> {
+    config.tls.as_ref().map(|tls| Certificates::load(file, tls).unwrap())
 }
 
 pub fn tls_table(end: &str) -> String {
@@ -93,8 +93,9 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     );
     let file = write(folder.path(), "far.toml", &text);
     let config = Config::load(&file, Role::Far).unwrap();
-    let shown = identity(&file, &config);
-    let (far, listener) = Far::bind(Arc::new(config), shown.as_deref()).unwrap();
+    let shown = certificates_of(&file, &config);
+    let (far, listener) =
+        Far::bind(Arc::new(config), shown.as_ref().map(|shown| shown.current()).as_deref()).unwrap();
     let far_task = tokio::spawn(far.clone().run(listener, shown));
 
     let text = format!(
@@ -106,7 +107,7 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     );
     let file = write(folder.path(), "near.toml", &text);
     let config = Config::load(&file, Role::Near).unwrap();
-    let shown = identity(&file, &config);
+    let shown = certificates_of(&file, &config);
     let (near, listener) = Near::bind(Arc::new(config)).unwrap();
     let address = near.address;
     let near_task = tokio::spawn(near.clone().run(listener, shown));
