@@ -23,6 +23,8 @@ pub struct Pair {
     pub far: Arc<Far>,
     /// Where clients connect.
     pub address: SocketAddr,
+    /// What the near and the far end show, with TLS.
+    pub shown: [Option<Arc<Certificates>>; 2],
     near_task: JoinHandle<String>,
     far_task: JoinHandle<String>,
     folder: TempDir,
@@ -93,10 +95,10 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     );
     let file = write(folder.path(), "far.toml", &text);
     let config = Config::load(&file, Role::Far).unwrap();
-    let shown = certificates_of(&file, &config);
+    let far_shown = certificates_of(&file, &config);
     let (far, listener) =
-        Far::bind(Arc::new(config), shown.as_ref().map(|shown| shown.current()).as_deref()).unwrap();
-    let far_task = tokio::spawn(far.clone().run(listener, shown));
+        Far::bind(Arc::new(config), far_shown.as_ref().map(|shown| shown.current()).as_deref()).unwrap();
+    let far_task = tokio::spawn(far.clone().run(listener, far_shown.clone()));
 
     let text = format!(
         "listen = \"127.0.0.1:0\"\nfar = \"{}\"\n{}\n{}\n{}",
@@ -110,8 +112,8 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     let shown = certificates_of(&file, &config);
     let (near, listener) = Near::bind(Arc::new(config)).unwrap();
     let address = near.address;
-    let near_task = tokio::spawn(near.clone().run(listener, shown));
-    Pair { near, far, address, near_task, far_task, folder }
+    let near_task = tokio::spawn(near.clone().run(listener, shown.clone()));
+    Pair { near, far, address, shown: [shown, far_shown], near_task, far_task, folder }
 }
 
 /// A server that gives back what it gets, and ends when its client does.
