@@ -1,24 +1,36 @@
-//! Metrics and status over HTTP, on loopback only: `GET /metrics` for Prometheus, `GET /status` as JSON.
+//! Metrics and status over HTTP, on loopback only: `GET /metrics` for Prometheus, `GET /metrics/players` with series for each
+//! client, `GET /status` as JSON.
 
 use crate::far::Far;
-use crate::hub::{FlowStatus, Hub, HubStatus};
-use crate::metrics::Metrics;
+use crate::histogram::Delays;
+use crate::hub::Hub;
+use crate::hub::status::{ClientDelays, FlowStatus, HubStatus};
+use crate::metrics::{ACKNOWLEDGED, ADDED, Metrics};
 use crate::near::Near;
 use gamelane_mux::savings::{IPV4_TCP_TIMESTAMPS, Saving, Wire};
+use http_body_util::{BodyExt as _, Empty, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, client, server};
+use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-const MAX_REQUEST: usize = 4096;
+const MAX_REQUEST: usize = 8192;
 const PATIENCE: Duration = Duration::from_secs(5);
 const AT_A_TIME: usize = 16;
-/// Clients listed by `/status`.
+const PROMETHEUS: &str = "text/plain; version=0.0.4";
+const TEXT: &str = "text/plain";
+/// Clients listed by `/status` and `/metrics/players`.
 const LISTED: usize = 1000;
 
 /// A proxy that can be asked.
@@ -45,7 +57,7 @@ pub struct Status {
     /// server stands for a packet it would have cost, a write to a carrier for one it did.
     pub saved: Saved,
     /// Delays as upper ends of buckets that double.
-    pub delay_ms: Delays,
+    pub delay_ms: AllDelays,
     /// By name, as Prometheus gets them.
     pub counters: BTreeMap<&'static str, u64>,
     /// One at a near proxy, one for each near proxy at a far one.
@@ -65,7 +77,7 @@ pub struct Saved {
 
 /// In milliseconds; `null` before the first.
 #[derive(Debug, Serialize)]
-pub struct Delays {
+pub struct AllDelays {
     /// From a carrier to the client or server.
     pub added_p50: Option<f64>,
     /// Its 99th percentile.
@@ -106,7 +118,7 @@ impl Proxy {
             version: env!("CARGO_PKG_VERSION"),
             streams: hubs.iter().map(|hub| hub.streams()).sum(),
             saved: Saved { packets: saving.packets, bytes: saving.bytes },
-            delay_ms: Delays {
+            delay_ms: AllDelays {
                 added_p50: ms(metrics.added_delay.quantile(0.5)),
                 added_p99: ms(metrics.added_delay.quantile(0.99)),
                 acknowledged_p50: ms(metrics.acknowledged.quantile(0.5)),
@@ -116,6 +128,25 @@ impl Proxy {
             clients: hubs.iter().flat_map(|hub| hub.flows(LISTED)).take(LISTED).collect(),
             sessions: hubs.iter().map(|hub| hub.status()).collect(),
         }
+    }
+
+    /// Delays of each client, kept apart from `/metrics` because there may be many.
+    fn players(&self) -> String {
+        let mut clients: Vec<ClientDelays> = self.hubs().iter().flat_map(|hub| hub.delays(LISTED)).collect();
+        clients.truncate(LISTED);
+        let mut out = String::new();
+        let kinds: [(&str, &str, fn(&ClientDelays) -> Delays); 2] = [
+            ("gamelane_proxy_player_added_delay_seconds", ADDED, |one| one.added_delay),
+            ("gamelane_proxy_player_acknowledged_seconds", ACKNOWLEDGED, |one| one.acknowledged),
+        ];
+        for (name, help, of) in kinds {
+            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
+            for one in &clients {
+                let labels = format!("client=\"{}\",stream=\"{}\"", one.client, one.stream);
+                of(one).prometheus(name, &labels, &mut out);
+            }
+        }
+        out
     }
 
     fn prometheus(&self) -> String {
@@ -170,51 +201,51 @@ pub async fn run(listener: TcpListener, proxy: Proxy) {
             let proxy = proxy.clone();
             tokio::spawn(async move {
                 // Whoever is slow or leaves gets no answer.
-                let _ = timeout(PATIENCE, answer(socket, &proxy)).await;
+                let service = service_fn(move |request| {
+                    let answer = answer(&request, &proxy);
+                    async move { Ok::<_, Infallible>(answer) }
+                });
+                let serving = server::conn::http1::Builder::new()
+                    .keep_alive(false)
+                    .max_buf_size(MAX_REQUEST)
+                    .serve_connection(TokioIo::new(socket), service);
+                let _ = timeout(PATIENCE, serving).await;
                 drop(place);
             });
         }
     }
 }
 
-async fn answer(mut socket: TcpStream, proxy: &Proxy) -> std::io::Result<()> {
-    let mut request = Vec::new();
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < MAX_REQUEST {
-        if socket.read_buf(&mut request).await? == 0 {
-            return Ok(());
-        }
-    }
-    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
-    let (code, kind, body) = match line {
-        b"GET /metrics HTTP/1.1" | b"GET /metrics HTTP/1.0" => {
-            ("200 OK", "text/plain; version=0.0.4", proxy.prometheus())
-        }
-        b"GET /status HTTP/1.1" | b"GET /status HTTP/1.0" => {
-            ("200 OK", "application/json", serde_json::to_string(&proxy.status())?)
-        }
-        _ => ("404 Not Found", "text/plain", "there is /metrics and /status\n".into()),
+fn answer(request: &Request<Incoming>, proxy: &Proxy) -> Response<Full<Bytes>> {
+    let (code, kind, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => (StatusCode::OK, PROMETHEUS, proxy.prometheus()),
+        (&Method::GET, "/metrics/players") => (StatusCode::OK, PROMETHEUS, proxy.players()),
+        (&Method::GET, "/status") => match serde_json::to_string(&proxy.status()) {
+            Ok(status) => (StatusCode::OK, "application/json", status),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error.to_string()),
+        },
+        _ => (StatusCode::NOT_FOUND, TEXT, "there is /metrics, /metrics/players and /status\n".into()),
     };
-    let head = format!(
-        "HTTP/1.1 {code}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    socket.write_all(head.as_bytes()).await?;
-    socket.write_all(body.as_bytes()).await?;
-    socket.shutdown().await
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = code;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
 /// Asks the proxy that answers at `address`.
 pub async fn ask(address: SocketAddr) -> anyhow::Result<serde_json::Value> {
     let answer = timeout(PATIENCE, async {
-        let mut socket = TcpStream::connect(address).await?;
-        socket.write_all(b"GET /status HTTP/1.0\r\n\r\n").await?;
-        let mut answer = Vec::new();
-        socket.read_to_end(&mut answer).await?;
-        Ok::<_, std::io::Error>(answer)
+        let socket = TcpStream::connect(address).await?;
+        let (mut sender, connection) = client::conn::http1::handshake(TokioIo::new(socket)).await?;
+        let request = Request::get("/status").header(HOST, address.to_string()).body(Empty::<Bytes>::new())?;
+        let asked =
+            async { anyhow::Ok(sender.send_request(request).await?.into_body().collect().await?.to_bytes()) };
+        tokio::pin!(asked);
+        tokio::select! {
+            answer = &mut asked => answer,
+            ended = connection => { ended?; asked.await }
+        }
     });
     let answer = answer.await.map_err(|_| anyhow::anyhow!("{address} gives no answer"))??;
-    let text = std::str::from_utf8(&answer)?;
-    let (_, body) =
-        text.split_once("\r\n\r\n").ok_or_else(|| anyhow::anyhow!("{address} is no gamelane-proxy"))?;
-    Ok(serde_json::from_str(body)?)
+    serde_json::from_slice(&answer).map_err(|_| anyhow::anyhow!("{address} is no gamelane-proxy"))
 }

@@ -2,7 +2,9 @@
 
 use crate::units::{Size, Span};
 use gamelane_core::Duration;
-use gamelane_mux::{Assignment, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, Role, SessionConfig};
+use gamelane_mux::{
+    Assignment, CarrierId, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, Role, SessionConfig,
+};
 use serde::Deserialize;
 use std::fmt;
 use std::net::SocketAddr;
@@ -294,12 +296,22 @@ impl Config {
         self.far.or(self.server).expect("checked when it was loaded")
     }
 
+    /// With QUIC, the carrier behind the last: datagrams of any of the connections, for early repeats.
+    pub fn datagrams(&self) -> Option<CarrierId> {
+        (self.transport == Transport::Quic).then_some(CarrierId(self.carriers))
+    }
+
+    /// Carriers as the session counts them.
+    pub fn session_carriers(&self) -> u8 {
+        self.carriers + u8::from(self.transport == Transport::Quic)
+    }
+
     /// For the session of an end.
     pub fn session(&self, role: Role) -> SessionConfig {
         SessionConfig {
             role,
             mux: MuxConfig {
-                carriers: self.carriers,
+                carriers: self.session_carriers(),
                 assignment: match self.assignment {
                     CarrierChoice::Pinned => Assignment::Pinned,
                     CarrierChoice::LeastBacklog => Assignment::LeastBacklog,
@@ -353,14 +365,13 @@ impl Config {
             Role::Near => ("far", target),
             Role::Far => ("listen", self.listen),
         };
-        if !(1..=MAX_CARRIERS).contains(&usize::from(self.carriers)) {
-            return wrong(
-                "carriers",
-                self.carriers.to_string(),
-                "so many carriers cannot be",
-                "1 to 16",
-                None,
-            );
+        let (most, allowed) = match self.transport {
+            Transport::Tcp => (MAX_CARRIERS, "1 to 16"),
+            // Datagrams count as one.
+            Transport::Quic => (MAX_CARRIERS - 1, "1 to 15 over QUIC"),
+        };
+        if !(1..=most).contains(&usize::from(self.carriers)) {
+            return wrong("carriers", self.carriers.to_string(), "so many carriers cannot be", allowed, None);
         }
         if self.tls.is_none() && !between.ip().is_loopback() {
             return wrong(
@@ -401,12 +412,12 @@ impl Config {
                     None,
                 );
             }
-            if self.carriers < 2 {
+            if self.carriers < 2 && self.transport == Transport::Tcp {
                 return wrong(
                     "repeat",
                     format!("with carriers = {}", self.carriers),
                     "a repeat needs another carrier to go by",
-                    "carriers = 2 or more",
+                    "carriers = 2 or more, or transport = \"quic\", which repeats in datagrams",
                     None,
                 );
             }

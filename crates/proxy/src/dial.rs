@@ -3,13 +3,14 @@
 use crate::config::{Config, Transport};
 use crate::hub::{Carrier, Hub};
 use crate::link::{Link, LinkError};
-use crate::tls::Identity;
+use crate::tls::{Certificates, Identity};
 use crate::{preface, quic, sockets};
 use gamelane_mux::{CarrierId, DecodeError};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 /// The first pause before another attempt; each further one is twice as long, up to the last.
@@ -21,11 +22,12 @@ pub(crate) async fn keep_up(
     hub: Arc<Hub>,
     carrier: CarrierId,
     config: Arc<Config>,
-    identity: Option<Arc<Identity>>,
+    certificates: Option<Arc<Certificates>>,
     fatal: mpsc::UnboundedSender<String>,
 ) {
     let mut pause = FIRST_PAUSE;
     while !hub.is_over() {
+        let identity = certificates.as_ref().map(|certificates| certificates.current());
         let before = hub.metrics.carriers_up.value();
         let result = match config.transport {
             Transport::Tcp => tcp(&hub, carrier, &config, identity.as_deref()).await,
@@ -84,9 +86,8 @@ async fn tcp(
     });
     let (socket, tls) = connected.await.map_err(|_| timed_out())??;
     let link = Link::new(socket.clone(), tls, Vec::new());
-    let wake = link.wake.clone();
     let number = hub.attach(carrier, Carrier::Tcp(Box::new(link)));
-    Err(serve(hub, carrier, number, &socket, &wake).await)
+    Err(serve(hub, carrier, number, &socket).await)
 }
 
 pub(crate) fn timed_out() -> LinkError {
@@ -94,24 +95,8 @@ pub(crate) fn timed_out() -> LinkError {
 }
 
 /// Serves an attached TCP carrier until it is at its end, and says why.
-pub(crate) async fn serve(
-    hub: &Hub,
-    carrier: CarrierId,
-    number: u64,
-    socket: &TcpStream,
-    wake: &Notify,
-) -> LinkError {
-    let error = loop {
-        let Some(blocked) = hub.is_blocked(carrier, number) else { break LinkError::Closed };
-        let step = tokio::select! {
-            ready = socket.readable() => ready.map_err(LinkError::from).and_then(|()| hub.receive(carrier, number, false)),
-            ready = socket.writable(), if blocked => ready.map_err(LinkError::from).map(|()| hub.unblock(carrier, number)),
-            () = wake.notified() => Ok(()),
-        };
-        if let Err(error) = step {
-            break error;
-        }
-    };
+pub(crate) async fn serve(hub: &Hub, carrier: CarrierId, number: u64, socket: &TcpStream) -> LinkError {
+    let Err(error) = poll_fn(|cx| hub.poll_carrier(carrier, number, socket, cx)).await;
     hub.detach(carrier, number);
     error
 }

@@ -6,7 +6,7 @@ use crate::link::{Link, LinkError};
 use crate::metrics::Metrics;
 use crate::near::pause_after;
 use crate::payload::Payload;
-use crate::tls::Identity;
+use crate::tls::{Certificates, Identity};
 use crate::{dial, flow, preface, proxy_header, quic, sockets};
 use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
 use std::collections::BTreeMap;
@@ -62,6 +62,10 @@ impl Far {
         Ok((far, listener))
     }
 
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     pub(crate) fn handshake_timeout(&self) -> std::time::Duration {
         self.config.timeouts.handshake.std()
     }
@@ -72,11 +76,12 @@ impl Far {
     }
 
     /// Serves. Dropping it stops it.
-    pub async fn run(self: Arc<Self>, listener: Listener, identity: Option<Arc<Identity>>) -> String {
+    pub async fn run(self: Arc<Self>, listener: Listener, certificates: Option<Arc<Certificates>>) -> String {
+        let identity = || certificates.as_ref().map(|certificates| certificates.current());
         match listener {
             Listener::Tcp(listener) => loop {
                 match listener.accept().await {
-                    Ok((socket, near)) => self.clone().welcome(socket, near, identity.clone()),
+                    Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
                     Err(error) => pause_after(&error).await,
                 }
             },
@@ -86,8 +91,7 @@ impl Far {
                         incoming.refuse();
                         continue;
                     };
-                    let far = self.clone();
-                    tokio::spawn(async move { quic::welcome(far, incoming, permit).await });
+                    tokio::spawn(quic::welcome(self.clone(), incoming, identity(), permit));
                 }
                 "the endpoint is closed".into()
             }
@@ -119,10 +123,9 @@ impl Far {
             };
             let socket = Arc::new(socket);
             let link = Link::new(socket.clone(), tls, early);
-            let wake = link.wake.clone();
             let number = hub.attach(hello.carrier, Carrier::Tcp(Box::new(link)));
-            let error = match hub.receive(hello.carrier, number, true) {
-                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket, &wake).await,
+            let error = match hub.receive_early(hello.carrier, number) {
+                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket).await,
                 Err(error) => {
                     hub.detach(hello.carrier, number);
                     error
@@ -187,9 +190,10 @@ impl Far {
 
     /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
     pub(crate) fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
-        if hello.carriers != self.config.carriers {
-            let (theirs, ours) = (hello.carriers, self.config.carriers);
-            tracing::error!(%near, theirs, ours, "`carriers` differs between the two ends, refused");
+        let ours = self.config.session_carriers();
+        if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
+            let theirs = hello.carriers;
+            tracing::error!(%near, theirs, ours, "`carriers` or `transport` differs between the two ends, refused");
             return None;
         }
         let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
@@ -243,10 +247,8 @@ impl Far {
         });
         let error = match connected.await {
             Ok(Ok(socket)) => {
-                if hub.join(stream, socket.clone())
-                    && let Some(wake) = hub.wake_of(stream)
-                {
-                    flow::run(hub, stream, socket, wake).await;
+                if hub.join(stream, socket.clone()) {
+                    flow::run(hub, stream, socket).await;
                 }
                 return;
             }

@@ -1,13 +1,15 @@
 //! One client's or server's connection: its socket, what could not be written to it yet, and the task that waits on it.
 
+use crate::histogram::Delays;
 use crate::hub::Hub;
+use crate::wait::Waiting;
 use bytes::Bytes;
 use gamelane_core::Instant;
 use gamelane_mux::StreamId;
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -15,8 +17,8 @@ pub(crate) struct Flow {
     pub socket: Option<Arc<TcpStream>>,
     /// Who the client is.
     pub client: SocketAddr,
-    /// Its task has something to look at.
-    pub wake: Arc<Notify>,
+    /// Its task.
+    pub waiting: Waiting,
     /// Taken from the session, not yet written.
     pub pending: Bytes,
     /// Since when the socket takes no more.
@@ -33,6 +35,9 @@ pub(crate) struct Flow {
     /// Bytes handed over.
     pub delivered: u64,
     pub stalls: u64,
+    /// As [`Metrics`](crate::metrics::Metrics) has them of all.
+    pub added_delay: Delays,
+    pub acknowledged: Delays,
 }
 
 impl Flow {
@@ -40,7 +45,7 @@ impl Flow {
         Self {
             socket,
             client,
-            wake: Arc::new(Notify::new()),
+            waiting: Waiting::default(),
             pending: Bytes::new(),
             blocked_since: None,
             eof_in: false,
@@ -51,30 +56,13 @@ impl Flow {
             sample: None,
             delivered: 0,
             stalls: 0,
+            added_delay: Delays::default(),
+            acknowledged: Delays::default(),
         }
     }
-}
-
-/// What a flow's task should wait for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interest {
-    pub read: bool,
-    pub write: bool,
 }
 
 /// Waits on a flow's socket until the flow is over.
-pub(crate) async fn run(hub: Arc<Hub>, stream: StreamId, socket: Arc<TcpStream>, wake: Arc<Notify>) {
-    while let Some(interest) = hub.interest(stream) {
-        tokio::select! {
-            ready = socket.readable(), if interest.read => match ready {
-                Ok(()) => hub.pull(stream),
-                Err(_) => hub.abort(stream),
-            },
-            ready = socket.writable(), if interest.write => match ready {
-                Ok(()) => hub.push(stream),
-                Err(_) => hub.abort(stream),
-            },
-            () = wake.notified() => {}
-        }
-    }
+pub(crate) async fn run(hub: Arc<Hub>, stream: StreamId, socket: Arc<TcpStream>) {
+    poll_fn(|cx| hub.poll_flow(stream, &socket, cx)).await;
 }

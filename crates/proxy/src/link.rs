@@ -2,12 +2,12 @@
 
 use crate::payload::Payload;
 use crate::sockets;
+use crate::wait::Waiting;
 use gamelane_mux::{Body as _, DecodeError, Frame, Parsed, frame};
 use rustls::Connection;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::sync::Arc;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 
 /// Longest body of a data frame either end sends.
 pub(crate) const MAX_PAYLOAD: usize = 16 << 10;
@@ -43,8 +43,8 @@ pub(crate) struct Link {
     partial: Vec<u8>,
     /// The socket took no more.
     pub blocked: bool,
-    /// Its task has something to look at.
-    pub wake: Arc<Notify>,
+    /// Its task.
+    pub waiting: Waiting,
 }
 
 impl Link {
@@ -58,7 +58,7 @@ impl Link {
             written: 0,
             partial: early,
             blocked: false,
-            wake: Arc::new(Notify::new()),
+            waiting: Waiting::default(),
         }
     }
 
@@ -121,21 +121,20 @@ impl Link {
         Ok(())
     }
 
-    /// Reads once from the socket through `scratch` and hands on whole frames. False if there was nothing to read.
+    /// Reads once from the socket through `scratch` and appends whole frames.
     pub(crate) fn receive(
         &mut self,
         scratch: &mut [u8],
-        mut handle: impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
-    ) -> Result<bool, LinkError> {
+        frames: &mut Vec<Frame<Payload>>,
+    ) -> Result<(), LinkError> {
         let count = match sockets::read(&self.socket, scratch) {
             Ok(0) => return Err(LinkError::Closed),
             Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error.into()),
         };
         let Some(tls) = &mut self.tls else {
-            self.frames(&scratch[..count], &mut handle)?;
-            return Ok(true);
+            return self.split(&scratch[..count], frames);
         };
         let mut sealed = &scratch[..count];
         let mut plain = Vec::new();
@@ -146,23 +145,19 @@ impl Link {
             plain.resize(start + state.plaintext_bytes_to_read(), 0);
             tls.reader().read_exact(&mut plain[start..])?;
         }
-        self.frames(&plain, &mut handle)?;
-        Ok(true)
+        self.split(&plain, frames)
     }
 
-    /// Hands on what came early.
-    pub(crate) fn receive_early(
-        &mut self,
-        mut handle: impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
-    ) -> Result<(), LinkError> {
-        self.frames(&[], &mut handle)
+    /// Appends what came early.
+    pub(crate) fn receive_early(&mut self, frames: &mut Vec<Frame<Payload>>) -> Result<(), LinkError> {
+        self.split(&[], frames)
     }
 
-    fn frames(
-        &mut self,
-        fresh: &[u8],
-        handle: &mut impl FnMut(Frame<Payload>) -> Result<(), LinkError>,
-    ) -> Result<(), LinkError> {
+    fn split(&mut self, fresh: &[u8], frames: &mut Vec<Frame<Payload>>) -> Result<(), LinkError> {
+        let handle = &mut |frame| {
+            frames.push(frame);
+            Ok(())
+        };
         if self.partial.is_empty() {
             let used = split_frames(fresh, handle)?;
             self.partial.extend_from_slice(&fresh[used..]);

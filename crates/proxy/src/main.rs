@@ -9,7 +9,7 @@ use gamelane_proxy::admin::{self, Proxy};
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
-use gamelane_proxy::tls::Identity;
+use gamelane_proxy::tls::Certificates;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +19,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 const USAGE: u8 = 2;
 const CANNOT_SERVE: u8 = 4;
+/// Clients shown by `status`; `--json` has a thousand.
+const SHOWN: usize = 20;
 
 /// Carries many thin TCP streams between two places over few connections.
 #[derive(Parser)]
@@ -115,11 +117,12 @@ fn log(json: bool) {
     if json { builder.json().init() } else { builder.init() }
 }
 
-fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Identity>>), Failure> {
+fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
     let usage = |error: gamelane_proxy::config::ConfigError| Failure(USAGE, error.to_string());
     let config = Config::load(file, role).map_err(usage)?;
-    let identity = config.tls.as_ref().map(|tls| Identity::load(file, tls)).transpose().map_err(usage)?;
-    Ok((Arc::new(config), identity.map(Arc::new)))
+    let certificates =
+        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(usage)?;
+    Ok((Arc::new(config), certificates))
 }
 
 fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
@@ -141,7 +144,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 fn serve(file: &Path, role: Role) -> Result<(), Failure> {
-    let (config, identity) = load(file, role)?;
+    let (config, certificates) = load(file, role)?;
     runtime()?.block_on(async {
         let taken = |address, error: &dyn std::fmt::Display| {
             Failure(CANNOT_SERVE, format!("{}: cannot listen on {address}: {error}", file.display()))
@@ -149,12 +152,13 @@ fn serve(file: &Path, role: Role) -> Result<(), Failure> {
         let (proxy, serving): (Proxy, std::pin::Pin<Box<dyn Future<Output = String> + Send>>) = match role {
             Role::Near => {
                 let (near, listener) = Near::bind(config.clone()).map_err(|error| taken(config.listen, &error))?;
-                (Proxy::Near(near.clone()), Box::pin(near.run(listener, identity)))
+                (Proxy::Near(near.clone()), Box::pin(near.run(listener, certificates.clone())))
             }
             Role::Far => {
+                let identity = certificates.as_ref().map(|certificates| certificates.current());
                 let (far, listener) = Far::bind(config.clone(), identity.as_deref())
                     .map_err(|error| taken(config.listen, &error))?;
-                (Proxy::Far(far.clone()), Box::pin(far.run(listener, identity)))
+                (Proxy::Far(far.clone()), Box::pin(far.run(listener, certificates.clone())))
             }
         };
         if let Some(admin) = config.admin {
@@ -164,13 +168,20 @@ fn serve(file: &Path, role: Role) -> Result<(), Failure> {
             tokio::spawn(admin::run(listener, proxy.clone()));
         }
         let mut signals = Signals::new()?;
+        let mut hangup = on(SignalKind::hangup())?;
         tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
         let serving = tokio::spawn(serving);
-        tokio::select! {
-            why = serving => Err(Failure(CANNOT_SERVE, why.unwrap_or_else(|error| error.to_string()))),
-            () = signals.next() => {
-                drain(&proxy, config.timeouts.drain.std(), &mut signals).await;
-                Ok(())
+        tokio::pin!(serving);
+        loop {
+            tokio::select! {
+                why = &mut serving => {
+                    return Err(Failure(CANNOT_SERVE, why.unwrap_or_else(|error| error.to_string())));
+                }
+                () = signals.stop() => {
+                    drain(&proxy, config.timeouts.drain.std(), &mut signals).await;
+                    return Ok(());
+                }
+                _ = hangup.recv() => renew(certificates.as_deref()),
             }
         }
     })
@@ -192,7 +203,7 @@ async fn drain(proxy: &Proxy, patience: Duration, signals: &mut Signals) {
     tokio::select! {
         () = ended => {}
         () = tokio::time::sleep(patience) => {}
-        () = signals.next() => {}
+        () = signals.stop() => {}
     }
     let left: usize = hubs.iter().map(|hub| hub.streams()).sum();
     for hub in &hubs {
@@ -201,15 +212,27 @@ async fn drain(proxy: &Proxy, patience: Duration, signals: &mut Signals) {
     tracing::info!(left, "stopped");
 }
 
+/// Reads the certificates again: carriers that come up from now on show the new ones, streams go on.
+fn renew(certificates: Option<&Certificates>) {
+    match certificates.map(Certificates::renew) {
+        None => tracing::info!("SIGHUP: no certificates to renew"),
+        Some(Ok(())) => tracing::info!("certificates renewed"),
+        Some(Err(error)) => tracing::error!(%error, "certificates not renewed, the old ones stay"),
+    }
+}
+
+fn on(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure(CANNOT_SERVE, format!("no signals: {error}")))
+}
+
 struct Signals(Signal, Signal);
 
 impl Signals {
     fn new() -> Result<Self, Failure> {
-        let on = |kind| signal(kind).map_err(|error| Failure(CANNOT_SERVE, format!("no signals: {error}")));
         Ok(Self(on(SignalKind::terminate())?, on(SignalKind::interrupt())?))
     }
 
-    async fn next(&mut self) {
+    async fn stop(&mut self) {
         tokio::select! {
             _ = self.0.recv() => {}
             _ = self.1.recv() => {}
@@ -257,6 +280,19 @@ fn status(file: &Path, json: bool) -> Result<(), Failure> {
             session["carriers_up"],
             session["carriers"],
             rtts.join(", ")
+        );
+    }
+    for client in number("/clients").as_array().into_iter().flatten().take(SHOWN) {
+        let p =
+            |delay: &str, q: &str| client[delay][q].as_f64().map_or("-".into(), |ms| format!("{ms:.3} ms"));
+        println!(
+            "client {:<21} added p50 {}  p99 {}  acknowledged p50 {}  p99 {}  stalls {}",
+            text(&client["client"]),
+            p("added_delay", "p50_ms"),
+            p("added_delay", "p99_ms"),
+            p("acknowledged", "p50_ms"),
+            p("acknowledged", "p99_ms"),
+            client["stalls"]
         );
     }
     Ok(())

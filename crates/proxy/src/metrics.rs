@@ -1,7 +1,11 @@
 //! What the proxy counts, as numbers that may be read while it runs.
 
+use crate::histogram::Histogram;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub(crate) const ADDED: &str = "From bytes arriving on a carrier to handing them over.";
+pub(crate) const ACKNOWLEDGED: &str = "From a write into the pair to its acknowledgement by the other end.";
 
 /// A number that only grows.
 #[derive(Debug, Default)]
@@ -22,55 +26,6 @@ impl Counter {
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }
-}
-
-/// How long things took: buckets of powers of two from 2^10 ns (about a microsecond) to 2^35 (half a minute), and beyond.
-#[derive(Debug, Default)]
-pub struct Histogram {
-    buckets: [AtomicU64; BUCKETS],
-    sum_ns: AtomicU64,
-}
-
-const BUCKETS: usize = 27;
-const FIRST: u32 = 10;
-
-impl Histogram {
-    /// Adds one.
-    pub fn record(&self, took: gamelane_core::Duration) {
-        let nanos = took.as_nanos().max(1);
-        let bucket = (64 - nanos.leading_zeros()).saturating_sub(FIRST) as usize;
-        self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Relaxed);
-        self.sum_ns.fetch_add(nanos, Relaxed);
-    }
-
-    /// The upper end of the bucket that holds this quantile, in seconds; `None` without any.
-    pub fn quantile(&self, quantile: f64) -> Option<f64> {
-        let counts: Vec<u64> = self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
-        let total: u64 = counts.iter().sum();
-        let rank = (total as f64 * quantile).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        let bucket = counts.iter().position(|count| {
-            seen += count;
-            seen >= rank
-        });
-        bucket.filter(|_| total > 0).map(upper)
-    }
-
-    fn prometheus(&self, name: &str, help: &str, out: &mut String) {
-        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
-        let mut total = 0;
-        for (index, bucket) in self.buckets.iter().enumerate() {
-            total += bucket.load(Relaxed);
-            let le = if index == BUCKETS - 1 { "+Inf".into() } else { upper(index).to_string() };
-            let _ = writeln!(out, "{name}_bucket{{le=\"{le}\"}} {total}");
-        }
-        let sum = self.sum_ns.load(Relaxed) as f64 / 1e9;
-        let _ = writeln!(out, "{name}_sum {sum}\n{name}_count {total}");
-    }
-}
-
-fn upper(bucket: usize) -> f64 {
-    (1_u64 << (FIRST as usize + bucket)) as f64 / 1e9
 }
 
 /// Everything that is counted.
@@ -119,16 +74,8 @@ impl Metrics {
             let name = format!("gamelane_proxy_{name}_total");
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", counter.value());
         }
-        self.added_delay.prometheus(
-            "gamelane_proxy_added_delay_seconds",
-            "From bytes arriving on a carrier to handing them over.",
-            &mut out,
-        );
-        self.acknowledged.prometheus(
-            "gamelane_proxy_acknowledged_seconds",
-            "From a write into the pair to its acknowledgement by the other end.",
-            &mut out,
-        );
+        self.added_delay.prometheus("gamelane_proxy_added_delay_seconds", ADDED, &mut out);
+        self.acknowledged.prometheus("gamelane_proxy_acknowledged_seconds", ACKNOWLEDGED, &mut out);
         out
     }
 
@@ -149,23 +96,5 @@ impl Metrics {
             ("handshakes_failed", "Handshakes that failed.", &self.handshakes_failed),
             ("stalls", "Times a client or server took no more for a while.", &self.stalls),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use gamelane_core::Duration;
-
-    #[test]
-    fn quantiles_are_upper_ends_of_buckets() {
-        let histogram = Histogram::default();
-        assert_eq!(histogram.quantile(0.5), None);
-        for micros in [1, 100, 100, 100_000_000] {
-            histogram.record(Duration::from_micros(micros));
-        }
-        assert_eq!(histogram.quantile(0.0), Some(1.024e-6));
-        assert_eq!(histogram.quantile(0.5), Some(131.072e-6));
-        assert_eq!(histogram.quantile(1.0), Some(68.719_476_736));
     }
 }

@@ -4,7 +4,7 @@ use crate::config::{Config, Header};
 use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::payload::Payload;
-use crate::tls::Identity;
+use crate::tls::Certificates;
 use crate::{dial, flow, proxy_header, sockets};
 use gamelane_mux::{CarrierId, Role};
 use std::net::SocketAddr;
@@ -47,18 +47,22 @@ impl Near {
     }
 
     /// Serves until something happens that no further attempt can mend; says what. Dropping it stops it.
-    pub async fn run(self: Arc<Self>, listener: TcpListener, identity: Option<Arc<Identity>>) -> String {
+    pub async fn run(
+        self: Arc<Self>,
+        listener: TcpListener,
+        certificates: Option<Arc<Certificates>>,
+    ) -> String {
         let (fatal, mut fatalities) = mpsc::unbounded_channel();
         tokio::select! {
             why = fatalities.recv() => why.expect("a sender is kept here"),
             why = self.clone().accept(listener) => why,
-            never = self.keep_session(identity, fatal) => match never {},
+            never = self.keep_session(certificates, fatal) => match never {},
         }
     }
 
     async fn keep_session(
         &self,
-        identity: Option<Arc<Identity>>,
+        certificates: Option<Arc<Certificates>>,
         fatal: mpsc::UnboundedSender<String>,
     ) -> std::convert::Infallible {
         loop {
@@ -68,7 +72,7 @@ impl Near {
                     hub.clone(),
                     carrier,
                     self.config.clone(),
-                    identity.clone(),
+                    certificates.clone(),
                     fatal.clone(),
                 ));
             }
@@ -122,9 +126,7 @@ impl Near {
             return;
         };
         tracing::debug!(%client, stream = stream.0, "client");
-        if let Some(wake) = hub.wake_of(stream) {
-            tokio::spawn(flow::run(hub, stream, socket, wake));
-        }
+        tokio::spawn(flow::run(hub, stream, socket));
     }
 
     fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {

@@ -8,7 +8,7 @@ use crate::link::{LinkError, split_frames};
 use crate::payload::Payload;
 use crate::tls::Identity;
 use crate::{dial, link};
-use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, ProtocolError, StreamId, frame};
+use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
 use rustls::pki_types::ServerName;
@@ -26,16 +26,23 @@ const SEND_WINDOW: u64 = 256 << 10;
 /// Unidirectional streams are dropped that the session has forgotten whenever so many more are open.
 const SWEEP_EVERY: usize = 256;
 
+/// Datagrams held each way; beyond, the oldest are dropped, for they are repeats.
+const DATAGRAMS: usize = 64 << 10;
+
 /// Closing a connection on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
 /// The far end's socket.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
+    Ok(Endpoint::server(server(config, identity)?, config.listen)?)
+}
+
+fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerConfig> {
     let crypto = QuicServerConfig::try_from(identity.server()?)?;
     let mut server = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     server.transport_config(Arc::new(transport(config)));
     server.max_incoming(config.limits.handshakes);
-    Ok(Endpoint::server(server, config.listen)?)
+    Ok(server)
 }
 
 fn transport(config: &Config) -> TransportConfig {
@@ -48,7 +55,8 @@ fn transport(config: &Config) -> TransportConfig {
     transport.receive_window(VarInt::MAX);
     transport.send_window(SEND_WINDOW);
     transport.max_idle_timeout(config.timeouts.silence.std().try_into().ok());
-    transport.datagram_receive_buffer_size(None);
+    transport.datagram_receive_buffer_size(Some(DATAGRAMS));
+    transport.datagram_send_buffer_size(DATAGRAMS);
     transport
 }
 
@@ -83,10 +91,18 @@ pub(crate) async fn dial(
 }
 
 /// The far end: takes a connection in and serves it.
-pub(crate) async fn welcome(far: Arc<Far>, incoming: quinn::Incoming, permit: OwnedSemaphorePermit) {
+pub(crate) async fn welcome(
+    far: Arc<Far>,
+    incoming: quinn::Incoming,
+    identity: Option<Arc<Identity>>,
+    permit: OwnedSemaphorePermit,
+) {
     let near = incoming.remote_address();
     let greeted = timeout(far.handshake_timeout(), async {
-        let connection = incoming.accept().map_err(lost)?.await.map_err(lost)?;
+        let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
+        // The endpoint's own is what was there when it began; certificates may have been renewed.
+        let server = server(far.config(), &identity).map_err(io::Error::other)?;
+        let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
         let mut control = connection.accept_bi().await.map_err(lost)?;
         let (hello, early) = hello(&mut control).await?;
         Ok::<_, LinkError>((connection, control, hello, early))
@@ -162,6 +178,7 @@ async fn serve(
     let error = tokio::select! {
         error = write(&place, &connection, control_out, &wake) => error,
         error = accept(&place, &connection) => error,
+        error = datagrams(&place, &connection) => error,
         error = read(&place, control_in, early) => error,
         error = connection.closed() => lost(error),
     };
@@ -189,6 +206,7 @@ async fn write(
         let frame = match place.hub.next_frame(place.carrier, place.number) {
             Ok(Some(frame)) => frame,
             Ok(None) => {
+                repeat(&place.hub, connection);
                 wake.notified().await;
                 continue;
             }
@@ -221,13 +239,49 @@ async fn write(
     }
 }
 
-async fn put(out: &mut SendStream, frame: &Frame<Payload>) -> Result<(), LinkError> {
+/// Sends the early repeats that are due.
+fn repeat(hub: &Hub, connection: &quinn::Connection) {
+    while let Some(room) = connection.max_datagram_size()
+        && let Some(frame) = hub.next_datagram(room)
+    {
+        // A repeat that cannot be sent is as good as lost.
+        let _ = connection.send_datagram(bytes_of(&frame).into());
+    }
+}
+
+/// Hands on the other end's early repeats.
+async fn datagrams(place: &Place, connection: &quinn::Connection) -> LinkError {
+    let Some(carrier) = place.hub.datagrams() else { return std::future::pending().await };
+    loop {
+        let datagram = match connection.read_datagram().await {
+            Ok(datagram) => datagram,
+            Err(error) => return lost(error),
+        };
+        let mut handle = |frame| match frame {
+            Frame::Data { position: Position::At(_), .. } => {
+                place.hub.take_frame(carrier, place.number, frame)
+            }
+            _ => Err(ProtocolError::OutOfPlace.into()),
+        };
+        match split_frames(&datagram, &mut handle) {
+            Ok(used) if used == datagram.len() => {}
+            Ok(_) => return ProtocolError::OutOfPlace.into(),
+            Err(error) => return error,
+        }
+    }
+}
+
+fn bytes_of(frame: &Frame<Payload>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(frame.wire_len());
     frame.put_header(&mut bytes);
     if let Some(body) = frame.body() {
         bytes.extend_from_slice(&body.0);
     }
-    Ok(out.write_all(&bytes).await.map_err(io::Error::other)?)
+    bytes
+}
+
+async fn put(out: &mut SendStream, frame: &Frame<Payload>) -> Result<(), LinkError> {
+    Ok(out.write_all(&bytes_of(frame)).await.map_err(io::Error::other)?)
 }
 
 async fn accept(place: &Place, connection: &quinn::Connection) -> LinkError {

@@ -6,8 +6,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// The protocol's name in the handshake.
 pub const ALPN: &[u8] = b"gamelane/1";
@@ -20,6 +20,34 @@ pub struct Identity {
     authority: Arc<RootCertStore>,
     /// The far end's name.
     pub name: ServerName<'static>,
+}
+
+/// The identity of now, which may be renewed while the proxy runs: carriers that are up stay so, new ones show the new one.
+#[derive(Debug)]
+pub struct Certificates {
+    file: PathBuf,
+    tls: Tls,
+    current: Mutex<Arc<Identity>>,
+}
+
+impl Certificates {
+    /// See [`Identity::load`].
+    pub fn load(file: &Path, tls: &Tls) -> Result<Arc<Self>, ConfigError> {
+        let current = Mutex::new(Arc::new(Identity::load(file, tls)?));
+        Ok(Arc::new(Self { file: file.into(), tls: tls.clone(), current }))
+    }
+
+    /// What is shown now.
+    pub fn current(&self) -> Arc<Identity> {
+        self.current.lock().expect("nothing panics while it holds the lock").clone()
+    }
+
+    /// Reads the same files again. If one makes no sense everything stays as it was.
+    pub fn renew(&self) -> Result<(), ConfigError> {
+        let renewed = Arc::new(Identity::load(&self.file, &self.tls)?);
+        *self.current.lock().expect("nothing panics while it holds the lock") = renewed;
+        Ok(())
+    }
 }
 
 impl Identity {

@@ -98,7 +98,7 @@ async fn near_gives_up(near: &TempDir, far: SocketAddr) -> String {
     let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{far}\"\n{}", tls_table("near"));
     let file = write(near.path(), "near.toml", &text);
     let config = Config::load(&file, Role::Near).unwrap();
-    let shown = identity(&file, &config);
+    let shown = certificates_of(&file, &config);
     let (near, listener) = Near::bind(Arc::new(config)).unwrap();
     timeout(millis(10_000), near.run(listener, shown)).await.expect("gives up in time")
 }
@@ -168,7 +168,7 @@ async fn a_recorded_handshake_opens_nothing() {
     let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{tapped}\"\n{}", tls_table("near"));
     let file = write(pair.folder(), "tapped.toml", &text);
     let config = Config::load(&file, Role::Near).unwrap();
-    let shown = identity(&file, &config);
+    let shown = certificates_of(&file, &config);
     let (near, listener) = Near::bind(Arc::new(config)).unwrap();
     let task = tokio::spawn(near.clone().run(listener, shown));
     timeout(millis(5000), converse(near.address, 1, 5, millis(1))).await.expect("it works");

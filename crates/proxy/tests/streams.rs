@@ -45,6 +45,50 @@ async fn many_clients_over_quic() {
     many_converse(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn over_quic_late_messages_come_again_in_datagrams_and_count_once() {
+    let keys = "transport = \"quic\"\n[repeat]\nafter = 0.5\n";
+    let pair = pair(echo().await, &Setup::both(keys).tls()).await;
+    timeout(millis(20_000), converse(pair.address, 1, 100, millis(2))).await.expect("in time");
+    // Acknowledgements wait for company longer than half a round trip on loopback.
+    let (near, far) = (pair.near.hub().status(), pair.far.hubs()[0].status());
+    assert!(near.sent.repeats > 50 && far.sent.repeats > 50, "{near:?} {far:?}");
+    assert!(far.received.duplicate_bytes > 1000, "{far:?}");
+}
+
+async fn renewed(setup: Setup) {
+    let pair = pair(echo().await, &setup).await;
+    let client = tokio::spawn(converse(pair.address, 1, 300, millis(5)));
+    eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
+    let shown = || pair.shown.iter().flatten();
+    // What makes no sense is not taken.
+    std::fs::write(pair.folder().join("far.pem"), "nonsense").unwrap();
+    assert!(pair.shown[1].as_ref().unwrap().renew().is_err());
+    pair.near.hub().cut(CarrierId(0));
+    eventually(|| pair.near.metrics.carriers_up.value() == 2, "up with the old ones").await;
+    // Another authority: only if both ends show new certificates do they accept each other.
+    for file in ["authority.pem", "near.pem", "near.key", "far.pem", "far.key"] {
+        std::fs::remove_file(pair.folder().join(file)).unwrap();
+    }
+    gamelane_proxy::certificates::make(pair.folder(), 1).unwrap();
+    pair.shown[1].as_ref().unwrap().renew().unwrap();
+    pair.near.hub().cut(CarrierId(0));
+    eventually(|| pair.far.metrics.handshakes_failed.value() > 0, "the near end's old one is refused").await;
+    shown().for_each(|shown| shown.renew().unwrap());
+    timeout(millis(20_000), client).await.expect("in time").unwrap();
+    assert_eq!((pair.near.metrics.aborted.value(), pair.near.metrics.closed.value()), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_renewed_under_a_stream() {
+    renewed(Setup::default().tls()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_renewed_under_a_stream_over_quic() {
+    renewed(Setup::both("transport = \"quic\"").tls()).await;
+}
+
 async fn carriers_die(setup: Setup) {
     let pair = pair(echo().await, &setup).await;
     let clients: Vec<_> =

@@ -8,7 +8,7 @@ use gamelane_proxy::certificates;
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
-use gamelane_proxy::tls::Identity;
+use gamelane_proxy::tls::Certificates;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Pair {
     pub far: Arc<Far>,
     /// Where clients connect.
     pub address: SocketAddr,
+    /// What the near and the far end show, with TLS.
+    pub shown: [Option<Arc<Certificates>>; 2],
     near_task: JoinHandle<String>,
     far_task: JoinHandle<String>,
     folder: TempDir,
@@ -71,8 +73,8 @@ pub fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-pub fn identity(file: &Path, config: &Config) -> Option<Arc<Identity>> {
-    config.tls.as_ref().map(|tls| Arc::new(Identity::load(file, tls).unwrap()))
+pub fn certificates_of(file: &Path, config: &Config) -> Option<Arc<Certificates>> {
+    config.tls.as_ref().map(|tls| Certificates::load(file, tls).unwrap())
 }
 
 pub fn tls_table(end: &str) -> String {
@@ -93,9 +95,10 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     );
     let file = write(folder.path(), "far.toml", &text);
     let config = Config::load(&file, Role::Far).unwrap();
-    let shown = identity(&file, &config);
-    let (far, listener) = Far::bind(Arc::new(config), shown.as_deref()).unwrap();
-    let far_task = tokio::spawn(far.clone().run(listener, shown));
+    let far_shown = certificates_of(&file, &config);
+    let (far, listener) =
+        Far::bind(Arc::new(config), far_shown.as_ref().map(|shown| shown.current()).as_deref()).unwrap();
+    let far_task = tokio::spawn(far.clone().run(listener, far_shown.clone()));
 
     let text = format!(
         "listen = \"127.0.0.1:0\"\nfar = \"{}\"\n{}\n{}\n{}",
@@ -106,11 +109,11 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     );
     let file = write(folder.path(), "near.toml", &text);
     let config = Config::load(&file, Role::Near).unwrap();
-    let shown = identity(&file, &config);
+    let shown = certificates_of(&file, &config);
     let (near, listener) = Near::bind(Arc::new(config)).unwrap();
     let address = near.address;
-    let near_task = tokio::spawn(near.clone().run(listener, shown));
-    Pair { near, far, address, near_task, far_task, folder }
+    let near_task = tokio::spawn(near.clone().run(listener, shown.clone()));
+    Pair { near, far, address, shown: [shown, far_shown], near_task, far_task, folder }
 }
 
 /// A server that gives back what it gets, and ends when its client does.

@@ -1,0 +1,53 @@
+//! The fuzzer's corpus, replayed: what it once found stays found. `fuzz/README.md` says how to look for more.
+
+#[path = "../../../fuzz/targets/mux.rs"]
+mod targets;
+
+use proptest::prelude::*;
+use std::path::Path;
+
+fn replay(target: &str, run: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let mut inputs = 0;
+    for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
+        let path = entry.unwrap().path();
+        eprintln!("{}", path.display());
+        run(&std::fs::read(path).unwrap());
+        inputs += 1;
+    }
+    assert!(inputs > 0, "{}: empty", folder.display());
+}
+
+#[test]
+fn frames() {
+    replay("mux_frames", targets::frames);
+}
+
+#[test]
+fn sessions() {
+    replay("mux_session", targets::session);
+}
+
+#[test]
+fn datagrams() {
+    replay("mux_datagrams", targets::datagrams);
+}
+
+/// Bytes in which kinds, small numbers and lengths are frequent, as a fuzzer would soon have it.
+fn likely() -> impl Strategy<Value = Vec<u8>> {
+    let byte = prop_oneof![
+        3 => 0..10_u8,
+        3 => (1..16_u8, 0..4_u8).prop_map(|(kind, flags)| kind << 4 | flags),
+        1 => any::<u8>(),
+    ];
+    prop::collection::vec(byte, 0..200)
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_break_them(bytes in likely()) {
+        targets::frames(&bytes);
+        targets::session(&bytes);
+        targets::datagrams(&bytes);
+    }
+}

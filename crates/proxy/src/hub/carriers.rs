@@ -1,0 +1,297 @@
+//! The other side of a session: its carriers' connections, frames in and frames out.
+
+use super::{Hub, Inner, SCRATCH};
+use crate::link::{BATCH, Link, LinkError};
+use crate::payload::Payload;
+use crate::sockets;
+use gamelane_core::Instant;
+use gamelane_mux::{CarrierId, CarrierKind, Frame, StreamId};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+/// A connection of the pair, as the hub sees it.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    /// Written to at once.
+    Tcp(Box<Link>),
+    /// Has a task that asks for frames.
+    Quic(Arc<Notify>),
+}
+
+impl Hub {
+    /// A connection for a carrier exists; its number is needed to speak for it. One it replaces is told to end.
+    pub(crate) fn attach(&self, carrier: CarrierId, connection: Carrier) -> u64 {
+        let mut inner = self.lock();
+        let now = self.clock.now();
+        self.lose(&mut inner, carrier, now);
+        inner.attached += 1;
+        let number = inner.attached;
+        if let (Carrier::Quic(_), Some(datagrams)) = (&connection, self.settings.datagrams)
+            && inner.carriers.iter().all(Option::is_none)
+        {
+            inner.session.carrier_connected(datagrams, CarrierKind::Datagram, now);
+        }
+        inner.carriers[usize::from(carrier.0)] = Some((number, connection));
+        inner.session.carrier_connected(carrier, CarrierKind::Ordered, now);
+        self.pump(&mut inner, now);
+        number
+    }
+
+    /// The connection is at its end.
+    pub(crate) fn detach(&self, carrier: CarrierId, number: u64) {
+        let mut inner = self.lock();
+        if inner.is_attached(carrier, number) {
+            let now = self.clock.now();
+            self.lose(&mut inner, carrier, now);
+            self.pump(&mut inner, now);
+        }
+    }
+
+    /// Moves what a TCP carrier's socket has and takes; ready when the carrier is at its end, with the reason.
+    pub(crate) fn poll_carrier(
+        &self,
+        carrier: CarrierId,
+        number: u64,
+        socket: &TcpStream,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Infallible, LinkError>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut guard = self.lock();
+            let inner = &mut *guard;
+            loop {
+                let Some(link) = inner.link(carrier, number) else {
+                    return Poll::Ready(Err(LinkError::Closed));
+                };
+                link.waiting.wait(cx);
+                let blocked = link.blocked;
+                let readable = socket.poll_read_ready(cx)?;
+                let writable = if blocked { socket.poll_write_ready(cx)? } else { Poll::Pending };
+                if readable.is_pending() && writable.is_pending() {
+                    return Poll::Pending;
+                }
+                let now = self.clock.now();
+                if writable.is_ready() {
+                    link.blocked = false;
+                }
+                if readable.is_ready() {
+                    self.receive(inner, carrier, Some(scratch), now)?;
+                }
+                self.pump(inner, now);
+            }
+        })
+    }
+
+    /// Handles what came behind a TCP carrier's handshake.
+    pub(crate) fn receive_early(&self, carrier: CarrierId, number: u64) -> Result<(), LinkError> {
+        let mut inner = self.lock();
+        if inner.link(carrier, number).is_none() {
+            return Err(LinkError::Closed);
+        }
+        let now = self.clock.now();
+        let result = self.receive(&mut inner, carrier, None, now);
+        self.pump(&mut inner, now);
+        result
+    }
+
+    /// A frame that came over a QUIC carrier, or in a datagram of one: then `carrier` is the datagrams'.
+    pub(crate) fn take_frame(
+        &self,
+        carrier: CarrierId,
+        number: u64,
+        frame: Frame<Payload>,
+    ) -> Result<(), LinkError> {
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        if !inner.is_attached(carrier, number) && Some(carrier) != self.settings.datagrams {
+            return Err(LinkError::Closed);
+        }
+        let now = self.clock.now();
+        let result = self.take(inner, carrier, frame, now);
+        self.end_if_broken(inner, &result, now);
+        self.pump(inner, now);
+        result
+    }
+
+    /// The next frame for a QUIC carrier.
+    pub(crate) fn next_frame(
+        &self,
+        carrier: CarrierId,
+        number: u64,
+    ) -> Result<Option<Frame<Payload>>, LinkError> {
+        let mut inner = self.lock();
+        if !inner.is_attached(carrier, number) {
+            return Err(LinkError::Closed);
+        }
+        let now = self.clock.now();
+        let frame = inner.session.poll_frame(carrier, BATCH, now);
+        self.count_frame(frame.as_ref());
+        if frame.is_none() {
+            self.arm(&mut inner);
+        }
+        Ok(frame)
+    }
+
+    /// The next early repeat that goes in a datagram of up to `room` bytes, of whichever connection asks.
+    pub(crate) fn next_datagram(&self, room: usize) -> Option<Frame<Payload>> {
+        let mut inner = self.lock();
+        let frame = inner.session.poll_frame(self.settings.datagrams?, room, self.clock.now());
+        self.count_frame(frame.as_ref());
+        frame
+    }
+
+    /// The carrier that datagrams are.
+    pub(crate) fn datagrams(&self) -> Option<CarrierId> {
+        self.settings.datagrams
+    }
+
+    /// True while the stream may have frames to send.
+    pub(crate) fn sends(&self, stream: StreamId) -> bool {
+        self.lock().session.mux().knows(stream)
+    }
+
+    /// Closes the connection of a carrier, as if the network had: for tests.
+    pub fn cut(&self, carrier: CarrierId) {
+        let mut inner = self.lock();
+        let now = self.clock.now();
+        if let Some((_, Carrier::Tcp(link))) = &inner.carriers[usize::from(carrier.0)] {
+            sockets::abort(&link.socket);
+        }
+        self.lose(&mut inner, carrier, now);
+        self.pump(&mut inner, now);
+    }
+
+    pub(super) fn lose(&self, inner: &mut Inner, carrier: CarrierId, now: Instant) {
+        match inner.carriers[usize::from(carrier.0)].take() {
+            Some((_, Carrier::Tcp(link))) => link.waiting.wake(),
+            Some((_, Carrier::Quic(wake))) => wake.notify_one(),
+            None => return,
+        }
+        self.metrics.carriers_lost.one();
+        inner.session.carrier_down(carrier, now);
+        if let Some(datagrams) = self.settings.datagrams
+            && inner.carriers.iter().all(Option::is_none)
+        {
+            inner.session.carrier_down(datagrams, now);
+        }
+    }
+
+    /// Gives a carrier what there is for it. True if it was lost on the way.
+    pub(super) fn send(&self, inner: &mut Inner, carrier: CarrierId, now: Instant) -> bool {
+        let session = &mut inner.session;
+        let link = match &mut inner.carriers[usize::from(carrier.0)] {
+            Some((_, Carrier::Tcp(link))) if !link.blocked => link,
+            Some((_, Carrier::Quic(wake))) => {
+                wake.notify_one();
+                return false;
+            }
+            _ => return false,
+        };
+        loop {
+            let mut any = false;
+            while link.has_room()
+                && let Some(frame) = session.poll_frame(carrier, BATCH, now)
+            {
+                any = true;
+                link.put(&frame);
+            }
+            match link.flush() {
+                Ok(0) => {}
+                Ok(count) => {
+                    self.metrics.carrier_writes.one();
+                    self.metrics.carrier_bytes.add(count as u64);
+                }
+                Err(error) => {
+                    tracing::info!(carrier = carrier.0, %error, "carrier lost");
+                    self.lose(inner, carrier, now);
+                    return true;
+                }
+            }
+            session.set_backlog(carrier, link.backlog() as u64);
+            if link.blocked {
+                link.waiting.wake();
+            }
+            if !any || link.blocked {
+                return false;
+            }
+        }
+    }
+
+    /// Reads once from an attached TCP carrier, or without `scratch` what came early.
+    fn receive(
+        &self,
+        inner: &mut Inner,
+        carrier: CarrierId,
+        scratch: Option<&mut Vec<u8>>,
+        now: Instant,
+    ) -> Result<(), LinkError> {
+        let mut frames = std::mem::take(&mut inner.arrived);
+        let Some((_, Carrier::Tcp(link))) = &mut inner.carriers[usize::from(carrier.0)] else {
+            return Err(LinkError::Closed);
+        };
+        let mut result = match scratch {
+            Some(scratch) => link.receive(scratch, &mut frames),
+            None => link.receive_early(&mut frames),
+        };
+        // Whole frames before a broken one count.
+        for frame in frames.drain(..) {
+            if let Err(error) = self.take(inner, carrier, frame, now) {
+                result = Err(error);
+                break;
+            }
+        }
+        inner.arrived = frames;
+        self.end_if_broken(inner, &result, now);
+        result
+    }
+
+    fn take(
+        &self,
+        inner: &mut Inner,
+        carrier: CarrierId,
+        frame: Frame<Payload>,
+        now: Instant,
+    ) -> Result<(), LinkError> {
+        if let Frame::Ack { stream, offset } = frame
+            && let Some(flow) = inner.flows.get_mut(&stream)
+            && let Some((until, at)) = flow.sample
+            && until <= offset
+        {
+            flow.sample = None;
+            let took = now.saturating_since(at);
+            self.metrics.acknowledged.record(took);
+            flow.acknowledged.record(took);
+        }
+        Ok(inner.session.handle_frame(carrier, frame, now)?)
+    }
+
+    fn end_if_broken(&self, inner: &mut Inner, result: &Result<(), LinkError>, now: Instant) {
+        if let Err(LinkError::Protocol(error)) = result {
+            tracing::error!(%error, "session given up");
+            self.end(inner, now);
+        }
+    }
+
+    fn count_frame(&self, frame: Option<&Frame<Payload>>) {
+        if let Some(frame) = frame {
+            self.metrics.carrier_bytes.add(frame.wire_len() as u64);
+            self.metrics.carrier_writes.one();
+        }
+    }
+}
+
+impl Inner {
+    fn is_attached(&self, carrier: CarrierId, number: u64) -> bool {
+        let slot = self.carriers.get(usize::from(carrier.0));
+        matches!(slot, Some(Some((attached, _))) if *attached == number)
+    }
+
+    fn link(&mut self, carrier: CarrierId, number: u64) -> Option<&mut Link> {
+        match &mut self.carriers[usize::from(carrier.0)] {
+            Some((attached, Carrier::Tcp(link))) if *attached == number => Some(link),
+            _ => None,
+        }
+    }
+}
