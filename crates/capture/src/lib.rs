@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod blocks;
 mod container;
 mod content;
 pub mod error;

@@ -61,6 +61,11 @@ impl Analyzer {
         &self.clock
     }
 
+    /// Flows going on that behave like a game so far: over UDP by their pace, over TCP thin. Looks at all of them.
+    pub fn games(&self) -> usize {
+        self.flows.games()
+    }
+
     /// Flows so far.
     pub const fn flows(&self) -> u32 {
         self.flows.count()

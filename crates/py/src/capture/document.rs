@@ -1,10 +1,12 @@
 //! What an analysis found as the JSON of docs/json-schema.md.
 
+use std::io::Read;
+
 use gamelane_capture::analysis::direction::Direction;
 use gamelane_capture::analysis::{Behaviour, HalfReport, Samples, TcpReport, TransportReport, Updates};
 use gamelane_capture::tcp::Cause;
 use gamelane_capture::tcp::connection::End;
-use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Input};
+use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport};
 use serde_json::{Map, Value, json};
 
 use super::sink::Tables;
@@ -17,9 +19,9 @@ pub(super) fn unread(path: &str, error: &CaptureError) -> Value {
 }
 
 /// One element of `captures`.
-pub(super) fn capture(
+pub(super) fn capture<R: Read>(
     path: &str,
-    capture: &Capture<Input>,
+    capture: &Capture<R>,
     analyzer: &Analyzer,
     tables: &Tables,
     error: Option<&CaptureError>,

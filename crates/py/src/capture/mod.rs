@@ -1,6 +1,7 @@
 //! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
 
 mod document;
+pub(crate) mod live;
 mod pair;
 mod sink;
 
