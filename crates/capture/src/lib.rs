@@ -21,7 +21,7 @@ mod wire;
 pub mod write;
 pub mod writes;
 
-pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart};
+pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart, follow_apart};
 pub use error::CaptureError;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};

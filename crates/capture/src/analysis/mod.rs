@@ -10,7 +10,7 @@ pub mod rows;
 pub mod samples;
 mod table;
 
-pub use apart::analyze_apart;
+pub use apart::{analyze_apart, follow_apart};
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use rows::{Acknowledged, Bin, Method, Retransmission, RoundTrip, Sink};

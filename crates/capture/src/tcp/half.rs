@@ -10,6 +10,7 @@ use gamelane_tcp::timer::RetransmissionTimeout;
 
 use super::cause::{Cause, Circumstances, Habits};
 use super::sequence::Sequence;
+use super::stall::Stalls;
 use super::stream::{Revealed, Stream};
 use crate::analysis::samples::Samples;
 use crate::packet::{CapturedPacket, TcpFields};
@@ -73,6 +74,8 @@ pub struct HalfCounts {
     pub stalls_by_tries: [u64; 4],
     /// The longest such wait.
     pub longest_stall_ns: u64,
+    /// How long these waits were in timeouts.
+    pub stall_lengths: Stalls,
     /// Segments smaller than the largest, sent within a millisecond of the ACK of all before them while more waited:
     /// what Nagle's algorithm held back.
     pub released_by_ack: u64,
@@ -477,6 +480,7 @@ impl Half {
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
         let (counts, repairs) = (&mut self.counts, &self.repairs);
         let usual = self.timeout.srtt().map(Duration::as_nanos);
+        let rto_ns = self.timeout.rto().as_nanos();
         let mut gone = 0;
         self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut self.totals, |history| {
             gone += 1;
@@ -501,6 +505,7 @@ impl Half {
                     counts.stalls += 1;
                     counts.stalls_by_tries[usize::from(history.retransmissions).clamp(1, 4) - 1] += 1;
                     counts.longest_stall_ns = counts.longest_stall_ns.max(delay);
+                    counts.stall_lengths.saw(delay, usual.unwrap_or(0), rto_ns);
                 }
             } else if held_by.is_some() {
                 counts.held_up += 1;

@@ -5,7 +5,9 @@ pub mod cause;
 pub mod connection;
 pub mod half;
 pub(crate) mod sequence;
+pub mod stall;
 pub(crate) mod stream;
 
 pub use cause::Cause;
 pub use half::HalfCounts;
+pub use stall::Stalls;

@@ -8,9 +8,8 @@ use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, So
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
 
-use super::document;
+use super::document::{self, Read};
 use super::sink::Tables;
 
 /// An interface being recorded.
@@ -21,7 +20,7 @@ pub(crate) struct Live {
 
 enum Stage {
     Opened(Source),
-    Recording(Recorder<Tables>, String),
+    Recording(Box<Recorder<Tables>>, String),
     Over,
 }
 
@@ -64,7 +63,7 @@ impl Live {
         let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
         let name = source.name().to_owned();
         let recorder = Recorder::start(source, files.transpose().map_err(explained)?, Tables::new(None));
-        *stage = Stage::Recording(recorder, name);
+        *stage = Stage::Recording(Box::new(recorder), name);
         Ok(())
     }
 
@@ -92,14 +91,11 @@ impl Live {
             let (watched, seen, error) = recorder.finish();
             let document = watched.map(|mut watched| {
                 let failed = watched.sink.finish();
-                let mut document = document::capture(
-                    &name,
-                    &watched.capture,
-                    &watched.analyzer,
-                    &watched.sink,
-                    watched.error.as_ref(),
-                );
-                document["dropped_by_capture"] = Value::from(seen.dropped);
+                let mut read = Read::default();
+                read.add(&watched.capture);
+                read.dropped = Some(seen.dropped);
+                let errors: Vec<_> = watched.error.into_iter().collect();
+                let document = document::capture(&name, &read, &watched.analyzer, &watched.sink, &errors);
                 failed.map(|()| document)
             });
             Some((document, seen, error))
