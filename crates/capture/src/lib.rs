@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod blocks;
 mod container;
 mod content;
 pub mod error;
@@ -20,7 +21,7 @@ mod wire;
 pub mod write;
 pub mod writes;
 
-pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart};
+pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart, follow_apart};
 pub use error::CaptureError;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};

@@ -11,6 +11,8 @@ use etherparse::{
 use gamelane_core::{Ecn, FlowKey, Instant};
 use gamelane_tcp::Segment;
 
+use crate::blocks;
+
 /// How a capture is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
@@ -66,35 +68,15 @@ pub struct PcapngWriter<W> {
 impl<W: Write> PcapngWriter<W> {
     /// Starts a file.
     pub fn new(mut out: W, options: WriteOptions) -> Result<Self> {
-        // Section of unknown length, version 1.0, no options.
-        out.write_all(&SECTION_HEADER.to_le_bytes())?;
-        out.write_all(&28u32.to_le_bytes())?;
-        out.write_all(&0x1a2b_3c4du32.to_le_bytes())?;
-        out.write_all(&[1, 0, 0, 0])?;
-        out.write_all(&u64::MAX.to_le_bytes())?;
-        out.write_all(&28u32.to_le_bytes())?;
+        blocks::section(&mut out)?;
         Ok(Self { out, options, interfaces: 0, headers: Vec::with_capacity(HEADERS_ONLY as usize) })
     }
 
     /// Adds a raw IP interface with nanosecond stamps. May be called at any time.
     pub fn add_interface(&mut self, name: &str) -> Result<InterfaceId> {
-        let name_len = u16::try_from(name.len()).map_err(|_| invalid("an interface name over 65,535 B"))?;
-        let padding = padding(name.len());
-        // Fixed fields 20 B with the trailer, option headers 4 B each, one padded byte of resolution.
-        let length = (20 + 4 + name.len() + padding.len() + 8 + 4) as u32;
-        self.out.write_all(&INTERFACE_DESCRIPTION.to_le_bytes())?;
-        self.out.write_all(&length.to_le_bytes())?;
-        self.out.write_all(&LINK_TYPE_RAW_IP.to_le_bytes())?;
-        self.out.write_all(&[0, 0])?;
-        self.out.write_all(&self.options.snap_len.unwrap_or(0).to_le_bytes())?;
-        self.out.write_all(&OPTION_NAME.to_le_bytes())?;
-        self.out.write_all(&name_len.to_le_bytes())?;
-        self.out.write_all(name.as_bytes())?;
-        self.out.write_all(padding)?;
-        self.out.write_all(&OPTION_RESOLUTION.to_le_bytes())?;
-        self.out.write_all(&[1, 0, 9, 0, 0, 0])?;
-        self.out.write_all(&[0; 4])?;
-        self.out.write_all(&length.to_le_bytes())?;
+        let snap_len = self.options.snap_len.unwrap_or(0);
+        let interface = blocks::Interface { name, link_type: LINK_TYPE_RAW_IP, snap_len };
+        blocks::interface(&mut self.out, &interface)?;
         self.interfaces += 1;
         Ok(InterfaceId(self.interfaces - 1))
     }
@@ -159,28 +141,13 @@ impl<W: Write> PcapngWriter<W> {
         let original_len = self.headers.len() + payload.len();
         let captured_len = original_len.min(self.options.snap_len.map_or(usize::MAX, |len| len as usize));
         let from_headers = captured_len.min(self.headers.len());
-        let padding = padding(captured_len);
-        let length = (32 + captured_len + padding.len()) as u32;
-        let at_ns = self.options.epoch_ns.saturating_add(at.as_nanos());
-
-        let mut block = [0; 28];
-        let fields = [
-            ENHANCED_PACKET,
-            length,
-            interface.0,
-            (at_ns >> 32) as u32,
-            at_ns as u32,
-            captured_len as u32,
-            original_len as u32,
-        ];
-        for (place, field) in block.chunks_exact_mut(4).zip(fields) {
-            place.copy_from_slice(&field.to_le_bytes());
-        }
-        self.out.write_all(&block)?;
-        self.out.write_all(&self.headers[..from_headers])?;
-        self.out.write_all(&payload[..captured_len - from_headers])?;
-        self.out.write_all(padding)?;
-        self.out.write_all(&length.to_le_bytes())
+        let stamp = blocks::Stamp {
+            interface: interface.0,
+            at_ns: self.options.epoch_ns.saturating_add(at.as_nanos()),
+            original_len: original_len as u32,
+        };
+        let parts = [&self.headers[..from_headers], &payload[..captured_len - from_headers]];
+        blocks::packet(&mut self.out, &stamp, parts)
     }
 }
 
@@ -302,11 +269,6 @@ fn zeros(len: u32) -> Result<&'static [u8]> {
     ZEROS.get(..len as usize).ok_or_else(|| invalid("a payload over 65,535 B"))
 }
 
-/// Zero bytes up to a multiple of four.
-fn padding(len: usize) -> &'static [u8] {
-    &ZEROS[..len.wrapping_neg() % 4]
-}
-
 fn invalid(problem: &str) -> Error {
     Error::new(ErrorKind::InvalidInput, problem)
 }
@@ -314,9 +276,4 @@ fn invalid(problem: &str) -> Error {
 static ZEROS: [u8; 65_535] = [0; 65_535];
 
 const HOP_LIMIT: u8 = 64;
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
-const OPTION_NAME: u16 = 2;
-const OPTION_RESOLUTION: u16 = 9;
 const LINK_TYPE_RAW_IP: u16 = 101;

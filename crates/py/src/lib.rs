@@ -21,6 +21,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<capture::live::Live>()?;
+    module.add_function(wrap_pyfunction!(capture::live::drop_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;

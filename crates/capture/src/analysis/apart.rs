@@ -21,7 +21,18 @@ pub fn analyze_apart<R: Read + Send>(
     analyzer: &mut Analyzer,
     sink: &mut impl Sink,
 ) -> Result<(), CaptureError> {
-    let result = thread::scope(|scope| {
+    let result = follow_apart(capture, analyzer, sink);
+    analyzer.finish(sink);
+    result
+}
+
+/// [`analyze_apart`] of one file of several that are one recording: flows stay open for the next.
+pub fn follow_apart<R: Read + Send>(
+    capture: &mut Capture<R>,
+    analyzer: &mut Analyzer,
+    sink: &mut impl Sink,
+) -> Result<(), CaptureError> {
+    thread::scope(|scope| {
         let (full, batches) = sync_channel(AHEAD);
         let (used, empty) = channel();
         for _ in 0..AHEAD {
@@ -32,9 +43,7 @@ pub fn analyze_apart<R: Read + Send>(
         take(analyzer, sink, &batches, &used);
         drop((batches, used));
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
-    analyzer.finish(sink);
-    result
+    })
 }
 
 /// Fills batches until the capture ends, or nobody takes them any more.

@@ -10,7 +10,7 @@ pub mod rows;
 pub mod samples;
 mod table;
 
-pub use apart::analyze_apart;
+pub use apart::{analyze_apart, follow_apart};
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use rows::{Acknowledged, Bin, Method, Retransmission, RoundTrip, Sink};
@@ -59,6 +59,11 @@ impl Analyzer {
     /// What the time stamps were like.
     pub const fn clock(&self) -> &CaptureClock {
         &self.clock
+    }
+
+    /// Flows going on that behave like a game so far: over UDP by their pace, over TCP thin. Looks at all of them.
+    pub fn games(&self) -> usize {
+        self.flows.games()
     }
 
     /// Flows so far.

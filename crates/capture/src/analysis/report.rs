@@ -86,8 +86,7 @@ impl HalfReport {
     /// Whether the stream is thin: 95 % of its packets were sent with fewer than four in flight, themselves included
     /// (reference/tcp.md section 3), so that no three duplicate ACKs can come back. `None` if it sent too little to tell.
     pub fn is_thin(&self) -> Option<bool> {
-        let in_flight = &self.counts.packets_in_flight;
-        (in_flight.count() >= MIN_PACKETS).then(|| in_flight.quantile(0.95).is_some_and(|most| most < 4.0))
+        is_thin(&self.counts)
     }
 
     /// Retransmissions by cause, with what could be either settled.
@@ -127,5 +126,21 @@ impl TcpReport {
     }
 }
 
+fn is_thin(counts: &HalfCounts) -> Option<bool> {
+    let in_flight = &counts.packets_in_flight;
+    (in_flight.count() >= MIN_PACKETS).then(|| in_flight.quantile(0.95).is_some_and(|most| most < 4.0))
+}
+
+/// Whether a TCP connection behaves like a game: it lasts, both sides talk, and one is thin at least.
+pub(super) fn is_conversation(halves: [&HalfCounts; 2], lasted_ns: u64) -> bool {
+    lasted_ns >= CONVERSATION_NS
+        && halves.iter().all(|counts| counts.data_packets >= CONVERSATION_PACKETS)
+        && halves.iter().any(|counts| is_thin(counts) == Some(true))
+}
+
+/// Shorter exchanges are no game.
+const CONVERSATION_NS: u64 = 3_000_000_000;
+/// Nor are those of fewer packets of data in one direction.
+const CONVERSATION_PACKETS: u64 = 20;
 /// Fewer packets say nothing of a stream's thickness.
 const MIN_PACKETS: u64 = 10;

@@ -7,8 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use gamelane_core::FlowKey;
 
 use super::direction::Direction;
-use super::game::{Pace, behaviour};
-use super::report::{FlowReport, TcpReport, TransportReport};
+use super::game::{Behaviour, Pace, behaviour};
+use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::rows::Sink;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::tcp::connection::Connection;
@@ -89,6 +89,11 @@ impl Flows {
     /// Flows so far, those going on included.
     pub(super) const fn count(&self) -> u32 {
         self.number
+    }
+
+    /// Of the flows going on, those that behave like a game so far.
+    pub(super) fn games(&self) -> usize {
+        self.flows.iter().filter(|flow| flow.is_game()).count()
     }
 
     fn open(&mut self, packet: &CapturedPacket, place: Place, at_ns: u64, sink: &mut impl Sink) -> usize {
@@ -173,6 +178,19 @@ impl Flow {
                 paces[direction].saw(at_ns, packet.start);
             }
             _ => {}
+        }
+    }
+
+    fn is_game(&self) -> bool {
+        let lasted_ns = self.last_ns - self.first_ns;
+        match &self.transport {
+            Transport::Udp(paces) => {
+                let updates = [0, 1].map(|n| paces[n].updates(&self.directions[n]));
+                behaviour(&self.directions, &updates, lasted_ns) != Behaviour::Other
+            }
+            Transport::Tcp(connection) => {
+                is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns)
+            }
         }
     }
 

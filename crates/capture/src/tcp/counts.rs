@@ -1,5 +1,6 @@
 //! What is counted of one direction's data.
 
+use super::stall::Stalls;
 use crate::analysis::samples::Samples;
 
 /// What is counted of one direction's data.
@@ -61,6 +62,8 @@ pub struct HalfCounts {
     pub stalls_by_tries: [u64; 4],
     /// The longest such wait.
     pub longest_stall_ns: u64,
+    /// How long these waits were in timeouts.
+    pub stall_lengths: Stalls,
     /// Segments smaller than the largest, sent within a millisecond of the ACK of all before them while more waited:
     /// what Nagle's algorithm held back.
     pub released_by_ack: u64,

@@ -8,9 +8,11 @@ pub(crate) mod half;
 pub(crate) mod reaction;
 pub(crate) mod repairs;
 pub(crate) mod sequence;
+pub mod stall;
 pub(crate) mod stamps;
 pub(crate) mod stream;
 pub(crate) mod timer;
 
 pub use cause::Cause;
 pub use counts::HalfCounts;
+pub use stall::Stalls;

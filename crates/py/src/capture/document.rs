@@ -4,7 +4,7 @@ use gamelane_capture::analysis::direction::Direction;
 use gamelane_capture::analysis::{Behaviour, HalfReport, Samples, TcpReport, TransportReport, Updates};
 use gamelane_capture::tcp::Cause;
 use gamelane_capture::tcp::connection::End;
-use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Input};
+use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Skipped};
 use serde_json::{Map, Value, json};
 
 use super::sink::Tables;
@@ -12,24 +12,60 @@ use super::sink::Tables;
 /// A capture that could not be opened.
 pub(super) fn unread(path: &str, error: &CaptureError) -> Value {
     json!({
-        "file": path, "complete": false, "error": explained(error), "packets": 0, "flows_total": 0, "flows": [],
+        "file": path, "complete": false, "error": explained(error), "further_errors": [], "packets": 0,
+        "flows_total": 0, "flows": [],
     })
+}
+
+/// What was read of a capture's files.
+#[derive(Default)]
+pub(super) struct Read {
+    packets: u64,
+    skipped: Skipped,
+    untimed: u64,
+    pub(super) dropped: Option<u64>,
+    dropped_before: u64,
+}
+
+impl Read {
+    /// A file was read, as far as it went.
+    pub(super) fn add<R: std::io::Read>(&mut self, capture: &Capture<R>) {
+        self.packets += capture.packets_read();
+        self.untimed += capture.untimed();
+        let more = capture.skipped();
+        self.skipped.not_ip += more.not_ip;
+        self.skipped.other_protocol += more.other_protocol;
+        self.skipped.cut_header += more.cut_header;
+        self.skipped.stray_fragments += more.stray_fragments;
+        self.skipped.unsupported_link += more.unsupported_link;
+        self.skipped.unsupported_link_type =
+            self.skipped.unsupported_link_type.or(more.unsupported_link_type);
+        // Counts go on from file to file of a recording; one that starts anew is another's.
+        if let Some(dropped) = capture.dropped_by_capture() {
+            let so_far = self.dropped.unwrap_or(0);
+            if dropped < so_far - self.dropped_before {
+                self.dropped_before = so_far;
+            }
+            self.dropped = Some(self.dropped_before + dropped);
+        }
+    }
 }
 
 /// One element of `captures`.
 pub(super) fn capture(
     path: &str,
-    capture: &Capture<Input>,
+    read: &Read,
     analyzer: &Analyzer,
     tables: &Tables,
-    error: Option<&CaptureError>,
+    errors: &[CaptureError],
 ) -> Value {
-    let (clock, skipped) = (analyzer.clock(), capture.skipped());
+    let (clock, skipped) = (analyzer.clock(), read.skipped);
     json!({
         "file": path,
-        "complete": error.is_none(),
-        "error": error.map(explained),
-        "packets": capture.packets_read(),
+        "complete": errors.is_empty(),
+        "error": errors.first().map(explained),
+        "further_errors": errors.iter().skip(1).map(explained).collect::<Vec<_>>(),
+        "packets": read.packets,
         "skipped": {
             "not_ip": skipped.not_ip,
             "other_protocol": skipped.other_protocol,
@@ -37,9 +73,9 @@ pub(super) fn capture(
             "stray_fragments": skipped.stray_fragments,
             "unsupported_link": skipped.unsupported_link,
             "unsupported_link_type": skipped.unsupported_link_type,
-            "untimed": capture.untimed(),
+            "untimed": read.untimed,
         },
-        "dropped_by_capture": capture.dropped_by_capture(),
+        "dropped_by_capture": read.dropped,
         "start_unix_ns": clock.start_ns,
         "duration_s": seconds(clock.lasted_ns),
         "time_went_back": { "packets": clock.went_back, "furthest_ms": ms(clock.furthest_back_ns) },
@@ -161,6 +197,11 @@ fn connection(of: &TcpReport) -> Value {
 fn half(of: &HalfReport) -> Value {
     let counts = &of.counts;
     let (causes, spurious, lag) = (of.causes(), of.spurious(), of.lag_ns());
+    let by_timeouts: Map<String, Value> = LENGTHS
+        .into_iter()
+        .zip(counts.stall_lengths.by_timeouts)
+        .map(|(length, count)| (length.to_owned(), json!(count)))
+        .collect();
     let by_cause: Map<String, Value> = Cause::ALL
         .iter()
         .map(|cause| {
@@ -210,6 +251,7 @@ fn half(of: &HalfReport) -> Value {
         "held_up": counts.held_up,
         "stalls": {
             "count": counts.stalls, "longest_ms": ms(counts.longest_stall_ns), "by_retransmissions": counts.stalls_by_tries,
+            "timeouts": samples(&counts.stall_lengths.hundredths, 100.0), "by_timeouts": by_timeouts,
         },
         "released_by_ack": counts.released_by_ack,
         "delayed_acks": {
@@ -245,6 +287,9 @@ pub(super) fn samples(of: &Samples, unit: f64) -> Value {
 pub(super) fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
+
+/// Stalls in timeouts.
+const LENGTHS: [&str; 6] = ["below 1", "1", "2", "3", "4 to 6", "7 and more"];
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9

@@ -1,31 +1,46 @@
 //! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
 
 mod document;
+pub(crate) mod live;
 mod pair;
 mod sink;
 
 use std::path::Path;
 
-use gamelane_capture::{Analyzer, Capture, CaptureError, Input, pair as points};
+use gamelane_capture::{Analyzer, Capture, CaptureError, Input, Sink, pair as points};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use document::Read;
 use sink::Tables;
 
-/// One capture. `path` is a file, or `-` for standard input.
+/// One capture, called `name`: a file, `-` for standard input, or the files of a recording in order.
 #[pyfunction]
-#[pyo3(signature = (path, on_batch = None))]
-pub(crate) fn analyze_capture(py: Python<'_>, path: &str, on_batch: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (name, paths, on_batch = None))]
+pub(crate) fn analyze_capture(
+    py: Python<'_>,
+    name: &str,
+    paths: Vec<String>,
+    on_batch: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let document = py.detach(|| {
-        let mut tables = Tables::new(on_batch);
-        let (mut capture, mut analyzer) = match open(path) {
-            Ok(capture) => (capture, Analyzer::default()),
-            Err(error) => return Ok(document::unread(path, &error)),
-        };
-        let error = gamelane_capture::analyze_apart(&mut capture, &mut analyzer, &mut tables).err();
+        let (mut tables, mut analyzer) = (Tables::new(on_batch), Analyzer::default());
+        let (mut read, mut errors) = (Read::default(), Vec::new());
+        for path in &paths {
+            let result = open(path).and_then(|mut capture| {
+                let result = gamelane_capture::follow_apart(&mut capture, &mut analyzer, &mut tables);
+                read.add(&capture);
+                result
+            });
+            errors.extend(result.err());
+            if tables.is_tired() {
+                break;
+            }
+        }
+        analyzer.finish(&mut tables);
         tables.finish()?;
-        Ok(document::capture(path, &capture, &analyzer, &tables, error.as_ref()))
+        Ok(document::capture(name, &read, &analyzer, &tables, &errors))
     });
     document.map(|document: Value| document.to_string())
 }
@@ -55,7 +70,10 @@ pub(crate) fn compare_captures(
             };
             let (watched, error) = points::watch(&mut capture, &mut analyzer, &mut tables);
             tables.finish()?;
-            documents.push(document::capture(path, &capture, &analyzer, &tables, error.as_ref()));
+            let mut read = Read::default();
+            read.add(&capture);
+            let errors: Vec<_> = error.into_iter().collect();
+            documents.push(document::capture(path, &read, &analyzer, &tables, &errors));
             seen.push(watched);
         }
         let pair = match &seen[..] {

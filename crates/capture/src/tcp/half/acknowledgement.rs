@@ -56,6 +56,7 @@ impl Half {
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
         let (counts, repairs) = (&mut self.counts, &self.repairs);
         let usual = self.timer.srtt().map(Duration::as_nanos);
+        let rto_ns = self.timer.rto().as_nanos();
         let mut gone = 0;
         self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut self.totals, |history| {
             gone += 1;
@@ -73,6 +74,7 @@ impl Half {
                     counts.stalls += 1;
                     counts.stalls_by_tries[usize::from(history.retransmissions).clamp(1, 4) - 1] += 1;
                     counts.longest_stall_ns = counts.longest_stall_ns.max(delay);
+                    counts.stall_lengths.saw(delay, usual.unwrap_or(0), rto_ns);
                 }
             } else if held_by.is_some() {
                 counts.held_up += 1;

@@ -1,0 +1,141 @@
+//! The blocks of a pcapng file being written (draft-ietf-opsawg-pcapng): a section, interfaces with nanosecond stamps, packets,
+//! and what was dropped. Little-endian whatever the machine. [`crate::write`] makes packets for it; a live capture has them.
+//! Leaves out names, comments and secrets.
+
+use std::io::{Error, ErrorKind, Result, Write};
+
+/// An interface's description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interface<'a> {
+    /// Its name, in UTF-8.
+    pub name: &'a str,
+    /// Number in tcpdump's registry of link types: 1 Ethernet, 101 raw IP, 276 Linux cooked 2.
+    pub link_type: u16,
+    /// Bytes stored of each packet at most; 0 for no limit.
+    pub snap_len: u32,
+}
+
+/// A packet's place in time and length on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Position of its interface in the section.
+    pub interface: u32,
+    /// Nanoseconds since 1970.
+    pub at_ns: u64,
+    /// Bytes it had before the capture cut it.
+    pub original_len: u32,
+}
+
+/// What an interface counted since the capture began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// When the capture began, in nanoseconds since 1970.
+    pub start_ns: u64,
+    /// When the counts were taken.
+    pub end_ns: u64,
+    /// Packets that passed the filter, dropped ones included.
+    pub received: u64,
+    /// Of them, those there was no room for.
+    pub dropped: u64,
+}
+
+/// Starts a section of unknown length.
+pub fn section(out: &mut impl Write) -> Result<()> {
+    out.write_all(&SECTION_HEADER.to_le_bytes())?;
+    out.write_all(&28u32.to_le_bytes())?;
+    out.write_all(&0x1a2b_3c4du32.to_le_bytes())?;
+    // Version 1.0.
+    out.write_all(&[1, 0, 0, 0])?;
+    out.write_all(&u64::MAX.to_le_bytes())?;
+    out.write_all(&28u32.to_le_bytes())
+}
+
+/// Describes the section's next interface: they count up from 0. A name over 65,535 B is an error of kind `InvalidInput`.
+pub fn interface(out: &mut impl Write, of: &Interface<'_>) -> Result<()> {
+    let too_long = || Error::new(ErrorKind::InvalidInput, "an interface name over 65,535 B");
+    let name_len = u16::try_from(of.name.len()).map_err(|_| too_long())?;
+    let padding = padding(of.name.len());
+    // Fixed fields 20 B with the trailer, option headers 4 B each, one padded byte of resolution.
+    let length = (20 + 4 + of.name.len() + padding.len() + 8 + 4) as u32;
+    out.write_all(&INTERFACE_DESCRIPTION.to_le_bytes())?;
+    out.write_all(&length.to_le_bytes())?;
+    out.write_all(&of.link_type.to_le_bytes())?;
+    out.write_all(&[0, 0])?;
+    out.write_all(&of.snap_len.to_le_bytes())?;
+    out.write_all(&OPTION_NAME.to_le_bytes())?;
+    out.write_all(&name_len.to_le_bytes())?;
+    out.write_all(of.name.as_bytes())?;
+    out.write_all(padding)?;
+    out.write_all(&OPTION_RESOLUTION.to_le_bytes())?;
+    out.write_all(&[1, 0, 9, 0, 0, 0])?;
+    out.write_all(&[0; 4])?;
+    out.write_all(&length.to_le_bytes())
+}
+
+/// Writes a packet, whose bytes are `parts` one after the other; [`packet_block_len`] long.
+pub fn packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2]) -> Result<()> {
+    let captured_len = parts[0].len() + parts[1].len();
+    let length = packet_block_len(captured_len) as u32;
+    let mut block = [0; 28];
+    let fields = [
+        ENHANCED_PACKET,
+        length,
+        stamp.interface,
+        (stamp.at_ns >> 32) as u32,
+        stamp.at_ns as u32,
+        captured_len as u32,
+        stamp.original_len,
+    ];
+    for (place, field) in block.chunks_exact_mut(4).zip(fields) {
+        place.copy_from_slice(&field.to_le_bytes());
+    }
+    out.write_all(&block)?;
+    out.write_all(parts[0])?;
+    out.write_all(parts[1])?;
+    out.write_all(padding(captured_len))?;
+    out.write_all(&length.to_le_bytes())
+}
+
+/// Bytes in the file of a packet of which so many are stored.
+pub const fn packet_block_len(captured_len: usize) -> usize {
+    32 + captured_len.next_multiple_of(4)
+}
+
+/// Writes what an interface counted. The counts of a later block take the place of an earlier one's.
+pub fn statistics(out: &mut impl Write, interface: u32, of: &Statistics) -> Result<()> {
+    // Four options of 8 B behind headers of 4 B, and the end of options.
+    const LENGTH: u32 = 24 + 4 * 12 + 4;
+    let time = |ns: u64| (ns >> 32) as u32;
+    out.write_all(&INTERFACE_STATISTICS.to_le_bytes())?;
+    for field in [LENGTH, interface, time(of.end_ns), of.end_ns as u32] {
+        out.write_all(&field.to_le_bytes())?;
+    }
+    // Times are written as their upper half first, counts as one number.
+    for (option, ns) in [(OPTION_START, of.start_ns), (OPTION_END, of.end_ns)] {
+        for field in [u32::from(option) | 8 << 16, time(ns), ns as u32] {
+            out.write_all(&field.to_le_bytes())?;
+        }
+    }
+    for (option, count) in [(OPTION_RECEIVED, of.received), (OPTION_DROPPED, of.dropped)] {
+        out.write_all(&(u32::from(option) | 8 << 16).to_le_bytes())?;
+        out.write_all(&count.to_le_bytes())?;
+    }
+    out.write_all(&[0; 4])?;
+    out.write_all(&LENGTH.to_le_bytes())
+}
+
+/// Zero bytes up to a multiple of four.
+fn padding(len: usize) -> &'static [u8] {
+    &[0; 3][..len.wrapping_neg() % 4]
+}
+
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
+const ENHANCED_PACKET: u32 = 6;
+const OPTION_NAME: u16 = 2;
+const OPTION_RESOLUTION: u16 = 9;
+const OPTION_START: u16 = 2;
+const OPTION_END: u16 = 3;
+const OPTION_RECEIVED: u16 = 4;
+const OPTION_DROPPED: u16 = 5;

@@ -1,0 +1,118 @@
+//! The analysis of what is being recorded, in a thread of its own: it reads the very blocks that go to the files, so it finds
+//! what a later analysis of the files will. If it falls behind, the recording waits, and the ring counts what it drops.
+
+use std::io::{Read, Result};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use gamelane_capture::{Analyzer, Capture, CaptureError, CapturedPacket, Sink};
+
+/// A running analysis.
+#[derive(Debug)]
+pub struct Watch<S> {
+    blocks: SyncSender<Vec<u8>>,
+    thread: JoinHandle<std::result::Result<Watched<S>, CaptureError>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// A finished one.
+#[derive(Debug)]
+pub struct Watched<S> {
+    /// What was read, and what was skipped.
+    pub capture: Capture<Blocks>,
+    /// Flows and clock.
+    pub analyzer: Analyzer,
+    /// Given at the start, with everything found.
+    pub sink: S,
+    /// What ended it early: our bug.
+    pub error: Option<CaptureError>,
+}
+
+/// What the analysis knows so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) flows: u32,
+    pub(crate) games: usize,
+}
+
+impl<S: Sink + Send + 'static> Watch<S> {
+    /// Starts the analysis of `name`, whose first blocks are the section and its interface.
+    pub fn start(name: &str, first_blocks: Vec<u8>, sink: S) -> Self {
+        let (blocks, more) = sync_channel(AHEAD);
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (told, name) = (Arc::clone(&seen), name.to_owned());
+        let stream = Blocks { more, now: first_blocks, at: 0 };
+        let thread = std::thread::spawn(move || follow(stream, &name, sink, &told));
+        Self { blocks, thread, seen }
+    }
+
+    /// Blocks that follow those before.
+    pub(crate) fn take(&self, blocks: Vec<u8>) {
+        // An analysis that has ended says why when it is asked for.
+        let _ = self.blocks.send(blocks);
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more comes: waits for the rest.
+    pub fn finish(self) -> std::result::Result<Watched<S>, CaptureError> {
+        drop(self.blocks);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn follow<S: Sink>(
+    stream: Blocks,
+    name: &str,
+    mut sink: S,
+    told: &Mutex<Seen>,
+) -> std::result::Result<Watched<S>, CaptureError> {
+    let mut capture = Capture::from_reader(stream, Path::new(name))?;
+    let mut analyzer = Analyzer::default();
+    let mut packet = CapturedPacket::default();
+    let mut looked_ns = 0;
+    let error = loop {
+        match capture.read_into(&mut packet) {
+            Ok(true) => analyzer.handle(&packet, &mut sink),
+            Ok(false) => break None,
+            Err(error) => break Some(error),
+        }
+        if packet.at_ns.saturating_sub(looked_ns) >= LOOK_NS {
+            looked_ns = packet.at_ns;
+            let seen = Seen { flows: analyzer.flows(), games: analyzer.games() };
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+        }
+    };
+    analyzer.finish(&mut sink);
+    Ok(Watched { capture, analyzer, sink, error })
+}
+
+/// Blocks as a stream of bytes; waits for more, and ends when none can come.
+#[derive(Debug)]
+pub struct Blocks {
+    more: Receiver<Vec<u8>>,
+    now: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Blocks {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize> {
+        while self.at == self.now.len() {
+            let Ok(next) = self.more.recv() else { return Ok(0) };
+            (self.now, self.at) = (next, 0);
+        }
+        let len = into.len().min(self.now.len() - self.at);
+        into[..len].copy_from_slice(&self.now[self.at..self.at + len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+/// Buffers on their way: each what a block of the ring held.
+const AHEAD: usize = 32;
+/// How often games are looked for, in the packets' time.
+const LOOK_NS: u64 = 500_000_000;

@@ -1,0 +1,138 @@
+//! A recording for Python, which owns time, signals and the terminal: it asks for one step after the other.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::document::{self, Read};
+use super::sink::Tables;
+
+/// An interface being recorded.
+#[pyclass(module = "gamelane._native")]
+pub(crate) struct Live {
+    stage: Mutex<Stage>,
+}
+
+enum Stage {
+    Opened(Source),
+    Recording(Box<Recorder<Tables>>, String),
+    Over,
+}
+
+#[pymethods]
+impl Live {
+    /// Opens an interface; packets are taken from now on.
+    #[staticmethod]
+    fn open(
+        interface: &str,
+        snap_len: u32,
+        filter: &str,
+        promiscuous: bool,
+        ring_bytes: usize,
+    ) -> PyResult<Self> {
+        let settings = Settings {
+            interface: interface.to_owned(),
+            snap_len,
+            filter: filter.to_owned(),
+            promiscuous,
+            ring_bytes,
+        };
+        let source = Source::open(&settings).map_err(explained)?;
+        Ok(Self { stage: Mutex::new(Stage::Opened(source)) })
+    }
+
+    /// Begins to record, into a folder or not.
+    #[pyo3(signature = (folder, rotate_bytes, rotate_ns, keep))]
+    fn begin(
+        &self,
+        folder: Option<&str>,
+        rotate_bytes: Option<u64>,
+        rotate_ns: Option<u64>,
+        keep: Option<usize>,
+    ) -> PyResult<()> {
+        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let Stage::Opened(source) = std::mem::replace(&mut *stage, Stage::Over) else {
+            return Err(PyRuntimeError::new_err("this recording has begun already"));
+        };
+        let rotation = Rotation { bytes: rotate_bytes, span_ns: rotate_ns, keep };
+        let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
+        let name = source.name().to_owned();
+        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, Tables::new(None));
+        *stage = Stage::Recording(Box::new(recorder), name);
+        Ok(())
+    }
+
+    /// Takes what there is, or waits for it at most so long.
+    fn step<'py>(&self, py: Python<'py>, timeout_ms: u64) -> PyResult<Bound<'py, PyDict>> {
+        let result = py.detach(|| {
+            let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage::Recording(recorder, _) = &mut *stage else { return None };
+            Some(recorder.step(Duration::from_millis(timeout_ms)))
+        });
+        let Some(result) = result else {
+            return Err(PyRuntimeError::new_err("this recording is not going on"));
+        };
+        progress(py, &result.map_err(explained)?)
+    }
+
+    /// Ends the file and the analysis: the document of one capture, what was seen, and what could not be written.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>, Option<String>)> {
+        let ended = py.detach(|| {
+            let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage::Recording(recorder, name) = std::mem::replace(&mut *stage, Stage::Over) else {
+                return None;
+            };
+            drop(stage);
+            let (watched, seen, error) = recorder.finish();
+            let document = watched.map(|mut watched| {
+                let failed = watched.sink.finish();
+                let mut read = Read::default();
+                read.add(&watched.capture);
+                read.dropped = Some(seen.dropped);
+                let errors: Vec<_> = watched.error.into_iter().collect();
+                let document = document::capture(&name, &read, &watched.analyzer, &watched.sink, &errors);
+                failed.map(|()| document)
+            });
+            Some((document, seen, error))
+        });
+        let Some((document, seen, error)) = ended else {
+            return Err(PyRuntimeError::new_err("this recording is not going on"));
+        };
+        let Some(document) = document else {
+            return Err(PyRuntimeError::new_err("what was recorded cannot be read"));
+        };
+        Ok((document?.to_string(), progress(py, &seen)?, error.map(|error| error.to_string())))
+    }
+}
+
+/// Gives up every privilege of this thread and those it starts.
+#[pyfunction]
+pub(crate) fn drop_privileges() -> PyResult<()> {
+    Ok(gamelane_live::drop_privileges()?)
+}
+
+fn progress<'py>(py: Python<'py>, of: &Progress) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("packets", of.packets)?;
+    dict.set_item("bytes", of.bytes)?;
+    dict.set_item("dropped", of.dropped)?;
+    dict.set_item("put_together", of.put_together)?;
+    dict.set_item("flows", of.flows)?;
+    dict.set_item("games", of.games)?;
+    dict.set_item("files", of.files)?;
+    dict.set_item("written_bytes", of.written_bytes)?;
+    Ok(dict)
+}
+
+/// What cannot be written is an `OSError`, the rest a `ValueError`.
+fn explained(error: LiveError) -> PyErr {
+    match error {
+        LiveError::Output { .. } => PyOSError::new_err(error.to_string()),
+        _ => PyValueError::new_err(error.to_string()),
+    }
+}
