@@ -1,0 +1,3 @@
+//! `gamelane-gateway`.
+
+fn main() {}
