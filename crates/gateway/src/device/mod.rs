@@ -4,6 +4,7 @@
 
 #![expect(unsafe_code, reason = "system calls and a memory map; each block says why it is sound")]
 
+mod addresses;
 mod interface;
 mod mapping;
 mod offloads;
@@ -11,6 +12,7 @@ mod receiver;
 mod sender;
 mod socket;
 
+pub use addresses::addresses;
 pub use interface::Interface;
 pub use offloads::{OFFLOADS, Offload, Offloads};
 pub use receiver::{Received, Receiver, RingCounters};
