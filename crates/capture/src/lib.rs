@@ -9,6 +9,7 @@ mod container;
 mod content;
 pub mod error;
 mod fragments;
+pub mod frame;
 pub mod input;
 mod link;
 pub mod log;
@@ -23,6 +24,7 @@ pub mod writes;
 
 pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart, follow_apart};
 pub use error::CaptureError;
+pub use frame::FrameHeaders;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
 pub use read::{Capture, Skipped};

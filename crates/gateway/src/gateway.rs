@@ -1,0 +1,254 @@
+//! The gateway itself, without interfaces: each frame is looked into, its window perhaps lowered, put into a class, and
+//! queued; each that leaves is noted. What it does to a packet it does as the simulator does it.
+
+use gamelane_core::{ClassId, Ecn, Overhead, Seed};
+use gamelane_core::{
+    Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
+};
+use gamelane_qdisc::{Backlog, Classifier};
+use gamelane_scenario::CLASSES;
+use gamelane_stage::voap::VoapCounters;
+use gamelane_stage::{HopView, Verdict, Voap};
+
+use crate::frames::{FrameId, Frames};
+use crate::headers::{Headers, at_home};
+use crate::lane::Lane;
+use crate::plane::Plane;
+use crate::policy::Policy;
+use crate::truth::Truth;
+use crate::truth::histogram::Histogram;
+
+/// Conversations of which it keeps account.
+const CONVERSATIONS: usize = 2048;
+
+/// The gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    seed: Seed,
+    lanes: [Lane; 2],
+    overheads: [Overhead; 2],
+    classifier: Option<Classifier>,
+    /// Of what no rule names, and of what is no IP.
+    default_class: ClassId,
+    voap: Option<Voap>,
+    /// Time in the queue of the frame that left last.
+    last_wait: [Duration; 2],
+    accounts: [Account; 2],
+    truth: Truth,
+    reloads: u64,
+}
+
+/// What one direction did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Account {
+    /// Frames that came, left, were dropped or marked.
+    pub counters: HopCounters,
+    /// IP bytes that left.
+    pub bytes: u64,
+    /// What left, as the shaper counts bytes.
+    pub wire_bytes: u64,
+    /// Frames that came and were no IP packet, or none that is whole.
+    pub not_ip: u64,
+    /// Frames that found no place in the pool, or not enough.
+    pub no_room: u64,
+    /// Frames that left the queue and that the interface refused.
+    pub not_sent: u64,
+    /// Time in the queue.
+    pub sojourn: Histogram,
+    /// Largest number of frames in the queue.
+    pub most: u32,
+}
+
+impl Gateway {
+    /// A gateway with empty queues. The seed names its random streams: laws, salts.
+    ///
+    /// # Panics
+    ///
+    /// If the policy was not checked.
+    pub fn new(policy: &Policy, seed: Seed) -> Self {
+        Self {
+            seed,
+            lanes: lanes(policy, seed),
+            overheads: overheads(policy),
+            classifier: classifier(policy),
+            default_class: policy.default_class(),
+            voap: policy.voap.map(|config| Voap::new(config, seed)),
+            last_wait: [Duration::ZERO; 2],
+            accounts: [Account::default(); 2],
+            truth: Truth::new(CONVERSATIONS, seed.stream("gateway/truth").bits()),
+            reloads: 0,
+        }
+    }
+
+    /// Goes on under another policy. Frames that wait leave first, in the order of their old queues; connections whose
+    /// windows are steered stay known if they are steered the same way.
+    pub fn reload(&mut self, policy: &Policy, now: Instant) {
+        let before = std::mem::replace(&mut self.lanes, lanes(policy, self.seed));
+        for (lane, before) in self.lanes.iter_mut().zip(before) {
+            lane.succeed(before, now);
+        }
+        self.overheads = overheads(policy);
+        self.classifier = classifier(policy);
+        self.default_class = policy.default_class();
+        if self.voap.as_ref().map(Voap::config) != policy.voap.as_ref() {
+            self.voap = policy.voap.map(|config| Voap::new(config, self.seed));
+        }
+        self.reloads += 1;
+    }
+
+    /// What a direction did.
+    pub const fn account(&self, direction: Direction) -> &Account {
+        &self.accounts[direction.index()]
+    }
+
+    /// What waits.
+    pub fn backlog(&self, direction: Direction) -> Backlog {
+        self.lanes[direction.index()].backlog()
+    }
+
+    /// Times a frame that waited was held back by the shaper.
+    pub const fn held(&self, direction: Direction) -> u64 {
+        self.lanes[direction.index()].held()
+    }
+
+    /// What window control did, if there is one.
+    pub fn voap(&self) -> Option<&VoapCounters> {
+        self.voap.as_ref().map(Voap::counters)
+    }
+
+    /// What it knows of flows.
+    pub const fn truth(&self) -> &Truth {
+        &self.truth
+    }
+
+    /// Times the policy changed.
+    pub const fn reloads(&self) -> u64 {
+        self.reloads
+    }
+
+    /// The delay a packet meets in each queue: of the last that left, and none where nothing waits.
+    fn hops(&self) -> HopView {
+        let delay = |direction: Direction| match self.backlog(direction).is_empty() {
+            true => Duration::ZERO,
+            false => self.last_wait[direction.index()],
+        };
+        HopView { queue_delay: Direction::BOTH.map(delay) }
+    }
+
+    fn steer(
+        &mut self,
+        direction: Direction,
+        headers: &Headers,
+        meta: &PacketMeta,
+        bytes: &mut [u8],
+        now: Instant,
+    ) {
+        let hops = if self.voap.is_some() { self.hops() } else { return };
+        let (Some(voap), Some(key)) = (&mut self.voap, headers.key()) else { return };
+        let Some(facts) = headers.tcp_facts(bytes, direction) else {
+            return voap.note_other(&at_home(*key, direction), direction, meta.len);
+        };
+        if let Verdict::SetWindow(window) = voap.inspect(&facts, meta.len, &hops, now) {
+            headers.write_window(bytes, window);
+        }
+    }
+}
+
+fn lanes(policy: &Policy, seed: Seed) -> [Lane; 2] {
+    Direction::BOTH
+        .map(|direction| Lane::new(&policy.lanes[direction.index()], CLASSES, seed, direction.name()))
+}
+
+fn overheads(policy: &Policy) -> [Overhead; 2] {
+    policy.lanes.each_ref().map(|lane| lane.shape.as_ref().map_or(Overhead::None, |shape| shape.overhead))
+}
+
+fn classifier(policy: &Policy) -> Option<Classifier> {
+    let config = policy.classifier.as_ref()?;
+    Some(Classifier::new(config, CLASSES).expect("the policy's rules are checked"))
+}
+
+impl Plane for Gateway {
+    fn handle_frame(&mut self, direction: Direction, frame: FrameId, frames: &mut Frames, now: Instant) {
+        let headers = Headers::parse(frames.bytes(frame));
+        let mut meta = headers.meta(frames.bytes(frame), now);
+        let index = direction.index();
+        meta.class = match (&mut self.classifier, headers.key()) {
+            (Some(classifier), Some(key)) => classifier.classify(&meta, key, direction, now),
+            _ => self.default_class,
+        };
+        self.steer(direction, &headers, &meta, frames.bytes_mut(frame), now);
+        meta.flow = self.truth.arrived(&headers, &meta, direction, now);
+        frames.set_headers(frame, headers);
+        let Self { lanes, accounts, truth, .. } = self;
+        let account = &mut accounts[index];
+        account.counters.arrived += 1;
+        account.not_ip += u64::from(headers.ip.is_none());
+        let mut losses = Losses { account, truth, frames, direction, now };
+        lanes[index].enqueue(Packet { meta, body: frame }, now, &mut losses);
+        account.most = account.most.max(lanes[index].backlog().packets);
+    }
+
+    fn poll_transmit(&mut self, direction: Direction, frames: &mut Frames, now: Instant) -> Option<FrameId> {
+        let Self { lanes, overheads, accounts, truth, last_wait, .. } = self;
+        let index = direction.index();
+        let account = &mut accounts[index];
+        let mut losses = Losses { account, truth, frames, direction, now };
+        let Packet { meta, body: frame } = lanes[index].dequeue(now, &mut losses)?;
+        let sojourn = now.saturating_since(meta.queued_at);
+        last_wait[index] = sojourn;
+        account.counters.delivered += 1;
+        account.bytes += meta.len.bytes();
+        account.wire_bytes += overheads[index].wire_len(meta.len).bytes();
+        account.sojourn.record(sojourn);
+        truth.left(&meta, direction, sojourn, now);
+        if meta.ecn == Ecn::Ce {
+            let headers = *frames.headers(frame);
+            if headers.ip.is_some_and(|ip| ip.ecn != Ecn::Ce) {
+                headers.write_congestion_experienced(frames.bytes_mut(frame));
+            }
+        }
+        Some(frame)
+    }
+
+    fn poll_timeout(&self, blocked: [bool; 2]) -> Option<Instant> {
+        let [up, down] = &self.lanes;
+        gamelane_core::time::earliest(up.poll_timeout(blocked[0]), down.poll_timeout(blocked[1]))
+    }
+
+    fn handle_timeout(&mut self, _frames: &mut Frames, now: Instant) {
+        for lane in &mut self.lanes {
+            lane.handle_timeout(now);
+        }
+    }
+
+    fn no_room(&mut self, direction: Direction) {
+        self.accounts[direction.index()].no_room += 1;
+    }
+
+    fn not_sent(&mut self, direction: Direction) {
+        self.accounts[direction.index()].not_sent += 1;
+    }
+}
+
+/// Notes what a queue drops or marks, and gives its frame back.
+struct Losses<'a> {
+    account: &'a mut Account,
+    truth: &'a mut Truth,
+    frames: &'a mut Frames,
+    direction: Direction,
+    now: Instant,
+}
+
+impl Outlet<FrameId> for Losses<'_> {
+    fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
+        self.account.counters.dropped.add(reason);
+        self.truth.dropped(&packet.meta, self.direction, reason, self.now);
+        self.frames.give_back(packet.body);
+    }
+
+    fn marked(&mut self, meta: &PacketMeta, _reason: MarkReason) {
+        self.account.counters.marked += 1;
+        self.truth.marked(meta, self.direction);
+    }
+}

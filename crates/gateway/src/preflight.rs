@@ -1,0 +1,261 @@
+//! Everything that can be known to be wrong before anything is touched.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::path::Path;
+
+use gamelane_core::{Bitrate, Direction};
+use rustix::thread::CapabilitySet;
+
+use crate::device::{Interface, OFFLOADS, Offload, Offloads, addresses};
+use crate::policy::Policy;
+
+/// What a gateway would do to this machine.
+#[derive(Debug)]
+pub struct Plan {
+    /// Towards the home.
+    pub home: Interface,
+    /// Towards the internet.
+    pub internet: Interface,
+    /// Offloads that are on and will be switched off, by the name of the interface.
+    pub offloads: Vec<(String, Offload)>,
+    /// What its owner should know.
+    pub notes: Vec<String>,
+}
+
+/// Why a gateway cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum PreflightError {
+    /// No such interface.
+    #[error("--{side} {name}: {error}\n  hint:    `ip -br link` lists the interfaces there are")]
+    Missing {
+        /// `lan` or `wan`.
+        side: &'static str,
+        /// As given.
+        name: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// Not Ethernet.
+    #[error(
+        "--{side} {name}: this is no Ethernet interface, so there are no frames to bridge\n  hint:    name the \
+             Ethernet interface that a tunnel or PPP runs over"
+    )]
+    NotEthernet {
+        /// `lan` or `wan`.
+        side: &'static str,
+        /// As given.
+        name: String,
+    },
+    /// Both the same.
+    #[error("--lan and --wan are both {0}: a bridge has two ends")]
+    Same(String),
+    /// Somebody else forwards its frames.
+    #[error(
+        "--{side} {name}: it is part of {master}, which forwards its frames already\n  hint:    `ip link set {name} \
+             nomaster` takes it out"
+    )]
+    Enslaved {
+        /// `lan` or `wan`.
+        side: &'static str,
+        /// As given.
+        name: String,
+        /// A bridge or bond.
+        master: String,
+    },
+    /// The user's own way in.
+    #[error(
+        "--{side} {name}: you are logged in over it, from {client}: a mistake would lock you out\n  hint:    use the \
+             console or another interface, or say --allow-login-interface"
+    )]
+    Login {
+        /// `lan` or `wan`.
+        side: &'static str,
+        /// As given.
+        name: String,
+        /// Where the user comes from.
+        client: IpAddr,
+    },
+    /// Not allowed.
+    #[error(
+        "this needs {0}\n  hint:    run it as root, or `setcap cap_net_raw,cap_net_admin+ep` on the program"
+    )]
+    Privilege(&'static str),
+    /// The policy was made for another link.
+    #[error(
+        "`gateway.shape.{direction}`: {shape} is above the {speed} of {name}: this policy is for another link\n  \
+             hint:    the queue would form below the gateway; shape to a little less than the link really has"
+    )]
+    AnotherLink {
+        /// `up` or `down`.
+        direction: &'static str,
+        /// As the policy has it.
+        shape: Bitrate,
+        /// Of the interface.
+        speed: Bitrate,
+        /// It.
+        name: String,
+    },
+}
+
+/// Looks at everything and touches nothing.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn check(lan: &str, wan: &str, policy: &Policy, allow_login: bool) -> Result<Plan, PreflightError> {
+    if lan == wan {
+        return Err(PreflightError::Same(lan.into()));
+    }
+    let [home, internet] = [interface("lan", lan)?, interface("wan", wan)?];
+    if home.index == internet.index {
+        return Err(PreflightError::Same(lan.into()));
+    }
+    let mut notes = policy.notes.clone();
+    for (side, interface) in [("lan", &home), ("wan", &internet)] {
+        if let Some(master) = master(&interface.name) {
+            return Err(PreflightError::Enslaved { side, name: interface.name.clone(), master });
+        }
+        if !allow_login && let Some(client) = login_over(&interface.name) {
+            return Err(PreflightError::Login { side, name: interface.name.clone(), client });
+        }
+        if !interface.is_up {
+            notes.push(format!("{} is down: nothing passes until `ip link set {0} up`", interface.name));
+        }
+    }
+    for (direction, interface) in [(Direction::Up, &internet), (Direction::Down, &internet)] {
+        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
+        if let (Some(shape), Some(speed)) = (shape, speed(&interface.name))
+            && shape > speed
+        {
+            let (direction, name) = (direction.name(), interface.name.clone());
+            return Err(PreflightError::AnotherLink { direction, shape, speed, name });
+        }
+    }
+    if home.mtu != internet.mtu {
+        notes.push(format!(
+            "{} takes packets of {} B and {} of {} B: longer ones than the other side takes are lost, as at any bridge",
+            home.name, home.mtu, internet.name, internet.mtu
+        ));
+    }
+    let effective =
+        rustix::thread::capabilities(None).map(|sets| sets.effective).unwrap_or(CapabilitySet::empty());
+    for (needed, name) in [
+        (CapabilitySet::NET_RAW, "CAP_NET_RAW, to receive and send frames"),
+        (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN, to see frames for others and to switch offloads"),
+    ] {
+        if !effective.contains(needed) {
+            return Err(PreflightError::Privilege(name));
+        }
+    }
+    let offloads = [&home, &internet].into_iter().flat_map(|interface| on(&interface.name)).collect();
+    Ok(Plan { home, internet, offloads, notes })
+}
+
+impl Plan {
+    /// What would be done, for people.
+    pub fn describe(&self, policy: &Policy) -> String {
+        let mut text = String::new();
+        let _ = writeln!(text, "policy {} ({})", policy.name, policy.hash);
+        for (side, interface) in [("lan", &self.home), ("wan", &self.internet)] {
+            let _ = writeln!(
+                text,
+                "{side} {}: receive and send every frame, promiscuous while running",
+                interface.name
+            );
+        }
+        for (name, offload) in &self.offloads {
+            let _ = writeln!(text, "{name}: switch {} off, and on again at the end", offload.name);
+        }
+        for direction in Direction::BOTH {
+            let lane = &policy.lanes[direction.index()];
+            let shape =
+                lane.shape.as_ref().map_or("not shaped".into(), |shape| format!("shaped to {}", shape.rate));
+            let _ = writeln!(text, "{}: {}, {shape}", direction.name(), crate::status::kind(&lane.queue));
+        }
+        if let Some(voap) = &policy.voap {
+            let _ = writeln!(text, "voap: alpha {}, beta {}", voap.alpha, voap.beta);
+        }
+        for rule in policy.classifier.iter().flat_map(|config| &config.rules) {
+            let _ = writeln!(text, "class {}: {}", rule.class.0, rule.name);
+        }
+        text
+    }
+}
+
+fn interface(side: &'static str, name: &str) -> Result<Interface, PreflightError> {
+    let found =
+        Interface::find(name).map_err(|error| PreflightError::Missing { side, name: name.into(), error })?;
+    if found.is_ethernet { Ok(found) } else { Err(PreflightError::NotEthernet { side, name: name.into() }) }
+}
+
+fn on(name: &str) -> Vec<(String, Offload)> {
+    let Ok(offloads) = Offloads::of(name) else { return Vec::new() };
+    OFFLOADS
+        .into_iter()
+        .filter(|offload| offloads.is_on(offload))
+        .map(|offload| (name.into(), offload))
+        .collect()
+}
+
+fn master(name: &str) -> Option<String> {
+    let link = std::fs::read_link(Path::new("/sys/class/net").join(name).join("master")).ok()?;
+    Some(link.file_name()?.to_string_lossy().into_owned())
+}
+
+/// What the interface itself can, if it says.
+fn speed(name: &str) -> Option<Bitrate> {
+    let text = std::fs::read_to_string(Path::new("/sys/class/net").join(name).join("speed")).ok()?;
+    let mbit: u64 = text.trim().parse().ok()?;
+    Some(Bitrate::from_bps(mbit * 1_000_000))
+}
+
+/// Where the user is logged in from, if over this interface. `sudo` hides the variable, so the processes above are asked too.
+fn login_over(name: &str) -> Option<IpAddr> {
+    let (client, server) = ssh_connection()?;
+    addresses().ok()?.iter().any(|(owner, address)| owner == name && *address == server).then_some(client)
+}
+
+fn ssh_connection() -> Option<(IpAddr, IpAddr)> {
+    if let Ok(value) = std::env::var("SSH_CONNECTION") {
+        return parse_connection(&value);
+    }
+    let mut process = std::os::unix::process::parent_id();
+    for _ in 0..32 {
+        let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let connection = environment
+            .split(|byte| *byte == 0)
+            .find_map(|variable| variable.strip_prefix(b"SSH_CONNECTION="))
+            .and_then(|value| parse_connection(std::str::from_utf8(value).ok()?));
+        if connection.is_some() {
+            return connection;
+        }
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        process = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())?;
+        if process <= 1 {
+            return None;
+        }
+    }
+    None
+}
+
+/// `client port server port`, as sshd writes it; a mapped IPv4 address counts as IPv4.
+fn parse_connection(value: &str) -> Option<(IpAddr, IpAddr)> {
+    let mut words = value.split_whitespace();
+    let mut address = || Some(words.next()?.parse::<IpAddr>().ok()?.to_canonical());
+    let client = address()?;
+    let _port = words.next()?;
+    let server = words.next()?.parse::<IpAddr>().ok()?.to_canonical();
+    Some((client, server))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sshd_says_who_and_where() {
+        let connection = parse_connection("203.0.113.9 51234 192.0.2.1 22").unwrap();
+        assert_eq!(connection, ("203.0.113.9".parse().unwrap(), "192.0.2.1".parse().unwrap()));
+        assert_eq!(parse_connection("203.0.113.9 51234"), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! `gamelane-gateway run`: from a checked plan to frames that pass, until a signal.
+
+use std::fs;
+use std::io::Read as _;
+use std::net::{SocketAddr, TcpListener};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{UnixDatagram, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+use gamelane_core::{Direction, Duration, Seed};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::device::Offloads;
+use crate::engine::{Engine, Turn};
+use crate::gateway::Gateway;
+use crate::guard::Guard;
+use crate::http::{self, Board};
+use crate::policy::Policy;
+use crate::preflight::Plan;
+use crate::privileges;
+use crate::selftest::SelfTest;
+use crate::status::Status;
+
+/// What the command line says beside the policy.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The policy's file, read again when it changes.
+    pub file: PathBuf,
+    /// Keys and values put over the file's.
+    pub overrides: Vec<(String, String)>,
+    /// Where status is served; `None` nowhere.
+    pub listen: Option<SocketAddr>,
+    /// Bytes of frames there is room for.
+    pub memory: usize,
+}
+
+/// How often the world outside is looked at: the policy file, the shaper.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// If it cannot begin, or an interface is removed.
+pub fn run(plan: &Plan, policy: Policy, options: &Options) -> anyhow::Result<()> {
+    let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
+    let listener = options
+        .listen
+        .map(|address| TcpListener::bind(address).with_context(|| format!("cannot listen on {address}")))
+        .transpose()?;
+    let guard = Guard::start(&plan.offloads).context("no process to restore offloads")?;
+    let result = run_guarded(plan, policy, options, listener);
+    guard.finish().context("offloads may not be restored")?;
+    result
+}
+
+fn run_guarded(
+    plan: &Plan,
+    policy: Policy,
+    options: &Options,
+    listener: Option<TcpListener>,
+) -> anyhow::Result<()> {
+    for (interface, offload) in &plan.offloads {
+        tracing::info!(interface, offload = offload.name, "switched off while this runs");
+        Offloads::of(interface)?
+            .switch(offload, false)
+            .with_context(|| format!("{interface}: cannot switch {} off", offload.name))?;
+    }
+    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), options.memory)
+        .context("cannot open the interfaces")?;
+    let (mut signals, writer) = UnixStream::pair()?;
+    signals.set_nonblocking(true)?;
+    engine.also_wait_for(&signals)?;
+    let told = Told::register(&writer)?;
+    let board = Board::new()?;
+    engine.also_wait_for(board.wake())?;
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    privileges::drop_all().context("cannot give privileges up")?;
+    if let Some(listener) = listener {
+        let board = Arc::clone(&board);
+        std::thread::Builder::new().name("status".into()).spawn(move || http::serve(&listener, &board))?;
+    }
+    let mut salt = [0; 8];
+    getrandom::fill(&mut salt).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    let mut gateway = Gateway::new(&policy, Seed(u64::from_ne_bytes(salt)));
+    let mut policies = Policies::new(options, policy);
+    let mut self_test = SelfTest::new(engine.now());
+    let mut looked = engine.now();
+    tracing::info!(
+        lan = plan.home.name,
+        wan = plan.internet.name,
+        policy = policies.current.name,
+        "forwarding"
+    );
+    while !told.to_end() {
+        if let Turn::Gone(side) = engine.turn(&mut gateway)? {
+            anyhow::bail!("the interface {} was removed", engine.interface(side).name);
+        }
+        let now = engine.now();
+        let mut nothing = [0; 16];
+        let hung_up = signals.read(&mut nothing).is_ok() && told.to_reload();
+        if now.saturating_since(looked) >= LOOK || hung_up {
+            looked = now;
+            if policies.read_again(hung_up) {
+                gateway.reload(&policies.current, now);
+            }
+            let counters = engine.counters();
+            self_test.look(
+                &gateway,
+                &policies.current,
+                &counters,
+                [&plan.home.name, &plan.internet.name],
+                now,
+            );
+        }
+        if board.is_asked() {
+            let counters = engine.counters();
+            let mut status = Status::of(&gateway, &policies.current, engine.frames(), &counters, now);
+            status.policy_refused = policies.refused.clone();
+            status.interfaces =
+                [("lan".into(), plan.home.name.clone()), ("wan".into(), plan.internet.name.clone())].into();
+            let names = Direction::BOTH.map(|direction| direction.name().to_string());
+            status.shaper = names.into_iter().zip(*self_test.result()).collect();
+            board.post(status);
+        }
+    }
+    tracing::info!("stopping");
+    Ok(())
+}
+
+/// One gateway to an interface: two would pass each other's frames round and round. The kernel forgets the name with the
+/// process, and keeps one list of names for each network namespace, as it does interfaces.
+fn lock(interface: &str) -> anyhow::Result<UnixDatagram> {
+    let address =
+        std::os::unix::net::SocketAddr::from_abstract_name(format!("gamelane-gateway/{interface}"))?;
+    UnixDatagram::bind_addr(&address).with_context(|| {
+        format!(
+            "{interface}: another gateway runs on it\n  hint:    `gamelane-gateway status` shows what it does"
+        )
+    })
+}
+
+/// What signals asked for.
+struct Told {
+    end: Arc<std::sync::atomic::AtomicBool>,
+    reload: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Told {
+    /// From now on signals set flags and write to `wake`.
+    fn register(wake: &UnixStream) -> anyhow::Result<Self> {
+        let told = Self { end: Arc::default(), reload: Arc::default() };
+        for (signal, flag) in [(SIGTERM, &told.end), (SIGINT, &told.end), (SIGHUP, &told.reload)] {
+            signal_hook::flag::register(signal, Arc::clone(flag))?;
+            signal_hook::low_level::pipe::register(signal, wake.try_clone()?)?;
+        }
+        Ok(told)
+    }
+
+    fn to_end(&self) -> bool {
+        self.end.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn to_reload(&self) -> bool {
+        self.reload.swap(false, std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+/// The policy at hand, and its file.
+struct Policies<'a> {
+    options: &'a Options,
+    current: Policy,
+    /// Why the file, as it stands, is not the current policy.
+    refused: Option<String>,
+    changed: Option<SystemTime>,
+}
+
+impl<'a> Policies<'a> {
+    fn new(options: &'a Options, current: Policy) -> Self {
+        Self { options, current, refused: None, changed: changed(&options.file) }
+    }
+
+    /// Reads the file again if it changed, or if told to; true if there is another policy. One that is refused is said
+    /// once, and nothing changes.
+    fn read_again(&mut self, told: bool) -> bool {
+        let changed = changed(&self.options.file);
+        if !told && changed == self.changed {
+            return false;
+        }
+        self.changed = changed;
+        match Policy::load(&self.options.file, &self.options.overrides) {
+            Ok(policy) => {
+                self.refused = None;
+                let is_other = policy != self.current;
+                tracing::info!(policy = policy.name, hash = policy.hash, is_other, "policy read again");
+                for note in &policy.notes {
+                    tracing::warn!("{note}");
+                }
+                self.current = policy;
+                is_other
+            }
+            Err(error) => {
+                tracing::error!("the policy before it still holds: {error}");
+                self.refused = Some(error.to_string());
+                false
+            }
+        }
+    }
+}
+
+fn changed(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|about| about.modified()).ok()
+}

@@ -1,0 +1,91 @@
+//! Is it shaping, to what, is anything bypassing it? Measured each second: what left through the shaper, and what the kernel
+//! says left the interface; the difference is somebody else's.
+
+use std::fs;
+use std::path::Path;
+
+use gamelane_core::{Direction, Duration, Instant};
+
+use crate::engine::EngineCounters;
+use crate::gateway::Gateway;
+use crate::policy::Policy;
+use crate::status::ShaperStatus;
+
+/// Compares each second with the one before.
+#[derive(Debug)]
+pub struct SelfTest {
+    since: Instant,
+    before: [Reading; 2],
+    /// Something waited at every look of the second at hand.
+    busy: [bool; 2],
+    result: [ShaperStatus; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    /// Bytes on the wire, as the shaper counts.
+    shaped: u64,
+    /// Bytes of frames we sent.
+    sent: u64,
+    /// Bytes of frames the interface sent.
+    interface: u64,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+impl SelfTest {
+    /// Begins to measure.
+    pub fn new(now: Instant) -> Self {
+        Self { since: now, before: [Reading::default(); 2], busy: [true; 2], result: Default::default() }
+    }
+
+    /// A look, some five times a second.
+    pub fn look(
+        &mut self,
+        gateway: &Gateway,
+        policy: &Policy,
+        engine: &EngineCounters,
+        names: [&str; 2],
+        now: Instant,
+    ) {
+        for direction in Direction::BOTH {
+            self.busy[direction.index()] &= !gateway.backlog(direction).is_empty();
+        }
+        let span = now.saturating_since(self.since);
+        if span < SECOND {
+            return;
+        }
+        for direction in Direction::BOTH {
+            let index = direction.index();
+            // Frames that go up leave by the other interface.
+            let reading = Reading {
+                shaped: gateway.account(direction).wire_bytes,
+                sent: engine.sent_bytes[index],
+                interface: interface_bytes(names[direction.reverse().index()]),
+            };
+            let before = std::mem::replace(&mut self.before[index], reading);
+            let per_second = |bytes: u64| (bytes as f64 * 8.0 / span.as_secs_f64()) as u64;
+            let own = reading.sent - before.sent;
+            let all = reading.interface.saturating_sub(before.interface);
+            self.result[index] = ShaperStatus {
+                rate_bps: policy.lanes[index].shape.as_ref().map(|shape| shape.rate.bps()),
+                measured_bps: per_second(reading.shaped - before.shaped),
+                busy: self.busy[index],
+                bypass_bps: if before.interface == 0 { 0 } else { per_second(all.saturating_sub(own)) },
+            };
+            self.busy[index] = true;
+        }
+        self.since = now;
+    }
+
+    /// The last whole second.
+    pub const fn result(&self) -> &[ShaperStatus; 2] {
+        &self.result
+    }
+}
+
+/// Bytes an interface has sent; 0 if it does not say.
+fn interface_bytes(name: &str) -> u64 {
+    let path = Path::new("/sys/class/net").join(name).join("statistics/tx_bytes");
+    fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}

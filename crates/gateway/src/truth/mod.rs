@@ -1,0 +1,179 @@
+//! What the gateway knows of each flow because it was there: how long each packet waited, what was dropped and why, the
+//! rhythm of what behaves like a game, TCP's round trips. A table of fixed size, eight ways to a set; the flow silent for
+//! longest makes room.
+
+pub mod histogram;
+pub mod recent;
+pub mod round_trip;
+pub mod ticks;
+
+use gamelane_core::rng::mix;
+use gamelane_core::{
+    ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
+};
+use gamelane_qdisc::classify::{Behaviour, FlowTable, FlowTableParameters};
+
+use crate::headers::{Headers, at_home};
+use histogram::Histogram;
+use recent::Recent;
+use round_trip::RoundTrips;
+use ticks::Ticks;
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// As the home sends it.
+    pub key: FlowKey,
+    /// When its last packet came.
+    pub seen: Instant,
+    /// What it behaves like.
+    pub behaviour: Behaviour,
+    /// The class its last packet was put in.
+    pub class: ClassId,
+    /// By direction.
+    pub ways: [Way; 2],
+    /// Round trips, of TCP with time stamps.
+    pub round_trips: RoundTrips,
+}
+
+/// One direction of a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Way {
+    /// Packets that left.
+    pub packets: u64,
+    /// IP bytes that left.
+    pub bytes: ByteCount,
+    /// Packets dropped.
+    pub drops: DropCounts,
+    /// Packets marked.
+    pub marks: u64,
+    /// Time in the queue of those that left.
+    pub sojourn: Histogram,
+    /// The same lately, and drops.
+    pub recent: Recent,
+    /// Rhythm as it arrives.
+    pub arriving: Ticks,
+    /// Rhythm as it leaves.
+    pub leaving: Ticks,
+}
+
+/// The table.
+#[derive(Debug)]
+pub struct Truth {
+    places: Box<[Option<Conversation>]>,
+    sets: usize,
+    salt: u64,
+    behaviours: FlowTable,
+    /// Conversations that made room for others.
+    forgotten: u64,
+}
+
+const WAYS: usize = 8;
+
+impl Truth {
+    /// Room for `conversations`; `salt` keeps whoever knows the hash from aiming at a set.
+    pub fn new(conversations: usize, salt: u64) -> Self {
+        let sets = conversations.div_ceil(WAYS).max(1);
+        let flows = u32::try_from(conversations).unwrap_or(u32::MAX);
+        Self {
+            places: vec![None; sets * WAYS].into(),
+            sets,
+            salt,
+            behaviours: FlowTable::new(FlowTableParameters { flows, salt, ..FlowTableParameters::default() }),
+            forgotten: 0,
+        }
+    }
+
+    /// A packet arrives. Gives its conversation's place, to be kept in [`PacketMeta::flow`].
+    pub fn arrived(
+        &mut self,
+        headers: &Headers,
+        meta: &PacketMeta,
+        direction: Direction,
+        now: Instant,
+    ) -> FlowId {
+        let Some(ip) = &headers.ip else { return NOBODY };
+        let key = at_home(ip.key, direction);
+        let behaviour = self.behaviours.observe(meta, &ip.key, direction, now).behaviour;
+        let place = self.place(&key, now);
+        let conversation = self.places[place].get_or_insert_with(|| Conversation {
+            key,
+            seen: now,
+            behaviour,
+            class: meta.class,
+            ways: [Way::default(); 2],
+            round_trips: RoundTrips::default(),
+        });
+        conversation.seen = now;
+        conversation.behaviour = behaviour;
+        conversation.class = meta.class;
+        conversation.ways[direction.index()].arriving.record(now);
+        if let Some(tcp) = &ip.tcp {
+            conversation.round_trips.record(tcp, direction, now);
+        }
+        FlowId(place as u32)
+    }
+
+    /// A packet leaves after `sojourn` in the queue.
+    pub fn left(&mut self, meta: &PacketMeta, direction: Direction, sojourn: Duration, now: Instant) {
+        if let Some(way) = self.way(meta, direction) {
+            way.packets += 1;
+            way.bytes += ByteCount(meta.len.bytes());
+            way.sojourn.record(sojourn);
+            way.recent.left(sojourn, now);
+            way.leaving.record(now);
+        }
+    }
+
+    /// A packet is dropped.
+    pub fn dropped(&mut self, meta: &PacketMeta, direction: Direction, reason: DropReason, now: Instant) {
+        if let Some(way) = self.way(meta, direction) {
+            way.drops.add(reason);
+            way.recent.dropped(now);
+        }
+    }
+
+    /// A packet is marked.
+    pub fn marked(&mut self, meta: &PacketMeta, direction: Direction) {
+        if let Some(way) = self.way(meta, direction) {
+            way.marks += 1;
+        }
+    }
+
+    /// All that are known, in no order.
+    pub fn conversations(&self) -> impl Iterator<Item = &Conversation> {
+        self.places.iter().flatten()
+    }
+
+    /// Conversations that made room for others.
+    pub const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// The place of a packet that was queued before: another conversation may have it by now.
+    fn way(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Way> {
+        let conversation = self.places.get_mut(meta.flow.index())?.as_mut()?;
+        let key = at_home(conversation.key, direction);
+        (key.hash() == meta.flow_hash).then(|| &mut conversation.ways[direction.index()])
+    }
+
+    fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
+        let hash = mix(u64::from(key.hash()) ^ self.salt);
+        let first = (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS;
+        let set = &self.places[first..first + WAYS];
+        let known = set.iter().position(|place| place.as_ref().is_some_and(|known| known.key == *key));
+        if let Some(way) = known {
+            return first + way;
+        }
+        let age = |place: &Option<Conversation>| place.as_ref().map(|known| known.seen);
+        let way = (0..WAYS).min_by_key(|way| age(&set[*way])).unwrap_or(0);
+        let place = &mut self.places[first + way];
+        debug_assert!(place.as_ref().is_none_or(|other| other.seen <= now));
+        self.forgotten += u64::from(place.is_some());
+        *place = None;
+        first + way
+    }
+}
+
+/// The place of what is no conversation.
+const NOBODY: FlowId = FlowId(u32::MAX);

@@ -1,0 +1,86 @@
+//! Delays and drops of the last seconds: two spans of five seconds, of which the older is forgotten when the newer is full.
+
+use gamelane_core::{Duration, Instant};
+
+use super::histogram::Histogram;
+
+/// What happened in the last five to ten seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recent {
+    spans: [Span; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    /// Which five seconds, counted from one; zero for none.
+    number: u64,
+    delays: Histogram,
+    drops: u32,
+}
+
+const SPAN: Duration = Duration::from_secs(5);
+
+impl Recent {
+    /// A packet left after this time.
+    pub fn left(&mut self, delay: Duration, now: Instant) {
+        self.span(now).delays.record(delay);
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, now: Instant) {
+        self.span(now).drops += 1;
+    }
+
+    /// Delays of packets that left.
+    pub fn histogram(&self, now: Instant) -> Histogram {
+        let mut sum = Histogram::default();
+        for span in self.valid(now) {
+            sum.add(&span.delays);
+        }
+        sum
+    }
+
+    /// Packets that left.
+    pub fn count(&self, now: Instant) -> u64 {
+        self.valid(now).map(|span| span.delays.count()).sum()
+    }
+
+    /// Packets dropped.
+    pub fn drops(&self, now: Instant) -> u32 {
+        self.valid(now).map(|span| span.drops).sum()
+    }
+
+    fn span(&mut self, now: Instant) -> &mut Span {
+        let number = number(now);
+        let span = &mut self.spans[(number % 2) as usize];
+        if span.number != number {
+            *span = Span { number, ..Span::default() };
+        }
+        span
+    }
+
+    fn valid(&self, now: Instant) -> impl Iterator<Item = &Span> {
+        let number = number(now);
+        self.spans.iter().filter(move |span| span.number != 0 && span.number + 1 >= number)
+    }
+}
+
+const fn number(now: Instant) -> u64 {
+    now.as_nanos() / SPAN.as_nanos() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let mut recent = Recent::default();
+        recent.left(Duration::from_millis(3), Instant::from_secs(1));
+        recent.dropped(Instant::from_secs(1));
+        assert_eq!((recent.count(Instant::from_secs(9)), recent.drops(Instant::from_secs(9))), (1, 1));
+        recent.left(Duration::from_millis(4), Instant::from_secs(7));
+        assert_eq!(recent.histogram(Instant::from_secs(7)).count(), 2);
+        assert_eq!((recent.count(Instant::from_secs(10)), recent.drops(Instant::from_secs(10))), (1, 0));
+    }
+}

@@ -1,0 +1,142 @@
+//! The status for people: at a glance, is the game fine, and why not.
+
+use std::fmt::Write as _;
+
+use crate::status::{FlowStatus, Spread, Status};
+use crate::verdict::State;
+
+/// Flows shown.
+const SHOWN: usize = 15;
+
+/// A page of plain text. `colour` marks the verdict.
+pub fn page(status: &Status, colour: bool) -> String {
+    let mut out = String::new();
+    let (word, code) = match status.verdict.state {
+        State::Fine => ("the game is fine", "32"),
+        State::Suffering => ("the game suffers", "31"),
+        State::NoGame => ("no game is being played", "33"),
+    };
+    if colour {
+        let _ = writeln!(out, "\x1b[1;{code}m{word}\x1b[0m");
+    } else {
+        let _ = writeln!(out, "{word}");
+    }
+    for why in &status.verdict.why {
+        let _ = writeln!(out, "  - {why}");
+    }
+    let interface = |side: &str| status.interfaces.get(side).map_or("?", String::as_str).to_string();
+    let _ = writeln!(
+        out,
+        "\n{} - {}   policy {} ({})   up {:.0} s, {} reloads",
+        interface("lan"),
+        interface("wan"),
+        status.policy,
+        status.policy_hash,
+        status.uptime_s,
+        status.reloads
+    );
+    if let Some(refused) = &status.policy_refused {
+        let _ = writeln!(out, "the changed policy was refused, the one before it still holds:\n{refused}");
+    }
+    let _ = writeln!(
+        out,
+        "\n{:<6}{:<10}{:>9}{:>13}{:>13}{:>10}{:>8}{:>8}{:>9}{:>9}",
+        "", "queue", "waiting", "shaped to", "measured", "packets", "drops", "marks", "p50 ms", "p99 ms"
+    );
+    for direction in ["up", "down"] {
+        let (Some(queue), Some(shaper)) = (status.queues.get(direction), status.shaper.get(direction)) else {
+            continue;
+        };
+        let rate = shaper.rate_bps.map_or("no".into(), megabits);
+        let measured = format!("{}{}", megabits(shaper.measured_bps), if shaper.busy { "*" } else { " " });
+        let _ = writeln!(
+            out,
+            "{direction:<6}{:<10}{:>9}{rate:>13}{measured:>13}{:>10}{:>8}{:>8}{:>9.2}{:>9.2}",
+            queue.kind,
+            queue.qlen,
+            queue.packets,
+            queue.drops,
+            queue.ecn_mark,
+            queue.sojourn_ms.p50,
+            queue.sojourn_ms.p99
+        );
+        if shaper.bypass_bps > BYPASS_WORTH_SAYING {
+            let _ = writeln!(
+                out,
+                "      {} leave past the shaper, sent by this machine itself",
+                megabits(shaper.bypass_bps)
+            );
+        }
+        if let Some(rate) = shaper.rate_bps
+            && shaper.busy
+            && shaper.measured_bps * 100 < rate * 97
+        {
+            let _ = writeln!(
+                out,
+                "      it does not reach its rate: this machine, or the interface, is too slow"
+            );
+        }
+        if queue.no_room + queue.not_sent > 0 {
+            let _ = writeln!(
+                out,
+                "      lost outside the queue: {} for lack of memory, {} refused by the interface",
+                queue.no_room, queue.not_sent
+            );
+        }
+    }
+    let _ = writeln!(out, "      * packets waited all the time: then measured and shaped should agree");
+    if status.engine.ring_full.iter().sum::<u64>() > 0 {
+        let _ =
+            writeln!(out, "      lost before the gateway saw them: {:?} (up, down)", status.engine.ring_full);
+    }
+    if status.engine.too_long.iter().sum::<u64>() > 0 {
+        let _ = writeln!(
+            out,
+            "      {:?} frames were too long: the sender's segmentation offload reaches this interface; switch it off there",
+            status.engine.too_long
+        );
+    }
+    if let Some(voap) = &status.voap {
+        let _ = writeln!(
+            out,
+            "voap  {} of {} windows lowered, {} connections, {} segments of unknown ones",
+            voap.lowered, voap.segments, voap.opened, voap.unknown
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n{:<10}{:<24}{:<24}{:>6}{:>18}{:>18}{:>9}{:>8}{:>8}",
+        "behaves", "home", "server", "class", "up p95/drops", "down p95/drops", "jitter", "gaps", "rtt ms"
+    );
+    for flow in status.flows.iter().take(SHOWN) {
+        line(&mut out, flow);
+    }
+    out
+}
+
+fn line(out: &mut String, flow: &FlowStatus) {
+    let way = |spread: &Spread, drops: u64| format!("{:.1} ms/{drops}", spread.p95);
+    let rtt = match (flow.rtt_internet_ms, flow.rtt_home_ms) {
+        (Some(internet), Some(home)) => format!("{:.1}", internet + home),
+        _ => "-".into(),
+    };
+    let _ = writeln!(
+        out,
+        "{:<10}{:<24}{:<24}{:>6}{:>18}{:>18}{:>9.2}{:>8}{rtt:>8}",
+        flow.behaviour,
+        flow.home,
+        flow.server,
+        flow.class,
+        way(&flow.up.recent_sojourn_ms, flow.up.drops.values().sum()),
+        way(&flow.down.recent_sojourn_ms, flow.down.drops.values().sum()),
+        flow.down.jitter_ms[1],
+        flow.down.gaps[1]
+    );
+}
+
+fn megabits(bps: u64) -> String {
+    format!("{:.2} Mbit/s", bps as f64 / 1e6)
+}
+
+/// Neighbour discovery and the like are nothing.
+const BYPASS_WORTH_SAYING: u64 = 100_000;
