@@ -6,7 +6,6 @@ use gamelane_core::{
     Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
 use gamelane_qdisc::{Backlog, Classifier};
-use gamelane_scenario::CLASSES;
 use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, Verdict, Voap};
 
@@ -156,7 +155,7 @@ impl Gateway {
 
 fn lanes(policy: &Policy, seed: Seed) -> [Lane; 2] {
     Direction::BOTH
-        .map(|direction| Lane::new(&policy.lanes[direction.index()], CLASSES, seed, direction.name()))
+        .map(|direction| Lane::new(&policy.lanes[direction.index()], policy.classes, seed, direction.name()))
 }
 
 fn overheads(policy: &Policy) -> [Overhead; 2] {
@@ -165,7 +164,7 @@ fn overheads(policy: &Policy) -> [Overhead; 2] {
 
 fn classifier(policy: &Policy) -> Option<Classifier> {
     let config = policy.classifier.as_ref()?;
-    Some(Classifier::new(config, CLASSES).expect("the policy's rules are checked"))
+    Some(Classifier::new(config, policy.classes).expect("the policy's rules are checked"))
 }
 
 impl Plane for Gateway {

@@ -9,7 +9,7 @@ use gamelane_qdisc::classify::{Behaviour, Conditions, Rule, Span};
 use gamelane_qdisc::{ClassifierConfig, DisciplineConfig};
 use gamelane_scenario::text::error::Refusal;
 use gamelane_scenario::text::keys::{App, Flow};
-use gamelane_scenario::{CLASSES, Medium, Model, Scenario, ScenarioError};
+use gamelane_scenario::{Medium, Model, Scenario, ScenarioError};
 use gamelane_stage::VoapConfig;
 
 /// What a gateway does.
@@ -23,7 +23,9 @@ pub struct Policy {
     pub lanes: [LanePolicy; 2],
     /// Lowers the windows that passing TCP segments advertise.
     pub voap: Option<VoapConfig>,
-    /// Puts packets into classes, for queues that tell them apart.
+    /// How many classes there are for queues that tell them apart.
+    pub classes: usize,
+    /// Puts packets into them.
     pub classifier: Option<ClassifierConfig>,
     /// What its owner should know: where it will not do what it seems to.
     pub notes: Vec<String>,
@@ -114,6 +116,7 @@ impl Policy {
             hash: scenario.hash(),
             lanes: Direction::BOTH.map(lane),
             voap: model.gateway.voap,
+            classes: model.gateway.classes,
             classifier,
             notes,
         })
@@ -160,7 +163,7 @@ fn real_rules(
         }
     }
     let real = ClassifierConfig { rules, ..config.clone() };
-    match real.check(CLASSES) {
+    match real.check(model.gateway.classes) {
         Ok(()) => Ok(real),
         Err(error) => Err(Refusal {
             file: file.into(),

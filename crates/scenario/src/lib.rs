@@ -17,4 +17,6 @@ pub mod text;
 pub use access::{Access, Medium, Station, WifiModel};
 pub use model::{Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
-pub use text::{FlowDescription, ModelInfo, Scenario, ScenarioError, models, reference_page, schema};
+pub use text::{
+    FlowDescription, Impair, ModelInfo, PROFILES, Scenario, ScenarioError, models, reference_page, schema,
+};

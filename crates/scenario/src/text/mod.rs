@@ -12,6 +12,7 @@ pub mod each_way;
 pub mod error;
 mod from_text;
 pub mod games;
+pub mod impair;
 pub mod keys;
 mod measure;
 pub mod mmos;
@@ -32,6 +33,7 @@ mod words;
 
 pub use describe::FlowDescription;
 pub use error::ScenarioError;
+pub use impair::{Impair, PROFILES, Profile};
 pub use mmos::{MmoInfo, mmos};
 pub use models::{ModelInfo, models};
 pub use reference::{reference_page, schema};

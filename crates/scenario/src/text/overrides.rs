@@ -193,4 +193,17 @@ fn name_of(table: &Value) -> &str {
 }
 
 /// Keys that take one value or one for each direction.
-const EACH_WAY: [&str; 8] = ["ceil", "jitter", "loss", "overhead", "path_jitter", "rate", "shape", "trace"];
+const EACH_WAY: [&str; 12] = [
+    "ceil",
+    "delay",
+    "duplicate",
+    "jitter",
+    "limit",
+    "loss",
+    "overhead",
+    "path_jitter",
+    "rate",
+    "reorder",
+    "shape",
+    "trace",
+];

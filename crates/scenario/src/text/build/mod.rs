@@ -9,7 +9,7 @@ mod classful;
 mod docsis;
 mod files;
 mod flow;
-mod link;
+pub(in crate::text) mod link;
 mod mmo;
 mod queue;
 mod rules;
