@@ -5,7 +5,6 @@ The command maps them onto exit codes (docs/exit-codes.md); anything else that e
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -41,5 +40,7 @@ class Interrupted(KeyboardInterrupt):
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Return a hint line naming the closest known word, or nothing."""
+    import difflib  # noqa: PLC0415 - takes long to load, and few are mistaken
+
     close = difflib.get_close_matches(given, list(known), n=1)
     return f"\n  hint:    did you mean `{close[0]}`?" if close else ""

@@ -75,6 +75,20 @@ pub enum CapturedTransport {
     LaterFragment,
 }
 
+impl CapturedTransport {
+    /// A place to read a TCP header into, where one may lie already: headers are read where they stay, not copied.
+    #[inline]
+    pub(crate) fn tcp_mut(&mut self) -> &mut TcpFields {
+        if !matches!(self, Self::Tcp(_)) {
+            *self = Self::Tcp(TcpFields::default());
+        }
+        match self {
+            Self::Tcp(fields) => fields,
+            Self::Udp | Self::LaterFragment => unreachable!("it was made one above"),
+        }
+    }
+}
+
 /// A TCP header as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFields {

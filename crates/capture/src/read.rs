@@ -247,8 +247,8 @@ fn parse(
     packet.identification = ip.identification;
     packet.start = None;
     packet.content = 0;
-    packet.transport = CapturedTransport::LaterFragment;
     if let FragmentOf::Later { id, last } = ip.fragment {
+        packet.transport = CapturedTransport::LaterFragment;
         packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
         return Ok(());
     }
@@ -256,9 +256,8 @@ fn parse(
     packet.key.source.set_port(port(0)?);
     packet.key.destination.set_port(port(2)?);
     if protocol == Protocol::Tcp {
-        let (fields, header) = wire::tcp(ip.above).ok_or(Reason::CutHeader)?;
+        let header = wire::tcp(ip.above, packet.transport.tcp_mut()).ok_or(Reason::CutHeader)?;
         packet.payload_len = above_ip.checked_sub(header).ok_or(Reason::CutHeader)?;
-        packet.transport = CapturedTransport::Tcp(fields);
     } else {
         // The checksum behind it is not missed, but a header of less than that is no header.
         let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);

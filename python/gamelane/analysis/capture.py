@@ -6,8 +6,8 @@ Everything per packet happens in the native half; polars is loaded only where ta
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gamelane import _native
@@ -15,6 +15,8 @@ from gamelane.analysis.capture_verdict import verdict
 from gamelane.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import numpy.typing as npt
 
@@ -31,7 +33,7 @@ def analyze(captures: Sequence[str], folder: Path | None = None) -> dict[str, An
     if paths.count(STDIN) > 1:
         raise UsageError("-: standard input can be read once only\n  hint:    give the other capture as a file")
     for path in paths:
-        if path != STDIN and Path(path).is_dir():
+        if path != STDIN and os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to load than most of this
             raise UsageError(f"{path}: this is a folder\n  hint:    give the captures in it, as {path}/*.pcap")
     writer = None if folder is None else _writer(folder)
     found: dict[str, Any] = {"schema": SCHEMA}

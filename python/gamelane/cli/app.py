@@ -1,21 +1,14 @@
-"""One door for every command: what goes wrong becomes a message and an exit code, never a traceback."""
+"""The commands, and how their words are parsed; each command's module is loaded when it is called."""
 
 from __future__ import annotations
 
-import errno
-import os
 import sys
-import traceback
 from importlib import import_module
 
 import typer
 
-from gamelane.cli.talk import say
-from gamelane.errors import Interrupted, OutputError, ScenarioError, UsageError
-
-OK, INTERNAL, USAGE, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
-
-TRACEBACK = "GAMELANE_TRACEBACK"
+from gamelane.cli.guard import USAGE, guarded
+from gamelane.errors import UsageError
 
 app = typer.Typer(
     help="Keeps online games playable on a shared home link, and proves it.",
@@ -60,50 +53,15 @@ _register(sys.argv[1:])
 
 def main() -> None:
     """Run the command and exit."""
-    sys.exit(_guarded())
+    sys.exit(guarded(_run))
 
 
-def _guarded() -> int:
+def _run() -> object:
     try:
-        code = app(standalone_mode=False)
-        sys.stdout.flush()
+        return app(standalone_mode=False)
     except typer.TyperException as error:
-        if error.format_message():
-            say(f"error: {error.format_message()}\n  hint:    add --help to the command")
-        return USAGE
-    except (ScenarioError, UsageError) as error:
-        say(f"error: {error}")
-        return USAGE
-    except OutputError as error:
-        say(f"error: {error}")
-        return OUTPUT
-    except OSError as error:
-        return _unwritable(error)
-    except SystemExit:  # Typer's answer when whoever read stdout has left
-        return OUTPUT
-    except (Interrupted, KeyboardInterrupt, typer.Abort):
-        say("interrupted")
-        return INTERRUPTED
-    except Exception as error:
-        return _our_bug(error)
-    if code == INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
-        say("interrupted")
-    return code if isinstance(code, int) else OK
-
-
-def _unwritable(error: OSError) -> int:
-    """Stdout is full, or whoever read it has left, which is no news to them."""
-    if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
-        return _our_bug(error)
-    if error.errno != errno.EPIPE:
-        say(f"error: standard output cannot be written to: {error.strerror}")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at exit
-    return OUTPUT
-
-
-def _our_bug(error: Exception) -> int:
-    if os.environ.get(TRACEBACK):
-        traceback.print_exc()
-    say(f"internal error: {type(error).__name__}: {error}")
-    say(f"This is a bug in gamelane. With {TRACEBACK}=1 the command says where it happened.")
-    return INTERNAL
+        if not error.format_message():
+            return USAGE
+        raise UsageError(f"{error.format_message()}\n  hint:    add --help to the command") from None
+    except typer.Abort:
+        raise KeyboardInterrupt from None

@@ -115,8 +115,18 @@ impl Samples {
         within as f64 / self.count as f64
     }
 
+    #[inline]
     fn put(&mut self, value: u64) {
         let bucket = bucket(value);
+        match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.widen(bucket),
+        }
+    }
+
+    /// Counts a value outside the buckets there are.
+    #[cold]
+    fn widen(&mut self, bucket: usize) {
         if self.buckets.is_empty() {
             self.first = bucket;
         }
@@ -134,6 +144,7 @@ impl Samples {
 }
 
 /// Values up to 255 have a bucket each; those of each power of two above share 128.
+#[inline]
 const fn bucket(value: u64) -> usize {
     if value < 256 {
         return value as usize;

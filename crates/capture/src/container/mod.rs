@@ -124,33 +124,41 @@ impl<R: Read> Container<R> {
 }
 
 /// Brings `len` bytes into memory; `what` they belong to is named if the file ends before.
+#[inline]
 fn require<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<(), Fault> {
-    if window.fill(len) {
-        return Ok(());
-    }
-    Err(match window.error() {
+    if window.fill(len) { Ok(()) } else { Err(missing(window, len, what)) }
+}
+
+#[cold]
+fn missing<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Fault {
+    match window.error() {
         // What a decompressor says of a file cut short.
         Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
             Fault::Truncated(format!("the compressed data ends within {what}"))
         }
         Some(error) => Fault::Io(error),
         None => Fault::Truncated(format!("{what} of {len} B has {} B", window.bytes().len())),
-    })
+    }
 }
 
 /// [`require`], but nothing at all is the end of the file.
+#[inline]
 fn more<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<bool, Fault> {
-    if !window.fill(len) && window.bytes().is_empty() {
-        return match window.error() {
-            None => Ok(false),
-            Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                Err(Fault::Truncated("the compressed data ends early".into()))
-            }
-            Some(error) => Err(Fault::Io(error)),
-        };
+    if window.fill(len) { Ok(true) } else { ended(window, len, what) }
+}
+
+#[cold]
+fn ended<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<bool, Fault> {
+    if !window.bytes().is_empty() {
+        return Err(missing(window, len, what));
     }
-    require(window, len, what)?;
-    Ok(true)
+    match window.error() {
+        None => Ok(false),
+        Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(Fault::Truncated("the compressed data ends early".into()))
+        }
+        Some(error) => Err(Fault::Io(error)),
+    }
 }
 
 /// Longest record we believe in: Wireshark's limit for USB and D-Bus is 128 MiB, for networks 256 KiB.

@@ -28,12 +28,18 @@ impl<R: Read> Window<R> {
     }
 
     /// What is in memory and not consumed.
+    #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// Reads until at least `len` bytes are in memory; false if the stream ends before. What has been read stays.
+    #[inline]
     pub(super) fn fill(&mut self, len: usize) -> bool {
+        self.end - self.start >= len || self.read(len)
+    }
+
+    fn read(&mut self, len: usize) -> bool {
         while self.end - self.start < len {
             if self.ended.is_some() {
                 return false;

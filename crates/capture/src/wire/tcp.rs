@@ -8,38 +8,42 @@ use crate::packet::TcpFields;
 /// Bytes of the header without options.
 const HEADER: usize = 20;
 
-/// The header's fields and its length. A capture may cut the options; the checksum and urgent pointer are not missed.
+/// Reads the header's fields into `fields`, and gives its length. A capture may cut the options; the checksum and urgent
+/// pointer are not missed.
 #[inline]
-pub(crate) fn tcp(bytes: &[u8]) -> Option<(TcpFields, u32)> {
+pub(crate) fn tcp(bytes: &[u8], fields: &mut TcpFields) -> Option<u32> {
     let header = bytes.first_chunk::<16>()?;
     let len = usize::from(header[12] >> 4) * 4;
     if len < HEADER {
         return None;
     }
     let bits = header[13];
-    let mut fields = TcpFields {
-        sequence: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-        acknowledgment: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
-        window: u16::from_be_bytes([header[14], header[15]]),
-        flags: Flags {
-            fin: bits & 1 != 0,
-            syn: bits & 2 != 0,
-            rst: bits & 4 != 0,
-            psh: bits & 8 != 0,
-            ack: bits & 16 != 0,
-            ece: bits & 64 != 0,
-            cwr: bits & 128 != 0,
-        },
-        ..TcpFields::default()
+    fields.sequence = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+    fields.acknowledgment = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
+    fields.window = u16::from_be_bytes([header[14], header[15]]);
+    fields.flags = Flags {
+        fin: bits & 1 != 0,
+        syn: bits & 2 != 0,
+        rst: bits & 4 != 0,
+        psh: bits & 8 != 0,
+        ack: bits & 16 != 0,
+        ece: bits & 64 != 0,
+        cwr: bits & 128 != 0,
     };
+    fields.maximum_segment_size = None;
+    fields.window_scale = None;
+    fields.sack_permitted = false;
+    fields.timestamps = None;
+    fields.sack = [None; 4];
     if len > HEADER {
-        options(bytes.get(HEADER..len.min(bytes.len())).unwrap_or_default(), &mut fields);
+        options(bytes.get(HEADER..len.min(bytes.len())).unwrap_or_default(), fields);
     }
-    Some((fields, len as u32))
+    Some(len as u32)
 }
 
 /// Options after a broken or cut one are lost; the rest of the header stands.
-fn options(mut bytes: &[u8], fields: &mut TcpFields) {
+#[inline]
+fn options(bytes: &[u8], fields: &mut TcpFields) {
     // Nearly every segment of today: two of padding, timestamps.
     if let [1, 1, 8, 10, value @ ..] = bytes
         && value.len() == 8
@@ -47,6 +51,10 @@ fn options(mut bytes: &[u8], fields: &mut TcpFields) {
         fields.timestamps = u32_at(value, 0).zip(u32_at(value, 4));
         return;
     }
+    any_options(bytes, fields);
+}
+
+fn any_options(mut bytes: &[u8], fields: &mut TcpFields) {
     while let [kind, rest @ ..] = bytes {
         match kind {
             0 => return,

@@ -77,6 +77,10 @@ impl Tables {
     ) {
         let result = Python::attach(|py| {
             py.check_signals()?;
+            if self.on_batch.is_none() {
+                return Ok(());
+            }
+            // Columns load numpy, which takes longer than many a capture.
             let columns = columns(self, py)?;
             if let (Some(call), Some(columns)) = (&self.on_batch, columns) {
                 call.call1(py, (self.capture, table, columns))?;
