@@ -30,6 +30,7 @@ MODULES = (
     "sweep",
     "tune",
     "analyze",
+    "capture",
     "replay",
     "report",
     "reproduce",
