@@ -9,12 +9,14 @@ import numpy.typing as npt
 __all__ = [
     "Cancel",
     "Cancelled",
+    "Live",
     "Run",
     "Scenario",
     "ScenarioError",
     "analyze_capture",
     "compare_captures",
     "connection_log",
+    "drop_privileges",
     "generate",
     "match_parts",
     "models",
@@ -126,12 +128,36 @@ class Run:
     def table(self, name: str) -> dict[str, npt.NDArray[np.generic]]: ...
     def write_pcapng(self, path: str, side: str) -> None: ...
 
+@type_check_only
+class Progress(TypedDict):
+    """What a recording has seen so far."""
+
+    packets: int
+    bytes: int
+    dropped: int
+    put_together: int
+    flows: int
+    games: int
+    files: int
+    written_bytes: int
+
+@final
+class Live:
+    """An interface being recorded: opened, begun, asked for step after step, finished."""
+
+    @staticmethod
+    def open(interface: str, snap_len: int, expression: str, promiscuous: bool, ring_bytes: int) -> Live: ...
+    def begin(self, folder: str | None, rotate_bytes: int | None, rotate_ns: int | None, keep: int | None) -> None: ...
+    def step(self, timeout_ms: int) -> Progress: ...
+    def finish(self) -> tuple[str, Progress, str | None]: ...
+
+def drop_privileges() -> None: ...
 def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
 def recorded_streams(path: str) -> str: ...
 def analyze_capture(
-    path: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
+    name: str, paths: list[str], on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
 ) -> str: ...
 def compare_captures(
     first: str, second: str, on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None

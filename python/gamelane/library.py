@@ -15,41 +15,40 @@ SWEEPS = Path(__file__).parent / "sweeps"
 
 def shipped() -> list[str]:
     """Names of the scenarios that come with gamelane."""
-    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
-
-
-def find(path_or_name: str) -> Path:
-    """The file meant: an existing path, else a shipped scenario of that name."""
-    path = Path(path_or_name)
-    if path.is_file():
-        return path
-    named = SHIPPED / f"{path_or_name.removesuffix('.toml').removeprefix('scenarios/')}.toml"
-    if named.is_file() and named.parent == SHIPPED:
-        return named
-    names = shipped()
-    raise ScenarioError(
-        f"{path_or_name}: {'this is a folder' if path.is_dir() else 'no such scenario'}\n"
-        f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"
-        f"{did_you_mean(path_or_name, names)}"
-    )
+    return _names(SHIPPED)
 
 
 def sweeps() -> list[str]:
     """Names of the sweeps that come with gamelane."""
-    return sorted(path.stem for path in SWEEPS.glob("*.toml"))
+    return _names(SWEEPS)
+
+
+def find(path_or_name: str) -> Path:
+    """The file meant: an existing path, else a shipped scenario of that name."""
+    return _find(path_or_name, SHIPPED, ("scenario", ScenarioError))
 
 
 def find_sweep(path_or_name: str) -> Path:
     """The sweep file meant: an existing path, else a shipped sweep of that name."""
+    return _find(path_or_name, SWEEPS, ("sweep", UsageError))
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -> Path:
+    """An existing path, else a file of `folder`; what it is called, and the refusal if there is none."""
     path = Path(path_or_name)
     if path.is_file():
         return path
-    named = SWEEPS / f"{path_or_name.removesuffix('.toml').removeprefix('sweeps/')}.toml"
-    if named.is_file() and named.parent == SWEEPS:
+    named = folder / f"{path_or_name.removesuffix('.toml').removeprefix(f'{folder.name}/')}.toml"
+    if named.is_file() and named.parent == folder:
         return named
-    names = sweeps()
-    raise UsageError(
-        f"{path_or_name}: {'this is a folder' if path.is_dir() else 'no such sweep'}\n"
+    noun, refusal = what
+    names = _names(folder)
+    raise refusal(
+        f"{path_or_name}: {'this is a folder' if path.is_dir() else f'no such {noun}'}\n"
         f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"
         f"{did_you_mean(path_or_name, names)}"
     )

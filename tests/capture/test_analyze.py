@@ -196,3 +196,62 @@ def test_remedies_are_replayed_over_the_path_measured() -> None:
     assert 0 < saved["modified-rto"] < saved["bundling"] < 1
     assert "would have been saved" in document["verdict"]["headline"]
     assert gamelane("analyze", MATCH, "--remedies", "1").returncode == 2
+
+
+def test_a_folder_is_one_recording(tmp_path: Path) -> None:
+    whole = gzip.decompress(MATCH.read_bytes())
+    blocks, at = [], 0
+    while at < len(whole):
+        length = struct.unpack_from("<I", whole, at + 4)[0]
+        blocks.append(whole[at : at + length])
+        at += length
+    kinds = [struct.unpack_from("<I", block)[0] for block in blocks]
+    header = b"".join(block for block, kind in zip(blocks, kinds, strict=True) if kind in (0x0A0D0D0A, 1))
+    packets = [block for block, kind in zip(blocks, kinds, strict=True) if kind == 6]
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    third = len(packets) // 3
+    for number, start in enumerate((0, third, 2 * third)):
+        end = None if number == 2 else start + third
+        (folder / f"game-{number}.pcapng").write_bytes(header + b"".join(packets[start:end]))
+    (folder / "notes.txt").write_text("not a capture")
+    [alone], [joined] = found(MATCH)["captures"], found(folder)["captures"]
+    assert joined["flows"] == alone["flows"]
+    # One file that is cut costs what was behind the cut, and the rest is read.
+    middle = folder / "game-1.pcapng"
+    middle.write_bytes(middle.read_bytes()[:-10])
+    done = gamelane("analyze", folder, "--json")
+    assert done.returncode == 4
+    [capture] = json.loads(done.stdout)["captures"]
+    assert capture["packets"] == alone["packets"] - 1
+    assert capture["error"]["message"].startswith(f"{middle}: cut off after {third - 1} packets")
+    assert gamelane("analyze", folder, folder).returncode == 2
+    (tmp_path / "empty").mkdir()
+    assert "holds no captures" in gamelane("analyze", tmp_path / "empty").stderr
+
+
+def test_the_document_is_there_only_when_all_is(tmp_path: Path) -> None:
+    done = gamelane("analyze", MATCH, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "analysis.json").exists()
+    # A game over UDP has nothing to replay: what an earlier run left must not be taken for this one's.
+    done = gamelane("analyze", MATCH, "--remedies", "1", "-o", tmp_path)
+    assert done.returncode == 2
+    assert not (tmp_path / "analysis.json").exists()
+    done = gamelane("analyze", SERVER, "--remedies", "1", "-o", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "analysis.json").read_text()) == json.loads(done.stdout)
+    assert "remedies" in json.loads(done.stdout)
+
+
+def test_stalls_are_told_in_timeouts(both: dict[str, Any]) -> None:
+    for capture in both["captures"]:
+        for flow in capture["flows"]:
+            for way in ("up", "down"):
+                stalls = flow["tcp"][way]["stalls"]
+                assert sum(stalls["by_timeouts"].values()) == stalls["count"] == stalls["timeouts"]["count"]
+    # One packet in flight, so probes come as late as the timer: stalls of one timeout.
+    [quiet] = [flow for flow in both["captures"][0]["flows"] if flow["client"].endswith(":34732")]
+    lengths = quiet["tcp"]["down"]["stalls"]["by_timeouts"]
+    assert lengths["1"] > 0.9 * quiet["tcp"]["down"]["stalls"]["count"]
+    assert "in retransmission timeouts " in both["verdict"]["games"][0]["text"]

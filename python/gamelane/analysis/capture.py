@@ -1,13 +1,13 @@
 """Captures analysed: the document of docs/json-schema.md, with a verdict in words, and tables as Parquet.
 
-Everything per packet happens in the native half; polars is loaded only where tables are written.
+Everything per packet happens in the native half.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gamelane import _native
@@ -15,42 +15,68 @@ from gamelane.analysis.capture_verdict import verdict
 from gamelane.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     import numpy.typing as npt
+
+    Columns = dict[str, npt.NDArray[np.generic]]
+    OnBatch = Callable[[int, str, Columns], None]
 
 SCHEMA = 1
 STDIN = "-"
 
 
-def analyze(captures: Sequence[str], folder: Path | None = None) -> dict[str, Any]:
-    """Read captures and say what happened; with a folder, write a Parquet file of each table there.
+RECORDINGS = (".pcap", ".pcapng", ".cap")
+PACKED = ("", ".gz", ".zst")
 
-    Two captures are taken for two points that saw the same traffic, and compared.
+
+def analyze(captures: Sequence[str], on_batch: OnBatch | None = None) -> dict[str, Any]:
+    """Read captures and say what happened; tables go to `on_batch` while they are read.
+
+    A folder is one recording whose files follow each other by name. Two captures are taken for two points that saw the
+    same traffic, and compared.
     """
-    paths = list(captures)
-    if paths.count(STDIN) > 1:
+    if list(captures).count(STDIN) > 1:
         raise UsageError("-: standard input can be read once only\n  hint:    give the other capture as a file")
-    for path in paths:
-        if path != STDIN and os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to load than most of this
-            raise UsageError(f"{path}: this is a folder\n  hint:    give the captures in it, as {path}/*.pcap")
-    writer = None if folder is None else _writer(folder)
+    paths = [_files(path) for path in captures]
     found: dict[str, Any] = {"schema": SCHEMA}
     if len(paths) == 2:
-        found |= json.loads(_native.compare_captures(paths[0], paths[1], writer))
+        first, second = (_only(name, files) for name, files in zip(captures, paths, strict=True))
+        found |= json.loads(_native.compare_captures(first, second, on_batch))
     else:
         found["captures"] = [
-            json.loads(_native.analyze_capture(path, None if writer is None else _numbered(writer, number)))
-            for number, path in enumerate(paths)
+            json.loads(_native.analyze_capture(name, paths[number], _numbered(on_batch, number)))
+            for number, name in enumerate(captures)
         ]
         found["pair"] = None
     found["verdict"] = verdict(found)
-    if folder is not None:
-        from gamelane.analysis.capture_frames import finish  # noqa: PLC0415 - polars takes long to load
-
-        finish(folder, found)
     return found
+
+
+def _files(path: str) -> list[str]:
+    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to load than most of this
+        return [path]
+    from pathlib import Path  # noqa: PLC0415 - likewise
+
+    endings = tuple(kind + packing for kind in RECORDINGS for packing in PACKED)
+    try:
+        files = sorted(str(file) for file in Path(path).iterdir() if file.name.endswith(endings) and file.is_file())
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
+    if not files:
+        raise UsageError(
+            f"{path}: this folder holds no captures\n  allowed: files that end in {', '.join(RECORDINGS)}, packed with "
+            "gzip or zstd or not"
+        )
+    return files
+
+
+def _only(name: str, files: list[str]) -> str:
+    if len(files) > 1:
+        raise UsageError(
+            f"{name}: a recording of {len(files)} files cannot be compared with another\n"
+            f"  hint:    make one file of it with `mergecap -w one.pcapng {name}/*`"
+        )
+    return files[0]
 
 
 def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
@@ -68,7 +94,9 @@ def complaints(found: Mapping[str, Any]) -> list[str]:
     """What of the captures could not be read, one message each."""
     said = []
     for capture in found["captures"]:
-        if error := capture["error"]:
+        for error in [capture["error"], *capture["further_errors"]]:
+            if error is None:
+                continue
             hint = f"\n  hint:    {error['hint']}" if error["hint"] else ""
             said.append(f"{error['message']}{hint}")
     return said
@@ -79,18 +107,12 @@ def unread(found: Mapping[str, Any]) -> bool:
     return any(capture["error"] and not capture["flows_total"] for capture in found["captures"])
 
 
-Columns = Mapping[str, "npt.NDArray[np.generic]"]
+def _numbered(on_batch: OnBatch | None, number: int) -> OnBatch | None:
+    if on_batch is None:
+        return None
 
-
-def _writer(folder: Path):  # type: ignore[no-untyped-def]
-    from gamelane.analysis.capture_frames import TableWriter  # noqa: PLC0415 - polars takes long to load
-
-    return TableWriter(folder)
-
-
-def _numbered(writer, number: int):  # type: ignore[no-untyped-def]
     def take(_capture: int, table: str, columns: Columns) -> None:
-        writer(number, table, columns)
+        on_batch(number, table, columns)
 
     return take
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +50,8 @@ class TableWriter:
             raise OutputError(f"{part}: {error.strerror or error}") from error
 
 
-def finish(folder: Path, found: Mapping[str, Any]) -> None:
-    """Join the parts of each table and write the document beside them."""
+def finish(folder: Path) -> None:
+    """Join the parts of each table."""
     parts = folder / "parts"
     try:
         for table in TABLES:
@@ -67,8 +65,6 @@ def finish(folder: Path, found: Mapping[str, Any]) -> None:
                 file.unlink()
         if parts.exists():
             parts.rmdir()
-        text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / "analysis.json").write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror or error}") from error
 

@@ -15,6 +15,9 @@ CAUSE_WORDS = {
     "timeout-or-probe": "timeouts or probes",
     "unexplained": "no visible reason",
 }
+LENGTHS = {"below 1": "less than 1", "1": "1", "2": "2", "3": "3", "4 to 6": "4 to 6", "7 and more": "7 or more"}
+"""Stalls of whole timeouts: 1, 3, 7 with exponential back-off, less than 1 where a probe came first."""
+
 MIN_PACKETS = 20
 MIN_SECONDS = 3.0
 
@@ -42,6 +45,17 @@ def _senders(found: Document, flow: Document, pair: Document | None) -> Document
     near = pair["near_client"] or 0
     flows = [_by_id(found["captures"][number], pair["ids"][number]) or flow for number in (near, 1 - near)]
     return {**flow, "tcp": {**flow["tcp"], "up": flows[0]["tcp"]["up"], "down": flows[1]["tcp"]["down"]}}
+
+
+def seen_by_senders(found: Document, capture: int, flow: int, direction: str) -> tuple[Document, int, Document | None]:
+    """A flow as the capture nearer to a direction's sender has it, that capture's position, the pair if compared."""
+    pairs = (found["pair"] or {"flows": []})["flows"]
+    pair = next((each for each in pairs if each["ids"][capture] == flow), None)
+    if pair is None:
+        return _by_id(found["captures"][capture], flow) or {}, capture, None
+    near = pair["near_client"] or 0
+    position = near if direction == "up" else 1 - near
+    return _by_id(found["captures"][position], pair["ids"][position]) or {}, position, pair
 
 
 def _by_id(capture: Document, flow_id: int) -> Document | None:
@@ -152,9 +166,29 @@ def _tcp(flow: Document, pair: Document | None) -> str:
             until = " until delivery" if delivery else ""
             share = f"{100 * timed / whole:.0f} % waiting for timers"
             text += f", which made {whole / 1000:.1f} s of lag{until}, {share}: {causes}"
-        longest = half["stalls"]["longest_ms"]
-        said.append(text + (f", longest wait {longest:.0f} ms" if longest else ""))
+        said.append(text + stalls(half) + closed(half))
     return f"{flow['client']} and {flow['server']}: {'; '.join(said)}."
+
+
+def stalls(half: Document) -> str:
+    """Waits for timers, as multiples of the retransmission timeout."""
+    of = half["stalls"]
+    if not of["count"]:
+        return ""
+    parts = [f"{count} of {LENGTHS[length]}" for length, count in of["by_timeouts"].items() if count]
+    noun = "stall" if of["count"] == 1 else "stalls"
+    return (
+        f"; {of['count']} {noun}, in retransmission timeouts {', '.join(parts)}, the longest {of['longest_ms']:.0f} ms"
+    )
+
+
+def closed(half: Document) -> str:
+    """How long the receiver had no room."""
+    of = half["zero_windows"]
+    if not of["count"]:
+        return ""
+    times = "once" if of["count"] == 1 else f"{of['count']} times"
+    return f"; the receiver's window was closed {times}, {of['seconds']:.1f} s in all"
 
 
 def _lost(way: Document) -> str:

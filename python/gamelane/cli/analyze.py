@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gamelane import whole
 from gamelane.analysis.capture import analyze as read_captures
 from gamelane.analysis.capture import complaints, connection_log, unread
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
 
+if TYPE_CHECKING:
+    from gamelane.analysis.capture_frames import TableWriter
+    from gamelane.analysis.capture_paths import Found, RoundTrips
+
 PARTLY, USAGE = 4, 2
+DOCUMENT = "analysis.json"
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +32,8 @@ def analyze(
         list[str],
         typer.Argument(
             metavar="CAPTURE…",
-            help="pcap or pcapng, packed with gzip or zstd or not; - for standard input. Two are compared: the same "
-            "traffic seen at two points.",
+            help="pcap or pcapng, packed with gzip or zstd or not; a folder of a recording's files; - for standard "
+            "input. Two are compared: the same traffic seen at two points.",
             show_default=False,
         ),
     ],
@@ -45,6 +51,13 @@ def analyze(
             "over the round trip and loss measured: what each would have saved.",
         ),
     ] = None,
+    shared_paths: Annotated[
+        bool,
+        typer.Option(
+            "--shared-paths",
+            help="Test by round trips which TCP connections may share a path: groups, and a matrix in the report.",
+        ),
+    ] = False,
     connection: Annotated[
         int | None, typer.Option("--connection", metavar="ID", min=0, help="With --log: which flow, by its number.")
     ] = None,
@@ -55,14 +68,15 @@ def analyze(
     if log or connection is not None:
         return _log(captures, connection, log=log)
     folder = None if out is None else writable(out)
-    found = read_captures(captures, folder)
+    tables = None if folder is None else _tables(folder)
+    trips = _round_trips(tables) if shared_paths else None
+    found = read_captures(captures, trips or tables)
     if remedies is not None and not unread(found):
         _replay(found, remedies)
-    page = None
-    if folder is not None:
-        from gamelane.report.capture import write_page  # noqa: PLC0415 - plots take long to load
-
-        page = write_page(folder, found)
+    tested = None
+    if trips is not None and not unread(found):
+        tested = _share(found, trips)
+    page = None if folder is None else _write(folder, found, tested)
     troubles = complaints(found)
     if json:
         emit(found)
@@ -80,6 +94,41 @@ def analyze(
     if troubles:
         return USAGE if unread(found) else PARTLY
     return 0
+
+
+def _tables(folder: Path) -> TableWriter:
+    from gamelane.analysis.capture_frames import TableWriter  # noqa: PLC0415 - polars takes long to load
+
+    for stale in (folder / DOCUMENT, folder / "report.html"):
+        stale.unlink(missing_ok=True)
+    return TableWriter(folder)
+
+
+def _round_trips(tables: TableWriter | None) -> RoundTrips:
+    from gamelane.analysis.capture_paths import RoundTrips  # noqa: PLC0415 - statistics take long to load
+
+    return RoundTrips(tables)
+
+
+def _share(found: dict[str, Any], trips: RoundTrips) -> Found:
+    from gamelane.analysis import capture_paths  # noqa: PLC0415 - statistics take long to load
+
+    found["shared_paths"], tested = capture_paths.shared(found, trips)
+    found["verdict"]["headline"] += " " + capture_paths.sentence(found["shared_paths"])
+    return tested
+
+
+def _write(folder: Path, found: dict[str, Any], tested: Found | None) -> Path:
+    """Write tables, then the page, then the document: where that is, all is."""
+    from gamelane.analysis import capture_frames, capture_paths  # noqa: PLC0415 - polars takes long to load
+    from gamelane.report.capture import write_page  # noqa: PLC0415 - plots take long to load
+
+    capture_frames.finish(folder)
+    if tested is not None:
+        capture_paths.write_table(folder, tested)
+    page = write_page(folder, found, tested)
+    whole.replace(folder / DOCUMENT, whole.document(found))
+    return page
 
 
 def _replay(found: dict[str, Any], seeds: int) -> None:

@@ -23,6 +23,7 @@ MODULES = (
     "sweep",
     "tune",
     "analyze",
+    "capture",
     "replay",
     "report",
     "reproduce",

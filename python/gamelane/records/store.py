@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.errors import OutputError, RecordsError
 from gamelane.records.frames import TABLES
 from gamelane.records.results import Flow, Results, RunRecord, Variant
@@ -29,8 +29,7 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
         path.mkdir(parents=True, exist_ok=True)
         for name, frame in results.frames.items():
             frame.write_parquet(path / f"{name}.parquet", compression="zstd", statistics=True)
-        text = json.dumps(manifest(results), indent=2, ensure_ascii=False, allow_nan=False)
-        (path / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        whole.replace(path / MANIFEST, whole.document(manifest(results)))
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}") from error
 

@@ -7,52 +7,50 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import jinja2
 import polars as pl
-from markupsafe import Markup
 
-from gamelane import _native
+from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
 from gamelane.errors import OutputError
+from gamelane.report import capture_games, shared_paths
 from gamelane.report.figures import Figure, Key, Panel
-from gamelane.report.html import plots, scripts
+from gamelane.report.pages import render
 from gamelane.report.series import inline
-from gamelane.report.style import OTHERS, number
+from gamelane.report.style import OTHERS
 
-HERE = Path(__file__).parent
 DRAWN = 6
 """Flows in one plot."""
+MOST_WAITS = 2000
 
 
-def write_page(folder: Path, found: Mapping[str, Any]) -> Path:
-    """Write `report.html` into a folder that holds the tables."""
+def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> Path:
+    """Write `report.html` into a folder that holds the tables; with shared paths, if they were looked for."""
     target = folder / "report.html"
     try:
-        target.write_text(page(folder, found), encoding="utf-8")
+        target.write_text(page(folder, found, tested), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"{target}: {error.strerror or error}") from error
     return target
 
 
-def page(folder: Path, found: Mapping[str, Any]) -> str:
+def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> str:
     """Return the page."""
     drawn = figures(folder, found)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["number"] = number
-    environment.filters["css"] = lambda colour: f"var(--{colour[1:]})" if colour.startswith("$") else colour
-    return environment.get_template("capture.html").render(
+    if tested is not None:
+        drawn.append(shared_paths.figure(tested))
+    games = capture_games.ways(found)
+    return render(
+        "capture.html",
+        drawn,
+        styles=["capture.css"],
         found=found,
-        causes=CAUSE_WORDS,
         lag=lag,
-        figures=drawn,
-        version=_native.version(),
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        plots=plots(drawn),
-        **scripts(),
+        games=[(way, capture_games.bar(way, games)) for way in games],
+        udp=capture_games.udp(found),
+        causes=[(CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],
+        waits=capture_games.longest(capture_games.waits(folder, found), found) if games else [],
     )
 
 
@@ -68,7 +66,8 @@ def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
     colours = dict(zip(labels.values(), OTHERS, strict=False))
     keys = tuple(Key(label, colour) for label, colour in colours.items())
     color = alt.Color("flow:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
-    drawn = [_throughput(folder, labels, color, keys)]
+    drawn = [_waits(folder, found)] if capture_games.ways(found) else []
+    drawn.append(_throughput(folder, labels, color, keys))
     trips = _rows(folder, "rtt", labels)
     if not trips.is_empty():
         drawn.append(_round_trips(trips, color, keys))
@@ -79,6 +78,34 @@ def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
     if not again.is_empty():
         drawn.append(_retransmissions(again, color, keys))
     return drawn
+
+
+def _waits(folder: Path, found: Mapping[str, Any]) -> Figure:
+    late = capture_games.waits(folder, found)
+    colours = capture_games.CAUSE_COLOURS
+    panels = []
+    for to, title in (("player", "to the players"), ("server", "to the server")):
+        numbers = [number for number, way in enumerate(capture_games.ways(found)) if way.to == to]
+        rows = late.filter(pl.col("way").is_in(numbers))
+        rows = rows.sort("delay_ms", descending=True).head(MOST_WAITS).select("cause", t="t_s", v="delay_ms")
+        base = alt.Chart(inline(rows.with_columns(zero=pl.lit(0)))).encode(
+            x=alt.X("t:Q", title=None, axis=_axis("s")),
+            y=alt.Y("v:Q", title="ms", scale=alt.Scale(domainMin=0)),
+            color=alt.Color(
+                "cause:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None
+            ),
+        )
+        stems = base.mark_rule(strokeWidth=1, opacity=0.6).encode(y2=alt.Y2("zero:Q"))
+        panels.append(Panel((stems + base.mark_point(filled=True, size=14, opacity=0.9)).properties(height=200), title))
+    return Figure(
+        "waits",
+        "Who waited when, how long, and for what",
+        "Each packet of a game over TCP that was sent again, or stood behind one that was: when it was first sent, and "
+        "until its acknowledgement in ms. Everything else took about a round trip. At most "
+        f"{MOST_WAITS:,} a panel are drawn, the longest.",
+        tuple(panels),
+        tuple(Key(CAUSE_WORDS[cause], colour) for cause, colour in colours.items() if cause in set(late["cause"])),
+    )
 
 
 def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import altair as alt
-import jinja2
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from markupsafe import Markup
 
-from gamelane import _native
 from gamelane.analysis.ecdf import curve
 from gamelane.errors import OutputError
 from gamelane.report import images
 from gamelane.report.figures import Chart, Figure, Key, Panel
-from gamelane.report.html import HERE, css_colour, library, panels, script_json
+from gamelane.report.pages import render
 from gamelane.report.series import inline
-from gamelane.report.style import CONFIG, THEMES, number
 
 if TYPE_CHECKING:
     from gamelane.fit.goodness import Fit, Prediction
@@ -33,22 +29,7 @@ def write_fit(
 ) -> Path:
     """Write `fit.html` and `figures/`; `said` is what must stand beside the numbers. Returns the page."""
     drawn = fit_figures(fits, predictions)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"number": number, "css": css_colour, "percent": percent}
-    text = environment.get_template("fit.html").render(
-        title=title,
-        fits=fits,
-        predictions=predictions,
-        said=said,
-        figures=drawn,
-        version=_native.version(),
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
-        script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        library=Markup(library()),
-        plots=Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn)})),
-    )
+    text = render("fit.html", drawn, title=title, fits=fits, predictions=predictions, said=said, percent=percent)
     page = folder / "fit.html"
     try:
         page.write_text(text, encoding="utf-8")

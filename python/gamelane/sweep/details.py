@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
@@ -40,7 +40,7 @@ def keep(plan: Plan, folder: Path, wanted: Sequence[Match]) -> int:
             continue
         there.mkdir(exist_ok=True)
         scenario = plan.sweep.base.with_overrides(overrides(plan.sweep, cell.values))
-        store.replace(path, json.dumps(series(scenario, run.seed), separators=(",", ":")) + "\n")
+        whole.replace(path, json.dumps(series(scenario, run.seed), separators=(",", ":")) + "\n")
     return count
 
 

@@ -10,7 +10,6 @@ import fcntl
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.errors import OutputError, RecordsError, UsageError
 from gamelane.sweep import journal
 from gamelane.sweep.flatten import flatten
@@ -62,7 +61,7 @@ def claimed(folder: Path) -> Iterator[None]:
 def begin(folder: Path, plan: Plan) -> Kept:
     """Write down what is planned, and say what is there already. Refuses a folder of something else."""
     before = _check(folder, plan)
-    replace(folder / MANIFEST, dumps(manifest(plan)))
+    whole.replace(folder / MANIFEST, dumps(manifest(plan)))
     wanted = {run.id for run in plan.runs}
     kept = _kept(folder / JOURNAL, wanted)
     return Kept(kept.ids, kept.damaged, bool(kept.ids) and before not in (None, build()))
@@ -101,7 +100,7 @@ def finish(folder: Path) -> pl.DataFrame:
     partial = folder / f"{RUNS}.partial"
     try:
         frame.write_parquet(partial, compression="zstd", statistics=True, row_group_size=BLOCK)
-        _on_disk(partial)
+        whole.on_disk(partial)
         partial.replace(folder / RUNS)
     except OSError as error:
         partial.unlink(missing_ok=True)
@@ -188,18 +187,6 @@ def build() -> str:
     return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]
 
 
-def replace(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        _on_disk(partial)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"{path}: {error.strerror or error}") from error
-
-
 def dumps(document: Any) -> str:
     """JSON as files have it here: readable at the top, and one line for each long list."""
     lines = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items())
@@ -257,14 +244,6 @@ def _offsets(path: Path) -> dict[str, int]:
         if name is not None:
             offsets.setdefault(name, at)
     return offsets
-
-
-def _on_disk(path: Path) -> None:
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def finished(document: Mapping[str, Any], rows: int) -> bool:

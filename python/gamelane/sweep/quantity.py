@@ -6,7 +6,8 @@ import re
 
 UNITS: dict[str, dict[str, float]] = {
     "ms": {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 60e3},
-    "s": {"ms": 1e-3, "s": 1.0, "min": 60.0},
+    "s": {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
+    "B": {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
     "bit/s": {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9},
     "share": {"%": 0.01, "": 1.0},
     "": {"": 1.0},
@@ -26,7 +27,7 @@ def parse(text: str, unit: str) -> float | None:
 
 def example(unit: str) -> str:
     """Return how a bound of this unit is written."""
-    return {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "share": "1%", "": "10"}[unit]
+    return {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "B": "10KiB", "share": "1%", "": "10"}[unit]
 
 
 def magnitude(text: str) -> float | None:

@@ -31,14 +31,14 @@ impl Live {
     fn open(
         interface: &str,
         snap_len: u32,
-        filter: &str,
+        expression: &str,
         promiscuous: bool,
         ring_bytes: usize,
     ) -> PyResult<Self> {
         let settings = Settings {
             interface: interface.to_owned(),
             snap_len,
-            filter: filter.to_owned(),
+            filter: expression.to_owned(),
             promiscuous,
             ring_bytes,
         };

@@ -11,14 +11,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
-from gamelane import _native
 from gamelane.analysis.stats import paired, t_quantile
 from gamelane.report.figures import Figure
-from gamelane.report.html import css_colour, plots, script_json, scripts
-from gamelane.report.style import half_width, number
+from gamelane.report.pages import render, script_json, text
 from gamelane.report.sweep import overview
 from gamelane.report.sweep.colours import HEAT
 from gamelane.sweep import folder as store
@@ -32,26 +29,18 @@ MOST_METRICS = 24
 
 def page(records: SweepRecords, drawn: list[Figure]) -> str:
     """Return the page."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"css": css_colour, "number": number, "half_width": half_width}
-    return environment.get_template("sweep.html").render(
+    return render(
+        "sweep/sweep.html",
+        drawn[1:],
+        styles=["sweep/sweep.css"],
         records=records,
         document=records.document,
         headline=overview.headline(records),
-        figures=drawn[1:],
         comparisons=comparisons(records),
         budgets=_budgets(records),
         commands=_commands(records),
-        version=_native.version(),
-        style=Markup(
-            (HERE.parent / "page.css").read_text(encoding="utf-8") + (HERE / "sweep.css").read_text(encoding="utf-8")
-        ),
-        explorer=Markup((HERE / "sweep.js").read_text(encoding="utf-8")),
-        plots=plots(drawn[1:]),
+        explorer=Markup(text("sweep/sweep.js")),
         data=Markup(script_json(data(records))),
-        **scripts(),
     )
 
 

@@ -1,0 +1,194 @@
+"""Games of analysed captures as rows for the page: what each direction lost, sent again and waited for, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from gamelane.analysis.capture_verdict import CAUSE_WORDS, LENGTHS, lag, seen_by_senders
+
+CAUSE_COLOURS = {
+    "timeout": "#d55e00",
+    "timeout-or-probe": "#e69f00",
+    "tail-loss-probe": "#cc79a7",
+    "fast": "$blue",
+    "unexplained": "$muted",
+}
+SHOWN = 15
+"""Waits listed one by one."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a bar: width in per cent of the longest bar."""
+
+    cause: str
+    seconds: float
+    width: float
+
+    @property
+    def colour(self) -> str:
+        """Its colour."""
+        return CAUSE_COLOURS[self.cause]
+
+    @property
+    def words(self) -> str:
+        """What it stands for."""
+        return f"{CAUSE_WORDS[self.cause]} {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One direction of a TCP game; where its rows are in the tables."""
+
+    client: str
+    server: str
+    to: str
+    capture: int
+    flow: int
+    direction: str
+    half: Mapping[str, Any]
+    pair: Mapping[str, Any] | None
+    rtt_ms: float | None
+
+    @property
+    def late(self) -> Mapping[str, float]:
+        """Milliseconds waited by cause: until delivery if two captures tell, else until acknowledged."""
+        delivery = self.pair["delivery"] if self.pair else None
+        of = delivery["late"] if delivery else self.half["retransmissions"]
+        return {cause: of[cause]["lag_ms"] for cause in CAUSE_COLOURS}
+
+    @property
+    def lag_s(self) -> float:
+        """Seconds of all of them."""
+        return sum(self.late.values()) / 1000
+
+    @property
+    def timed_share(self) -> float | None:
+        """Share that was spent waiting for timers."""
+        whole, timed = lag(self.half, self.pair["delivery"] if self.pair else None)
+        return timed / whole if whole else None
+
+    @property
+    def lost(self) -> str:
+        """Packets lost: counted with two captures, estimated with one."""
+        if self.pair:
+            return f"{self.pair['lost']} of {self.pair['sent']}"
+        return f"≈ {100 * (self.half['loss_estimate'] or 0):.1f} %"
+
+    @property
+    def stalls(self) -> str:
+        """Waits for timers in retransmission timeouts."""
+        counts = self.half["stalls"]["by_timeouts"]
+        return ", ".join(f"{LENGTHS[length]} RTO: {count}" for length, count in counts.items() if count)
+
+
+def ways(found: Mapping[str, Any]) -> list[Way]:
+    """Both directions of each TCP game, those that waited longest first."""
+    return sorted(_ways(found), key=lambda way: -way.lag_s)
+
+
+def _ways(found: Mapping[str, Any]) -> Iterator[Way]:
+    for game in found["verdict"]["games"]:
+        if game["kind"] != "thin-tcp":
+            continue
+        for direction in ("down", "up"):
+            flow, capture, pair = seen_by_senders(found, game["capture"], game["flow"], direction)
+            trip = pair["rtt_ms"]["p50"] if pair else flow["tcp"]["rtt_ms"]["p50"]
+            yield Way(
+                client=flow["client"],
+                server=flow["server"],
+                to="player" if direction == "down" else "server",
+                capture=capture,
+                flow=flow["id"],
+                direction=direction,
+                half=flow["tcp"][direction],
+                pair=pair[direction] if pair else None,
+                rtt_ms=trip,
+            )
+
+
+def bar(way: Way, among: list[Way]) -> list[Part]:
+    """The way's lag by cause; as long as its share of the longest."""
+    longest = max((each.lag_s for each in among), default=0.0) or 1.0
+    return [Part(cause, ms / 1000, ms / 10 / longest) for cause, ms in way.late.items() if ms > 0]
+
+
+def udp(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Both directions of each game over UDP."""
+    rows = []
+    for game in found["verdict"]["games"]:
+        if game["kind"] == "thin-tcp":
+            continue
+        flow, _, pair = seen_by_senders(found, game["capture"], game["flow"], "up")
+        for direction, to in (("down", "player"), ("up", "server")):
+            updates = flow["udp"][direction]
+            if updates:
+                counted = updates["numbered"] or {"missing": updates["missing_by_pace"]}
+                lost = f"{pair[direction]['lost']} of {pair[direction]['sent']}" if pair else str(counted["missing"])
+                rows.append({"client": flow["client"], "server": flow["server"], "to": to, "lost": lost, **updates})
+    return rows
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A packet that was sent again, and what that cost."""
+
+    client: str
+    to: str
+    t_s: float
+    bytes: int
+    waited_ms: float
+    round_trips: float | None
+    cause: str
+    times: int
+    held_up: int
+
+    @property
+    def why(self) -> str:
+        """Its cause in words."""
+        return CAUSE_WORDS[self.cause]
+
+
+def waits(folder: Path, found: Mapping[str, Any]) -> pl.DataFrame:
+    """Every packet of a TCP game that was late for a retransmission: its own, or one in front of it (`times` 0)."""
+    chosen = ways(found)
+    names = pl.DataFrame(
+        [(way.capture, way.flow, way.direction, number) for number, way in enumerate(chosen)],
+        schema={"capture": pl.UInt8, "flow": pl.UInt32, "direction": pl.String, "way": pl.UInt32},
+        orient="row",
+    )
+    return (
+        pl.scan_parquet(folder / "delay.parquet")
+        .filter(pl.col("cause").is_not_null())
+        .with_columns(pl.col("direction").cast(pl.String), pl.col("cause").cast(pl.String))
+        .join(names.lazy(), on=["capture", "flow", "direction"], how="inner")
+        .with_columns(acknowledged=(pl.col("t_s") * 1e6 + pl.col("delay_ms") * 1e3).round(0))
+        .with_columns(held_up=(pl.col("itself") == 0).sum().over("way", "acknowledged"))
+        .sort("way", "t_s")
+        .collect()
+    )
+
+
+def longest(rows: pl.DataFrame, found: Mapping[str, Any]) -> list[Wait]:
+    """The packets sent again that waited longest."""
+    chosen = ways(found)
+    own = rows.filter(pl.col("itself") > 0).sort("delay_ms", descending=True).head(SHOWN)
+    return [
+        Wait(
+            client=chosen[row["way"]].client,
+            to=chosen[row["way"]].to,
+            t_s=row["t_s"],
+            bytes=row["len"],
+            waited_ms=row["delay_ms"],
+            round_trips=row["delay_ms"] / trip if (trip := chosen[row["way"]].rtt_ms) else None,
+            cause=row["cause"],
+            times=row["itself"],
+            held_up=row["held_up"],
+        )
+        for row in own.to_dicts()
+    ]

@@ -1,0 +1,85 @@
+"""Pages that open without a network: a template, with style, plots, their data and the code that draws them inside.
+
+Templates extend `base.html` and show figures with `figures.html`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from gamelane import _native
+from gamelane.report.images import VEGA_LITE
+from gamelane.report.panels import Figure
+from gamelane.report.style import CONFIG, THEMES, half_width, noun, number
+
+HERE = Path(__file__).parent
+
+
+def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = (), **values: Any) -> str:
+    """Fill a template of this folder; `styles` are style sheets besides `page.css`."""
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            figures=drawn,
+            version=_native.version(),
+            style=Markup("".join(text(name) for name in ("page.css", *styles))),
+            plots=Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn)})),
+            script=Markup(text("page.js")),
+            library=Markup(library()),
+            **values,
+        )
+    )
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """Templates, and the filters they share."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour}
+    return made
+
+
+def text(name: str) -> str:
+    """A file of this folder."""
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def panels(drawn: Sequence[Figure]) -> dict[str, Any]:
+    """Vega-Lite specifications by the name of the place on the page."""
+    return {
+        f"{figure.name}-{index}": _without_schema(panel.chart.properties(width="container").to_dict())
+        for figure in drawn
+        for index, panel in enumerate(figure.panels)
+    }
+
+
+def _without_schema(spec: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+
+
+def script_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def css_colour(colour: str) -> str:
+    """Write a colour for CSS, where the theme's are variables."""
+    return f"var(--{colour.removeprefix('$')})" if colour.startswith("$") else colour
+
+
+@functools.cache
+def library() -> str:
+    """Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    return bundle.replace("</script", "<\\/script")

@@ -1,0 +1,190 @@
+"""`gamelane capture` on interfaces of a network namespace of the test's own. Needs root, and says so elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import GAMELANE, gamelane
+
+PLAYERS = """
+import socket, struct, sys, time
+client, server = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+client.bind(("127.0.0.1", 40000))
+server.bind(("127.0.0.1", 27960))
+number = 0
+while True:
+    client.sendto(struct.pack("<I", number) + bytes(30 + number % 9), ("127.0.0.1", 27960))
+    server.sendto(struct.pack("<I", number) + bytes(80 + number % 40), ("127.0.0.1", 40000))
+    number += 1
+    time.sleep(0.03)
+"""
+
+
+def inside(*words: str | Path) -> list[str]:
+    """A command in the namespace made by the fixture."""
+    return ["ip", "netns", "exec", f"gamelane-test-{os.getpid()}", *map(str, words)]
+
+
+@pytest.fixture(scope="module")
+def match() -> Iterator[None]:
+    """A game between two programs on the loopback of a namespace."""
+    name = f"gamelane-test-{os.getpid()}"
+    try:
+        subprocess.run(["ip", "netns", "add", name], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"no network namespace can be made here (run as root): {error}")
+    players = None
+    try:
+        subprocess.run(inside("ip", "link", "set", "lo", "up"), check=True)
+        players = subprocess.Popen(inside(sys.executable, "-c", PLAYERS))
+        yield
+    finally:
+        if players is not None:
+            players.kill()
+            players.wait()
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+def start(*words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        inside(GAMELANE, "capture", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for_bytes(folder: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while sum(path.stat().st_size for path in folder.glob("*.pcapng")) < count:
+        assert time.monotonic() < deadline, "nothing was recorded"
+        time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("match")
+def test_ctrl_c_ends_the_recording_with_a_verdict(tmp_path: Path) -> None:
+    recording = start("lo", "-o", tmp_path, "--snaplen", "128", "--rotate-time", "1s", "--keep", "3", "--json")
+    # Rotation has begun to remove files.
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("*-00005.pcapng")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    recording.send_signal(signal.SIGINT)
+    text, said = recording.communicate(timeout=60)
+    assert recording.returncode == 0, said
+    document = json.loads(text)
+    assert document == json.loads((tmp_path / "analysis.json").read_text())
+    [flow] = document["captures"][0]["flows"]
+    assert flow["udp"]["behaviour"] == "game"
+    assert "1 game over UDP: 0 updates lost" in document["verdict"]["headline"]
+    recorded = document["recording"]
+    assert recorded["packets"] == flow["up"]["packets"] + flow["down"]["packets"]
+    assert (recorded["dropped"], recorded["put_together"]) == (0, 0)
+    files = sorted(tmp_path.glob("*.pcapng"))
+    assert len(files) == 3
+    assert recorded["files"] >= 5
+    # The files that are left are one recording: nothing is lost between them.
+    again = json.loads(gamelane("analyze", tmp_path, "--json").stdout)
+    [kept] = again["captures"][0]["flows"]
+    for way in ("up", "down"):
+        assert kept["udp"][way]["numbered"] == {"missing": 0, "duplicated": 0, "reordered": 0}
+    assert 100 < kept["up"]["packets"] + kept["down"]["packets"] < recorded["packets"]
+
+
+@pytest.mark.usefixtures("match")
+def test_a_recording_that_is_killed_can_be_read(tmp_path: Path) -> None:
+    recording = start("lo", "-o", tmp_path, "-q")
+    wait_for_bytes(tmp_path, 20_000)
+    recording.kill()
+    recording.communicate(timeout=60)
+    done = gamelane("analyze", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    [capture] = json.loads(done.stdout)["captures"]
+    assert capture["complete"]
+    assert capture["packets"] > 100
+
+
+@pytest.mark.usefixtures("match")
+def test_limits_end_a_recording_that_keeps_nothing() -> None:
+    recording = start("lo", "-c", "20")
+    text, said = recording.communicate(timeout=60)
+    assert recording.returncode == 0, said
+    assert "lo: " in text
+    assert "packets, " in said
+    recording = start("lo", "--duration", "500ms", "-q")
+    text, said = recording.communicate(timeout=60)
+    assert (recording.returncode, said) == (0, "")
+
+
+@pytest.mark.usefixtures("match")
+def test_what_the_recording_may_do_is_dropped_once_the_interface_is_open(tmp_path: Path) -> None:
+    recording = start("lo", "-o", tmp_path, "-q")
+    wait_for_bytes(tmp_path, 1)
+    # `ip netns exec` becomes the command, whose threads all gave their privileges up.
+    for status in Path(f"/proc/{recording.pid}/task").glob("*/status"):
+        lines = dict(line.split(":\t") for line in status.read_text().splitlines() if ":\t" in line)
+        assert int(lines["CapEff"], 16) == int(lines["CapPrm"], 16) == 0
+    recording.send_signal(signal.SIGINT)
+    recording.communicate(timeout=60)
+    assert recording.returncode == 0
+
+
+@pytest.mark.usefixtures("match")
+def test_whoever_called_sudo_owns_the_files(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents:
+        if parent.stat().st_mode & 0o001 == 0:
+            pytest.skip(f"another user cannot reach {parent}")
+    environment = {**os.environ, "SUDO_UID": "65534", "SUDO_GID": "65534"}
+    done = subprocess.run(
+        inside(GAMELANE, "capture", "lo", "-o", tmp_path, "-c", "5", "-q"),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {path.stat().st_uid for path in tmp_path.iterdir()} == {65534}
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["no-such-interface"], "no such interface; there are "),
+        (["lo", "--rotate-size", "100MB"], "add -o DIR"),
+        (["lo", "-o", "x", "--rotate-size", "3furlong"], "--rotate-size 3furlong: not a size"),
+        (["lo", "--duration", "-1s"], "--duration -1s: not a time"),
+        (["lo", "--snaplen", "3"], "--snaplen"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], complaint: str, tmp_path: Path) -> None:
+    done = gamelane("capture", *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_privilege_the_way_out_is_said() -> None:
+    setpriv = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    if os.geteuid() == 0:
+        setpriv += ["--reuid=65534", "--clear-groups"]
+    try:
+        done = subprocess.run(
+            [*setpriv, GAMELANE, "capture", "lo"], capture_output=True, text=True, check=False, timeout=60
+        )
+    except OSError as error:
+        pytest.skip(str(error))
+    if "Permission denied" in done.stderr and "CAP_NET_RAW" not in done.stderr:
+        pytest.skip("another user cannot run this checkout's command")
+    assert done.returncode == 2, done.stderr
+    assert "CAP_NET_RAW" in done.stderr
+    assert "sudo" in done.stderr
