@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the proxy costs on loopback, beside HAProxy and socat in the same run.
 
-usage: bench/proxy/loopback.py BINARIES [rtt|streams] [--streams N] [--seconds S]
+usage: bench/proxy/loopback.py BINARIES [rtt|streams] [--streams N] [--rate R] [--seconds S]
 
 BINARIES holds `gamelane-proxy` and `examples/load`, such as target/release. HAProxy and socat are left out if missing.
 `rtt`: one stream, then 50, direct and through each proxy; a pair is two hops, so HAProxy and socat are measured with
@@ -177,9 +177,8 @@ def usage(process: subprocess.Popen[bytes]) -> tuple[int, float]:
     return resident, (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def many_streams(binaries: Path, server: int, streams: int, seconds: float) -> dict[str, object]:
+def many_streams(binaries: Path, server: int, streams: int, seconds: float, rate: float) -> dict[str, object]:
     """Measure a pair under many streams: memory, CPU, delay beside the same load without it."""
-    rate = 1.0
     direct = load(binaries, server, streams=streams, rate=rate, seconds=seconds)
     keys = f'carriers = 2\n[coalescing]\ndeadline = "2ms"\n[limits]\nstreams = {streams + 10}\n'
     with pair(binaries, server, keys, False) as (port, processes):
@@ -220,6 +219,7 @@ def main() -> None:
     parser.add_argument("binaries", type=Path)
     parser.add_argument("what", choices=("rtt", "streams"), nargs="?", default="rtt")
     parser.add_argument("--streams", type=int, default=10_000)
+    parser.add_argument("--rate", type=float, default=1.0, help="messages a second of each of many streams")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("-o", type=Path, help="write JSON here")
     parser.add_argument("-v", action="store_true", help="show what the proxies say")
@@ -230,7 +230,7 @@ def main() -> None:
         if arguments.what == "rtt":
             result: object = round_trips(arguments.binaries, server, arguments.seconds)
         else:
-            result = many_streams(arguments.binaries, server, arguments.streams, arguments.seconds)
+            result = many_streams(arguments.binaries, server, arguments.streams, arguments.seconds, arguments.rate)
     if arguments.o:
         arguments.o.write_text(json.dumps(result, indent=2) + "\n")
 

@@ -213,8 +213,9 @@ pub struct Timeouts {
     pub idle: Span,
     /// On SIGTERM streams have so long to end by themselves.
     pub drain: Span,
-    /// An acknowledgement waits so long for company.
-    pub acknowledge: Span,
+    /// An acknowledgement waits so long for company. Without: long, for acknowledgements only free what is kept for a lost
+    /// carrier, unless early repeats wait for them.
+    pub acknowledge: Option<Span>,
 }
 
 impl Default for Timeouts {
@@ -226,7 +227,7 @@ impl Default for Timeouts {
             resume: Span::millis(30_000),
             idle: Span::millis(3_600_000),
             drain: Span::millis(30_000),
-            acknowledge: Span::millis(25),
+            acknowledge: None,
         }
     }
 }
@@ -328,7 +329,14 @@ impl Config {
                 ..MuxConfig::default()
             },
             window: self.limits.window.0,
-            ack_delay: self.timeouts.acknowledge.0,
+            ack_delay: self
+                .timeouts
+                .acknowledge
+                .unwrap_or(match self.repeat {
+                    Some(_) => Span::millis(25),
+                    None => Span::millis(200),
+                })
+                .0,
             keep_alive: self.timeouts.keep_alive.0,
             silence: self.timeouts.silence.0,
             resume_window: self.timeouts.resume.0,

@@ -29,6 +29,9 @@ const SWEEP_EVERY: usize = 256;
 /// Datagrams held each way; beyond, the oldest are dropped, for they are repeats.
 const DATAGRAMS: usize = 64 << 10;
 
+/// About a packet of them may wait to leave.
+const HELD_BACK: usize = 1200;
+
 /// Closing a connection on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
@@ -239,9 +242,11 @@ async fn write(
     }
 }
 
-/// Sends the early repeats that are due.
+/// Sends the early repeats that are due. quinn sends datagrams before streams: while the congestion window holds some back, no
+/// more are added, or repeats would keep what is new from leaving.
 fn repeat(hub: &Hub, connection: &quinn::Connection) {
-    while let Some(room) = connection.max_datagram_size()
+    while DATAGRAMS - connection.datagram_send_buffer_space().min(DATAGRAMS) < HELD_BACK
+        && let Some(room) = connection.max_datagram_size()
         && let Some(frame) = hub.next_datagram(room)
     {
         // A repeat that cannot be sent is as good as lost.
