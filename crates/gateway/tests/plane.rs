@@ -12,7 +12,7 @@ fn policy(gateway: &str) -> Policy {
     Policy::parse(&text, "test.toml", &[]).unwrap()
 }
 
-const ALL_OF_IT: &str = "shape = \"400mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
+const ALL_OF_IT: &str = "shape = \"40mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
                          up = { queue = \"priority\", acks = \"filter\" }\ndown = { queue = \"fq_codel\", limit = \"300p\" }";
 
 #[test]
@@ -177,7 +177,7 @@ fn the_shaper_lets_frames_go_one_serialisation_apart() {
 fn what_waits_when_the_policy_changes_leaves_first_and_at_the_new_rate() {
     let mut gateway = Gateway::new(&policy("shape = \"8kbit\"\nup = { queue = \"fifo\" }"), Seed(1));
     let mut frames = Frames::new(8, 512);
-    let mut send = |gateway: &mut Gateway, frames: &mut Frames, mark: u8, now| {
+    let send = |gateway: &mut Gateway, frames: &mut Frames, mark: u8, now| {
         let mut bytes = datagram(0);
         bytes[60] = mark;
         let id = frames.fill([&bytes, &[], &[]]).unwrap();
@@ -196,4 +196,30 @@ fn what_waits_when_the_policy_changes_leaves_first_and_at_the_new_rate() {
     }
     assert_eq!(marks, [1, 2, 3, 4]);
     assert_eq!(gateway.poll_timeout([false; 2]), None);
+}
+
+#[test]
+fn forwarding_allocates_nothing() {
+    let mut gateway = Gateway::new(&policy(ALL_OF_IT), Seed(1));
+    let mut frames = Frames::new(700, 512);
+    let mut random = Seed(3).stream("frames");
+    let mut buffer = [0_u8; 400];
+    let mut forward = |count: u64, from: Instant| {
+        for packet in 0..count {
+            let len = build(&mut buffer, &mut random);
+            let now = from + Duration::from_micros(5) * packet;
+            let direction = Direction::BOTH[(packet % 2) as usize];
+            if let Some(id) = frames.fill([&buffer[..len], &[], &[]]) {
+                gateway.handle_frame(direction, id, &mut frames, now);
+            }
+            gateway.handle_timeout(&mut frames, now);
+            while let Some(id) = gateway.poll_transmit(direction, &mut frames, now) {
+                frames.give_back(id);
+            }
+        }
+    };
+    // The queues' slabs grow to their limits first.
+    forward(50_000, Instant::ZERO);
+    let used = allocation_counter::measure(|| forward(50_000, Instant::from_secs(1)));
+    assert_eq!((used.count_total, used.bytes_total), (0, 0));
 }

@@ -63,7 +63,9 @@ fn a_sender_that_leaves_checksums_to_hardware_is_helped() {
     }
     let _gateway = net.gateway(FQ);
     let result = net.iperf(&["-n", "5M"]);
-    assert_eq!(result["end"]["sum_received"]["bytes"].as_u64(), Some(5 << 20));
+    assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
+    let errors = net.run(Place::Internet, &["nstat", "-az", "TcpInCsumErrors"]);
+    assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
     assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
 }
 

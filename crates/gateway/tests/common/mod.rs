@@ -1,5 +1,5 @@
 //! A home, a gateway and an internet, each a network namespace of this machine, and the gateway's program between them.
-#![allow(dead_code, reason = "each test uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses its own part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
