@@ -29,6 +29,8 @@ pub struct Engine {
     frames: Frames,
     epoll: std::os::fd::OwnedFd,
     clock: Clock,
+    /// When it was last seen that both interfaces are there.
+    seen: Instant,
     counters: EngineCounters,
 }
 
@@ -105,6 +107,7 @@ impl Engine {
             frames: Frames::new(count, slot),
             epoll,
             clock: Clock::start(),
+            seen: Instant::ZERO,
             counters: EngineCounters::default(),
         })
     }
@@ -153,10 +156,14 @@ impl Engine {
     pub fn turn(&mut self, plane: &mut impl Plane) -> Result<Turn> {
         let blocked = self.blocked();
         let deadline = plane.poll_timeout(blocked);
-        if let Some(gone) = self.wait(deadline)? {
-            return Ok(Turn::Gone(gone));
-        }
+        self.wait(deadline)?;
         let now = self.clock.now();
+        if now.saturating_since(self.seen) >= LONGEST_WAIT {
+            self.seen = now;
+            if let Some(gone) = self.gone() {
+                return Ok(Turn::Gone(gone));
+            }
+        }
         self.counters.turns += 1;
         if let Some(deadline) = deadline.filter(|deadline| *deadline <= now && !deadline.as_nanos().eq(&0)) {
             let late = now - deadline;
@@ -179,7 +186,15 @@ impl Engine {
         Direction::BOTH.map(|direction| self.sides[direction.reverse().index()].blocked)
     }
 
-    fn wait(&mut self, deadline: Option<Instant>) -> Result<Option<Direction>> {
+    /// An interface that was removed; the kernel does not say so to who had heard that it went down.
+    fn gone(&self) -> Option<Direction> {
+        Direction::BOTH.into_iter().find(|direction| {
+            let interface = self.interface(*direction);
+            Interface::find(&interface.name).map(|now| now.index).ok() != Some(interface.index)
+        })
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<()> {
         let now = self.clock.now();
         let wait = deadline.map_or(LONGEST_WAIT, |at| at.saturating_since(now).min(LONGEST_WAIT));
         let nanos = wait.as_nanos();
@@ -196,14 +211,9 @@ impl Engine {
             let (token, flags) = (event.data.u64(), event.flags);
             let Some(side) = self.sides.get_mut((token / 2) as usize) else { continue };
             if flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP) {
-                // An interface that went down says so once and comes back by itself; one that was removed does not.
+                // An interface that went down says so once, and comes back by itself.
                 side.receiver.take_error()?;
                 side.sender.take_error()?;
-                if Interface::find(&side.interface.name).map(|now| now.index).ok()
-                    != Some(side.interface.index)
-                {
-                    return Ok(Some(Direction::BOTH[(token / 2) as usize]));
-                }
             }
             if token % 2 == 1 && flags.contains(epoll::EventFlags::OUT) {
                 side.blocked = false;
@@ -211,7 +221,7 @@ impl Engine {
                 epoll::modify(&self.epoll, &side.sender, token, epoll::EventFlags::empty())?;
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     fn receive(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) {

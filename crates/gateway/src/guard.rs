@@ -5,6 +5,10 @@
 use std::io::{Read as _, Result};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::device::{OFFLOADS, Offload, Offloads};
 
@@ -46,6 +50,11 @@ impl Guard {
 /// What the process does: waits until nobody holds the other end of its input, then switches on what `words` name.
 /// The names of interfaces may have been given to others meanwhile only if the old ones are gone.
 pub fn run(words: &[String]) -> Result<()> {
+    // Whoever tells the gateway to end may tell every process of its kind: this one has work left then.
+    let ignored = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ignored))?;
+    }
     let mut nothing = [0; 64];
     let mut input = std::io::stdin().lock();
     while input.read(&mut nothing)? > 0 {}

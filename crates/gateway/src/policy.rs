@@ -235,7 +235,8 @@ direction = "up"
             (error.key.as_deref(), error.value.as_deref()),
             (Some("gateway.priority"), Some("upload"))
         );
-        let wifi = "name = \"w\"\n[link]\nkind = \"wifi-g\"\ndown = \"20mbit\"\nup = \"2mbit\"\n";
+        let wifi = "name = \"w\"\n[link]\nkind = \"wifi-g\"\ndown = \"20mbit\"\nup = \"2mbit\"\n\
+                    [[flow]]\nname = \"quake3\"\napp = \"game\"\nmodel = \"quake3\"\n";
         let error = Policy::parse(wifi, "w.toml", &[]).unwrap_err();
         assert!(error.message.contains("another link"), "{error}");
     }

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use gamelane_core::{Direction, Duration, Seed};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::device::Offloads;
+use crate::device::{Offloads, run_in_real_time};
 use crate::engine::{Engine, Turn};
 use crate::gateway::Gateway;
 use crate::guard::Guard;
@@ -77,6 +77,11 @@ fn run_guarded(
     let board = Board::new()?;
     engine.also_wait_for(board.wake())?;
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    if let Err(error) = run_in_real_time() {
+        tracing::warn!(
+            "other programs may make the shaper late, and so slow: no real-time priority: {error}"
+        );
+    }
     privileges::drop_all().context("cannot give privileges up")?;
     if let Some(listener) = listener {
         let board = Arc::clone(&board);

@@ -1,0 +1,289 @@
+//! A home, a gateway and an internet, each a network namespace of this machine, and the gateway's program between them.
+#![allow(dead_code, unreachable_pub, reason = "each test uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use gamelane_gateway::status::Status;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use tempfile::TempDir;
+
+/// Ethernet with what hosts have: IPv4 and IPv6 addresses, no offloads, for their checksums have to be seen.
+pub struct Net {
+    id: String,
+    pub folder: TempDir,
+}
+
+pub const HOME: &str = "10.77.0.1";
+pub const SERVER: &str = "10.77.0.2";
+pub const SERVER_V6: &str = "fd77::2";
+
+/// The three places.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Home,
+    Gateway,
+    Internet,
+}
+
+/// A network of `mtu`; `None` where there can be none, which is said, and is a failure in CI.
+pub fn net(mtu: u32, programs: &[&str]) -> Option<Net> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let lacks =
+        |program: &&&str| Command::new("which").arg(program).output().is_ok_and(|out| !out.status.success());
+    let missing = programs.iter().chain(&["ip", "ethtool", "ping"]).find(lacks);
+    let reason = match missing {
+        Some(program) => Some(format!("{program} is missing")),
+        None if !rustix::process::geteuid().is_root() => Some("this is not root".into()),
+        None => None,
+    };
+    if let Some(reason) = reason {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{reason}");
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let id = format!("gl{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let net = Net { id, folder: tempfile::tempdir().unwrap() };
+    for place in [Place::Home, Place::Gateway, Place::Internet] {
+        let name = net.namespace(place);
+        sh(&format!("ip netns add {name} && ip -n {name} link set lo up"));
+        // Router solicitations and the like would be in the way of counting frames.
+        sh(&format!(
+            "ip netns exec {name} sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0"
+        ));
+    }
+    let (home, gateway, internet) =
+        (net.namespace(Place::Home), net.namespace(Place::Gateway), net.namespace(Place::Internet));
+    sh(&format!(
+        "ip link add lan netns {gateway} mtu {mtu} type veth peer name eth0 netns {home}
+         ip link add wan netns {gateway} mtu {mtu} type veth peer name eth0 netns {internet}
+         ip -n {home} link set eth0 mtu {mtu} up; ip -n {internet} link set eth0 mtu {mtu} up
+         ip -n {gateway} link set lan up; ip -n {gateway} link set wan up
+         ip -n {home} addr add {HOME}/24 dev eth0; ip -n {internet} addr add {SERVER}/24 dev eth0
+         ip -n {home} addr add fd77::1/64 dev eth0 nodad; ip -n {internet} addr add {SERVER_V6}/64 dev eth0 nodad
+         ip netns exec {home} ethtool -K eth0 tx off tso off gso off gro off
+         ip netns exec {internet} ethtool -K eth0 tx off tso off gso off gro off"
+    ));
+    Some(net)
+}
+
+impl Net {
+    fn namespace(&self, place: Place) -> String {
+        match place {
+            Place::Home => format!("{}h", self.id),
+            Place::Gateway => format!("{}g", self.id),
+            Place::Internet => format!("{}i", self.id),
+        }
+    }
+
+    /// A command somewhere.
+    pub fn command(&self, place: Place, words: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace(place)]).args(words).stdin(Stdio::null());
+        command
+    }
+
+    /// What a command says; it must succeed.
+    pub fn run(&self, place: Place, words: &[&str]) -> String {
+        let out = self.command(place, words).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{words:?}: {text}{}", String::from_utf8_lossy(&out.stderr));
+        text
+    }
+
+    /// Lets this thread see the interfaces of a place.
+    pub fn enter(&self, place: Place) {
+        let file = std::fs::File::open(format!("/run/netns/{}", self.namespace(place))).unwrap();
+        move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), Some(LinkNameSpaceType::Network)).unwrap();
+    }
+
+    /// Writes a policy with this `[gateway]`.
+    pub fn policy(&self, gateway: &str) -> PathBuf {
+        let path = self.folder.path().join("policy.toml");
+        write_policy(&path, gateway);
+        path
+    }
+
+    /// A gateway that forwards, with this `[gateway]`.
+    pub fn gateway(&self, gateway: &str) -> Running<'_> {
+        let path = self.policy(gateway);
+        self.gateway_with(&path, &[])
+    }
+
+    /// The same with options.
+    pub fn gateway_with(&self, policy: &Path, options: &[&str]) -> Running<'_> {
+        let mut words = vec![PROGRAM, "run", "--lan", "lan", "--wan", "wan", policy.to_str().unwrap()];
+        words.extend(options);
+        let log = std::fs::File::create(self.folder.path().join("log")).unwrap();
+        // `ip netns exec` becomes the program: its number is the program's.
+        let child = self.command(Place::Gateway, &words).stderr(log).stdout(Stdio::null()).spawn().unwrap();
+        let mut running = Running { net: self, child };
+        let ready =
+            wait(Duration::from_secs(10), || running.log().contains("forwarding") || running.is_over());
+        assert!(ready && !running.is_over(), "{}", running.log());
+        running
+    }
+
+    /// The program with other words, to its end: code, output, error.
+    pub fn program(&self, words: &[&str]) -> (i32, String, String) {
+        let words: Vec<&str> = std::iter::once(PROGRAM).chain(words.iter().copied()).collect();
+        let Output { status, stdout, stderr } = self.command(Place::Gateway, &words).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (status.code().expect("not killed"), text(stdout), text(stderr))
+    }
+
+    /// What ping says from home; it must be answered.
+    pub fn ping(&self, words: &[&str]) -> String {
+        let words: Vec<&str> =
+            ["ping", "-n", "-q", "-i", "0.05", "-W", "2"].iter().chain(words).copied().collect();
+        self.run(Place::Home, &words)
+    }
+
+    /// `iperf3` from home to the internet: its result.
+    pub fn iperf(&self, words: &[&str]) -> serde_json::Value {
+        let _server = Server(
+            self.command(Place::Internet, &["iperf3", "-s", "-1", "--forceflush"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
+        let listens = || self.run(Place::Internet, &["ss", "-ltnH"]).contains(":5201");
+        assert!(wait(Duration::from_secs(5), listens), "iperf3 does not listen");
+        let words: Vec<&str> = ["iperf3", "-J", "-c", SERVER].iter().chain(words).copied().collect();
+        serde_json::from_str(&self.run(Place::Home, &words)).unwrap()
+    }
+
+    /// Features, promiscuity, queues, master and processes of the gateway's interfaces.
+    pub fn state(&self) -> String {
+        let mut text = String::new();
+        for name in ["lan", "wan"] {
+            text += &self.run(Place::Gateway, &["ethtool", "-k", name]);
+            let link = self.run(Place::Gateway, &["ip", "-d", "link", "show", name]);
+            // Counters of names change; flags, promiscuity and master do not.
+            text += link.lines().next().unwrap_or_default();
+            text +=
+                link.split_whitespace().skip_while(|word| *word != "promiscuity").nth(1).unwrap_or_default();
+        }
+        text
+    }
+
+    /// Processes in the gateway's place.
+    pub fn processes(&self) -> String {
+        let out =
+            Command::new("ip").args(["netns", "pids", &self.namespace(Place::Gateway)]).output().unwrap();
+        String::from_utf8(out.stdout).unwrap()
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for place in [Place::Home, Place::Gateway, Place::Internet] {
+            // What still runs there would keep it.
+            let name = self.namespace(place);
+            let _ = Command::new("sh")
+                .args(["-c", &format!("ip netns pids {name} | xargs -r kill -9; ip netns del {name}")])
+                .status();
+        }
+    }
+}
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A gateway that runs.
+pub struct Running<'a> {
+    net: &'a Net,
+    child: Child,
+}
+
+impl Running<'_> {
+    /// What it says of itself.
+    pub fn status(&self) -> Status {
+        let (code, out, error) = self.net.program(&["status", "--json"]);
+        assert_eq!(code, 0, "{error}{}", self.log());
+        serde_json::from_str(&out).unwrap()
+    }
+
+    /// What it logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.net.folder.path().join("log")).unwrap()
+    }
+
+    pub fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    pub fn signal(&self, signal: &str) {
+        sh(&format!("kill -{signal} {}", self.child.id()));
+    }
+
+    /// Ends it with a signal; its exit code, if it was not killed.
+    pub fn end(mut self, signal: &str) -> Option<i32> {
+        self.signal(signal);
+        self.child.wait().unwrap().code()
+    }
+
+    /// Every frame that came has left, was dropped with a reason, or waits.
+    pub fn assert_conserves(&self) {
+        let status = self.status();
+        for (name, queue) in &status.queues {
+            assert_eq!(
+                queue.arrived,
+                queue.packets + queue.drops + u64::from(queue.qlen),
+                "{name}: {queue:?}"
+            );
+        }
+        let waiting: usize = status.queues.values().map(|queue| queue.qlen as usize).sum();
+        assert!(status.pool[0] >= waiting && status.pool[0] <= waiting + 32, "{:?}", status.pool);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn write_policy(path: &Path, gateway: &str) {
+    let text = format!(
+        "name = \"test\"\n[link]\ndown = \"1gbit\"\nup = \"1gbit\"\n[gateway]\n{gateway}\n\n\
+         [[flow]]\nname = \"quake3\"\napp = \"game\"\nmodel = \"quake3\"\n\n\
+         [[flow]]\nname = \"upload\"\napp = \"bulk\"\ndirection = \"up\"\n"
+    );
+    // In one step, or a half-written file would be read.
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).unwrap();
+    std::fs::rename(&new, path).unwrap();
+}
+
+pub fn sh(script: &str) {
+    let out = Command::new("sh").args(["-ec", script]).output().unwrap();
+    assert!(out.status.success(), "{script}: {}", String::from_utf8_lossy(&out.stderr));
+}
+
+/// Whether something comes true in time.
+#[expect(clippy::disallowed_methods, reason = "a test of real time")]
+pub fn wait(patience: Duration, mut is_true: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < patience {
+        if is_true() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    is_true()
+}
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_gamelane-gateway");
+
+pub const FQ: &str = "up = { queue = \"fq_codel\" }\ndown = { queue = \"fq_codel\" }";

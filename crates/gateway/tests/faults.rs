@@ -1,0 +1,293 @@
+//! What goes wrong: frames nobody understands, policies nobody can carry out, interfaces that come and go, SIGKILL.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{FQ, Place, SERVER, net, sh, wait, write_policy};
+use gamelane_core::{Seed, Stream};
+use gamelane_gateway::Frames;
+use gamelane_gateway::device::{Interface, Receiver, Sender};
+
+/// To no interface of the three, so that no kernel answers.
+const TO: [u8; 12] = [0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
+
+/// Sends frames at home and gives those of `TO` that reach the internet.
+fn across(net: &common::Net, sent: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    std::thread::scope(|scope| {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let receiving = scope.spawn(move || {
+            net.enter(Place::Internet);
+            let mut receiver = Receiver::open(&Interface::find("eth0").unwrap(), 2000).unwrap();
+            ready.send(()).unwrap();
+            let mut received = Vec::new();
+            wait(Duration::from_secs(5), || {
+                while let Some(frame) = receiver.next(|frame| {
+                    let tag = frame.vlan.map_or(Vec::new(), Vec::from);
+                    [&frame.bytes[..12], &tag, &frame.bytes[12..]].concat()
+                }) {
+                    if frame[..12] == TO {
+                        received.push(frame);
+                    }
+                }
+                received.len() >= sent.len()
+            });
+            received
+        });
+        is_ready.recv().unwrap();
+        scope.spawn(|| {
+            net.enter(Place::Home);
+            let mut sender = Sender::open(&Interface::find("eth0").unwrap(), 1 << 20).unwrap();
+            let mut frames = Frames::new(1, 2048);
+            for frame in sent {
+                let id = frames.fill([frame, &[], &[]]).unwrap();
+                assert!(wait(Duration::from_secs(1), || sender.send(&frames, &[id]).is_ok()));
+                frames.give_back(id);
+            }
+        });
+        receiving.join().unwrap()
+    })
+}
+
+fn ethernet(rest: &[&[u8]]) -> Vec<u8> {
+    let mut frame = TO.to_vec();
+    for part in rest {
+        frame.extend_from_slice(part);
+    }
+    frame.resize(frame.len().max(60), 0);
+    frame
+}
+
+#[test]
+fn what_is_not_understood_passes_as_it_is() {
+    let Some(net) = net(1500, &[]) else { return };
+    let gateway = net.gateway(FQ);
+    let ip = [0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
+    let sent = [
+        // VLAN tags: one, two, one that leads nowhere; priority kept.
+        ethernet(&[&[0x81, 0, 0xa0, 7, 8, 0], &ip]),
+        ethernet(&[&[0x88, 0xa8, 0, 5, 0x81, 0, 0x60, 6, 8, 0], &ip]),
+        ethernet(&[&[0x81, 0]]),
+        // ARP, LLDP, spanning tree (a length, no type), an experiment.
+        ethernet(&[&[8, 6], &[1; 28]]),
+        ethernet(&[&[0x88, 0xcc], &[2; 60]]),
+        ethernet(&[&[0, 38, 0x42, 0x42, 3], &[0; 35]]),
+        ethernet(&[&[0x88, 0xb5], &[3; 900]]),
+        // IPv4 that says it is longer than it is, has no header, or options beyond it; TCP cut short; IPv6 likewise.
+        ethernet(&[&[8, 0, 0x45, 0, 0xff, 0xff], &[0; 40]]),
+        ethernet(&[&[8, 0, 0x41, 0, 0, 40], &[0; 40]]),
+        ethernet(&[&[8, 0, 0x4f, 0, 0, 21], &[6; 40]]),
+        ethernet(&[&[8, 0, 0x45, 0, 0, 30, 0, 0, 0, 0, 64, 6], &[9; 18]]),
+        ethernet(&[&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 9, 0, 64], &[0; 32], &[0xff; 9]]),
+        ethernet(&[&[0x86, 0xdd], &[0xff; 46]]),
+        // PPPoE, discovery and session.
+        ethernet(&[&[0x88, 0x63, 0x11, 9, 0, 0, 0, 4, 1, 1, 0, 0]]),
+        ethernet(&[&[0x88, 0x64, 0x11, 0, 0, 1, 0, 30, 0, 0x21], &ip]),
+    ];
+    let received = across(&net, &sent);
+    // Each is of a flow of its own kind: order between kinds may change.
+    for frame in &sent {
+        assert!(received.contains(frame), "lost or changed: {frame:02x?}");
+    }
+    assert_eq!(received.len(), sent.len());
+    gateway.assert_conserves();
+}
+
+#[test]
+fn no_frame_off_the_wire_brings_it_down() {
+    let Some(net) = net(1500, &[]) else { return };
+    let mut gateway = net.gateway(&format!("voap = {{}}\nshape = \"500mbit\"\n{FQ}"));
+    let mut random = Seed(7).stream("frames");
+    let sent: Vec<Vec<u8>> = (0..20_000).map(|_| mutated(&mut random)).collect();
+    let received = across(&net, &sent);
+    assert!(received.len() > 10_000, "{} of {}", received.len(), sent.len());
+    assert!(!gateway.is_over(), "{}", gateway.log());
+    assert!(net.ping(&["-c", "5", SERVER]).contains("5 received"));
+    gateway.assert_conserves();
+}
+
+/// A TCP, UDP or other frame with some bytes changed, or cut.
+fn mutated(random: &mut Stream) -> Vec<u8> {
+    let protocol = [6, 17, 1, 44][random.below(4) as usize];
+    let mut frame = match random.below(2) {
+        0 => ethernet(&[
+            &[8, 0, 0x45, 0, 0, 60, 0, 1, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2],
+            &[0x55; 40],
+        ]),
+        _ => ethernet(&[&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 60, protocol, 64], &[3; 32], &[0x55; 60]]),
+    };
+    for _ in 0..random.below(6) {
+        let at = 12 + random.below(frame.len() as u64 - 12) as usize;
+        frame[at] = random.below(256) as u8;
+    }
+    let len = 14 + random.below(frame.len() as u64 - 13) as usize;
+    frame.truncate(len.max(14));
+    frame
+}
+
+#[test]
+fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let gateway = net.gateway(FQ);
+    let policy = net.folder.path().join("policy.toml");
+    let result = std::thread::scope(|scope| {
+        // A tenth of what it is shaped to from the first reload on: no law has a reason to drop.
+        let load = scope.spawn(|| net.iperf(&["-u", "-b", "20M", "-l", "1200", "-t", "4"]));
+        for queue in ["fifo", "fq_codel", "pie", "cake", "dualpi2"] {
+            std::thread::sleep(Duration::from_millis(500));
+            let queue = format!(
+                "shape = \"200mbit\"\nup = {{ queue = \"{queue}\" }}\ndown = {{ queue = \"{queue}\" }}"
+            );
+            write_policy(&policy, &queue);
+            if queue.contains("fifo") {
+                gateway.signal("HUP");
+            }
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        write_policy(&policy, "up = { queue = \"fifi\" }");
+        let refused = wait(Duration::from_secs(3), || gateway.status().policy_refused.is_some());
+        assert!(refused, "{}", gateway.log());
+        load.join().unwrap()
+    });
+    let status = gateway.status();
+    let sum = &result["end"]["sum"];
+    assert_eq!(sum["lost_packets"].as_u64(), Some(0), "{sum} {:?} {:?}", status.queues, status.engine);
+    assert_eq!((status.reloads, status.queues["up"].kind.as_str()), (5, "dualpi2"));
+    assert!(status.policy_refused.unwrap().contains("fifi"));
+    gateway.assert_conserves();
+}
+
+#[test]
+fn the_host_is_left_as_found_however_it_ends() {
+    let Some(net) = net(1500, &[]) else { return };
+    let found = net.state();
+    assert!(found.contains("generic-segmentation-offload: on"), "there is something to restore: {found}");
+    for signal in ["TERM", "INT", "KILL"] {
+        let gateway = net.gateway(FQ);
+        assert_ne!(net.state(), found, "it switched something");
+        assert_eq!(gateway.end(signal), if signal == "KILL" { None } else { Some(0) });
+        let restored = wait(Duration::from_secs(5), || net.state() == found && net.processes().is_empty());
+        assert!(restored, "{signal}: {}\nfound: {found}", net.state());
+    }
+}
+
+#[test]
+fn interfaces_may_go_down_and_come_back_and_their_removal_ends_it() {
+    let Some(net) = net(1500, &[]) else { return };
+    let mut gateway = net.gateway(FQ);
+    assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
+    net.run(Place::Gateway, &["ip", "link", "set", "wan", "down"]);
+    assert!(
+        !net.command(Place::Home, &["ping", "-c", "1", "-W", "1", SERVER]).output().unwrap().status.success()
+    );
+    net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
+    let back = wait(Duration::from_secs(10), || {
+        net.command(Place::Home, &["ping", "-c", "1", "-W", "1", SERVER]).output().unwrap().status.success()
+    });
+    assert!(back && !gateway.is_over(), "{}", gateway.log());
+    gateway.assert_conserves();
+    net.run(Place::Gateway, &["ip", "link", "del", "wan"]);
+    assert!(wait(Duration::from_secs(5), || gateway.is_over()), "it has nothing left to do");
+    assert!(gateway.log().contains("wan was removed"), "{}", gateway.log());
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_touched() {
+    let Some(net) = net(1500, &["setpriv"]) else { return };
+    let policy = net.policy(FQ);
+    let policy = policy.to_str().unwrap();
+    let found = net.state();
+    let refused = |words: &[&str], code: i32, says: &str| {
+        let (got, out, error) = net.program(words);
+        assert_eq!((got, out.as_str()), (code, ""), "{words:?}: {error}");
+        assert!(error.contains(says), "{words:?}: {error}");
+    };
+    refused(&["run", "--lan", "lan", "--wan", "lan", policy], 2, "both lan");
+    refused(&["run", "--lan", "lan", "--wan", "wam", policy], 2, "--wan wam: no such interface");
+    refused(&["run", "--lan", "lan", "--wan", "lo", policy], 2, "no Ethernet");
+    refused(&["run", "--lan", "lan", "--wan", "wan", "/nowhere.toml"], 2, "cannot be read");
+    refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--set", "gateway.up.queue=fifi"], 2, "fifi");
+    refused(
+        &[
+            "run",
+            "--lan",
+            "lan",
+            "--wan",
+            "wan",
+            policy,
+            "--set",
+            "gateway.priority=[\"upload\"]",
+            "--set",
+            "gateway.up.queue=priority",
+        ],
+        2,
+        "nothing tells this flow",
+    );
+    refused(
+        &[
+            "run",
+            "--lan",
+            "lan",
+            "--wan",
+            "wan",
+            policy,
+            "--set",
+            "link.up=100gbit",
+            "--set",
+            "gateway.shape=50gbit",
+            "--set",
+            "link.down=100gbit",
+        ],
+        2,
+        "another link",
+    );
+    refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "0.0.0.0:80"], 2, "not on loopback");
+    refused(&["status"], 4, "does the gateway run?");
+
+    // Logged in over the LAN, as sshd says it.
+    net.run(Place::Gateway, &["ip", "addr", "add", "192.0.2.1/24", "dev", "lan"]);
+    let words = [common::PROGRAM, "run", "--lan", "lan", "--wan", "wan", policy];
+    let out = net
+        .command(Place::Gateway, &words)
+        .env("SSH_CONNECTION", "192.0.2.9 50000 192.0.2.1 22")
+        .output()
+        .unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{error}");
+    assert!(error.contains("logged in over it, from 192.0.2.9"), "{error}");
+    net.run(Place::Gateway, &["ip", "addr", "del", "192.0.2.1/24", "dev", "lan"]);
+
+    // Nobody may do this without privileges. The program and the policy have to be readable for nobody.
+    sh(&format!("chmod 755 {}", net.folder.path().display()));
+    let copy = net.folder.path().join("gamelane-gateway");
+    std::fs::copy(common::PROGRAM, &copy).unwrap();
+    let words = [
+        "setpriv",
+        "--reuid=65534",
+        "--clear-groups",
+        copy.to_str().unwrap(),
+        "run",
+        "--lan",
+        "lan",
+        "--wan",
+        "wan",
+        policy,
+    ];
+    let out = net.command(Place::Gateway, &words).output().unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(4), "{error}");
+    assert!(error.contains("CAP_NET_RAW"), "{error}");
+
+    let (code, said, _) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--dry-run"]);
+    assert_eq!(code, 0);
+    assert!(said.contains("lan: switch gso off") && said.contains("up: fq_codel, not shaped"), "{said}");
+    assert_eq!(net.state(), found);
+
+    net.run(Place::Gateway, &["ip", "link", "add", "br0", "type", "bridge"]);
+    net.run(Place::Gateway, &["ip", "link", "set", "wan", "master", "br0"]);
+    refused(&["run", "--lan", "lan", "--wan", "wan", policy], 2, "part of br0");
+    net.run(Place::Gateway, &["ip", "link", "del", "br0"]);
+    let _first = net.gateway(FQ);
+    let (code, _, error) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "none"]);
+    assert!(code == 4 && error.contains("another gateway"), "{error}");
+}

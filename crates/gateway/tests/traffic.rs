@@ -1,0 +1,92 @@
+//! Real kernels talk through the gateway: TCP, UDP, IPv6, fragments, jumbo frames; and the shaper holds.
+
+mod common;
+
+use common::{FQ, Place, SERVER, SERVER_V6, net};
+
+#[test]
+fn hosts_reach_each_other_with_both_protocols_and_in_pieces() {
+    let Some(net) = net(1500, &[]) else { return };
+    let gateway = net.gateway(FQ);
+    for words in [["-c", "10", "-s", "56", SERVER], ["-c", "10", "-s", "56", SERVER_V6]] {
+        assert!(net.ping(&words).contains("10 received"));
+    }
+    // Pieces of 6000 B, and all sizes around the padding of short frames.
+    for words in [
+        ["-c", "5", "-s", "6000", SERVER],
+        ["-c", "5", "-s", "6000", SERVER_V6],
+        ["-c", "5", "-s", "1", SERVER],
+    ] {
+        assert!(net.ping(&words).contains("5 received"), "{words:?}");
+    }
+    gateway.assert_conserves();
+    let status = gateway.status();
+    assert_eq!(status.queues["up"].drops + status.queues["down"].drops, 0);
+    assert!(status.queues["up"].packets >= 45, "{:?}", status.queues["up"]);
+}
+
+#[test]
+fn jumbo_frames_pass_whole() {
+    let Some(net) = net(9000, &[]) else { return };
+    let gateway = net.gateway(FQ);
+    assert!(net.ping(&["-c", "5", "-M", "do", "-s", "8972", SERVER]).contains("5 received"));
+    gateway.assert_conserves();
+    assert_eq!(gateway.status().engine.too_long, [0, 0]);
+}
+
+#[test]
+fn tcp_and_udp_keep_to_the_rates_they_are_shaped_to() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let gateway = net.gateway(&format!("shape = {{ up = \"10mbit\", down = \"20mbit\" }}\n{FQ}"));
+    // Of 1500 B, TCP with time stamps has 1448 for the application.
+    for (words, rate) in [(&["-t", "3"][..], 10e6), (&["-t", "3", "-R"][..], 20e6)] {
+        let result = net.iperf(words);
+        let goodput = result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap();
+        let full = rate * 1448.0 / 1500.0;
+        assert!((0.9 * full..1.02 * full).contains(&goodput), "{words:?}: {goodput} of {full}");
+    }
+    // 12 Mbit/s of datagrams into 10: a sixth is lost, and it is the queue that says so.
+    let result = net.iperf(&["-u", "-b", "12M", "-l", "1200", "-t", "3"]);
+    let lost = result["end"]["sum"]["lost_percent"].as_f64().unwrap();
+    assert!((5.0..35.0).contains(&lost), "{lost} %");
+    gateway.assert_conserves();
+    assert!(gateway.status().queues["up"].drops > 100);
+    let errors = net.run(Place::Home, &["nstat", "-az", "TcpInCsumErrors", "UdpInCsumErrors"]);
+    assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
+}
+
+#[test]
+fn a_sender_that_leaves_checksums_to_hardware_is_helped() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    for place in [Place::Home, Place::Internet] {
+        net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "off", "gso", "off"]);
+    }
+    let _gateway = net.gateway(FQ);
+    let result = net.iperf(&["-n", "5M"]);
+    assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
+    let errors = net.run(Place::Internet, &["nstat", "-az", "TcpInCsumErrors"]);
+    assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
+    assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
+}
+
+#[test]
+fn a_flood_cannot_delay_a_sparse_flow_behind_fq_codel_and_does_behind_a_fifo() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let delay = |gateway: &str| {
+        let gateway = net.gateway(gateway);
+        let ping = std::thread::scope(|scope| {
+            scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "3"]));
+            std::thread::sleep(std::time::Duration::from_millis(1200));
+            net.ping(&["-c", "20", SERVER])
+        });
+        gateway.assert_conserves();
+        // rtt min/avg/max/mdev = 0.136/0.359/4.048/0.848 ms
+        let numbers = ping.rsplit_once("= ").unwrap().1;
+        numbers.split('/').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    let fifo = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
+    let fair = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
+    // 50 packets of 1228 B at 4 Mbit/s are 123 ms; one of them is 2.5 ms.
+    assert!(fifo > 80.0, "{fifo} ms behind a FIFO");
+    assert!(fair < 12.0, "{fair} ms behind FQ-CoDel");
+}

@@ -1,0 +1,62 @@
+//! VoAP on the TCP of real kernels.
+
+mod common;
+
+use common::{Net, Place, net, write_policy};
+
+const SHAPE: &str = "shape = { up = \"20mbit\", down = \"20mbit\" }";
+const FIFO: &str =
+    "up = { queue = \"fifo\", limit = \"1000p\" }\ndown = { queue = \"fifo\", limit = \"1000p\" }";
+const VOAP: &str = "voap = { alpha = \"5ms\", beta = \"15ms\" }";
+
+/// Goodput of a download in bit/s.
+fn download(net: &Net, seconds: &str, family: &str) -> f64 {
+    let server = if family == "-6" { common::SERVER_V6 } else { common::SERVER };
+    let result = net.iperf(&["-c", server, family, "-R", "-t", seconds]);
+    result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap()
+}
+
+#[test]
+fn a_download_keeps_its_goodput_while_its_queue_shrinks() {
+    let Some(net) = net(1500, &["iperf3", "nstat"]) else { return };
+    for family in ["-4", "-6"] {
+        let plain = net.gateway(&format!("{SHAPE}\n{FIFO}"));
+        let goodput = download(&net, "4", family);
+        let waited = plain.status().queues["down"].sojourn_ms;
+        plain.end("TERM");
+        let steered = net.gateway(&format!("{SHAPE}\n{FIFO}\n{VOAP}"));
+        let steered_goodput = download(&net, "6", family);
+        let status = steered.status();
+        let steered_waited = status.queues["down"].sojourn_ms;
+        let voap = status.voap.unwrap();
+        eprintln!(
+            "{family}: {goodput:.0} bit/s {waited:?}, with VoAP {steered_goodput:.0} bit/s {steered_waited:?} {voap:?}"
+        );
+        assert!(steered_goodput > 0.95 * goodput, "{steered_goodput} after {goodput}");
+        assert!(waited.p50 > 50.0, "without it the queue is long: {waited:?}");
+        assert!(steered_waited.p50 < 25.0, "with it, near beta: {steered_waited:?}");
+        assert!(voap.lowered > 100 && voap.opened >= 2, "{voap:?}");
+        steered.end("TERM");
+    }
+    for place in [Place::Home, Place::Internet] {
+        let errors = net.run(place, &["nstat", "-az", "TcpInCsumErrors"]);
+        assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
+    }
+}
+
+#[test]
+fn a_connection_that_began_before_is_left_alone() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let gateway = net.gateway(&format!("{SHAPE}\n{FIFO}"));
+    std::thread::scope(|scope| {
+        let under_way = scope.spawn(|| download(&net, "4", "-4"));
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        write_policy(&net.folder.path().join("policy.toml"), &format!("{SHAPE}\n{FIFO}\n{VOAP}"));
+        let goodput = under_way.join().unwrap();
+        assert!(goodput > 17e6, "{goodput}");
+    });
+    let status = gateway.status();
+    let voap = status.voap.unwrap();
+    assert_eq!((status.reloads, voap.lowered, voap.opened), (1, 0, 0), "{voap:?}");
+    assert!(voap.unknown > 1000, "{voap:?}");
+}
