@@ -38,6 +38,12 @@ impl Loss {
         Self { model, rng, bad: false }
     }
 
+    /// Loses packets by another model from now on, which starts in its good state unless it only changes the probabilities.
+    pub fn set_model(&mut self, model: LossModel) {
+        self.bad &= matches!(model, LossModel::GilbertElliott { .. });
+        self.model = model;
+    }
+
     /// Decides the fate of the next packet.
     pub fn loses_next(&mut self) -> bool {
         match self.model {

@@ -1,5 +1,5 @@
-//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links; link-layer overhead, delay, jitter, loss; and the hop
-//! that joins queues to the link below them.
+//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links; link-layer overhead, delay, jitter, loss; the hop that
+//! joins queues to the link below them; and impaired paths, changed while packets are on them.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@ pub mod docsis;
 #[cfg(test)]
 mod fixture;
 pub mod hop;
+pub mod impair;
 pub mod link;
 pub mod path;
 pub mod trace;
@@ -27,6 +28,7 @@ pub use gamelane_core::overhead::{self, Overhead};
 pub use config::{LinkConfig, PathConfig};
 pub use docsis::{DocsisConfig, DocsisUpstream, Neighbours};
 pub use hop::{Hop, HopOutlet};
+pub use impair::{ImpairConfig, ImpairOutlet, Impairment};
 pub use link::{AnyLink, Flight, Link, PortId};
 pub use path::Path;
 pub use trace::{RateTrace, TraceError, TraceLink};
