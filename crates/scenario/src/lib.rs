@@ -17,4 +17,6 @@ pub mod text;
 pub use access::{Access, Medium, Station, WifiModel};
 pub use model::{CLASSES, Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
-pub use text::{FlowDescription, GameInfo, Scenario, ScenarioError, games, reference_page, schema};
+pub use text::{
+    FlowDescription, GameInfo, Impair, PROFILES, Scenario, ScenarioError, games, reference_page, schema,
+};

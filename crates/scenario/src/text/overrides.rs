@@ -172,4 +172,16 @@ fn name_of(flow: &Value) -> &str {
 }
 
 /// Keys that take one value or one for each direction.
-const EACH_WAY: [&str; 6] = ["jitter", "loss", "overhead", "path_jitter", "shape", "trace"];
+const EACH_WAY: [&str; 11] = [
+    "delay",
+    "duplicate",
+    "jitter",
+    "limit",
+    "loss",
+    "overhead",
+    "path_jitter",
+    "rate",
+    "reorder",
+    "shape",
+    "trace",
+];

@@ -1,6 +1,7 @@
 //! A scenario as it was written, and its two texts: the one that came in and the canonical one that goes out.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -61,14 +62,7 @@ impl Scenario {
     /// Reads a scenario. `file` names it in errors and is where its captures and models are looked for; `overrides` are
     /// keys and values put over those of the text, as `--set` gives them.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let mut values = text.parse::<Table>().map_err(|error| not_toml(&error, text, file))?;
-        let overrides = overrides
-            .iter()
-            .map(|(key, value)| Override::apply(key, value, &mut values))
-            .collect::<Result<Vec<Override>, ScenarioError>>()?;
-        let origin = Origin { file: file.into(), text: text.into(), values, overrides };
-        let scenario: Self = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
-            .map_err(|error| refused_by_serde(&error, &origin))?;
+        let (scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
         Ok(Self { origin, ..scenario })
     }
 
@@ -105,15 +99,33 @@ impl Scenario {
     }
 }
 
-fn not_toml(error: &toml::de::Error, text: &str, file: &str) -> ScenarioError {
+/// Reads TOML with overrides put over it; `hint` is for text that is none.
+pub(crate) fn read<T: DeserializeOwned>(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    hint: &str,
+) -> Result<(T, Origin), ScenarioError> {
+    let mut values = text.parse::<Table>().map_err(|error| not_toml(&error, text, file, hint))?;
+    let overrides = overrides
+        .iter()
+        .map(|(key, value)| Override::apply(key, value, &mut values))
+        .collect::<Result<Vec<Override>, ScenarioError>>()?;
+    let origin = Origin { file: file.into(), text: text.into(), values, overrides };
+    let read = serde_path_to_error::deserialize(Value::Table(origin.values.clone()))
+        .map_err(|error| refused_by_serde(&error, &origin))?;
+    Ok((read, origin))
+}
+
+const SCENARIO_HINT: &str =
+    "a scenario is keys and values such as name = \"household\", then [link], [gateway] and [[flow]]";
+
+fn not_toml(error: &toml::de::Error, text: &str, file: &str, hint: &str) -> ScenarioError {
     Refusal {
         file: file.into(),
         line: error.span().map(|span| line_of(text, span.start)),
         message: format!("this is not TOML: {}", error.message()),
-        hint: Some(
-            "a scenario is keys and values such as name = \"household\", then [link], [gateway] and [[flow]]"
-                .into(),
-        ),
+        hint: Some(hint.into()),
         ..Refusal::default()
     }
     .into()

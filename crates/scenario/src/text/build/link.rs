@@ -43,7 +43,7 @@ pub(super) fn link(
         rate,
         delay: link.delay.0,
         jitter: jitter(&link.jitter, direction),
-        loss: loss(&link.loss, direction),
+        loss: loss_model(&link.loss, direction),
         overhead: overhead(&link.overhead, direction, &place.key("overhead"))?,
     })
 }
@@ -56,7 +56,11 @@ pub(super) fn path(link: &Link, flow: &Flow, direction: Direction) -> PathConfig
         // The odd nanosecond goes here, so that the two halves make the whole.
         Direction::Down => rtt.saturating_sub(rtt / 2),
     };
-    PathConfig { delay, jitter: jitter(&flow.path_jitter, direction), loss: loss(&flow.loss, direction) }
+    PathConfig {
+        delay,
+        jitter: jitter(&flow.path_jitter, direction),
+        loss: loss_model(&flow.loss, direction),
+    }
 }
 
 /// Paths that players share, by weight: the model's delays, the flow's losses.
@@ -73,7 +77,8 @@ fn jitter(jitter: &EachWay<Time>, direction: Direction) -> gamelane_core::Durati
     jitter.towards(direction).copied().unwrap_or_default().0
 }
 
-fn loss(loss: &EachWay<Loss>, direction: Direction) -> LossModel {
+/// The loss of one direction.
+pub(in crate::text) fn loss_model(loss: &EachWay<Loss>, direction: Direction) -> LossModel {
     match loss.towards(direction).map(|loss| &loss.0) {
         None => LossModel::None,
         Some(TextOrTable::Text(share)) if share.probability() == 0.0 => LossModel::None,
@@ -98,13 +103,21 @@ fn overhead(
         EachWay::Both(_) => place.key("kind"),
         EachWay::Split(_) => place.key(direction.name()).key("kind"),
     };
+    framing(overhead, direction).map_err(|fault| place.refuse(fault))
+}
+
+/// What the link layer of one direction adds.
+pub(in crate::text) fn framing(
+    overhead: &EachWay<link::Overhead>,
+    direction: Direction,
+) -> Result<Overhead, Fault> {
     let (kind, bytes) = match overhead.towards(direction).map(|overhead| &overhead.0) {
         None => (Framing::None, None),
         Some(TextOrTable::Text(kind)) => (*kind, None),
         Some(TextOrTable::Table(Encapsulation { kind, bytes })) => (*kind, Some(*bytes)),
     };
     if bytes.is_some_and(|bytes| bytes > 256) {
-        return Err(place.refuse(Fault::new("no encapsulation is that long").allowed("0 to 256 (bytes)")));
+        return Err(Fault::new("no encapsulation is that long").allowed("0 to 256 (bytes)"));
     }
     match (kind, bytes) {
         (Framing::Atm, bytes) => Ok(Overhead::Atm { overhead: bytes.unwrap_or(40) }),
@@ -115,7 +128,7 @@ fn overhead(
         (kind, Some(_)) => {
             let fault =
                 Fault::new(format!("the overhead of `{kind}` is fixed; `bytes` applies to `atm` and `ptm`"));
-            Err(place.refuse(fault.hint(format!("write overhead = \"{kind}\""))))
+            Err(fault.hint(format!("write overhead = \"{kind}\"")))
         }
     }
 }

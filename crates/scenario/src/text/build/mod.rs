@@ -9,7 +9,7 @@ mod docsis;
 mod files;
 mod flow;
 mod gateway;
-mod link;
+pub(in crate::text) mod link;
 mod mmo;
 mod tcp;
 mod voap;

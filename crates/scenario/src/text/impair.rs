@@ -1,0 +1,346 @@
+//! Impairment as text: the files of `profiles/`, and what `gamelane impair` is told. One value for both directions or one
+//! for each, in the words and units of a scenario's link.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use gamelane_core::{Bitrate, Direction, Duration};
+use gamelane_link::impair::{ImpairConfig, Jitter, JitterShape, Order, RateLimit, Reorder};
+use gamelane_qdisc::Limit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::build::link::{framing, loss_model};
+use super::each_way::EachWay;
+use super::error::{Fault, ScenarioError};
+use super::keys::link::{Loss, Overhead};
+use super::origin::{Origin, Path};
+use super::scenario::read;
+use super::text_or_table::TextOrTable;
+use super::units::{Percent, QueueLimit, Rate, Time};
+use super::words::words;
+
+/// What is done to packets, each way. Everything left out is left alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Impair {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Where its numbers come from, as in a game model: `capture`, `literature`, `unverified` or `synthetic-default`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provenance: String,
+    /// What to know before quoting a result that rests on it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notes: String,
+    /// Time every packet takes.
+    #[serde(default)]
+    pub delay: EachWay<Time>,
+    /// How far the delay varies to both sides, or with its shape and memory.
+    #[serde(default)]
+    pub jitter: EachWay<JitterText>,
+    /// Packets lost, at random or in bursts.
+    #[serde(default)]
+    pub loss: EachWay<Loss>,
+    /// Packets held back so that others overtake.
+    #[serde(default)]
+    pub reorder: EachWay<ReorderText>,
+    /// Packets that arrive twice.
+    #[serde(default)]
+    pub duplicate: EachWay<Percent>,
+    /// Rate of a bottleneck. Left out: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<EachWay<Rate>>,
+    /// What may wait for the bottleneck. Left out: 1000 packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<EachWay<QueueLimit>>,
+    /// What the bottleneck's link layer adds to each IP packet.
+    #[serde(default)]
+    pub overhead: EachWay<Overhead>,
+    #[serde(skip)]
+    origin: Origin,
+}
+
+/// `"5ms"`, or a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct JitterText(TextOrTable<Time, JitterTable>);
+
+/// Jitter spelled out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JitterTable {
+    /// Scale of the variation: half the width of `uniform`, the standard deviation of `normal`.
+    pub spread: Time,
+    /// How it is distributed.
+    #[serde(default)]
+    pub shape: Shape,
+    /// A distribution file of netem instead of a shape, from the file's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// How much one packet's delay is like the one before, below 100%.
+    #[serde(default)]
+    pub correlation: Percent,
+    /// Whether packets with less delay overtake.
+    #[serde(default)]
+    pub overtake: bool,
+}
+
+words! {
+    /// Distribution of jitter.
+    Shape "shape of jitter" {
+        /// Evenly between minus and plus the spread.
+        Uniform = "uniform",
+        /// Normal; the spread is its standard deviation.
+        Normal = "normal",
+        /// Many a little early, few very late (netem's).
+        Pareto = "pareto",
+        /// A quarter normal, three quarters Pareto (netem's).
+        ParetoNormal = "paretonormal",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "`words!` takes no attribute on a variant")]
+impl Default for Shape {
+    fn default() -> Self {
+        Self::Uniform
+    }
+}
+
+/// `"2%"`, or with how long they are held back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ReorderText(TextOrTable<Percent, ReorderTable>);
+
+/// Reordering spelled out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReorderTable {
+    /// Share of packets.
+    pub share: Percent,
+    /// For how long.
+    #[serde(default = "ten_milliseconds")]
+    pub by: Time,
+}
+
+const fn ten_milliseconds() -> Time {
+    Time(Duration::from_millis(10))
+}
+
+impl Default for JitterText {
+    fn default() -> Self {
+        Self(TextOrTable::Text(Time::default()))
+    }
+}
+
+impl Default for ReorderText {
+    fn default() -> Self {
+        Self(TextOrTable::Text(Percent::default()))
+    }
+}
+
+/// A profile that comes with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// What a command calls it.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+/// The shipped profiles, by name.
+pub const PROFILES: [Profile; 7] = [
+    Profile { name: "cable", text: include_str!("../../../../profiles/cable.toml") },
+    Profile { name: "cable-evening", text: include_str!("../../../../profiles/cable-evening.toml") },
+    Profile { name: "dsl", text: include_str!("../../../../profiles/dsl.toml") },
+    Profile { name: "lte", text: include_str!("../../../../profiles/lte.toml") },
+    Profile { name: "satellite", text: include_str!("../../../../profiles/satellite.toml") },
+    Profile { name: "starlink", text: include_str!("../../../../profiles/starlink.toml") },
+    Profile { name: "wifi-crowded", text: include_str!("../../../../profiles/wifi-crowded.toml") },
+];
+
+impl Impair {
+    /// Reads keys and values from text; `overrides` are put over it, as options of a command are.
+    pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let hint = "a profile is keys and values such as delay = \"40ms\" and loss = \"1%\"";
+        let (impair, origin) = read::<Self>(text, file, overrides, hint)?;
+        Ok(Self { origin, ..impair })
+    }
+
+    /// Reads a shipped profile by its name, with `overrides` put over it.
+    pub fn shipped(name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let profile = PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
+            let fault = Fault::new("there is no such profile")
+                .one_of(name, PROFILES.iter().map(|profile| profile.name));
+            Origin { file: format!("--profile {name}"), ..Origin::default() }.refuse(&Path::default(), fault)
+        })?;
+        Self::parse(profile.text, &format!("profiles/{name}.toml"), overrides)
+    }
+
+    /// What is in force, as text: titles and notes left out.
+    pub fn to_toml(&self) -> String {
+        let plain =
+            Self { title: String::new(), provenance: String::new(), notes: String::new(), ..self.clone() };
+        toml::to_string(&plain).expect("every key of a profile is text or a table")
+    }
+
+    /// Checks the values against each other and reads the tables they name. Indexed by [`Direction::index`].
+    pub fn to_configs(&self) -> Result<[ImpairConfig; 2], ScenarioError> {
+        let [up, down] = Direction::BOTH;
+        Ok([self.config(up)?, self.config(down)?])
+    }
+
+    fn config(&self, direction: Direction) -> Result<ImpairConfig, ScenarioError> {
+        let reorder = match self.reorder.towards(direction).map(|reorder| &reorder.0) {
+            None => Reorder::default(),
+            Some(TextOrTable::Text(share)) => {
+                Reorder { share: share.probability(), by: ten_milliseconds().0 }
+            }
+            Some(TextOrTable::Table(table)) => Reorder { share: table.share.probability(), by: table.by.0 },
+        };
+        Ok(ImpairConfig {
+            delay: self.delay.towards(direction).copied().unwrap_or_default().0,
+            jitter: self.jitter(direction)?,
+            loss: loss_model(&self.loss, direction),
+            rate: self.rate(direction)?,
+            reorder,
+            duplicate: self.duplicate.towards(direction).copied().unwrap_or_default().probability(),
+        })
+    }
+
+    fn rate(&self, direction: Direction) -> Result<Option<RateLimit>, ScenarioError> {
+        let Some(Rate(rate)) = self.rate.as_ref().and_then(|rate| rate.towards(direction)) else {
+            return Ok(None);
+        };
+        if *rate < SLOWEST {
+            let fault =
+                Fault::new("a full packet would take more than ten seconds").allowed("1200bit or more");
+            return Err(self.refuse("rate", direction, matches!(self.rate, Some(EachWay::Split(_))), fault));
+        }
+        let limit = self.limit.as_ref().and_then(|limit| limit.towards(direction));
+        let queue = limit.map_or(Limit::Packets(1000), |limit| limit.0);
+        let overhead = framing(&self.overhead, direction).map_err(|fault| {
+            self.refuse("overhead", direction, matches!(self.overhead, EachWay::Split(_)), fault)
+        })?;
+        Ok(Some(RateLimit { rate: *rate, queue, overhead }))
+    }
+
+    fn jitter(&self, direction: Direction) -> Result<Jitter, ScenarioError> {
+        let split = matches!(self.jitter, EachWay::Split(_));
+        let table = match self.jitter.towards(direction).map(|jitter| &jitter.0) {
+            None => return Ok(Jitter::default()),
+            Some(TextOrTable::Text(spread)) => return Ok(Jitter { spread: spread.0, ..Jitter::default() }),
+            Some(TextOrTable::Table(table)) => table,
+        };
+        if table.correlation == Percent::ALL {
+            let fault =
+                Fault::new("every packet would have the delay of the first").allowed("0% to below 100%");
+            return Err(self.refuse("jitter", direction, split, fault));
+        }
+        let shape = match (&table.table, table.shape) {
+            (Some(file), _) => {
+                self.read_table(file).map_err(|fault| self.refuse("jitter", direction, split, fault))?
+            }
+            (None, Shape::Uniform) => JitterShape::Uniform,
+            (None, Shape::Normal) => JitterShape::Normal,
+            (None, Shape::Pareto) => JitterShape::Pareto,
+            (None, Shape::ParetoNormal) => JitterShape::ParetoNormal,
+        };
+        let order = if table.overtake { Order::AsDelayed } else { Order::Kept };
+        Ok(Jitter { spread: table.spread.0, shape, correlation: table.correlation.probability(), order })
+    }
+
+    /// A distribution as `tc` reads it from `/usr/lib/tc`: numbers in 1/8192 of the spread, `#` begins a comment.
+    fn read_table(&self, file: &str) -> Result<JitterShape, Fault> {
+        let beside = FilePath::new(&self.origin.file).parent().unwrap_or(FilePath::new(""));
+        let path = beside.join(file);
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| Fault::new(format!("{} cannot be read: {error}", path.display())))?;
+        let words =
+            text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
+        let numbers: Result<Vec<i16>, _> = words.map(str::parse).collect();
+        let allowed = "2 to 65536 whole numbers from -32768 to 32767, as in /usr/lib/tc/normal.dist";
+        let wrong = || Fault::new(format!("{} is no distribution of netem", path.display())).allowed(allowed);
+        let mut numbers = numbers.map_err(|_| wrong())?;
+        if !(2..=65_536).contains(&numbers.len()) {
+            return Err(wrong());
+        }
+        numbers.sort_unstable();
+        let quantiles: Arc<[f64]> = numbers.into_iter().map(|number| f64::from(number) / 8192.0).collect();
+        Ok(JitterShape::Table(quantiles))
+    }
+
+    fn refuse(&self, key: &str, direction: Direction, split: bool, fault: Fault) -> ScenarioError {
+        let path = Path::default().key(key);
+        self.origin.refuse(&if split { path.key(direction.name()) } else { path }, fault)
+    }
+}
+
+const SLOWEST: Bitrate = Bitrate::from_bps(1200);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gamelane_core::loss::LossModel;
+
+    fn overrides(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn shipped_profiles_are_read_and_say_where_they_come_from() {
+        for profile in PROFILES {
+            let impair = Impair::shipped(profile.name, &[]).unwrap();
+            impair.to_configs().unwrap();
+            let known = ["capture", "literature", "unverified", "synthetic-default"];
+            assert!(known.contains(&impair.provenance.as_str()), "{}", profile.name);
+            assert!(!impair.title.is_empty() && impair.notes.len() > 40, "{}", profile.name);
+            let again = Impair::parse(&impair.to_toml(), "again.toml", &[]).unwrap();
+            assert_eq!(again.to_configs().unwrap(), impair.to_configs().unwrap(), "{}", profile.name);
+        }
+        assert!(PROFILES.is_sorted_by_key(|profile| profile.name));
+    }
+
+    #[test]
+    fn options_go_over_a_profile_and_one_direction_at_a_time() {
+        let set =
+            overrides(&[("delay", "10ms"), ("delay.up", "40ms"), ("loss", "1%"), ("reorder.down", "2%")]);
+        let [up, down] = Impair::shipped("dsl", &set).unwrap().to_configs().unwrap();
+        assert_eq!((up.delay, down.delay), (Duration::from_millis(40), Duration::from_millis(10)));
+        assert_eq!((up.loss, down.loss), (LossModel::Random(0.01), LossModel::Random(0.01)));
+        assert_eq!((up.reorder.share, down.reorder.share), (0.0, 0.02));
+        assert!(up.rate.is_some(), "the profile's rate stays");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_its_key() {
+        let refused = |pairs: &[(&str, &str)]| {
+            let read = Impair::parse("", "nothing", &overrides(pairs)).and_then(|impair| impair.to_configs());
+            read.unwrap_err().to_string()
+        };
+        insta::assert_snapshot!(
+            [
+                refused(&[("delay", "40")]),
+                refused(&[("losss", "1%")]),
+                refused(&[("loss", "101%")]),
+                refused(&[("rate.up", "1bit")]),
+                refused(&[("jitter", "{ spread = \"5ms\", correlation = \"100%\" }")]),
+                refused(&[("jitter", "{ spread = \"5ms\", shape = \"gauss\" }")]),
+                refused(&[("jitter", "{ spread = \"5ms\", table = \"nowhere.dist\" }")]),
+                Impair::shipped("dls", &[]).unwrap_err().to_string(),
+            ]
+            .join("\n\n")
+        );
+    }
+
+    #[test]
+    fn a_table_of_netem_is_read_in_its_scale() {
+        let folder = std::env::temp_dir().join(format!("gamelane-table-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("own.dist"), "# a comment\n 8192 -8192\n0 # more\n").unwrap();
+        let text = "jitter = { spread = \"4ms\", table = \"own.dist\" }";
+        let file = folder.join("profile.toml");
+        let [up, _] = Impair::parse(text, file.to_str().unwrap(), &[]).unwrap().to_configs().unwrap();
+        assert_eq!(up.jitter.shape, JitterShape::Table([-1.0, 0.0, 1.0].into()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
