@@ -1,0 +1,216 @@
+//! The end that asks: hello, cookie, start, then the application until its time is up, and a farewell that brings back what
+//! the server counted. Pure.
+
+use gamelane_core::{Direction, Duration, Instant};
+use gamelane_traffic::Source;
+
+use crate::cookie::Token;
+use crate::record::Records;
+use crate::stream::{Stream, StreamConfig};
+use crate::wire::{Control, LONGEST, Refusal, Seal, Seen, Wish, sealed};
+
+/// One flow's client.
+pub struct Client<'a> {
+    wish: Wish,
+    duration: Duration,
+    token: &'a Token,
+    state: State,
+    /// The packet that the application wanted last.
+    due: Instant,
+}
+
+enum State {
+    /// Asking; the cookie once there is one.
+    Asking { source: Box<Source>, cookie: Option<Seal>, tries: u32, next: Instant },
+    /// The application runs, and after it packets may still come.
+    Playing { stream: Box<Stream>, alive: Instant },
+    /// Waiting for the server's report.
+    Leaving { stream: Box<Stream>, tries: u32, next: Instant },
+    /// Over.
+    Ended(Result<Ending, Failure>),
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// What this end counted.
+    pub ours: Seen,
+    /// What the server counted, if its report came.
+    pub theirs: Option<Seen>,
+}
+
+/// Why it did not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// No answer.
+    #[error("nobody answers there")]
+    Silence,
+    /// The server has read another scenario.
+    #[error("the server has read another scenario, or no such flow of it is over UDP")]
+    OtherScenario,
+    /// Tokens differ.
+    #[error("the server and this end do not have the same token")]
+    Token,
+    /// The server is busy.
+    #[error("the server has as many sessions as it takes")]
+    Full,
+}
+
+const EVERY: Duration = Duration::from_millis(250);
+const TRIES: u32 = 20;
+/// Silence after which the client says that it is still there.
+const ALIVE: Duration = Duration::from_secs(1);
+/// How long packets may be on their way after the last one left.
+const LINGER: Duration = Duration::from_secs(1);
+
+impl<'a> Client<'a> {
+    /// Asks from `now` on for what `wish` says, to run `source` for `duration`.
+    pub fn new(wish: Wish, source: Source, duration: Duration, token: &'a Token, now: Instant) -> Self {
+        let state = State::Asking { source: Box::new(source), cookie: None, tries: 0, next: now };
+        Self { wish, duration, token, state, due: now }
+    }
+
+    /// How it ended, once it has.
+    pub const fn ended(&self) -> Option<Result<Ending, Failure>> {
+        match &self.state {
+            State::Ended(ending) => Some(*ending),
+            _ => None,
+        }
+    }
+
+    /// Says goodbye now.
+    pub fn leave(&mut self, now: Instant) {
+        self.state = match std::mem::replace(&mut self.state, State::Ended(Err(Failure::Silence))) {
+            State::Playing { stream, .. } => State::Leaving { stream, tries: 0, next: now },
+            other => other,
+        };
+    }
+
+    /// When to call next.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match &self.state {
+            State::Asking { next, .. } | State::Leaving { next, .. } => Some(*next),
+            State::Playing { stream, alive } => {
+                let own = stream.poll_timeout().unwrap_or(stream.ends().saturating_add(LINGER));
+                Some(own.min(*alive))
+            }
+            State::Ended(_) => None,
+        }
+    }
+
+    /// Writes the next datagram into `buffer` and gives its length; call until `None`.
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        buffer: &mut [u8; LONGEST],
+        records: &mut dyn Records,
+    ) -> Option<usize> {
+        if let State::Playing { stream, .. } = &mut self.state {
+            if stream.poll_timeout().is_none() && now >= stream.ends().saturating_add(LINGER) {
+                self.leave(now);
+            }
+        }
+        let session = self.wish.session;
+        let message = match &mut self.state {
+            State::Ended(_) => return None,
+            State::Playing { stream, alive } => {
+                if let Some(at) = stream.poll_timeout().filter(|at| *at <= now) {
+                    self.due = at;
+                    stream.handle_timeout(now);
+                }
+                if let Some(transmit) = stream.poll_transmit(self.due, now, buffer, records) {
+                    *alive = now.saturating_add(ALIVE);
+                    return Some(transmit.payload);
+                }
+                if *alive > now {
+                    return None;
+                }
+                *alive = now.saturating_add(ALIVE);
+                Control::Alive { session }
+            }
+            State::Asking { next, .. } | State::Leaving { next, .. } if *next > now => return None,
+            State::Asking { tries: TRIES, .. } => {
+                self.state = State::Ended(Err(Failure::Silence));
+                return None;
+            }
+            State::Leaving { stream, tries: TRIES, .. } => {
+                self.state = State::Ended(Ok(Ending { ours: stream.seen(), theirs: None }));
+                return None;
+            }
+            State::Asking { cookie, tries, next, .. } => {
+                *tries += 1;
+                *next = now.saturating_add(EVERY);
+                match *cookie {
+                    None => Control::Hello(self.wish),
+                    Some(cookie) => {
+                        let proof = self.token.prove(&sealed(&self.wish, &cookie));
+                        Control::Start { wish: self.wish, cookie, proof }
+                    }
+                }
+            }
+            State::Leaving { tries, next, .. } => {
+                *tries += 1;
+                *next = now.saturating_add(EVERY);
+                Control::Bye { session }
+            }
+        };
+        let bytes = message.bytes();
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Some(bytes.len())
+    }
+
+    /// Takes in a datagram of the server that arrived at `at`.
+    pub fn handle_datagram(&mut self, packet: &[u8], at: Instant, now: Instant, records: &mut dyn Records) {
+        let session = self.wish.session;
+        match (&mut self.state, Control::read(packet)) {
+            (State::Playing { stream, .. } | State::Leaving { stream, .. }, None) => {
+                stream.handle_datagram(packet, at, records);
+            }
+            (
+                State::Asking { cookie, tries, next, .. },
+                Some(Control::Challenge { session: own, cookie: new }),
+            ) if own == session => {
+                (*cookie, *tries, *next) = (Some(new), 0, now);
+            }
+            (
+                State::Asking { source, cookie: Some(cookie), .. },
+                Some(Control::Accept { session: own, boot, proof }),
+            ) if own == session && self.token.accepts(&accepted(session, boot, cookie), &proof) => {
+                let config = StreamConfig {
+                    source: std::mem::replace(&mut **source, Source::Silent),
+                    direction: Direction::Up,
+                    flow: self.wish.flow,
+                    session,
+                    duration: self.duration,
+                    same_clock: boot == self.wish.boot,
+                };
+                let stream = Box::new(Stream::new(config, now));
+                self.state = State::Playing { stream, alive: now.saturating_add(ALIVE) };
+            }
+            (State::Asking { cookie: Some(_), .. }, Some(Control::Refuse { session: own, why }))
+                if own == session =>
+            {
+                self.state = State::Ended(Err(match why {
+                    Refusal::OtherScenario => Failure::OtherScenario,
+                    Refusal::Token => Failure::Token,
+                    Refusal::Full => Failure::Full,
+                }));
+            }
+            (State::Leaving { stream, .. }, Some(Control::Report { session: own, seen }))
+                if own == session =>
+            {
+                self.state = State::Ended(Ok(Ending { ours: stream.seen(), theirs: Some(seen) }));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What the server's proof is made over.
+pub(crate) fn accepted(session: u64, boot: u64, cookie: &Seal) -> Vec<u8> {
+    let mut bytes = b"accept".to_vec();
+    bytes.extend(session.to_be_bytes());
+    bytes.extend(boot.to_be_bytes());
+    bytes.extend(cookie);
+    bytes
+}

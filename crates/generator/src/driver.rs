@@ -1,0 +1,90 @@
+//! Clients and servers with sockets and the clock: the only loop that waits.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::client::{Client, Ending, Failure};
+use crate::clock;
+use crate::record::Records;
+use crate::server::Server;
+use crate::socket::{Socket, sharpen_timers, wait};
+use crate::wire::{LONGEST, Seen};
+
+/// A datagram never fills it: one that is longer than the longest is none of ours.
+type Buffer = [u8; LONGEST + 1];
+
+/// A client with its socket.
+pub struct Sender<'a> {
+    /// The state machine.
+    pub client: Client<'a>,
+    /// Connected to the server.
+    pub socket: Socket,
+    /// Code point of its packets.
+    pub dscp: u8,
+}
+
+/// Runs all clients to their ends; `stop` makes them say goodbye early.
+pub fn send(
+    senders: &mut [Sender<'_>],
+    stop: &AtomicBool,
+    records: &mut dyn Records,
+) -> io::Result<Vec<Result<Ending, Failure>>> {
+    sharpen_timers();
+    let (mut incoming, mut outgoing): (Buffer, _) = ([0; LONGEST + 1], [0; LONGEST]);
+    let mut leaving = false;
+    loop {
+        if stop.load(Ordering::Relaxed) && !leaving {
+            leaving = true;
+            senders.iter_mut().for_each(|sender| sender.client.leave(clock::now()));
+        }
+        for sender in &mut *senders {
+            while let Some(arrived) = sender.socket.receive(&mut incoming)? {
+                let packet = &incoming[..arrived.length];
+                sender.client.handle_datagram(packet, arrived.at, clock::now(), records);
+            }
+            while let Some(length) = sender.client.poll_transmit(clock::now(), &mut outgoing, records) {
+                sender.socket.send(&outgoing[..length], None, sender.dscp)?;
+            }
+        }
+        if let Some(endings) = senders.iter().map(|sender| sender.client.ended()).collect() {
+            return Ok(endings);
+        }
+        let sockets: Vec<&Socket> = senders.iter().map(|sender| &sender.socket).collect();
+        wait(&sockets, senders.iter().filter_map(|sender| sender.client.poll_timeout()).min())?;
+    }
+}
+
+/// Serves until `stop`, or until `once` and the last session has ended. `on_end` is told of each.
+pub fn serve(
+    server: &mut Server,
+    socket: &mut Socket,
+    once: bool,
+    stop: &AtomicBool,
+    records: &mut dyn Records,
+    on_end: &mut dyn FnMut(SocketAddr, Seen),
+) -> io::Result<()> {
+    sharpen_timers();
+    let (mut incoming, mut outgoing): (Buffer, _) = ([0; LONGEST + 1], [0; LONGEST]);
+    let mut any = false;
+    while !stop.load(Ordering::Relaxed) && !(once && any && server.sessions() == 0) {
+        // Bounded, so that a flood of arrivals does not hold up what is due.
+        for _ in 0..BATCH {
+            let Some(arrived) = socket.receive(&mut incoming)? else { break };
+            let packet = &incoming[..arrived.length];
+            server.handle_datagram(arrived.from, packet, arrived.at, clock::now(), records);
+        }
+        server.handle_timeout(clock::now());
+        while let Some((to, length, dscp)) = server.poll_transmit(clock::now(), &mut outgoing, records) {
+            socket.send(&outgoing[..length], Some(to), dscp)?;
+        }
+        any |= server.sessions() > 0;
+        while let Some((from, seen)) = server.poll_ended() {
+            on_end(from, seen);
+        }
+        wait(&[socket], server.poll_timeout())?;
+    }
+    Ok(())
+}
+
+const BATCH: usize = 64;

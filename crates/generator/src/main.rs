@@ -1,0 +1,275 @@
+//! `gamelane-traffic serve|send SCENARIO.toml`: the datagram applications of a scenario between two real hosts.
+//!
+//! Exit codes: 0 ended as asked; 2 the command or the scenario makes no sense; 3 records cannot be written; 4 it cannot serve
+//! or was not served: the address is taken, nobody answers, another scenario, another token.
+
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, Parser, Subcommand};
+use gamelane_core::Seed;
+use gamelane_generator::client::{Client, Ending};
+use gamelane_generator::clock;
+use gamelane_generator::cookie::{Cookies, Token};
+use gamelane_generator::driver::{Sender, send, serve};
+use gamelane_generator::record::RecordFile;
+use gamelane_generator::server::Server;
+use gamelane_generator::socket::Socket;
+use gamelane_generator::wire::{Seen, Wish};
+use gamelane_scenario::{FlowModel, Model, Scenario};
+use gamelane_traffic::source::Transport;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+const USAGE: u8 = 2;
+const OUTPUT: u8 = 3;
+const CANNOT_SERVE: u8 = 4;
+
+/// Sends a scenario's games and calls over real UDP sockets.
+#[derive(Parser)]
+#[command(name = "gamelane-traffic", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Be the server of every datagram flow of a scenario.
+    Serve {
+        #[command(flatten)]
+        common: Common,
+        /// Where to listen.
+        #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:27960")]
+        listen: SocketAddr,
+        /// End with the last session.
+        #[arg(long)]
+        once: bool,
+    },
+    /// Be the client of them.
+    Send {
+        #[command(flatten)]
+        common: Common,
+        /// The server.
+        #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:27960")]
+        to: String,
+        /// Only these flows.
+        #[arg(long, value_name = "NAME")]
+        flow: Vec<String>,
+        /// Send from this address.
+        #[arg(long, value_name = "ADDRESS", default_value = "::")]
+        from: std::net::IpAddr,
+        /// Seed of all randomness; the scenario's own if left out.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+}
+
+#[derive(Args)]
+struct Common {
+    /// The scenario; the other end must have the same.
+    scenario: PathBuf,
+    /// A value put over the scenario's; repeatable.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// A file with the secret that both ends share; needed beyond loopback.
+    #[arg(long, value_name = "FILE")]
+    token: Option<PathBuf>,
+    /// Write what happened to each packet.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What to say, and the exit code.
+struct Failure(u8, String);
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Serve { common, listen, once } => run_server(&common, listen, once),
+        Command::Send { common, to, flow, from, seed } => run_client(&common, &to, &flow, from, seed),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(code, message)) => {
+            eprintln!("error: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Failure> {
+    let model = common.model()?;
+    let token = common.token(listen)?;
+    let flows = datagram_flows(&model, &[])?.len();
+    let no_random = |error| Failure(CANNOT_SERVE, format!("no random numbers: {error}"));
+    let mut server = Server::new(model, token, Cookies::new().map_err(no_random)?, clock::boot());
+    let taken = |error| Failure(CANNOT_SERVE, format!("cannot listen on {listen}: {error}"));
+    let mut socket = Socket::bind(listen).map_err(taken)?;
+    let at = socket.local().map_err(taken)?;
+    let mut records = common.records()?;
+    let stop = stopped()?;
+    eprintln!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" });
+    let mut on_end = |from: SocketAddr, seen: Seen| {
+        println!("{}", json!({ "client": from.to_string(), "server": counts(&seen) }));
+    };
+    let served = serve(&mut server, &mut socket, once, &stop, &mut records, &mut on_end);
+    served.map_err(|error| Failure(CANNOT_SERVE, format!("{at}: {error}")))?;
+    common.finish(records)
+}
+
+fn run_client(
+    common: &Common,
+    to: &str,
+    named: &[String],
+    from: std::net::IpAddr,
+    seed: Option<u64>,
+) -> Result<(), Failure> {
+    let model = common.model()?;
+    let unknown = |why: String| {
+        Failure(
+            USAGE,
+            format!("--to {to}: {why}\n  allowed: HOST:PORT, as in 127.0.0.1:27960 or [::1]:27960"),
+        )
+    };
+    let mut addresses = to.to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
+    let to = addresses.next().ok_or_else(|| unknown("no address has this name".into()))?;
+    let token = common.token(to)?;
+    let flows = datagram_flows(&model, named)?;
+    let (fingerprint, boot) = (model.fingerprint(), clock::boot());
+    let seed = seed.map_or(model.seed, Seed);
+    let local = if from.is_unspecified() && to.is_ipv4() { [0, 0, 0, 0].into() } else { from };
+    let mut senders = Vec::new();
+    for (place, flow) in &flows {
+        let session = random()?;
+        let wish = Wish { flow: *place, fingerprint, seed: seed.0, session, boot };
+        let path = format!("flow/{}/app", flow.name);
+        let (source, _) = gamelane_traffic::build(&flow.app, flow.schedule, seed, &path);
+        let client = Client::new(wish, source, model.duration, &token, clock::now());
+        let socket = Socket::bind(SocketAddr::new(local, 0))
+            .and_then(|socket| socket.connect(to).map(|()| socket))
+            .map_err(|error| Failure(CANNOT_SERVE, format!("{to}: {error}")))?;
+        senders.push(Sender { client, socket, dscp: flow.dscp });
+    }
+    let mut records = common.records()?;
+    let stop = stopped()?;
+    let endings = send(&mut senders, &stop, &mut records)
+        .map_err(|error| Failure(CANNOT_SERVE, format!("{to}: {error}")))?;
+    common.finish(records)?;
+    let mut said = serde_json::Map::new();
+    let mut failures = Vec::new();
+    for ((_, flow), ending) in flows.iter().zip(endings) {
+        match ending {
+            Ok(Ending { ours, theirs }) => {
+                let theirs = theirs.as_ref().map_or(Value::Null, counts);
+                said.insert(flow.name.clone(), json!({ "client": counts(&ours), "server": theirs }));
+            }
+            Err(error) => failures.push(format!("{to}: flow {}: {error}", flow.name)),
+        }
+    }
+    if !said.is_empty() {
+        println!("{}", json!({ "schema": 1, "seed": seed.0, "flows": said }));
+    }
+    if failures.is_empty() { Ok(()) } else { Err(Failure(CANNOT_SERVE, failures.join("\n"))) }
+}
+
+/// The flows to run: those named, or all over UDP.
+fn datagram_flows<'a>(model: &'a Model, named: &[String]) -> Result<Vec<(u16, &'a FlowModel)>, Failure> {
+    let all = || (0..).zip(&model.flows).filter(|(_, flow)| flow.app.transport() == Transport::Udp);
+    let names = || all().map(|(_, flow)| flow.name.as_str()).collect::<Vec<_>>().join(", ");
+    if all().next().is_none() {
+        return Err(Failure(USAGE, "no flow of this scenario is over UDP".into()));
+    }
+    if let Some(unknown) = named.iter().find(|name| !all().any(|(_, flow)| flow.name == **name)) {
+        return Err(Failure(
+            USAGE,
+            format!("--flow {unknown}: no such flow over UDP\n  allowed: {}", names()),
+        ));
+    }
+    Ok(all().filter(|(_, flow)| named.is_empty() || named.contains(&flow.name)).collect())
+}
+
+impl Common {
+    fn model(&self) -> Result<Model, Failure> {
+        let file = self.scenario.display().to_string();
+        let text = std::fs::read_to_string(&self.scenario)
+            .map_err(|error| Failure(USAGE, format!("{file}: cannot be read: {error}")))?;
+        let pair = |text: &String| {
+            let (key, value) = text.split_once('=').ok_or_else(|| {
+                Failure(USAGE, format!("--set {text}: no value in it\n  allowed: --set KEY=VALUE"))
+            })?;
+            Ok((key.to_owned(), value.to_owned()))
+        };
+        let overrides: Vec<_> = self.overrides.iter().map(pair).collect::<Result<_, Failure>>()?;
+        Scenario::parse(&text, &file, &overrides)
+            .and_then(|scenario| scenario.to_model())
+            .map_err(|error| Failure(USAGE, error.to_string()))
+    }
+
+    /// On loopback everybody has the token.
+    fn token(&self, address: SocketAddr) -> Result<Token, Failure> {
+        match &self.token {
+            Some(file) => read_token(file),
+            None if address.ip().to_canonical().is_loopback() => Ok(Token::new("")),
+            None => Err(Failure(
+                USAGE,
+                format!(
+                    "{address}: beyond loopback both ends need a token\n  hint:    head -c 24 /dev/urandom | base64 > token, \
+                     copy it to the other host, and give --token token to both"
+                ),
+            )),
+        }
+    }
+
+    fn records(&self) -> Result<RecordFile<BufWriter<File>>, Failure> {
+        let open = |path: &PathBuf| {
+            let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+            Ok(BufWriter::with_capacity(1 << 20, file))
+        };
+        Ok(RecordFile::new(self.output.as_ref().map(open).transpose()?))
+    }
+
+    fn finish(&self, records: RecordFile<BufWriter<File>>) -> Result<(), Failure> {
+        let path = self.output.as_deref().unwrap_or(Path::new(""));
+        records.finish().map_err(|error| unwritable(path, &error))
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(OUTPUT, format!("{}: cannot be written to: {error}", path.display()))
+}
+
+fn read_token(file: &Path) -> Result<Token, Failure> {
+    let wrong = |why: String| Failure(USAGE, format!("--token {}: {why}", file.display()));
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let why = if error.kind() == ErrorKind::NotFound { "no such file".into() } else { error.to_string() };
+        wrong(why)
+    })?;
+    if text.trim().len() < SHORTEST_TOKEN {
+        return Err(wrong(format!("fewer than {SHORTEST_TOKEN} characters are no secret")));
+    }
+    Ok(Token::new(&text))
+}
+
+const SHORTEST_TOKEN: usize = 16;
+
+fn random() -> Result<u64, Failure> {
+    getrandom::u64().map_err(|error| Failure(CANNOT_SERVE, format!("no random numbers: {error}")))
+}
+
+fn stopped() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, stop.clone())
+            .map_err(|error| Failure(CANNOT_SERVE, format!("no signals: {error}")))?;
+    }
+    Ok(stop)
+}
+
+fn counts(seen: &Seen) -> Value {
+    json!({ "sent": seen.sent, "received": seen.received, "duplicates": seen.duplicates, "bytes": seen.bytes })
+}
