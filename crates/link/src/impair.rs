@@ -158,7 +158,12 @@ impl<B> Impairment<B> {
     /// When the next packet arrives or leaves the medium.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.flying.peek().map(|flying| flying.0.at);
-        earliest(arrival, self.on_medium.as_ref().map(|(through, _)| *through))
+        earliest(arrival, self.next_departure())
+    }
+
+    /// When the next packet leaves the medium: all there is to do while the far end takes nothing.
+    pub fn next_departure(&self) -> Option<Instant> {
+        self.on_medium.as_ref().map(|(through, _)| *through)
     }
 
     /// What came, went and was lost.

@@ -1,0 +1,174 @@
+//! Changing what runs. The running process listens on a socket named by its interface, one request a connection: a line of
+//! JSON, answered by one. The kernel keeps such names for each network namespace and forgets them with the process; who
+//! may ask is who runs it, and root.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Begin with nothing, or with this shipped profile, instead of what is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begin: Option<Begin>,
+    /// Keys and values put over that.
+    #[serde(default)]
+    pub set: Vec<(String, String)>,
+}
+
+/// Where a change begins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Begin {
+    /// Nothing is done to packets.
+    Nothing,
+    /// A shipped profile.
+    Profile(String),
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Version of this format.
+    pub schema: u32,
+    /// Why nothing changed, if nothing did though it should.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What is in force, as TOML.
+    pub config: String,
+    /// Counters of both directions.
+    pub up: Counters,
+    /// Counters of both directions.
+    pub down: Counters,
+}
+
+/// Frames of one direction since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Came.
+    pub arrived: u64,
+    /// Went on, copies among them.
+    pub delivered: u64,
+    /// Lost on purpose.
+    pub lost: u64,
+    /// Found the queue of the bottleneck full.
+    pub tail: u64,
+    /// Copied.
+    pub duplicated: u64,
+    /// Held back.
+    pub reordered: u64,
+    /// On their way.
+    pub inside: u64,
+    /// Found no memory.
+    pub no_room: u64,
+    /// Refused by the interface.
+    pub not_sent: u64,
+}
+
+/// A request with the way back.
+#[derive(Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub request: Request,
+    answer: SyncSender<Answer>,
+}
+
+impl Asked {
+    /// Answers it. Who asked may have left.
+    pub fn answer(self, answer: Answer) {
+        let _ = self.answer.send(answer);
+    }
+}
+
+/// Listens for `interface`, on a thread of its own: nobody who is slow to ask holds up frames. Each request writes a byte to
+/// `wake`.
+pub fn listen(interface: &str, wake: UnixStream) -> io::Result<Receiver<Asked>> {
+    let listener = UnixListener::bind_addr(&address(interface)?)?;
+    let (sender, receiver) = channel();
+    std::thread::Builder::new().name("control".into()).spawn(move || {
+        for connection in listener.incoming().flatten() {
+            // Whatever is wrong with a connection is that connection's affair.
+            let _ = serve(connection, &sender, &wake);
+        }
+    })?;
+    Ok(receiver)
+}
+
+fn serve(connection: UnixStream, asked: &Sender<Asked>, mut wake: &UnixStream) -> io::Result<()> {
+    let asker = rustix::net::sockopt::socket_peercred(&connection)?.uid;
+    if !asker.is_root() && asker != rustix::process::getuid() {
+        return Ok(());
+    }
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new((&connection).take(LONGEST)).read_line(&mut line)?;
+    let request = serde_json::from_str(&line)?;
+    let (answer, answered) = sync_channel(1);
+    if asked.send(Asked { request, answer }).is_err() {
+        return Ok(());
+    }
+    wake.write_all(&[0])?;
+    let Ok(answer) = answered.recv_timeout(PATIENCE) else { return Ok(()) };
+    let mut text = serde_json::to_string(&answer)?;
+    text.push('\n');
+    (&connection).write_all(text.as_bytes())
+}
+
+/// Asks whoever impairs `interface` in this network namespace.
+pub fn ask(interface: &str, request: &Request) -> io::Result<Answer> {
+    let connection = UnixStream::connect_addr(&address(interface)?)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    let mut text = serde_json::to_string(request)?;
+    text.push('\n');
+    (&connection).write_all(text.as_bytes())?;
+    let mut line = String::new();
+    BufReader::new(&connection).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}
+
+fn address(interface: &str) -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("gamelane-impair/{interface}"))
+}
+
+const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST: u64 = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_comes_back_answered_and_nonsense_does_no_harm() {
+        let name = format!("test-{}", std::process::id());
+        let (wake, mut woken) = UnixStream::pair().unwrap();
+        let asked = listen(&name, wake).unwrap();
+        let answer = Answer {
+            schema: 1,
+            error: None,
+            config: "delay = \"40ms\"\n".into(),
+            up: Counters { arrived: 3, ..Counters::default() },
+            down: Counters::default(),
+        };
+        let expected = answer.clone();
+        let server = std::thread::spawn(move || {
+            woken.read_exact(&mut [0]).unwrap();
+            let one = asked.recv().unwrap();
+            assert_eq!(one.request.set, [("delay".to_owned(), "40ms".to_owned())]);
+            one.answer(answer);
+        });
+        let nonsense = UnixStream::connect_addr(&address(&name).unwrap()).unwrap();
+        (&nonsense).write_all(b"{]\n").unwrap();
+        let set = vec![("delay".to_owned(), "40ms".to_owned())];
+        let got = ask(&name, &Request { begin: Some(Begin::Profile("lte".into())), set }).unwrap();
+        assert_eq!(got, expected);
+        server.join().unwrap();
+        assert!(listen(&name, UnixStream::pair().unwrap().0).is_err(), "one at a time");
+    }
+}

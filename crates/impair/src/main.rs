@@ -1,0 +1,283 @@
+//! `gamelane-impair run IF --to IF --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `profiles`.
+//!
+//! Exit codes: 0 ended as asked; 2 the command, a value or an interface makes no sense; 4 it cannot run: no privilege, nobody
+//! impairs that interface, an interface was removed.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use gamelane_core::{Direction, Duration};
+use gamelane_gateway::device::Interface;
+use gamelane_impair::control::{self, Answer, Begin, Counters, Request};
+use gamelane_impair::run::{Options, run};
+use gamelane_scenario::text::units::Span;
+use gamelane_scenario::{Impair, PROFILES};
+
+const USAGE: u8 = 2;
+const CANNOT_RUN: u8 = 4;
+
+/// Delay, jitter, loss, reordering, duplication and rates between two interfaces, changed live.
+#[derive(Parser)]
+#[command(name = "gamelane-impair", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bridge two interfaces, with something done to packets on the way, until SIGTERM or Ctrl-C.
+    Run(Run),
+    /// Change what is done while it runs.
+    Set {
+        /// The interface it was started with.
+        interface: String,
+        /// Begin with nothing instead of what is in force.
+        #[arg(long, conflicts_with = "profile")]
+        clear: bool,
+        /// Begin with a shipped profile instead of what is in force.
+        #[arg(long, value_name = "NAME")]
+        profile: Option<String>,
+        #[command(flatten)]
+        values: Values,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what is in force, and what was done so far.
+    Show {
+        /// The interface it was started with.
+        interface: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the shipped profiles.
+    Profiles {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+struct Run {
+    /// Interface towards the player; what comes in here goes up.
+    interface: String,
+    /// The other interface.
+    #[arg(long, value_name = "IF")]
+    to: String,
+    /// A shipped profile to begin with.
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    profile: Option<String>,
+    /// A profile of your own to begin with.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    values: Values,
+    /// Seed of all randomness; drawn and said if left out.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// End by itself after this.
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Append a line of JSON for each change.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// MiB of frames there is room for.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    memory: u32,
+    /// Say what would be done, and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What is done to packets. Each goes both ways; for one way, `--set delay.up=40ms`.
+#[derive(Args)]
+struct Values {
+    /// Time every packet takes, such as 40ms.
+    #[arg(long, value_name = "TIME")]
+    delay: Option<String>,
+    /// How far it varies, such as 5ms, or a table with shape and correlation.
+    #[arg(long, value_name = "TIME")]
+    jitter: Option<String>,
+    /// Packets lost, such as 1%, or a table for bursts.
+    #[arg(long, value_name = "SHARE")]
+    loss: Option<String>,
+    /// Packets that others overtake, such as 2%.
+    #[arg(long, value_name = "SHARE")]
+    reorder: Option<String>,
+    /// Packets that arrive twice, such as 0.1%.
+    #[arg(long, value_name = "SHARE")]
+    duplicate: Option<String>,
+    /// Rate of a bottleneck, such as 10mbit.
+    #[arg(long, value_name = "RATE")]
+    rate: Option<String>,
+    /// What may wait for it, such as 100p or 256KiB.
+    #[arg(long, value_name = "LIMIT")]
+    limit: Option<String>,
+    /// Any key of a profile, such as delay.up=40ms.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// What to say, and the exit code.
+struct Failure(u8, String);
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => begin(arguments),
+        Command::Set { interface, clear, profile, values, json } => {
+            let begin = profile.map(Begin::Profile).or(clear.then_some(Begin::Nothing));
+            values.pairs().and_then(|set| {
+                if begin.is_none() && set.is_empty() {
+                    let why = "set: nothing is given to be set\n  hint:    `show` shows what is in force";
+                    return Err(Failure(USAGE, why.into()));
+                }
+                ask(&interface, &Request { begin, set }, json)
+            })
+        }
+        Command::Show { interface, json } => ask(&interface, &Request::default(), json),
+        Command::Profiles { json } => profiles(json),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(code, message)) => {
+            eprintln!("error: {message}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn begin(arguments: Run) -> Result<(), Failure> {
+    let usage = |message: String| Failure(USAGE, message);
+    let set = arguments.values.pairs()?;
+    let impair = match (&arguments.profile, &arguments.file) {
+        (Some(name), _) => Impair::shipped(name, &set),
+        (None, Some(file)) => {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| usage(format!("--file {}: cannot be read: {error}", file.display())))?;
+            Impair::parse(&text, &file.display().to_string(), &set)
+        }
+        (None, None) => Impair::parse("", "nothing", &set),
+    };
+    let impair = impair.map_err(|error| usage(error.to_string()))?;
+    impair.to_configs().map_err(|error| usage(error.to_string()))?;
+    let duration = arguments.duration.as_deref().map(|text| {
+        let span = text.parse::<Span>().map_err(|fault| usage(format!("--duration {text}: {fault}")))?;
+        Ok::<Duration, Failure>(span.0)
+    });
+    let duration = duration.transpose()?;
+    let home = interface("INTERFACE", &arguments.interface)?;
+    let internet = interface("--to", &arguments.to)?;
+    if home.index == internet.index {
+        return Err(usage(format!("{0} and --to {0} are the same: a bridge has two ends", home.name)));
+    }
+    if arguments.dry_run {
+        println!("bridge {} and {}, both promiscuous while this runs", home.name, internet.name);
+        print!("{}", impair.to_toml());
+        return Ok(());
+    }
+    let memory = (arguments.memory as usize) << 20;
+    let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log };
+    run(home, internet, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
+}
+
+fn interface(option: &str, name: &str) -> Result<Interface, Failure> {
+    let hint = "hint:    `ip -br link` lists the interfaces there are";
+    let found = Interface::find(name)
+        .map_err(|error| Failure(USAGE, format!("{option} {name}: {error}\n  {hint}")))?;
+    if found.is_ethernet {
+        Ok(found)
+    } else {
+        Err(Failure(USAGE, format!("{option} {name}: this is no Ethernet interface\n  {hint}")))
+    }
+}
+
+impl Values {
+    /// Keys and values in the order of the command's help; `--set` last.
+    fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
+        let own = [
+            ("delay", &self.delay),
+            ("jitter", &self.jitter),
+            ("loss", &self.loss),
+            ("reorder", &self.reorder),
+            ("duplicate", &self.duplicate),
+            ("rate", &self.rate),
+            ("limit", &self.limit),
+        ];
+        let own = own.into_iter().filter_map(|(key, value)| Some(Ok((key.to_owned(), value.clone()?))));
+        let set = self.set.iter().map(|text| {
+            let (key, value) = text.split_once('=').ok_or_else(|| {
+                Failure(USAGE, format!("--set {text}: this takes KEY=VALUE, such as delay.up=40ms"))
+            })?;
+            Ok((key.to_owned(), value.to_owned()))
+        });
+        own.chain(set).collect()
+    }
+}
+
+fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
+    let answer = control::ask(interface, request).map_err(|error| {
+        let hint =
+            format!("`gamelane impair {interface} --to IF …` starts; ask in the same network namespace");
+        Failure(CANNOT_RUN, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
+    })?;
+    if let Some(error) = answer.error {
+        return Err(Failure(USAGE, error));
+    }
+    if json {
+        println!("{}", serde_json::to_string_pretty(&answer).unwrap_or_default());
+    } else {
+        print!("{}", page(&answer));
+    }
+    Ok(())
+}
+
+fn page(answer: &Answer) -> String {
+    let line = |direction: Direction, of: &Counters| {
+        format!(
+            "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
+            direction.name(),
+            of.arrived,
+            of.delivered,
+            of.lost,
+            of.tail,
+            of.duplicated,
+            of.reordered,
+            of.inside
+        )
+    };
+    let [up, down] = Direction::BOTH;
+    let head = format!(
+        "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
+        "", "arrived", "delivered", "lost", "tail", "copied", "late", "inside"
+    );
+    format!("{}\n{head}{}{}", answer.config, line(up, &answer.up), line(down, &answer.down))
+}
+
+fn profiles(json: bool) -> Result<(), Failure> {
+    let read = |name| Impair::shipped(name, &[]).map_err(|error| Failure(USAGE, error.to_string()));
+    let all: Vec<(&str, Impair)> = PROFILES
+        .iter()
+        .map(|profile| Ok((profile.name, read(profile.name)?)))
+        .collect::<Result<_, Failure>>()?;
+    if json {
+        let all: Vec<_> = all
+            .iter()
+            .map(|(name, own)| {
+                serde_json::json!({
+                    "name": name, "title": own.title, "provenance": own.provenance, "notes": own.notes,
+                    "config": own.to_toml(),
+                })
+            })
+            .collect();
+        println!("{}", serde_json::json!({ "schema": 1, "profiles": all }));
+    } else {
+        for (name, own) in all {
+            println!("{name:<14} {} [{}]", own.title, own.provenance);
+        }
+    }
+    Ok(())
+}

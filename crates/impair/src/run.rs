@@ -1,0 +1,201 @@
+//! `gamelane-impair run`: from two interfaces to frames that pass, late and not all of them, until a signal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration as StdDuration, Instant as StdInstant};
+
+use anyhow::Context as _;
+use gamelane_core::{Direction, DropReason, Duration, Seed};
+use gamelane_gateway::device::{Interface, OFFLOADS, Offload, Offloads};
+use gamelane_gateway::engine::{Engine, Turn};
+use gamelane_scenario::Impair;
+use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::control::{self, Answer, Asked, Begin, Counters, Request};
+use crate::plane::Impaired;
+
+/// What the command line says.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is done to packets at first.
+    pub impair: Impair,
+    /// Seed of all randomness; `None` draws one.
+    pub seed: Option<u64>,
+    /// Bytes of frames there is room for.
+    pub memory: usize,
+    /// Ends by itself after this.
+    pub duration: Option<Duration>,
+    /// A line of JSON for each change goes there.
+    pub log: Option<PathBuf>,
+}
+
+/// Runs until SIGTERM, SIGINT or the end of its time. Frames that come in at `home` go up.
+///
+/// # Errors
+/// If it cannot begin, or an interface is removed.
+pub fn run(home: Interface, internet: Interface, options: &Options) -> anyhow::Result<()> {
+    let (mut wakes, wake) = UnixStream::pair()?;
+    wakes.set_nonblocking(true)?;
+    let requests = control::listen(&home.name, wake.try_clone()?).with_context(|| {
+        format!("{0}: it is impaired already\n  hint:    `gamelane impair set {0} …` changes how", home.name)
+    })?;
+    let stop = stopped(&wake)?;
+    let mut log = Log::open(options.log.as_deref())?;
+    let _offloads = SwitchedOff::new([&home.name, &internet.name])?;
+    let name = home.name.clone();
+    let mut engine = Engine::open(home, internet, options.memory).context("cannot open the interfaces")?;
+    engine.also_wait_for(&wakes)?;
+    // Without it timers are up to 50 µs later.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let seed = options
+        .seed
+        .map_or_else(getrandom::u64, Ok)
+        .map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    let mut impair = options.impair.clone();
+    let mut plane = Impaired::new(impair.to_configs()?, Seed(seed));
+    let began = now();
+    log.write("begin", &impair, &plane)?;
+    eprintln!("impairing {name}, seed {seed}");
+    while !stop.load(Ordering::Relaxed)
+        && options
+            .duration
+            .is_none_or(|duration| began.elapsed() < StdDuration::from_nanos(duration.as_nanos()))
+    {
+        if let Turn::Gone(side) = engine.turn(&mut plane)? {
+            anyhow::bail!("the interface {} was removed", engine.interface(side).name);
+        }
+        let mut nothing = [0; 16];
+        if wakes.read(&mut nothing).is_err() {
+            continue;
+        }
+        while let Ok(asked) = requests.try_recv() {
+            let changed = change(&impair, &asked.request);
+            let error = changed.as_ref().err().map(ToString::to_string);
+            if let Ok(Some((next, configs))) = changed {
+                let at = engine.now();
+                plane.set(configs, engine.frames_mut(), at);
+                impair = next;
+                log.write("set", &impair, &plane)?;
+            }
+            answer(asked, error, &impair, &plane);
+        }
+    }
+    log.write("end", &impair, &plane)
+}
+
+/// What is in force after `request`; `None` if it asks for no change.
+fn change(
+    now: &Impair,
+    request: &Request,
+) -> anyhow::Result<Option<(Impair, [gamelane_link::ImpairConfig; 2])>> {
+    if request.begin.is_none() && request.set.is_empty() {
+        return Ok(None);
+    }
+    let next = match &request.begin {
+        None => Impair::parse(&now.to_toml(), "what is in force", &request.set)?,
+        Some(Begin::Nothing) => Impair::parse("", "nothing", &request.set)?,
+        Some(Begin::Profile(name)) => Impair::shipped(name, &request.set)?,
+    };
+    let configs = next.to_configs()?;
+    Ok(Some((next, configs)))
+}
+
+fn answer(asked: Asked, error: Option<String>, impair: &Impair, plane: &Impaired) {
+    let [up, down] = Direction::BOTH.map(|direction| counters(plane, direction));
+    asked.answer(Answer { schema: 1, error, config: impair.to_toml(), up, down });
+}
+
+fn counters(plane: &Impaired, direction: Direction) -> Counters {
+    let (of, missed) = (plane.counters(direction), plane.missed(direction));
+    Counters {
+        arrived: of.hop.arrived,
+        delivered: of.hop.delivered,
+        lost: of.hop.dropped.of(DropReason::Path),
+        tail: of.hop.dropped.of(DropReason::Tail),
+        duplicated: of.duplicated,
+        reordered: of.reordered,
+        inside: plane.inside(direction),
+        no_room: missed.no_room,
+        not_sent: missed.not_sent,
+    }
+}
+
+/// What was set when: a line of JSON for each change, `unix_s` by the wall clock.
+struct Log(Option<File>);
+
+impl Log {
+    fn open(path: Option<&std::path::Path>) -> anyhow::Result<Self> {
+        let open = |path: &std::path::Path| {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)
+                .with_context(|| path.display().to_string())
+        };
+        Ok(Self(path.map(open).transpose()?))
+    }
+
+    fn write(&mut self, what: &str, impair: &Impair, plane: &Impaired) -> anyhow::Result<()> {
+        let Some(file) = &mut self.0 else { return Ok(()) };
+        let [up, down] = Direction::BOTH.map(|direction| counters(plane, direction));
+        let line = json!({
+            "unix_s": unix_s(), "what": what, "config": impair.to_toml(), "up": up, "down": down,
+        });
+        writeln!(file, "{line}").context("the log cannot be written to")
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a log says when by the wall clock")]
+fn unix_s() -> f64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a driver: it ends by the clock")]
+fn now() -> StdInstant {
+    StdInstant::now()
+}
+
+fn stopped(wake: &UnixStream) -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        signal_hook::low_level::pipe::register(signal, wake.try_clone()?)?;
+    }
+    Ok(stop)
+}
+
+/// Offloads that put packets together: off while this runs, and on again at its end.
+struct SwitchedOff(Vec<(String, Offload)>);
+
+impl SwitchedOff {
+    fn new(interfaces: [&str; 2]) -> anyhow::Result<Self> {
+        let mut off = Self(Vec::new());
+        for name in interfaces {
+            // An interface that cannot tell has none.
+            let Ok(offloads) = Offloads::of(name) else { continue };
+            for offload in OFFLOADS.into_iter().filter(|offload| offloads.is_on(offload)) {
+                let why = || format!("{name}: cannot switch {} off", offload.name);
+                offloads.switch(&offload, false).with_context(why)?;
+                off.0.push((name.to_owned(), offload));
+            }
+        }
+        Ok(off)
+    }
+}
+
+impl Drop for SwitchedOff {
+    fn drop(&mut self) {
+        for (name, offload) in &self.0 {
+            // One that was removed has nothing to be put back.
+            if let Err(error) = Offloads::of(name).and_then(|offloads| offloads.switch(offload, true)) {
+                eprintln!("{name}: {} could not be switched on again: {error}", offload.name);
+            }
+        }
+    }
+}
