@@ -11,9 +11,9 @@ from importlib import import_module
 import typer
 
 from gamelane.cli.talk import say
-from gamelane.errors import Interrupted, OutputError, ScenarioError, UsageError
+from gamelane.errors import Interrupted, LabError, OutputError, ScenarioError, UsageError
 
-OK, INTERNAL, USAGE, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
+OK, INTERNAL, USAGE, OUTPUT, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 TRACEBACK = "GAMELANE_TRACEBACK"
 
@@ -36,6 +36,7 @@ MODULES = (
     "remedies",
     "traffic",
     "proxy",
+    "impair",
     "doctor",
     "about",
 )
@@ -77,6 +78,9 @@ def _guarded() -> int:
     except OutputError as error:
         say(f"error: {error}")
         return OUTPUT
+    except LabError as error:
+        say(f"error: {error}")
+        return CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
     except SystemExit:  # Typer's answer when whoever read stdout has left
