@@ -13,7 +13,7 @@ from gamelane._native import ScenarioError
 if TYPE_CHECKING:
     from gamelane.records import Results
 
-__all__ = ["Interrupted", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]
+__all__ = ["Interrupted", "LabError", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]
 
 
 class UsageError(ValueError):
@@ -26,6 +26,10 @@ class RecordsError(UsageError):
 
 class OutputError(OSError):
     """A result that cannot be written."""
+
+
+class LabError(RuntimeError):
+    """Real hosts cannot be had here, or something in them failed."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -59,7 +59,8 @@ impl FrameHeaders {
             key.source.set_port(wire::u16_at(ip.above, 0)?);
             key.destination.set_port(wire::u16_at(ip.above, 2)?);
             if protocol == Protocol::Tcp {
-                let (fields, header) = wire::tcp(ip.above)?;
+                let mut fields = TcpFields::default();
+                let header = wire::tcp(ip.above, &mut fields)?;
                 if header as usize > end - transport_at {
                     return None;
                 }

@@ -105,10 +105,11 @@ impl<'a> Client<'a> {
         buffer: &mut [u8; LONGEST],
         records: &mut dyn Records,
     ) -> Option<usize> {
-        if let State::Playing { stream, .. } = &mut self.state {
-            if stream.poll_timeout().is_none() && now >= stream.ends().saturating_add(LINGER) {
-                self.leave(now);
-            }
+        if let State::Playing { stream, .. } = &self.state
+            && stream.poll_timeout().is_none()
+            && now >= stream.ends().saturating_add(LINGER)
+        {
+            self.leave(now);
         }
         let session = self.wish.session;
         let message = match &mut self.state {

@@ -67,7 +67,7 @@ pub fn serve(
     sharpen_timers();
     let (mut incoming, mut outgoing): (Buffer, _) = ([0; LONGEST + 1], [0; LONGEST]);
     let mut any = false;
-    while !stop.load(Ordering::Relaxed) && !(once && any && server.sessions() == 0) {
+    while !stop.load(Ordering::Relaxed) {
         // Bounded, so that a flood of arrivals does not hold up what is due.
         for _ in 0..BATCH {
             let Some(arrived) = socket.receive(&mut incoming)? else { break };
@@ -81,6 +81,9 @@ pub fn serve(
         any |= server.sessions() > 0;
         while let Some((from, seen)) = server.poll_ended() {
             on_end(from, seen);
+        }
+        if once && any && server.sessions() == 0 {
+            break;
         }
         wait(&[socket], server.poll_timeout())?;
     }

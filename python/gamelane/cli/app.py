@@ -30,6 +30,7 @@ MODULES = (
     "remedies",
     "traffic",
     "proxy",
+    "impair",
     "doctor",
     "about",
 )

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 
 from gamelane.cli.talk import say
-from gamelane.errors import OutputError, ScenarioError, UsageError
+from gamelane.errors import LabError, OutputError, ScenarioError, UsageError
 
-OK, INTERNAL, USAGE, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 130
+OK, INTERNAL, USAGE, OUTPUT, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 3, 5, 130
 
 TRACEBACK = "GAMELANE_TRACEBACK"
 
@@ -26,6 +26,9 @@ def guarded(command: Callable[[], object]) -> int:
     except OutputError as error:
         say(f"error: {error}")
         return OUTPUT
+    except LabError as error:
+        say(f"error: {error}")
+        return CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
     except SystemExit:  # Typer's answer when whoever read stdout has left

@@ -1,0 +1,1 @@
+"""Blind trials: what a player notices of delay and loss."""

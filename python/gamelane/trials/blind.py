@@ -1,0 +1,174 @@
+"""A blind trial over collom2016's Table II: conditions in random order, each rated before the next, none shown.
+
+The paper had two players, of whom one knew. Here nobody does: the order is drawn, the log holds it, no screen shows it.
+The paper does not say whether its delays are of one way or of the round trip; ours are what is added to the round trip,
+half of it each way. Losses are those of each way. Ratings are ITU-T P.800's: 5 excellent to 1 bad.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gamelane import programs
+from gamelane.errors import LabError, OutputError, UsageError
+
+DELAYS_MS = (0, 10, 25, 50, 100, 150, 200)
+LOSSES_PERCENT = (0, 1, 3, 5, 10, 20, 30, 40)
+"""Table II."""
+
+SCALE = {5: "excellent", 4: "good", 3: "fair", 2: "poor", 1: "bad"}
+SCHEMA = 1
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    """What is done to packets during one part of a trial."""
+
+    delay_ms: float
+    loss_percent: float
+
+    def settings(self) -> list[str]:
+        """Return the options of `gamelane-impair set` that bring it about."""
+        return ["--clear", "--delay", f"{self.delay_ms * 500:g}us", "--loss", f"{self.loss_percent:g}%"]
+
+
+def _axes() -> list[Condition]:
+    delays = [Condition(delay, 0) for delay in DELAYS_MS]
+    return delays + [Condition(0, loss) for loss in LOSSES_PERCENT if loss]
+
+
+def _full() -> list[Condition]:
+    return [Condition(delay, loss) for delay in DELAYS_MS for loss in LOSSES_PERCENT]
+
+
+GRIDS: dict[str, Callable[[], list[Condition]]] = {"axes": _axes, "full": _full}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a trial is asked to be."""
+
+    grid: str
+    repeat: int
+    hold_s: int
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A trial with its order drawn."""
+
+    grid: str
+    repeat: int
+    hold_s: int
+    seed: int
+    order: tuple[Condition, ...]
+
+
+def draw(settings: Settings) -> Plan:
+    """Draw the order: every condition once before any comes again, and none twice in a row."""
+    seed = secrets.randbits(32) if settings.seed is None else settings.seed
+    stream = random.Random(seed)
+    order: list[Condition] = []
+    for _ in range(settings.repeat):
+        round_of = GRIDS[settings.grid]()
+        stream.shuffle(round_of)
+        if order and round_of[0] == order[-1]:
+            round_of.append(round_of.pop(0))
+        order += round_of
+    return Plan(settings.grid, settings.repeat, settings.hold_s, seed, tuple(order))
+
+
+def open_plan(path: Path, settings: Settings) -> Plan:
+    """Read the plan of a trial begun there, or draw and keep one. A plan is not changed half-way."""
+    if not path.exists():
+        plan = draw(settings)
+        _write(path, json.dumps({"schema": SCHEMA, **asdict(plan)}, indent=1) + "\n", "w")
+        return plan
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        order = tuple(Condition(**each) for each in held["order"])
+        plan = Plan(held["grid"], held["repeat"], held["hold_s"], held["seed"], order)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: this is no plan of a trial: {error}") from error
+    if (plan.grid, plan.repeat) != (settings.grid, settings.repeat) or settings.seed not in (None, plan.seed):
+        raise UsageError(
+            f"{path}: a trial with --grid {plan.grid} --repeat {plan.repeat} --seed {plan.seed} was begun there\n"
+            "  hint:    finish it with the same options, or give another folder or player"
+        )
+    return plan
+
+
+@dataclass(frozen=True)
+class Session:
+    """A player in front of the screen."""
+
+    interface: str
+    plan: Plan
+    log: Path
+    ask: Callable[[str], str] = input
+    wait: Callable[[float], None] = time.sleep
+    setter: Callable[[str, Condition], None] | None = None
+
+    def run(self) -> int:
+        """Go on where the log ends, and return how many conditions are rated. Ctrl-C and the end of input keep them."""
+        rated = _rated(self.log)
+        change = self.setter or set_impairment
+        try:
+            for number in range(rated, len(self.plan.order)):
+                condition = self.plan.order[number]
+                change(self.interface, condition)
+                began = time.time()
+                self._say(f"\n{number + 1} of {len(self.plan.order)}: play, and rate in {self.plan.hold_s} s.")
+                self.wait(self.plan.hold_s)
+                rating = self._rating()
+                entry = {
+                    **{"number": number, **asdict(condition)},
+                    **{"set_unix_s": began, "rated_unix_s": time.time(), "rating": rating},
+                }
+                _write(self.log, json.dumps(entry) + "\n", "a")
+                rated = number + 1
+        except (KeyboardInterrupt, EOFError):
+            self._say("\nstopped; the same command goes on from here")
+        finally:
+            change(self.interface, Condition(0, 0))
+        return rated
+
+    def _rating(self) -> int:
+        words = ", ".join(f"{value} {word}" for value, word in SCALE.items())
+        while True:
+            said = self.ask(f"How did it play? {words}: ").strip()
+            if said.isdecimal() and int(said) in SCALE:
+                return int(said)
+            self._say(f"{said!r} is no rating: 1 to 5")
+
+    def _say(self, text: str) -> None:
+        print(text, file=sys.stderr)  # noqa: T201 - a conversation, not a result
+
+
+def set_impairment(interface: str, condition: Condition) -> None:
+    """Tell whoever impairs the interface. What it answers is not shown: it would give the condition away."""
+    words = [str(programs.find(programs.IMPAIR)), "set", interface, *condition.settings()]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(done.stderr.strip().removeprefix("error: "))
+
+
+def _rated(log: Path) -> int:
+    return len(log.read_text(encoding="utf-8").splitlines()) if log.exists() else 0
+
+
+def _write(path: Path, text: str, mode: str) -> None:
+    try:
+        with path.open(mode, encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OutputError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,186 @@
+"""An impaired bridge between two hosts, with real packets."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from gamelane import programs
+from gamelane.errors import LabError
+from gamelane.records import live
+from tests.lab.conftest import Triple, program
+
+SCENARIO = """
+name = "probe"
+duration = "{duration}"
+[link]
+down = "1gbit"
+up = "1gbit"
+[[flow]]
+name = "probe"
+app = "udp"
+direction = "up"
+rate = "{rate}"
+size = "172B"
+"""
+
+
+class Bridge:
+    """`gamelane-impair` between the two, and a stream of 100 packets a second to measure it with."""
+
+    def __init__(self, triple: Triple, folder: Path, *words: str) -> None:
+        self.triple, self.folder = triple, folder
+        self.impair, self.traffic = program(programs.IMPAIR), program(programs.TRAFFIC)
+        self.log = folder / "set.jsonl"
+        options = ["home", "--to", "wan", "--seed", "1", "--log", self.log, *words]
+        self.process = triple.lab.start(triple.bridge, self.impair, "run", *options, log=folder / "impair.log")
+        self._wait_for("impairing home")
+
+    def _wait_for(self, word: str) -> None:
+        deadline = time.monotonic() + 20
+        while word not in (self.folder / "impair.log").read_text():
+            assert self.process.poll() is None, (self.folder / "impair.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    def set(self, *words: str) -> dict[str, dict[str, int]]:
+        """Change what is in force, or show it."""
+        command = ["set", "home", *words] if words else ["show", "home"]
+        answer: dict[str, dict[str, int]] = json.loads(self.triple.bridge.run(self.impair, *command, "--json"))
+        return answer
+
+    def measure(self, seconds: int = 2, rate: str = "160kbit") -> live.Match:
+        """Send from player to server and read what both ends recorded."""
+        scenario, token = self.folder / "probe.toml", self.folder / "token"
+        scenario.write_text(SCENARIO.format(duration=f"{seconds}s", rate=rate))
+        token.write_text("a secret of both ends")
+        ends = [self.folder / "client", self.folder / "server"]
+        common = [scenario, "--token", token]
+        with self.triple.lab.start(
+            self.triple.server,
+            *(self.traffic, "serve", *common, "--listen", "10.9.0.2:5000", "-o", ends[1]),
+            log=self.folder / "serve.log",
+        ) as server:
+            while "listening" not in (self.folder / "serve.log").read_text():
+                time.sleep(0.02)
+            self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", ends[0])
+            server.terminate()
+        return live.read(*ends)
+
+
+def one_way_ms(match: live.Match) -> npt.NDArray[np.float64]:
+    """Return the delays of packets from player to server, in their order."""
+    assert match.server is not None
+    of = match.server[match.server["what"] == live.RECEIVED]
+    return of["value_ns"] / 1e6
+
+
+def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
+    """Never early. What a loaded machine adds comes on top, so only least and median are held to the set delay."""
+    bridge = Bridge(triple, tmp_path, "--delay", "40ms")
+    before = one_way_ms(bridge.measure())
+    assert len(before) == 200
+    assert before.min() >= 40
+    assert before.min() < 41
+    bridge.set("--set", "delay.up=10ms")
+    after = one_way_ms(bridge.measure())
+    assert len(after) == 200
+    assert 10 <= after.min() < 11
+    changes = [json.loads(line) for line in bridge.log.read_text().splitlines()]
+    assert [change["what"] for change in changes] == ["begin", "set"]
+    assert 'up = "10ms"' in changes[1]["config"]
+
+
+def test_loss_copies_and_order_are_as_set(triple: Triple, tmp_path: Path) -> None:
+    bridge = Bridge(triple, tmp_path, "--delay", "5ms", "--set", "loss.up=20%", "--set", "reorder.up=10%")
+    bridge.set("--set", "duplicate.up=10%")
+    match = bridge.measure(3, "800kbit")
+    assert match.server is not None
+    sent = int((match.client["what"] == live.SENT).sum())
+    received = match.server[match.server["what"] == live.RECEIVED]
+    copies = int((match.server["what"] == live.DUPLICATE).sum())
+    assert sent == 1500
+    # Four standard deviations of a binomial: 20 % of 1500 is 300 with 15.5; 10 % of 1200 is 120 with 10.4.
+    assert abs(sent - len(received) - 300) < 62
+    assert abs(copies - 120) < 42
+    late = int((np.maximum.accumulate(received["number"]) > received["number"]).sum())
+    assert abs(late - 120) < 42
+    shown = bridge.set()
+    assert shown["up"]["lost"] >= sent - len(received)
+    assert shown["up"]["arrived"] + shown["up"]["duplicated"] == sum(
+        shown["up"][key] for key in ("delivered", "lost", "tail", "inside")
+    )
+
+
+def test_changes_under_load_lose_and_reorder_nothing(triple: Triple, tmp_path: Path) -> None:
+    bridge = Bridge(triple, tmp_path, "--delay", "60ms", "--rate", "20mbit")
+    traffic, folder = bridge.traffic, tmp_path
+    (folder / "probe.toml").write_text(SCENARIO.format(duration="3s", rate="800kbit"))
+    (folder / "token").write_text("a secret of both ends")
+    common = [folder / "probe.toml", "--token", folder / "token"]
+    serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", folder / "server"]
+    server = triple.lab.start(triple.server, traffic, *serve, log=folder / "serve.log")
+    while "listening" not in (folder / "serve.log").read_text():
+        time.sleep(0.02)
+    send = ["send", *common, "--to", "10.9.0.2:5000", "-o", folder / "client"]
+    sender = triple.lab.start(triple.player, traffic, *send, log=folder / "send.log")
+    changes = (["--delay", "1ms"], ["--rate", "5mbit"], ["--clear"], ["--profile", "satellite", "--loss", "0%"])
+    for words in changes * 3:
+        time.sleep(0.2)
+        bridge.set(*words)
+    assert sender.wait(timeout=20) == 0, (folder / "send.log").read_text()
+    server.terminate()
+    server.wait(timeout=10)
+    match = live.read(folder / "client", folder / "server")
+    assert match.server is not None
+    arrived = match.server[match.server["what"] == live.RECEIVED]["number"]
+    assert (arrived == np.arange(1500)).all(), f"{len(arrived)} of 1500"
+
+
+def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path) -> None:
+    bridge = Bridge(triple, tmp_path, "--delay", "5ms", "--rate", "10mbit", "--limit", "64KiB")
+    triple.lab.start(triple.server, "iperf3", "-s", log=tmp_path / "iperf.log")
+    time.sleep(0.5)
+    client = ("iperf3", "-c", "10.9.0.2", "-R", "-J")
+    tcp = json.loads(triple.player.run(*client, "-t", "4"))["end"]["sum_received"]["bits_per_second"]
+    # 1448 of 1500 bytes are payload: 9.65 Mbit/s. Losses at the tail cost a little.
+    assert 8.0e6 < tcp < 9.7e6
+    before = bridge.set()["down"]["tail"]
+    udp = json.loads(triple.player.run(*client, "-u", "-b", "20M", "-l", "1000", "-t", "2"))["end"]["sum"]
+    # 1028 B of IP carry 1000: of 20 Mbit/s, 9.73 fit.
+    assert 48 < udp["lost_percent"] < 55
+    assert bridge.set()["down"]["tail"] - before > 2000
+
+
+def test_who_asks_for_nonsense_is_told_and_nothing_changes(triple: Triple, tmp_path: Path) -> None:
+    bridge = Bridge(triple, tmp_path, "--delay", "40ms")
+    with pytest.raises(LabError, match="a time needs a unit"):
+        bridge.set("--delay", "40")
+    with pytest.raises(LabError, match="did you mean"):
+        bridge.set("--profile", "dls")
+    with pytest.raises(LabError, match="it is impaired already"):
+        triple.bridge.run(bridge.impair, "run", "home", "--to", "wan")
+    with pytest.raises(LabError, match="nobody impairs it"):
+        triple.bridge.run(bridge.impair, "set", "wan", "--delay", "1ms")
+    assert 'delay = "40ms"' in str(bridge.set()["config"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "--to", "lo"], "INTERFACE nowhere: no such interface"),
+        (["lo", "--to", "lo"], "this is no Ethernet interface"),
+        (["lo", "--to", "lo", "--loss", "2"], "`loss` in --set loss=2"),
+        (["lo", "--to", "lo", "--duration", "5"], "--duration 5"),
+    ],
+)
+def test_bad_commands_are_refused_before_anything_is_touched(words: list[str], said: str) -> None:
+    done = subprocess.run([program(programs.IMPAIR), "run", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
