@@ -1,0 +1,115 @@
+"""Further research the slides name: peer to peer, both ends, other queues, the modem itself, traffic that varies."""
+
+from __future__ import annotations
+
+import json
+
+from gamelane import _native, experiment
+from gamelane.claims import findings
+from gamelane.claims.burriss2006.arms import (
+    CELLS,
+    check,
+    loss,
+    none,
+    prioritised,
+    streams,
+    throughput,
+)
+from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.findings import Finding, cannot_tell, given
+
+PEERS = ("first", "second", "third")
+
+
+def _over(evidence: Evidence, scenario: _native.Scenario) -> Evidence:
+    return Evidence(scenario, evidence.repeats, evidence.threads, evidence.cancel, evidence.on_run)
+
+
+@check("f.ux")
+def users(_: Evidence) -> Finding:
+    return cannot_tell(
+        "needs users; `gamelane run` grades delay, jitter and loss by what the literature says of players"
+    )
+
+
+@check("f.p2p")
+def peer_to_peer(evidence: Evidence) -> Finding:
+    own = _over(evidence, experiment.load("hosted-match").scenario)
+    fifo = Arm.of({})
+    first = Arm.of({"gateway.up.queue": "priority", "gateway.priority": json.dumps(PEERS)})
+    delays = [
+        sum(own.values(arm, f"flows.{peer}.up.queue_delay_ms.mean") for peer in PEERS) / 3 for arm in (first, fifo)
+    ]
+    lost = [100 * sum(own.values(arm, f"flows.{peer}.up.loss") for peer in PEERS) / 3 for arm in (first, fifo)]
+    return findings.all_of(
+        findings.less(
+            "updates of a player who hosts for three others wait with priority", delays[0], "without", delays[1], "ms"
+        ),
+        findings.less("lost with", lost[0], "without", lost[1], "%"),
+    )
+
+
+@check("f.bothends")
+def both_ends(evidence: Evidence) -> Finding:
+    own = _over(evidence, experiment.load("but2006").scenario)
+    up = Arm.of({"gateway.up.acks": "prioritise", "flow.download.tcp.receive_window": "256KiB"})
+    both = up.with_({"gateway.down.queue": "priority"})
+    own.prepare([up, both])
+    round_trips = [own.values(arm, "flows.game.rtt_ms.mean") for arm in (both, up)]
+    return findings.less(
+        "mean round trip of the game with priority at both ends",
+        round_trips[0],
+        "upstream alone",
+        round_trips[1],
+        "ms",
+        "in but2006, with a download whose window of 256 KiB fills the provider's queue; with its 32 KiB there is no queue"
+        " downstream and nothing to gain",
+    )
+
+
+@check("f.modem")
+def in_the_modem(evidence: Evidence) -> Finding:
+    modem = {"gateway.up.queue": "fifo", "gateway.shape": "{}", "gateway.modem.queue": "priority"}
+    arms = {cell: prioritised(cell).with_(modem) for cell in CELLS}
+    evidence.prepare(list(arms.values()))
+    lost = {cell: loss(evidence, arm) for cell, arm in arms.items()}
+    delays = evidence.values(arms["2t2u"], "flows.game.up.queue_delay_ms.mean")
+    return given(
+        all(float(each.max()) < 1 for each in lost.values()),
+        "lost in the four tables: "
+        + ", ".join(f"{each.mean():.2g}" for each in lost.values())
+        + f" %; delay with two of each {findings.number(delays)} ms, TCP"
+        f" {findings.number(throughput(evidence, arms['2t2u']))} kbit/s",
+        "the modem knows what a packet costs it; three slots for each queue are enough there, and no rate has to be found",
+    )
+
+
+@check("f.bandwidth", "f.class")
+def other_queues(_: Evidence) -> Finding:
+    return cannot_tell(
+        "deficit round robin and HTB classes are built and tested (docs/models/drr.md, htb.md); a scenario"
+        " cannot name them yet"
+    )
+
+
+@check("f.vbr")
+def varying(evidence: Evidence) -> Finding:
+    text = evidence.base.to_toml()
+    scenario = _native.Scenario.parse(_with_a_game(text), "burriss2006-vbr.toml", [])
+    own = _over(evidence, scenario)
+    cell = "1t1u"
+    lost = [own.values(arm, "flows.game.up.loss") * 100 for arm in (none(cell), prioritised(cell))]
+    jitter = [streams(own, arm)["jitter"] for arm in (none(cell), prioritised(cell))]
+    return findings.all_of(
+        findings.less("lost with priority", lost[1], "without", lost[0], "%"),
+        findings.less("jitter with", jitter[1], "without", jitter[0], "ms"),
+        why="Counter-Strike's model in place of the constant stream: what priority does does not hang on the constant rate",
+    )
+
+
+def _with_a_game(text: str) -> str:
+    """The scenario with a game whose packets vary in place of the first UDP stream."""
+    head, flow, rest = text.partition("[[flow]]")
+    mine, marker, others = rest.partition("[[flow]]")
+    del mine
+    return f'{head}{flow}\nname = "game"\napp = "game"\nmodel = "hlcs"\nhost = "client"\n\n{marker}{others}'
