@@ -46,8 +46,10 @@ def more_udp(evidence: Evidence) -> Finding:
     return given(
         float(two.mean()) > 1 > float(one.mean()),
         f"{findings.number(one)} % with one stream, {findings.number(two)} % with two",
-        "priority loses none of it, the modem behind it does: until its grant comes, 10 to 20 ms, two streams and an upload"
-        " bring more than three packets, and the bridge counts bytes. Loss in the four tables with priority (theirs 0.027, 0.18,"
+        "priority loses none of it, the modem behind it does: until its grant comes, 10 to 20 ms, two streams and an"
+        " upload"
+        " bring more than three packets, and the bridge counts bytes. Loss in the four tables with priority (theirs"
+        " 0.027, 0.18,"
         " 10, 25.5 %): " + "; ".join(rows),
     )
 

@@ -79,13 +79,13 @@ def _mean(evidence: Evidence, arm: Arm, names: tuple[str, ...], path: str) -> Nu
 
 
 def streams(evidence: Evidence, arm: Arm) -> dict[str, Numbers]:
-    """What needs every packet, mean of the UDP streams, one number a seed in ms: `jitter`, `max`, `mean` (interarrival)."""
+    """What needs every packet, mean of the UDP streams, in ms, one a seed: `jitter`, `max` and `mean` interarrival."""
     rows = evidence.derived(arm, "streams", _measure)
     return {key: np.array([row[key] for row in rows]) for key in ("jitter", "max", "mean")}
 
 
 def _measure(run: _native.Run) -> dict[str, float]:
-    """iperf prints the jitter that it has at the end; the mean over all packets is that of any other end, without the luck."""
+    """Jitter is the mean over all packets: iperf prints what it has at the end, which is as likely any of them."""
     table = run.table("delay")
     found: list[tuple[float, float, float]] = []
     for flow in [flow for flow, name in enumerate(json.loads(run.summary_json())["flows"]) if name in UDP]:

@@ -35,7 +35,8 @@ def models(evidence: Evidence) -> Finding:
     return given(
         found == [(73, 38.0), (155, 66.0)],
         ", ".join(f"{size} B every {interval:g} ms" for size, interval in found),
-        "the model quake3-fixed. The tables have upstream alone and every 38.93 ms, as iperf makes of 15 kbit/s and 73 B, and"
+        "the model quake3-fixed. The tables have upstream alone and every 38.93 ms, as iperf makes of 15 kbit/s and"
+        " 73 B, and"
         " so has the scenario",
     )
 

@@ -38,7 +38,8 @@ ROWS = {
         _of("jitter"),
         "ms",
         0.30,
-        "how much a packet's wait differs from that of the one before. Without priority theirs is more than two full packets:"
+        "how much a packet's wait differs from that of the one before. Without priority theirs is more than two full"
+        " packets:"
         " TCP came in bursts there",
     ),
     "received": Row(received, "packets", 0.10, "follows from the loss"),
@@ -46,7 +47,8 @@ ROWS = {
         _of("max"),
         "ms",
         ORDER_OF_MAGNITUDE,
-        "the longest run of losses and the longest hold-up in ten minutes; a modem alone on its channel never holds up for"
+        "the longest run of losses and the longest hold-up in ten minutes; a modem alone on its channel never holds"
+        " up for"
         " 200 ms, theirs did even with one prioritised stream",
     ),
     "ia": Row(_of("mean"), "ms", 0.10, "600 s over the packets received"),
@@ -92,7 +94,7 @@ def _signs(cell: str) -> Check:
             for name, unit in (("loss", "%"), ("jitter", "ms"), ("maxia", "ms"), ("tcp", "kbit/s"))
         ]
         more = findings.less("received without", received(evidence, before), "with", received(evidence, after), "")
-        return all_of(*less, more)
+        return all_of(*less, more, why="all but jitter, for the cause of the rows above")
 
     check(f"{cell}.signs")(judge)
     return judge

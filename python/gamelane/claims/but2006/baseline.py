@@ -44,8 +44,10 @@ def down_with_up(evidence: Evidence) -> Finding:
         590,
         0.30,
         "kbit/s",
-        "window of the download over the delay of its ACKs behind the upload's window, which the paper does not give. With"
-        f" an upload of {', '.join(WINDOWS)}: {', '.join(f'{mean:.0f}' for mean in means)} kbit/s. 590 is 34 kB in 460 ms,"
+        "window of the download over the delay of its ACKs behind the upload's window, which the paper does not"
+        " give. With"
+        f" an upload of {', '.join(WINDOWS)}: {', '.join(f'{mean:.0f}' for mean in means)} kbit/s. 590 is 34 kB in"
+        " 460 ms,"
         " so seven full packets of the upload waited, not 22",
     )
 
@@ -81,7 +83,8 @@ def trace_evidence(evidence: Evidence) -> Finding:
     true = round_trip(evidence, TWO_TRANSFERS.with_({"duration": "120s"}), DOWNLOAD)
     return given(
         abs(float((seen / true).mean()) - 1) < 0.1,
-        f"{findings.number(seen)} ms by matching ACKs in a capture beyond the modem, {findings.number(true)} ms at the hosts",
+        f"{findings.number(seen)} ms by matching ACKs in a capture beyond the modem, {findings.number(true)} ms at"
+        " the hosts",
     )
 
 
@@ -119,7 +122,8 @@ def adding_the_game(evidence: Evidence) -> Finding:
     return given(
         7 <= float(lost.mean()) <= 13,
         f"{findings.number(lost)} kbit/s",
-        "the download gains: of the 50 slots the game takes some, so that fewer full packets wait before the ACKs. With 64"
+        "the download gains: of the 50 slots the game takes some, so that fewer full packets wait before the ACKs."
+        " With 64"
         f" KiB in the bridge instead of 50 slots it loses {findings.number(change)} kbit/s",
     )
 

@@ -51,7 +51,8 @@ def upstream_rate(evidence: Evidence) -> Finding:
         192,
         0.03,
         "kbit/s over Ethernet",
-        "trials of rising rate find what the modem was given, with iperf's packets of 1470 B and, on this modem, of 72 B"
+        "trials of rising rate find what the modem was given, with iperf's packets of 1470 B and, on this modem, of"
+        " 72 B"
         f" ({findings.number(small)}). On one without concatenation packets of 72 B queue above"
         f" {findings.number(packets)} kbit/s: a rate found with large packets says little about small ones",
     )
@@ -69,7 +70,7 @@ def _highest_without_queue(evidence: Evidence, payload: int, modem: dict[str, st
     found = []
     idle = delay(LOWEST)
     for seed in range(evidence.repeats):
-        free, queued = LOWEST, HIGHEST
+        free, queued = float(LOWEST), float(HIGHEST)
         while queued - free > RESOLUTION * free:
             rate = (free + queued) / 2
             if delay(rate)[seed] - idle[seed] > QUEUE_MS:
@@ -122,7 +123,8 @@ def in_modem(evidence: Evidence) -> Finding:
     rates = [throughput(evidence, arm, UPLOAD) for arm in (PRIORITY, IN_THE_MODEM)]
     return given(
         bool((modem <= bridge).all()),
-        f"bridge {findings.number(bridge)} ms, modem {findings.number(modem)} ms; upload {findings.number(rates[0])} and"
+        f"bridge {findings.number(bridge)} ms, modem {findings.number(modem)} ms; upload {findings.number(rates[0])}"
+        " and"
         f" {findings.number(rates[1])} kbit/s",
         "in the modem nothing is shaped and nobody has to find a rate. With a DOCSIS 1.0 modem:"
         f" {findings.number(game_delay(evidence, old[0]))} and {findings.number(game_delay(evidence, old[1]))} ms",

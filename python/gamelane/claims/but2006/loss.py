@@ -1,8 +1,8 @@
 """What it takes to lose 28 %: the claims about the game's loss, and the modems that were tried for them.
 
-A FIFO in the bridge loses a few per cent. Its packets leave in rows, though: what comes between two full packets of TCP goes
-out behind them, 5 ms apart. A modem that waits 10 to 20 ms for its grant and has few slots cannot take such a row; with
-priority the game's packets leave as they come and there is no row of them.
+A FIFO in the bridge loses a few per cent. Its packets leave in rows, though: what comes between two full packets of TCP
+goes out behind them, 5 ms apart. A modem that waits 10 to 20 ms for its grant and has few slots cannot take such a row;
+with priority the game's packets leave as they come and there is no row of them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ TRIED = {
 @check("pq.loss")
 def loss(evidence: Evidence) -> Finding:
     evidence.prepare([arm.with_(keys) for keys in TRIED.values() for arm in (FIFO, PRIORITY)])
-    tried = [
-        f"{name} {game_loss(evidence, FIFO.with_(keys)).mean():.2g} and {game_loss(evidence, PRIORITY.with_(keys)).mean():.2g} %"
-        for name, keys in TRIED.items()
-    ]
+    tried = []
+    for name, keys in TRIED.items():
+        pair = [game_loss(evidence, arm.with_(keys)).mean() for arm in (FIFO, PRIORITY)]
+        tried.append(f"{name} {pair[0]:.2g} and {pair[1]:.2g} %")
     fifo, first = game_loss(evidence, FIFO), game_loss(evidence, PRIORITY)
     return given(
         14 <= float(fifo.mean()) <= 56 and float(first.mean()) < 0.5,
         f"{findings.number(fifo)} and {findings.number(first)} %",
-        "a FIFO in the bridge alone does not lose 28 % and make them wait a second, whatever its size. With a modem of a few"
+        "a FIFO in the bridge alone does not lose 28 % and make them wait a second, whatever its size. With a modem"
+        " of a few"
         " slots behind it, it can: " + "; ".join(tried),
     )
 
@@ -52,7 +53,8 @@ def loss_sign(evidence: Evidence) -> Finding:
     modem = [game_loss(evidence, arm.with_(MODEM_1_0)) for arm in (FIFO, PRIORITY)]
     return given(
         bool(np.all(first < 0.01 * fifo)) and float(modem[1].mean()) < 0.01 * float(modem[0].mean()),
-        f"{findings.number(fifo)} to {findings.number(first)} %; with the modem of pq.loss {findings.number(modem[0])} to"
+        f"{findings.number(fifo)} to {findings.number(first)} %; with the modem of pq.loss"
+        f" {findings.number(modem[0])} to"
         f" {findings.number(modem[1])} %",
     )
 

@@ -1,4 +1,4 @@
-"""Round trips as a capture shows them, beyond the modem: behind the bridge's queue upstream, as the paper's 10 ms require.
+"""Round trips as a capture beyond the modem shows them: behind the bridge's queue, as the paper's 10 ms require.
 
 TCP's own acknowledgements are matched with the data they acknowledge (But et al., LCN 2005; gamelane's analysis).
 """
@@ -20,8 +20,10 @@ SECONDS = {"duration": "120s"}
 
 
 def passive_round_trip(evidence: Evidence, arm: Arm, flow: str, which: str = "mean") -> Numbers:
-    """Round trip from beyond the modem to who acknowledges and back, in ms: of `upload` to the server, of `download`
-    to the client, which the bridge's queue upstream is part of."""
+    """Round trip from beyond the modem to who acknowledges and back, in ms.
+
+    Of `upload` to the server; of `download` to the client, with the bridge's queue upstream in it.
+    """
     return np.array(
         [found[flow][which] for found in evidence.derived(arm.with_(SECONDS), "passive", _seen, packets=True)]
     )

@@ -26,8 +26,10 @@ from gamelane.claims.findings import Finding, cannot_tell, given
 QUANTILES = ("p5", "p25", "p50", "p75", "p95", "p99", "max")
 
 WAITING = (
-    "the delay of the ACKs, so of the upload's window in the queue (base.down-with-up); a round trip is sampled once an ACK,"
-    " more often while the queue is short, so theirs is a harmonic mean and lies below what the game waits in the same queue"
+    "the delay of the ACKs, so of the upload's window in the queue (base.down-with-up); a round trip is sampled once"
+    " an ACK,"
+    " more often while the queue is short, so theirs is a harmonic mean and lies below what the game waits in the"
+    " same queue"
 )
 
 
@@ -48,7 +50,8 @@ def download_drop(evidence: Evidence) -> Finding:
         35,
         0.30,
         "%",
-        "in a queue of its own with 50 slots the upload no longer loses packets to the game, so that its whole window stands"
+        "in a queue of its own with 50 slots the upload no longer loses packets to the game, so that its whole"
+        " window stands"
         " before the ACKs",
     )
 
@@ -80,8 +83,8 @@ def upload(evidence: Evidence) -> Finding:
     return findings.all_of(
         findings.near(fifo, 170, 0.10, "kbit/s with FIFO"),
         findings.near(first, 150, 0.10, "with priority"),
-        why="what 192 kbit/s leave. Theirs falls by 12 %, here it does not: without priority the game takes the same rate of"
-        " the link but for what it loses, 28 % there and a few per cent here",
+        why="what 192 kbit/s leave. Theirs falls by 12 %, here it does not: without priority the game takes the same"
+        " rate but for what it loses, 28 % there and a few per cent here",
     )
 
 
@@ -104,7 +107,8 @@ def upload_round_trip_constant(evidence: Evidence) -> Finding:
     return given(
         abs(float((first - fifo).mean())) < 5,
         f"median with FIFO {findings.number(fifo)} ms, with priority {findings.number(first)} ms, beyond the modem",
-        f"the means are {findings.number(means[0])} and {findings.number(means[1])} ms: with FIFO the upload loses packets, and"
+        f"the means are {findings.number(means[0])} and {findings.number(means[1])} ms: with FIFO the upload loses"
+        " packets, and"
         " the ACK that closes a hole comes late for what was sent behind it",
     )
 
@@ -138,7 +142,8 @@ def priority_p75(evidence: Evidence) -> Finding:
     return given(
         float(game_delay(evidence, PRIORITY, "p75").mean()) < 29,
         f"{findings.number(game_delay(evidence, PRIORITY, 'p75'))} ms",
-        "a link that is never idle has a full packet in service, of which the residue is uniform over 63 ms: three quarters"
+        "a link that is never idle has a full packet in service, of which the residue is uniform over 63 ms: three"
+        " quarters"
         " wait less than 47 and more for the modem. With a mean of 39 ms theirs needs a quarter of packets at 69 ms and"
         " more, so idle times (a p75 below half a packet) and then a modem that holds packets up",
     )
@@ -190,7 +195,8 @@ def ack_priority(evidence: Evidence) -> Finding:
         given(
             0 < float(cost.mean()) <= 20,
             f"the upload pays {findings.number(cost)} %",
-            "not slightly: an ACK for every other of the 230 packets a second of a full download, 70 B on Ethernet, is a third"
+            "not slightly: an ACK for every other of the 230 packets a second of a full download, 70 B on Ethernet,"
+            " is a third"
             f" of 192 kbit/s. Filtered as well, the upload pays"
             f" {findings.number(fall(before[2], throughput(evidence, ACKS_FILTERED, UPLOAD)))} % for the same download",
         ),
