@@ -24,6 +24,7 @@ ARMS = {
     "FIFO, modem of 3 slots": FIFO.with_(MODEM_1_0),
     "priority, modem of 3 slots": PRIORITY.with_(MODEM_1_0),
 }
+COLOURS = ["#d55e00", "#0072b2", "#e69f00", "#56b4e9"]
 POINTS = 201
 
 
@@ -36,8 +37,8 @@ def write(path: Path) -> None:
         .encode(
             x=alt.X("ms:Q", title="queueing delay upstream, ms", scale=alt.Scale(type="log", domain=[1, 2000])),
             y=alt.Y("share:Q", title="share of the game's packets that arrived"),
-            color=alt.Color("arm:N", sort=list(ARMS), title=None),
-            strokeDash=alt.StrokeDash("arm:N", sort=list(ARMS), title=None),
+            color=alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(ARMS), range=COLOURS)),
+            strokeDash=alt.StrokeDash("modem:N", legend=None),
         )
         .properties(width=2 * WIDTH, height=WIDTH, title="but2006, figure 5")
     )
@@ -53,7 +54,8 @@ def _curve(name: str, arm: Arm) -> list[dict[str, float | str]]:
     shares = np.linspace(0, 1, POINTS)
     delays = np.quantile(np.asarray(table["queue_delay_ns"], dtype=np.float64)[mine] / 1e6, shares)
     return [
-        {"arm": name, "ms": float(delay), "share": float(share)} for delay, share in zip(delays, shares, strict=True)
+        {"arm": name, "modem": "slots" in name, "ms": float(delay), "share": float(share)}
+        for delay, share in zip(delays, shares, strict=True)
     ]
 
 
