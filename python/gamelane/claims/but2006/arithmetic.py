@@ -16,10 +16,9 @@ FIFO_BURST, PRIORITY_BURST = Arm.of({}), Arm.of({"gateway.up.queue": "priority"}
 
 
 def burst(evidence: Evidence) -> Evidence:
-    """Evidence over the scenario of figure 1; it has no chance in it, so one run is enough."""
+    """Evidence over the scenario of figure 1."""
     file = resources.files(__name__.rpartition(".")[0]) / "burst.toml"
-    scenario = _native.Scenario.parse(file.read_text(encoding="utf-8"), "burst.toml", [])
-    return Evidence(scenario, 1, evidence.threads, evidence.cancel, evidence.on_run)
+    return evidence.beside("burst", lambda: _native.Scenario.parse(file.read_text(encoding="utf-8"), "burst.toml", []))
 
 
 def waits(evidence: Evidence, arm: Arm) -> Numbers:

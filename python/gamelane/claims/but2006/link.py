@@ -59,8 +59,7 @@ def upstream_rate(evidence: Evidence) -> Finding:
 
 
 def _highest_without_queue(evidence: Evidence, payload: int, modem: dict[str, str]) -> Numbers:
-    scenario = _native.Scenario.parse(PROBE, "trial.toml", [])
-    trials = Evidence(scenario, evidence.repeats, evidence.threads, evidence.cancel, evidence.on_run)
+    trials = evidence.beside("trial", lambda: _native.Scenario.parse(PROBE, "trial.toml", []))
     ethernet = (payload + 28 + 18) / (payload + 28)
 
     def delay(rate: float) -> Numbers:

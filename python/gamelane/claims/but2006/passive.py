@@ -33,7 +33,7 @@ def _seen(run: _native.Run) -> dict[str, dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "wan.pcapng")
         run.write_pcapng(file, "wan")
-        capture = json.loads(_native.analyze_capture(file))
+        capture = json.loads(_native.analyze_capture("wan.pcapng", [file]))
     found = {}
     for flow in capture["flows"]:
         if flow["protocol"] != "tcp":
