@@ -26,6 +26,10 @@ fn wired() -> LinkConfig {
     }
 }
 
+fn plain(docsis: DocsisConfig) -> DocsisConfig {
+    DocsisConfig { concatenation: false, ..docsis }
+}
+
 /// Every link, each with the fewest microseconds a packet spends on it.
 fn links(seed: u64) -> Vec<(&'static str, Bench, u16, u64)> {
     let seed = Seed(seed);
@@ -48,7 +52,8 @@ fn links(seed: u64) -> Vec<(&'static str, Bench, u16, u64)> {
     let trace = |text: &[u8]| TraceLink::new(RateTrace::parse(text).unwrap(), wired(), seed, "link");
     vec![
         ("wired", Bench::new(WiredLink::new(wired(), seed, "link"), 1), 1, 3_000),
-        ("docsis", Bench::new(DocsisUpstream::new(docsis, seed, "link"), 1), 1, 2_000),
+        ("docsis", Bench::new(DocsisUpstream::new(docsis.clone(), seed, "link"), 1), 1, 2_000),
+        ("docsis 1.0", Bench::new(DocsisUpstream::new(plain(docsis), seed, "link"), 1), 1, 2_000),
         ("wifi-g", Bench::new(Dcf::new(wifi, seed, "link"), PORTS), PORTS, 106 + 38),
         ("opportunities", Bench::new(trace(b"0\n7\n7\n30\n"), 1), 1, 3_000),
         ("pieces", Bench::new(trace(b"0 4000\n20 0\n30 300\n100 end\n"), 1), 1, 3_000),

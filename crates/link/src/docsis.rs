@@ -3,8 +3,8 @@
 //!
 //! Time is cut into MAP intervals. Each begins with request opportunities, which all modems contend for, and goes on with
 //! the data grants of its MAP, first come first served. A modem that uses a grant asks for what is left behind it in the
-//! same frame (piggy-back); one that has no grant contends. Grants carry several packets (concatenation) and parts of
-//! packets (fragmentation). Left out: unsolicited grants and polling, a size limit on requests, variable MAP lengths.
+//! same frame (piggy-back); one that has no grant contends. Grants carry several packets (concatenation, unless switched
+//! off) and parts of packets (fragmentation). Left out: unsolicited grants and polling, a size limit on requests, variable MAP lengths.
 
 mod bucket;
 mod channel;
@@ -90,8 +90,10 @@ impl DocsisUpstream {
             None => (0, self.frames()),
         };
         let peak = self.peak.as_ref().map_or(u64::MAX, |bucket| bucket.tokens(then));
-        let allowed = frames.min(self.sustained.tokens(then)).min(peak);
-        if allowed < frames.min(LONGEST_FRAME) {
+        let most = if self.config.concatenation { u64::MAX } else { LONGEST_FRAME };
+        let allowed = frames.min(self.sustained.tokens(then)).min(peak).min(most);
+        let alone = self.rest.is_some() && !self.config.concatenation;
+        if alone || allowed < frames.min(LONGEST_FRAME) {
             return begun;
         }
         let headers = u64::from(MAC_HEADER) * u64::from(self.waiting.packets);
@@ -182,6 +184,11 @@ impl Link for DocsisUpstream {
             self.rest = Some(rest - sent);
             self.kept = frame.len.bytes() + FRAMING;
             return Flight::Kept;
+        }
+        if !self.config.concatenation {
+            // What the grant has left is not for the packet behind.
+            grant.bytes = 0;
+            grant.complete = true;
         }
         if self.loss.loses_next() { Flight::Lost } else { Flight::Arrives(end + self.config.delay) }
     }

@@ -29,6 +29,15 @@ fn loss_and_queueing_delay_of_the_game_fall_with_priority() {
 }
 
 #[test]
+fn priority_in_the_modem_needs_no_shaper() {
+    let unshaped = [("gateway.shape", "{}"), ("gateway.priority", "[\"game\"]"), ("duration", "60s")];
+    let with = |key| run("docsis", &[&unshaped[..], &[(key, "priority")]].concat()).0.flows[0].directions[UP];
+    let (bridge, modem) = (with("gateway.up.queue"), with("gateway.modem.queue"));
+    assert!(bridge.queue_delay_ms.mean > 500.0, "the modem's own queue fills: {bridge:?}");
+    assert!(modem.queue_delay_ms.mean < 50.0 && modem.loss == 0.0, "{modem:?}");
+}
+
+#[test]
 fn redundant_acks_are_dropped_where_they_are_filtered() {
     for queue in ["priority", "cake"] {
         let fields = [("gateway.up.queue", queue), ("gateway.up.acks", "filter"), ("duration", "30s")];

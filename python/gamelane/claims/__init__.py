@@ -19,6 +19,8 @@ PAPERS = {
     "collom2016": "Collom, The effects of an AQM enabled home gateway on First Person Shooter game traffic, 2016",
     "griwodz2006": "Griwodz and Halvorsen, The Fun of using TCP for an MMORPG, NOSSDAV 2006",
     "palazzi-voap": "Palazzi, Bujari and Mirri, Reducing Queuing Delays through VoAP, 2014 or later",
+    "but2006": "But, Burriss and Armitage, Priority Queuing of Network Game Traffic over a DOCSIS Link, 2006",
+    "burriss2006": "Burriss, Effects of real-time traffic prioritization in home broadband connections, CAIA 2006",
 }
 
 

@@ -82,13 +82,15 @@ class Evidence:
         keys = path.split(".")
         return np.array([_at(summary, keys) for summary in self.summaries(arm)], dtype=float)
 
-    def derived(self, arm: Arm, name: str, measure: Callable[[_native.Run], Any]) -> list[Any]:
-        """What `measure` makes of each run of an arm with its samples, kept under `name`."""
+    def derived(
+        self, arm: Arm, name: str, measure: Callable[[_native.Run], Any], *, packets: bool = False
+    ) -> list[Any]:
+        """What `measure` makes of each run of an arm with its samples (or its packets too), kept under `name`."""
         if (arm, name) not in self._derived:
             scenario = self.scenario(arm)
 
             def one(seed: int) -> Any:
-                result = measure(self._run(scenario, seed, samples=True))
+                result = measure(self._run(scenario, seed, samples=True, packets=packets))
                 self.on_run()
                 return result
 
@@ -119,8 +121,8 @@ class Evidence:
         for job, result in each(function, jobs, threads=self.threads, cancel=self.cancel):
             done[job] = result
 
-    def _run(self, scenario: _native.Scenario, seed: int, *, samples: bool) -> _native.Run:
-        return _native.run(scenario, seed, samples=samples, cancel=self.cancel)
+    def _run(self, scenario: _native.Scenario, seed: int, *, samples: bool, packets: bool = False) -> _native.Run:
+        return _native.run(scenario, seed, samples=samples, packets=packets, cancel=self.cancel)
 
     def _summary(self, scenario: _native.Scenario, seed: int) -> dict[str, Any]:
         summary: dict[str, Any] = json.loads(self._run(scenario, seed, samples=False).summary_json())

@@ -27,6 +27,8 @@ pub struct DocsisConfig {
     pub backoff_end: u32,
     /// Requests that may collide before the modem gives the packet up.
     pub tries: u32,
+    /// Several packets may share a grant. Without, as in DOCSIS 1.0, each is asked for by itself.
+    pub concatenation: bool,
     /// Maximum sustained traffic rate of the modem, over Ethernet frames.
     pub sustained: Bitrate,
     /// Bytes of Ethernet frames it may send at once.
@@ -55,6 +57,7 @@ impl DocsisConfig {
             backoff_start: 2,
             backoff_end: 8,
             tries: 16,
+            concatenation: true,
             sustained,
             burst: burst.max(ByteCount(3044)),
             peak: None,

@@ -98,6 +98,27 @@ fn several_packets_share_a_grant() {
 }
 
 #[test]
+fn without_concatenation_each_packet_has_a_grant_of_its_own() {
+    let mut bench = bench(DocsisConfig { concatenation: false, ..config() });
+    for _ in 0..3 {
+        bench.send(0, 100, Instant::from_micros(500));
+    }
+    // The frame of 4.2 ms ends at 4.3 with the request for the next, read at 4.6; the MAP of 6 ms was settled at 5.143.
+    assert_eq!(micros(&bench.finish()), [4_400, 6_400, 8_400]);
+}
+
+#[test]
+fn without_concatenation_a_large_packet_still_comes_in_parts() {
+    let slow = DocsisConfig { channel: Bitrate::from_bps(2_560_000), concatenation: false, ..config() };
+    let mut bench = bench(slow);
+    bench.send(0, 1500, Instant::from_micros(500));
+    bench.send(0, 100, Instant::from_micros(500));
+    // The first as with concatenation. Its last part ends at 9.375 ms, read at 9.675; the MAP of 10 ms was settled at
+    // 9.143, so the 128 B (400 us) go at 12.2 ms.
+    assert_eq!(micros(&bench.finish()), [8_000 + 200 + 1_175 + 100, 12_000 + 200 + 400 + 100]);
+}
+
+#[test]
 fn a_large_packet_is_sent_in_parts_over_small_intervals() {
     // 1528 B at 2.56 Mbit/s take 4.775 ms, 1800 us fit in an interval: 576 B, 576 B and 376 B (1175 us).
     let mut bench = bench(DocsisConfig { channel: Bitrate::from_bps(2_560_000), ..config() });

@@ -25,6 +25,7 @@ pub(super) fn upstream(
         backoff_start: keys.backoff_start.unwrap_or(plain.backoff_start),
         backoff_end: keys.backoff_end.unwrap_or(plain.backoff_end),
         tries: keys.tries.unwrap_or(plain.tries),
+        concatenation: keys.concatenation.unwrap_or(plain.concatenation),
         burst: keys.burst.map_or(plain.burst, |size| size.0),
         peak: keys.peak.map(|rate| rate.0),
         loss: link.loss,

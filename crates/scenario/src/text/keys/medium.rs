@@ -43,6 +43,10 @@ pub struct Docsis {
     #[schemars(extend("x-default" = "16"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tries: Option<u32>,
+    /// Whether several packets may share a grant. `false` is a DOCSIS 1.0 modem, which asks for each by itself.
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concatenation: Option<bool>,
     /// Bytes the modem may send at once. Left out: `3044B`, or 10 ms at the sustained rate if that is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,

@@ -1,0 +1,23 @@
+"""burriss2006: priority for UDP streams on a DOCSIS upstream, with one and two of them beside one and two uploads.
+
+Each check judges the claim of the same id in `burriss2006.toml` beside this folder. The modem is the one that but2006's
+loss points to (gamelane/claims/but2006/loss.py); nothing was set by this paper's results.
+"""
+
+from __future__ import annotations
+
+from gamelane.claims.burriss2006 import across, further, inputs, tables  # noqa: F401 - they register checks
+from gamelane.claims.burriss2006.arms import CELLS, CHECKS, none, prioritised, streams
+from gamelane.claims.evidence import Evidence
+
+__all__ = ["CHECKS", "SCENARIO", "prefetch"]
+
+SCENARIO = "burriss2006"
+
+
+def prefetch(evidence: Evidence) -> None:
+    """The four tables, in one parallel batch each."""
+    arms = [arm for cell in CELLS for arm in (none(cell), prioritised(cell))]
+    evidence.prepare(arms)
+    for arm in arms:
+        streams(evidence, arm)

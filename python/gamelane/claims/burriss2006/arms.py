@@ -1,0 +1,99 @@
+"""The arms of burriss2006, what is read off them, and the register of checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.analysis.measures import gaps, rfc3550_jitter_series_ms
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
+
+UDP, TCP = ("game", "game2"), ("upload", "upload2")
+
+CELLS = {"1t1u": (1, 1), "2t1u": (2, 1), "1t2u": (1, 2), "2t2u": (2, 2)}
+"""The four tables: TCP and UDP streams, all upstream."""
+
+Check = Callable[[Evidence], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def check(*ids: str) -> Callable[[Check], Check]:
+    """Registers the judge of one or more claims."""
+
+    def register(function: Check) -> Check:
+        for claim in ids:
+            CHECKS[f"burriss2006.{claim}"] = function
+        return function
+
+    return register
+
+
+NO_PRIORITY = {"gateway.up.queue": "fifo", "gateway.shape": "{}"}
+"""The bridge as it is without rules: at line rate, so that the modem's queue is the one that fills."""
+
+REFERENCE_MODEM = {
+    "link.docsis.concatenation": "true",
+    "link.docsis.map_interval": "2ms",
+    "gateway.modem.limit": "29000B",
+}
+"""A modem as the reference has it: several packets a grant, a buffer of a second counted in bytes."""
+
+
+def prioritised(cell: str) -> Arm:
+    """A table's column with priority: the scenario with as many streams."""
+    tcp, udp = CELLS[cell]
+    return Arm.of({"flow.upload2.enabled": _word(tcp == 2), "flow.game2.enabled": _word(udp == 2)})
+
+
+def none(cell: str) -> Arm:
+    """A table's column without priority."""
+    return prioritised(cell).with_(NO_PRIORITY)
+
+
+def _word(condition: bool) -> str:
+    return "true" if condition else "false"
+
+
+def throughput(evidence: Evidence, arm: Arm) -> Numbers:
+    """TCP upstream, mean of its streams, in kbit/s."""
+    return _mean(evidence, arm, TCP, "goodput_bps") / 1e3
+
+
+def loss(evidence: Evidence, arm: Arm) -> Numbers:
+    """UDP packets lost, mean of its streams, in per cent."""
+    return 100 * _mean(evidence, arm, UDP, "up.loss")
+
+
+def received(evidence: Evidence, arm: Arm) -> Numbers:
+    """UDP packets received of a stream, mean of its streams."""
+    return _mean(evidence, arm, UDP, "up.received")
+
+
+def _mean(evidence: Evidence, arm: Arm, names: tuple[str, ...], path: str) -> Numbers:
+    there = [name for name in names if name in evidence.summaries(arm)[0]["flows"]]
+    return np.asarray(np.mean([evidence.values(arm, f"flows.{name}.{path}") for name in there], axis=0))
+
+
+def streams(evidence: Evidence, arm: Arm) -> dict[str, Numbers]:
+    """What needs every packet, mean of the UDP streams, in ms, one a seed: `jitter`, `max` and `mean` interarrival."""
+    rows = evidence.derived(arm, "streams", _measure)
+    return {key: np.array([row[key] for row in rows]) for key in ("jitter", "max", "mean")}
+
+
+def _measure(run: _native.Run) -> dict[str, float]:
+    """Jitter is the mean over all packets: iperf prints what it has at the end, which is as likely any of them."""
+    table = run.table("delay")
+    found: list[tuple[float, float, float]] = []
+    for flow in [flow for flow, name in enumerate(json.loads(run.summary_json())["flows"]) if name in UDP]:
+        mine = (np.asarray(table["flow"]) == flow) & (np.asarray(table["direction"]) == 0)
+        arrived = np.asarray(table["t_ns"], dtype=np.float64)[mine] / 1e6
+        transit = np.asarray(table["one_way_ns"], dtype=np.float64)[mine] / 1e6
+        order = np.argsort(arrived, kind="stable")
+        between = gaps(arrived)
+        jitter = rfc3550_jitter_series_ms(transit[order])
+        found.append((float(jitter.mean()), between.maximum_ms, between.mean_ms))
+    return dict(zip(("jitter", "max", "mean"), np.mean(found, axis=0).tolist(), strict=True))

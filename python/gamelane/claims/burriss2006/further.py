@@ -1,0 +1,155 @@
+"""Further research the slides name: peer to peer, both ends, other queues, the modem itself, traffic that varies."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from gamelane import _native, experiment
+from gamelane.claims import findings
+from gamelane.claims.burriss2006.arms import (
+    CELLS,
+    REFERENCE_MODEM,
+    check,
+    loss,
+    none,
+    prioritised,
+    throughput,
+)
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding, cannot_tell, given
+
+PEERS = ("first", "second", "third")
+
+
+@check("f.ux")
+def users(_: Evidence) -> Finding:
+    return cannot_tell(
+        "needs users; `gamelane run` grades delay, jitter and loss by what the literature says of players"
+    )
+
+
+@check("f.p2p")
+def peer_to_peer(evidence: Evidence) -> Finding:
+    own = evidence.beside("hosted-match", lambda: experiment.load("hosted-match").scenario)
+    fifo = Arm.of({})
+    first = Arm.of({"gateway.up.queue": "priority", "gateway.priority": json.dumps(PEERS)})
+    delays, lost = (
+        [_over_peers(own, arm, f"up.{what}") for arm in (first, fifo)] for what in ("queue_delay_ms.mean", "loss")
+    )
+    return findings.all_of(
+        findings.less(
+            "updates of a player who hosts for three others wait with priority", delays[0], "without", delays[1], "ms"
+        ),
+        findings.less("lost with", 100 * lost[0], "without", 100 * lost[1], "%"),
+    )
+
+
+def _over_peers(evidence: Evidence, arm: Arm, path: str) -> Numbers:
+    return np.asarray(np.mean([evidence.values(arm, f"flows.{peer}.{path}") for peer in PEERS], axis=0))
+
+
+@check("f.bothends")
+def both_ends(evidence: Evidence) -> Finding:
+    own = evidence.beside("but2006", lambda: experiment.load("but2006").scenario)
+    up = Arm.of({"gateway.up.acks": "prioritise", "flow.download.tcp.receive_window": "256KiB"})
+    both = up.with_({"gateway.down.queue": "priority"})
+    own.prepare([up, both])
+    round_trips = [own.values(arm, "flows.game.rtt_ms.mean") for arm in (both, up)]
+    return findings.less(
+        "mean round trip of the game with priority at both ends",
+        round_trips[0],
+        "upstream alone",
+        round_trips[1],
+        "ms",
+        "in but2006, with a download whose window of 256 KiB fills the provider's queue; with its 32 KiB there is no"
+        " queue"
+        " downstream and nothing to gain",
+    )
+
+
+@check("f.modem")
+def in_the_modem(evidence: Evidence) -> Finding:
+    modem = {"gateway.up.queue": "fifo", "gateway.shape": "{}", "gateway.modem.queue": "priority"}
+    arms = {cell: prioritised(cell).with_(modem) for cell in CELLS}
+    evidence.prepare(list(arms.values()))
+    lost = {cell: loss(evidence, arm) for cell, arm in arms.items()}
+    delays = evidence.values(arms["2t2u"], "flows.game.up.queue_delay_ms.mean")
+    return given(
+        all(float(each.mean()) < 1 for each in lost.values()),
+        "lost in the four tables: "
+        + ", ".join(f"{each.mean():.2g}" for each in lost.values())
+        + f" %; delay with two of each {findings.number(delays)} ms, TCP"
+        f" {findings.number(throughput(evidence, arms['2t2u']))} kbit/s",
+        "the modem knows what a packet costs it; three slots for each queue are enough there, and no rate has to be"
+        " found",
+    )
+
+
+CLASSES = {
+    "gateway.class": '[{ name = "udp", rate = "25%" }, { name = "rest", rate = "75%", priority = 1 }]',
+    "gateway.rule": '[{ class = "udp", protocol = "udp" }]',
+}
+"""UDP has a quarter of the 192 kbit/s to itself, 48 of which two streams need 47, and may borrow."""
+
+
+@check("f.bandwidth")
+def bandwidth_based(evidence: Evidence) -> Finding:
+    return _classes(evidence, "drr", "a turn of a full packet each")
+
+
+@check("f.class")
+def class_based(evidence: Evidence) -> Finding:
+    return _classes(evidence, "htb", "a quarter of the rate for UDP")
+
+
+def _classes(evidence: Evidence, queue: str, what: str) -> Finding:
+    """A queue of classes on the bridge in place of strict priority, with the reference's modem behind it."""
+    arms = {
+        cell: {
+            "priority": prioritised(cell).with_(REFERENCE_MODEM),
+            queue: prioritised(cell).with_(REFERENCE_MODEM | CLASSES | {"gateway.up.queue": queue}),
+        }
+        for cell in CELLS
+    }
+    evidence.prepare([arm for cell in arms.values() for arm in cell.values()])
+    lost = [float(loss(evidence, arms[cell][queue]).mean()) for cell in CELLS]
+    delays = {
+        name: [float(evidence.values(arms[cell][name], DELAY).mean()) for cell in CELLS] for name in ("priority", queue)
+    }
+    return given(
+        max(lost) < 1,
+        f"{queue}: lost {', '.join(f'{each:.2g}' for each in lost)} %, delay"
+        f" {', '.join(f'{each:.0f}' for each in delays[queue])} ms in the four tables; strict priority"
+        f" {', '.join(f'{each:.0f}' for each in delays['priority'])} ms",
+        f"{what}, before a modem as the reference has it; three slots there lose behind this what they lose behind"
+        " priority",
+    )
+
+
+DELAY = "flows.game.up.queue_delay_ms.mean"
+
+
+@check("f.vbr")
+def varying(evidence: Evidence) -> Finding:
+    text = _with_a_game(evidence.base.to_toml())
+    own = evidence.beside("varying", lambda: _native.Scenario.parse(text, "burriss2006-varying.toml", []))
+    cell = "1t1u"
+    lost = [own.values(arm, "flows.game.up.loss") * 100 for arm in (none(cell), prioritised(cell))]
+    return findings.less(
+        "lost with priority",
+        lost[1],
+        "without",
+        lost[0],
+        "%",
+        "Counter-Strike's model in place of the constant stream: what priority does does not hang on the constant rate",
+    )
+
+
+def _with_a_game(text: str) -> str:
+    """The scenario with a game whose packets vary in place of the first UDP stream."""
+    head, flow, rest = text.partition("[[flow]]")
+    mine, marker, others = rest.partition("[[flow]]")
+    del mine
+    return f'{head}{flow}\nname = "game"\napp = "game"\nmodel = "hlcs"\nhost = "client"\n\n{marker}{others}'

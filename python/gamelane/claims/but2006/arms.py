@@ -1,0 +1,80 @@
+"""The arms of but2006, what is read off them, and the register of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding
+
+GAME, UPLOAD, DOWNLOAD = "game", "upload", "download"
+
+Check = Callable[[Evidence], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def check(*ids: str) -> Callable[[Check], Check]:
+    """Registers the judge of one or more claims."""
+
+    def register(function: Check) -> Check:
+        for claim in ids:
+            CHECKS[f"but2006.{claim}"] = function
+        return function
+
+    return register
+
+
+FIFO_QUEUE = {"gateway.up.queue": "fifo"}
+UNSHAPED_KEY = {"gateway.shape": "{}"}
+WITHOUT_GAME = {f"flow.{GAME}.enabled": "false"}
+WITHOUT_UPLOAD = {f"flow.{UPLOAD}.enabled": "false"}
+
+PRIORITY = Arm.of({})
+FIFO = Arm.of(FIFO_QUEUE)
+TWO_TRANSFERS = FIFO.with_(WITHOUT_GAME)
+DOWNLOAD_ALONE = TWO_TRANSFERS.with_(WITHOUT_UPLOAD)
+ACKS_FIRST = Arm.of({"gateway.up.acks": "prioritise"})
+ACKS_FILTERED = Arm.of({"gateway.up.acks": "filter"})
+UNSHAPED = Arm.of(UNSHAPED_KEY)
+IN_THE_MODEM = Arm.of(FIFO_QUEUE | UNSHAPED_KEY | {"gateway.modem.queue": "priority"})
+
+MODEM_1_0 = {
+    "link.docsis.concatenation": "false",
+    "link.docsis.map_interval": "10ms",
+    "gateway.modem.limit": "3p",
+}
+"""A DOCSIS 1.0 modem that buffers three packets, its MAPs as far apart as the reference has them: what a loss of 28 %
+without priority takes (loss.py)."""
+
+
+def prefetched() -> list[Arm]:
+    """Arms that several checks ask for."""
+    plain = [PRIORITY, FIFO, TWO_TRANSFERS, DOWNLOAD_ALONE, ACKS_FIRST, ACKS_FILTERED, UNSHAPED, IN_THE_MODEM]
+    return [*plain, FIFO.with_(MODEM_1_0), PRIORITY.with_(MODEM_1_0), UNSHAPED.with_(FIFO_QUEUE)]
+
+
+def game_loss(evidence: Evidence, arm: Arm) -> Numbers:
+    """Of the game's packets upstream, in per cent."""
+    return 100 * evidence.values(arm, f"flows.{GAME}.up.loss")
+
+
+def game_delay(evidence: Evidence, arm: Arm, which: str = "mean") -> Numbers:
+    """Queueing delay of the game's packets upstream that arrived, in ms."""
+    return evidence.values(arm, f"flows.{GAME}.up.queue_delay_ms.{which}")
+
+
+def throughput(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
+    """What iperf reports of a transfer, in kbit/s."""
+    return evidence.values(arm, f"flows.{flow}.goodput_bps") / 1e3
+
+
+def round_trip(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
+    """Mean round trip of a transfer between its hosts, in ms."""
+    return evidence.values(arm, f"flows.{flow}.rtt_ms.mean")
+
+
+def fall(before: Numbers, after: Numbers) -> Numbers:
+    """How much less `after` is, in per cent of `before`."""
+    return np.asarray(100 * (1 - after / before))

@@ -1,0 +1,63 @@
+"""Figure 5 of the paper: the distribution of the game's queueing delay upstream, one run an arm.
+
+python -m gamelane.claims.but2006.figure docs/img/but2006-fig5.svg
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import vl_convert
+
+from gamelane import _native, experiment
+from gamelane.claims.but2006.arms import FIFO, MODEM_1_0, PRIORITY
+from gamelane.claims.evidence import Arm
+from gamelane.report.images import VEGA_LITE, WIDTH, themed
+from gamelane.report.style import CONFIG
+
+ARMS = {
+    "FIFO": FIFO,
+    "priority": PRIORITY,
+    "FIFO, modem of 3 slots": FIFO.with_(MODEM_1_0),
+    "priority, modem of 3 slots": PRIORITY.with_(MODEM_1_0),
+}
+COLOURS = ["#d55e00", "#0072b2", "#e69f00", "#56b4e9"]
+POINTS = 201
+
+
+def write(path: Path) -> None:
+    """Run the arms and write the figure as SVG."""
+    rows = [row for name, arm in ARMS.items() for row in _curve(name, arm)]
+    chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(clip=True)
+        .encode(
+            x=alt.X("ms:Q", title="queueing delay upstream, ms", scale=alt.Scale(type="log", domain=[1, 2000])),
+            y=alt.Y("share:Q", title="share of the game's packets that arrived"),
+            color=alt.Color("arm:N", title=None, scale=alt.Scale(domain=list(ARMS), range=COLOURS)),
+            strokeDash=alt.StrokeDash("modem:N", legend=None),
+        )
+        .properties(width=2 * WIDTH, height=WIDTH, title="but2006, figure 5")
+    )
+    spec = themed({**chart.to_dict(), "config": CONFIG}, "light")
+    path.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+
+
+def _curve(name: str, arm: Arm) -> list[dict[str, float | str]]:
+    scenario = experiment.load("but2006").scenario.with_overrides(list(arm.overrides))
+    table = _native.run(scenario, scenario.seed).table("delay")
+    mine = (np.asarray(table["flow"]) == 0) & (np.asarray(table["direction"]) == 0)
+    mine &= np.asarray(table["t_ns"]) > scenario.warmup_s * 1e9
+    shares = np.linspace(0, 1, POINTS)
+    delays = np.quantile(np.asarray(table["queue_delay_ns"], dtype=np.float64)[mine] / 1e6, shares)
+    return [
+        {"arm": name, "modem": "slots" in name, "ms": float(delay), "share": float(share)}
+        for delay, share in zip(delays, shares, strict=True)
+    ]
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

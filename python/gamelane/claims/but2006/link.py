@@ -1,0 +1,130 @@
+"""Section III.B and III.C: the rate of the link, the bridge in front of it, and the modem it cannot see into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.claims import findings
+from gamelane.claims.but2006.arms import (
+    FIFO_QUEUE,
+    IN_THE_MODEM,
+    MODEM_1_0,
+    PRIORITY,
+    UNSHAPED,
+    UPLOAD,
+    check,
+    game_delay,
+    game_loss,
+    throughput,
+)
+from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.findings import Finding, given
+
+QUEUE_MS = 5
+"""More delay than this above the idle link's is a queue, at the 95th percentile, as for `RateFinder`."""
+LOWEST, HIGHEST, RESOLUTION = 64, 1024, 0.01
+PROBE = """
+name = "trial"
+duration = "30s"
+[link]
+kind = "docsis"
+down = "2800kbit"
+up = "192kbit"
+rtt = "4ms"
+[[flow]]
+name = "probe"
+app = "udp"
+direction = "up"
+rate = "64kbit"
+size = "1470B"
+"""
+"""A trial: iperf's packets over the modem alone. 1498 B of IP are 1516 B on Ethernet."""
+
+
+@check("upstream-rate")
+def upstream_rate(evidence: Evidence) -> Finding:
+    full, small = (_highest_without_queue(evidence, size, {}) for size in (1470, 72))
+    packets = _highest_without_queue(evidence, 72, MODEM_1_0)
+    return findings.near(
+        full,
+        192,
+        0.03,
+        "kbit/s over Ethernet",
+        "trials of rising rate find what the modem was given, with iperf's packets of 1470 B and, on this modem, of"
+        " 72 B"
+        f" ({findings.number(small)}). On one without concatenation packets of 72 B queue above"
+        f" {findings.number(packets)} kbit/s: a rate found with large packets says little about small ones",
+    )
+
+
+def _highest_without_queue(evidence: Evidence, payload: int, modem: dict[str, str]) -> Numbers:
+    trials = evidence.beside("trial", lambda: _native.Scenario.parse(PROBE, "trial.toml", []))
+    ethernet = (payload + 28 + 18) / (payload + 28)
+
+    def delay(rate: float) -> Numbers:
+        keys = {"flow.probe.rate": f"{rate * 1000 / ethernet:.0f}bit", "flow.probe.size": f"{payload}B"}
+        return trials.values(Arm.of(keys | modem), "flows.probe.up.queue_delay_ms.p95")
+
+    found = []
+    idle = delay(LOWEST)
+    for seed in range(evidence.repeats):
+        free, queued = float(LOWEST), float(HIGHEST)
+        while queued - free > RESOLUTION * free:
+            rate = (free + queued) / 2
+            if delay(rate)[seed] - idle[seed] > QUEUE_MS:
+                queued = rate
+            else:
+                free = rate
+        found.append(free)
+    return np.array(found)
+
+
+@check("unshaped-bridge")
+def unshaped_bridge(evidence: Evidence) -> Finding:
+    fifo, first = (game_delay(evidence, arm) for arm in (UNSHAPED.with_(FIFO_QUEUE), UNSHAPED))
+    lost = [game_loss(evidence, arm) for arm in (UNSHAPED.with_(FIFO_QUEUE), UNSHAPED)]
+    return given(
+        abs(float((first / fifo).mean()) - 1) < 0.05,
+        f"FIFO {findings.number(fifo)} ms, priority {findings.number(first)} ms; lost {findings.number(lost[0])} and"
+        f" {findings.number(lost[1])} %",
+        "at 100 Mbit/s nothing waits in the bridge; the modem's queue is the one that fills",
+    )
+
+
+@check("shaping-risks")
+def shaping_risks(evidence: Evidence) -> Finding:
+    slower = PRIORITY.with_({"gateway.shape.up": "160kbit"})
+    shared = PRIORITY.with_({"link.docsis.modems": "20", "link.docsis.load": "95%"})
+    evidence.prepare([slower, shared])
+    wasted = throughput(evidence, PRIORITY, UPLOAD) - throughput(evidence, slower, UPLOAD)
+    behind = [evidence.values(arm, "queues.modem.backlog_packets.mean") for arm in (PRIORITY, shared)]
+    return findings.all_of(
+        given(
+            float(wasted.mean()) > 10,
+            f"a bridge at 160 kbit/s leaves {findings.number(wasted)} kbit/s of the upload unused",
+        ),
+        findings.less(
+            "packets waiting in the modem on an empty channel",
+            behind[0],
+            "on one that 20 others fill to 95 %",
+            behind[1],
+            "",
+        ),
+    )
+
+
+@check("inmodem", "f.inmodem")
+def in_modem(evidence: Evidence) -> Finding:
+    bridge, modem = (game_delay(evidence, arm) for arm in (PRIORITY, IN_THE_MODEM))
+    old = [arm.with_(MODEM_1_0 | {"gateway.modem.limit": "50p"}) for arm in (PRIORITY, IN_THE_MODEM)]
+    evidence.prepare(old)
+    rates = [throughput(evidence, arm, UPLOAD) for arm in (PRIORITY, IN_THE_MODEM)]
+    return given(
+        bool((modem <= bridge).all()),
+        f"bridge {findings.number(bridge)} ms, modem {findings.number(modem)} ms; upload {findings.number(rates[0])}"
+        " and"
+        f" {findings.number(rates[1])} kbit/s",
+        "in the modem nothing is shaped and nobody has to find a rate. With a DOCSIS 1.0 modem:"
+        f" {findings.number(game_delay(evidence, old[0]))} and {findings.number(game_delay(evidence, old[1]))} ms",
+    )

@@ -1,0 +1,70 @@
+"""What it takes to lose 28 %: the claims about the game's loss, and the modems that were tried for them.
+
+A FIFO in the bridge loses a few per cent. Its packets leave in rows, though: what comes between two full packets of TCP
+goes out behind them, 5 ms apart. A modem that waits 10 to 20 ms for its grant and has few slots cannot take such a row;
+with priority the game's packets leave as they come and there is no row of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gamelane.claims import findings
+from gamelane.claims.but2006.arms import FIFO, MODEM_1_0, PRIORITY, check, game_delay, game_loss
+from gamelane.claims.evidence import Evidence
+from gamelane.claims.findings import Finding, given
+
+MAP_10MS = {"link.docsis.map_interval": "10ms"}
+TRIED = {
+    "bridge 20 slots": {"gateway.up.limit": "20p"},
+    "bridge 100 slots": {"gateway.up.limit": "100p"},
+    "bridge 32 KiB, not slots": {"gateway.up.limit": "32KiB"},
+    "an ACK for each segment": {"tcp.delayed_ack": "off"},
+    "modem 3 slots": {"gateway.modem.limit": "3p"},
+    "MAPs 10 ms apart": MAP_10MS,
+    "both": MAP_10MS | {"gateway.modem.limit": "3p"},
+    "and a grant for each packet": MODEM_1_0,
+    "that with 2 slots": MODEM_1_0 | {"gateway.modem.limit": "2p"},
+    "with 5 slots": MODEM_1_0 | {"gateway.modem.limit": "5p"},
+}
+"""Changes to the scenario, one at a time."""
+
+
+@check("pq.loss")
+def loss(evidence: Evidence) -> Finding:
+    evidence.prepare([arm.with_(keys) for keys in TRIED.values() for arm in (FIFO, PRIORITY)])
+    tried = []
+    for name, keys in TRIED.items():
+        pair = [game_loss(evidence, arm.with_(keys)).mean() for arm in (FIFO, PRIORITY)]
+        tried.append(f"{name} {pair[0]:.2g} and {pair[1]:.2g} %")
+    fifo, first = game_loss(evidence, FIFO), game_loss(evidence, PRIORITY)
+    return given(
+        14 <= float(fifo.mean()) <= 56 and float(first.mean()) < 0.5,
+        f"{findings.number(fifo)} and {findings.number(first)} %",
+        "a FIFO in the bridge alone does not lose 28 % and make them wait a second, whatever its size. With a modem"
+        " of a few"
+        " slots behind it, it can: " + "; ".join(tried),
+    )
+
+
+@check("pq.loss.sign")
+def loss_sign(evidence: Evidence) -> Finding:
+    fifo, first = game_loss(evidence, FIFO), game_loss(evidence, PRIORITY)
+    modem = [game_loss(evidence, arm.with_(MODEM_1_0)) for arm in (FIFO, PRIORITY)]
+    return given(
+        bool(np.all(first < 0.01 * fifo)) and float(modem[1].mean()) < 0.01 * float(modem[0].mean()),
+        f"{findings.number(fifo)} to {findings.number(first)} %; with the modem of pq.loss"
+        f" {findings.number(modem[0])} to"
+        f" {findings.number(modem[1])} %",
+    )
+
+
+@check("pq.summary")
+def summary(evidence: Evidence) -> Finding:
+    found = [game_loss(evidence, FIFO), game_delay(evidence, FIFO) / 1e3, game_delay(evidence, PRIORITY)]
+    return findings.all_of(
+        findings.near(found[0], 30, 0.30, "%"),
+        findings.near(found[1], 1.3, 0.30, "s"),
+        given(float(found[2].mean()) < 40, f"{findings.number(found[2])} ms"),
+        why="see pq.loss and pq.delay.fifo-mean",
+    )
