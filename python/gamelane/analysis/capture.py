@@ -24,12 +24,17 @@ SCHEMA = 1
 STDIN = "-"
 
 
-def analyze(captures: Sequence[str], folder: Path | None = None) -> dict[str, Any]:
+def analyze(
+    captures: Sequence[str], folder: Path | None = None, *, interfaces: tuple[int, int] | None = None
+) -> dict[str, Any]:
     """Read captures and say what happened; with a folder, write a Parquet file of each table there.
 
-    Two captures are taken for two points that saw the same traffic, and compared.
+    Two captures are taken for two points that saw the same traffic, and compared; with `interfaces`, so are two
+    interfaces of one capture, which is read once for each.
     """
     paths = list(captures)
+    if interfaces is not None:
+        paths = _twice(paths)
     if paths.count(STDIN) > 1:
         raise UsageError("-: standard input can be read once only\n  hint:    give the other capture as a file")
     for path in paths:
@@ -38,7 +43,9 @@ def analyze(captures: Sequence[str], folder: Path | None = None) -> dict[str, An
     writer = None if folder is None else _writer(folder)
     found: dict[str, Any] = {"schema": SCHEMA}
     if len(paths) == 2:
-        found |= json.loads(_native.compare_captures(paths[0], paths[1], writer))
+        found |= json.loads(_native.compare_captures(paths[0], paths[1], writer, interfaces))
+        if interfaces is not None:
+            _both_there(found, interfaces)
     else:
         found["captures"] = [
             json.loads(_native.analyze_capture(path, None if writer is None else _numbered(writer, number)))
@@ -51,6 +58,22 @@ def analyze(captures: Sequence[str], folder: Path | None = None) -> dict[str, An
 
         finish(folder, found)
     return found
+
+
+def _twice(paths: list[str]) -> list[str]:
+    if len(paths) == 1 and paths[0] != STDIN:
+        return paths * 2
+    raise UsageError(
+        "--interfaces: one capture from a file holds both\n  hint:    two captures are compared as they are"
+    )
+
+
+def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
+    for capture, interface in zip(found["captures"], interfaces, strict=True):
+        if not capture["packets"] and not capture["error"]:
+            raise UsageError(
+                f"--interfaces: {capture['file']} has no packet of {interface}; they count from 0"
+            )
 
 
 def connection_log(capture: str, flow: int) -> tuple[str, str | None]:

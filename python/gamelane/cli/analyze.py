@@ -35,6 +35,14 @@ def analyze(
     out: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write report.html, JSON and tables there.")
     ] = None,
+    interfaces: Annotated[
+        str | None,
+        typer.Option(
+            "--interfaces",
+            metavar="A,B",
+            help="Compare two interfaces of one capture, by number from 0: a router's two sides in one file.",
+        ),
+    ] = None,
     remedies: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +63,7 @@ def analyze(
     if log or connection is not None:
         return _log(captures, connection, log=log)
     folder = None if out is None else writable(out)
-    found = read_captures(captures, folder)
+    found = read_captures(captures, folder, interfaces=None if interfaces is None else _two(interfaces))
     if remedies is not None and not unread(found):
         _replay(found, remedies)
     page = None
@@ -80,6 +88,13 @@ def analyze(
     if troubles:
         return USAGE if unread(found) else PARTLY
     return 0
+
+
+def _two(interfaces: str) -> tuple[int, int]:
+    first, _, second = interfaces.partition(",")
+    if not (first.isdecimal() and second.isdecimal()) or int(first) == int(second):
+        raise UsageError(f"--interfaces: {interfaces!r}; allowed are two different numbers, as 0,1")
+    return int(first), int(second)
 
 
 def _replay(found: dict[str, Any], seeds: int) -> None:
