@@ -1,62 +1,104 @@
-"""How fast `gamelane analyze` reads a capture, beside tcptrace and tshark: packets per second of processor time, peak memory.
+"""How fast `gamelane analyze` reads a capture, beside tcptrace and tshark: packets per second, peak memory.
 
 usage: .venv/bin/python bench/capture.py [MILLIONS]    default: one million packets, written by the simulator
 
-Processor time, because wall time on a busy machine says little; each program runs three times and the fastest counts. The
-capture is written once as pcap of Ethernet frames, which all three read, and doubled to see whether memory grows with it.
+The capture is written once as pcap of Ethernet frames, which all three read, and twice as long to see whether memory
+grows with it. Each program reads it seven times in turns, tshark once. Processor time (user and system, Python's start
+included) is what to compare: wall time on a machine with other work says as much about that work, so the load is told.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import gamelane
 
 MILLION = 1_000_000
 LINK = {"link.down": "50mbit", "link.up": "20mbit"}
+GAMELANE = [str(Path(sys.executable).with_name("gamelane")), "analyze", "--json", "-q"]
+TCPTRACE = ["tcptrace", "-r", "-n", "-q"]
+TSHARK = ["tshark", "-n", "-T", "fields", "-e", "tcp.analysis.ack_rtt", "-e", "tcp.analysis.retransmission", "-r"]
+ROUNDS = 7
+MEASURE = """
+import os, sys, time
+start, nothing = time.perf_counter(), os.open(os.devnull, os.O_WRONLY)
+to_nothing = [(os.POSIX_SPAWN_DUP2, nothing, 1), (os.POSIX_SPAWN_DUP2, nothing, 2)]
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=to_nothing)
+_, status, usage = os.wait4(child, 0)
+assert status == 0, sys.argv
+print(usage.ru_utime + usage.ru_stime, time.perf_counter() - start, usage.ru_maxrss)
+"""
+"""Measures from a small process: a child's peak counts what its parent held when it started it."""
+
+
+class Run(NamedTuple):
+    """What one reading took."""
+
+    cpu_s: float
+    wall_s: float
+    peak_kib: int
 
 
 def main() -> None:
+    """Measure and print."""
     wanted = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     with tempfile.TemporaryDirectory() as folder:
         capture, packets = _capture(Path(folder), round(wanted * MILLION))
         double = Path(folder) / "double.pcap"
         _append(capture, double)
-        print(f"{packets} packets, {capture.stat().st_size / 1e6:.0f} MB")
-        rates = {}
-        for name, command in {
-            "gamelane analyze --json": [str(Path(sys.executable).with_name("gamelane")), "analyze", "--json", "-q"],
-            "tcptrace -r -n": ["tcptrace", "-r", "-n", "-q"],
-            "tshark, two fields": ["tshark", "-n", "-T", "fields", "-e", "tcp.analysis.ack_rtt", "-e", "tcp.analysis.retransmission", "-r"],
-        }.items():  # fmt: skip
-            if shutil.which(command[0]) is None:
-                print(f"{name}: skipped, {command[0]} is not installed")
-                continue
-            repeats = 1 if "tshark" in name else 3
-            seconds, memory = min(_run([*command, str(capture)]) for _ in range(repeats))
-            rates[name] = packets / seconds
-            print(f"{name}: {seconds:.2f} s, {packets / seconds / MILLION:.2f} million packets/s, {memory / 1024:.0f} MB")
-        command = [str(Path(sys.executable).with_name("gamelane")), "analyze", "--json", "-q", str(double)]
-        seconds, memory = min(_run(command) for _ in range(3))
-        print(f"gamelane on twice as many: {seconds:.2f} s, {memory / 1024:.0f} MB")
-        ours = rates["gamelane analyze --json"]
-        for name, rate in rates.items():
-            print(f"gamelane / {name}: {ours / rate:.2f}")
+        print(f"{platform.platform()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {_model()}")
+        print(f"{packets} packets, {capture.stat().st_size / 1e6:.0f} MB; medians of {ROUNDS} (least to most)")
+        names = {"gamelane": GAMELANE, "tcptrace": TCPTRACE}
+        runs: dict[str, list[Run]] = {name: [] for name, command in names.items() if shutil.which(command[0])}
+        for _ in range(ROUNDS):
+            for name, of in runs.items():
+                of.append(_run([*names[name], str(capture)]))
+        if shutil.which("tshark"):
+            runs["tshark"] = [_run([*TSHARK, str(capture)])]
+        for name, of in runs.items():
+            _tell(f"{name} {' '.join((names | {'tshark': TSHARK})[name][1:])}", of, packets)
+        _tell("gamelane, a capture twice as long", [_run([*GAMELANE, str(double)]) for _ in range(ROUNDS)], 2 * packets)
+        for name in runs.keys() - {"gamelane"}:
+            cpu, wall = (
+                statistics.median(run[field] for run in runs[name])
+                / statistics.median(run[field] for run in runs["gamelane"])
+                for field in (0, 1)
+            )
+            print(f"gamelane / {name}: {cpu:.2f} by processor time, {wall:.2f} by wall time")
+        print(f"load after: {os.getloadavg()[0]:.1f}")
 
 
-def _run(command: list[str]) -> tuple[float, float]:
-    """Processor seconds and peak memory in KiB."""
-    with Path(os.devnull).open("wb") as nothing:
-        process = subprocess.Popen(command, stdout=nothing, stderr=nothing)
-        _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+def _tell(name: str, runs: list[Run], packets: int) -> None:
+    cpu, wall = ([run[field] for run in runs] for field in (0, 1))
+    peak = max(run.peak_kib for run in runs) / 1024
+    middle = statistics.median(cpu)
+    print(
+        f"{name}:\n  processor {middle:.3f} s ({min(cpu):.3f} to {max(cpu):.3f}), "
+        f"{packets / middle / MILLION:.2f} million packets/s; "
+        f"wall {statistics.median(wall):.2f} s ({min(wall):.2f} to {max(wall):.2f}); peak {peak:.0f} MB"
+    )
+
+
+def _run(command: list[str]) -> Run:
+    told = subprocess.run(
+        [sys.executable, "-S", "-c", MEASURE, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+    )
+    cpu_s, wall_s, peak_kib = told.stdout.split()
+    return Run(float(cpu_s), float(wall_s), int(peak_kib))
+
+
+def _model() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "processor unknown")
 
 
 def _capture(folder: Path, packets: int) -> tuple[Path, int]:

@@ -255,3 +255,19 @@ def test_stalls_are_told_in_timeouts(both: dict[str, Any]) -> None:
     lengths = quiet["tcp"]["down"]["stalls"]["by_timeouts"]
     assert lengths["1"] > 0.9 * quiet["tcp"]["down"]["stalls"]["count"]
     assert "in retransmission timeouts " in both["verdict"]["games"][0]["text"]
+
+
+def test_two_interfaces_of_one_capture_are_compared_as_two_captures_are(both: dict[str, Any], tmp_path: Path) -> None:
+    one_file = tmp_path / "both.pcapng.gz"
+    one_file.write_bytes(SERVER.read_bytes() + CLIENT.read_bytes())
+    compared = found(one_file, "--interfaces", "0,1")
+    assert compared["pair"] == both["pair"]
+    assert [len(capture["flows"]) for capture in compared["captures"]] == [4, 4]
+    for words, complaint in [
+        ((one_file, "--interfaces", "0"), "allowed are two different numbers"),
+        ((one_file, "--interfaces", "0,7"), "has no packet of 7"),
+        ((SERVER, CLIENT, "--interfaces", "0,1"), "one capture from a file holds both"),
+    ]:
+        refused = gamelane("analyze", *words)
+        assert refused.returncode == 2
+        assert complaint in refused.stderr

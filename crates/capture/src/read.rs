@@ -26,6 +26,8 @@ pub struct Capture<R = Input> {
     skipped: Skipped,
     fragments: Fragments,
     hash_content: bool,
+    /// The interface whose packets count.
+    only_interface: Option<u32>,
     /// Nothing more can be read.
     failed: bool,
 }
@@ -80,6 +82,7 @@ impl<R: Read> Capture<R> {
             skipped: Skipped::default(),
             fragments: Fragments::default(),
             hash_content: false,
+            only_interface: None,
             failed: false,
         })
     }
@@ -87,6 +90,12 @@ impl<R: Read> Capture<R> {
     /// Computes [`CapturedPacket::content`] from now on.
     pub const fn hash_content(&mut self) {
         self.hash_content = true;
+    }
+
+    /// Passes over the packets of all other interfaces from now on, uncounted: a file that holds two points' packets is
+    /// read once for each and compared as two captures are. The number is [`CapturedPacket::interface`].
+    pub const fn only_interface(&mut self, interface: u32) {
+        self.only_interface = Some(interface);
     }
 
     /// The next TCP or UDP packet; `None` at the end and after an error.
@@ -144,6 +153,9 @@ impl<R: Read> Capture<R> {
                 }
             };
             let Some(record) = record else { return self.end() };
+            if self.only_interface.is_some_and(|only| only != record.interface) {
+                continue;
+            }
             self.packets_read += 1;
             let Some(link) = Link::of(record.link_type) else {
                 self.skipped.unsupported_link += 1;

@@ -23,6 +23,8 @@ struct Truth {
     lost: [u64; 2],
     at_server: Vec<u8>,
     at_client: Vec<u8>,
+    /// Both as two interfaces of one file, the client's first.
+    at_both: Vec<u8>,
 }
 
 struct Path {
@@ -39,10 +41,18 @@ fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed:
     let mut random = Seed(seed).stream("path");
     let mut writers = [(); 2].map(|()| PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap());
     let interfaces = [0, 1].map(|at: usize| writers[at].add_interface("tap").unwrap());
+    let mut both = PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    let of_both = [0, 1].map(|_| both.add_interface("tap").unwrap());
     let mut ends = [TcpEndpoint::connect(config.clone(), Instant::ZERO), TcpEndpoint::listen(config.clone())];
     let mut flying: BTreeMap<(u64, u64), (usize, Segment, u16)> = BTreeMap::new();
-    let mut truth =
-        Truth { resent: vec![], drawn: BTreeSet::new(), lost: [0; 2], at_server: vec![], at_client: vec![] };
+    let mut truth = Truth {
+        resent: vec![],
+        drawn: BTreeSet::new(),
+        lost: [0; 2],
+        at_server: vec![],
+        at_client: vec![],
+        at_both: vec![],
+    };
     let (mut number, mut ids, mut highest) = (0u64, [0u16; 2], 0u64);
     // New data sent as a probe: until where, and when; and when a recovery last began.
     let (mut probed_to, mut entered, mut recoveries) = (None, Instant::ZERO, 0);
@@ -54,6 +64,7 @@ fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed:
         let key = if from == 0 { client() } else { client().reverse() };
         let header = PacketHeader { at, key, ecn: Ecn::NotEct, dscp: 0, id };
         writers[tap].write_tcp(interfaces[tap], &header, segment, &numbers).unwrap();
+        both.write_tcp(of_both[tap], &header, segment, &numbers).unwrap();
     };
     loop {
         for side in 0..2 {
@@ -118,7 +129,7 @@ fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed:
         }
     }
     let [client, server] = writers.map(|writer| writer.finish_file().unwrap());
-    (truth.at_client, truth.at_server) = (client, server);
+    (truth.at_client, truth.at_server, truth.at_both) = (client, server, both.finish_file().unwrap());
     truth
 }
 
@@ -233,6 +244,12 @@ fn losses_and_round_trips_are_exact_at_both_ends() {
         seen
     });
     let flows = compare(&seen[0], &seen[1]);
+    let of_one_file = [0, 1].map(|interface| {
+        let mut capture = open(truth.at_both.clone()).unwrap();
+        capture.only_interface(interface);
+        watch(&mut capture, &mut Analyzer::default(), &mut Found::default()).0
+    });
+    assert_eq!(format!("{flows:?}"), format!("{:?}", compare(&of_one_file[0], &of_one_file[1])));
     assert_eq!(flows[0].first_is_near_client, Some(true));
     for (direction, lost) in flows[0].directions.iter().zip(truth.lost) {
         assert!(lost > 100);

@@ -29,19 +29,25 @@ RECORDINGS = (".pcap", ".pcapng", ".cap")
 PACKED = ("", ".gz", ".zst")
 
 
-def analyze(captures: Sequence[str], on_batch: OnBatch | None = None) -> dict[str, Any]:
+def analyze(
+    captures: Sequence[str], on_batch: OnBatch | None = None, *, interfaces: tuple[int, int] | None = None
+) -> dict[str, Any]:
     """Read captures and say what happened; tables go to `on_batch` while they are read.
 
     A folder is one recording whose files follow each other by name. Two captures are taken for two points that saw the
-    same traffic, and compared.
+    same traffic, and compared; with `interfaces`, so are two interfaces of one capture, which is read once for each.
     """
+    if interfaces is not None:
+        captures = _twice(captures)
     if list(captures).count(STDIN) > 1:
         raise UsageError("-: standard input can be read once only\n  hint:    give the other capture as a file")
     paths = [_files(path) for path in captures]
     found: dict[str, Any] = {"schema": SCHEMA}
     if len(paths) == 2:
         first, second = (_only(name, files) for name, files in zip(captures, paths, strict=True))
-        found |= json.loads(_native.compare_captures(first, second, on_batch))
+        found |= json.loads(_native.compare_captures(first, second, on_batch, interfaces))
+        if interfaces is not None:
+            _both_there(found, interfaces)
     else:
         found["captures"] = [
             json.loads(_native.analyze_capture(name, paths[number], _numbered(on_batch, number)))
@@ -77,6 +83,20 @@ def _only(name: str, files: list[str]) -> str:
             f"  hint:    make one file of it with `mergecap -w one.pcapng {name}/*`"
         )
     return files[0]
+
+
+def _twice(captures: Sequence[str]) -> Sequence[str]:
+    if len(captures) == 1 and captures[0] != STDIN:
+        return [captures[0]] * 2
+    raise UsageError(
+        "--interfaces: one capture from a file holds both\n  hint:    two captures are compared as they are"
+    )
+
+
+def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
+    for capture, interface in zip(found["captures"], interfaces, strict=True):
+        if not capture["packets"] and not capture["error"]:
+            raise UsageError(f"--interfaces: {capture['file']} has no packet of {interface}; they count from 0")
 
 
 def connection_log(capture: str, flow: int) -> tuple[str, str | None]:

@@ -41,6 +41,14 @@ def analyze(
     out: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write report.html, JSON and tables there.")
     ] = None,
+    interfaces: Annotated[
+        str | None,
+        typer.Option(
+            "--interfaces",
+            metavar="A,B",
+            help="Compare two interfaces of one capture, by number from 0: a router's two sides in one file.",
+        ),
+    ] = None,
     remedies: Annotated[
         int | None,
         typer.Option(
@@ -70,7 +78,8 @@ def analyze(
     folder = None if out is None else writable(out)
     tables = None if folder is None else _tables(folder)
     trips = _round_trips(tables) if shared_paths else None
-    found = read_captures(captures, trips or tables)
+    pair = None if interfaces is None else _two(interfaces)
+    found = read_captures(captures, trips or tables, interfaces=pair)
     if remedies is not None and not unread(found):
         _replay(found, remedies)
     tested = None
@@ -129,6 +138,13 @@ def _write(folder: Path, found: dict[str, Any], tested: Found | None) -> Path:
     page = write_page(folder, found, tested)
     whole.replace(folder / DOCUMENT, whole.document(found))
     return page
+
+
+def _two(interfaces: str) -> tuple[int, int]:
+    first, _, second = interfaces.partition(",")
+    if not (first.isdecimal() and second.isdecimal()) or int(first) == int(second):
+        raise UsageError(f"--interfaces: {interfaces!r}; allowed are two different numbers, as 0,1")
+    return int(first), int(second)
 
 
 def _replay(found: dict[str, Any], seeds: int) -> None:

@@ -45,14 +45,15 @@ pub(crate) fn analyze_capture(
     document.map(|document: Value| document.to_string())
 }
 
-/// Two captures of the same traffic.
+/// Two captures of the same traffic; with `interfaces`, the packets of one interface of each.
 #[pyfunction]
-#[pyo3(signature = (first, second, on_batch = None))]
+#[pyo3(signature = (first, second, on_batch = None, interfaces = None))]
 pub(crate) fn compare_captures(
     py: Python<'_>,
     first: &str,
     second: &str,
     on_batch: Option<Py<PyAny>>,
+    interfaces: Option<[u32; 2]>,
 ) -> PyResult<String> {
     let document = py.detach(|| {
         let mut documents = Vec::new();
@@ -68,6 +69,9 @@ pub(crate) fn compare_captures(
                     continue;
                 }
             };
+            if let Some(interfaces) = interfaces {
+                capture.only_interface(interfaces[number]);
+            }
             let (watched, error) = points::watch(&mut capture, &mut analyzer, &mut tables);
             tables.finish()?;
             let mut read = Read::default();
