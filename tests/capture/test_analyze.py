@@ -179,7 +179,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert gamelane("analyze", tmp_path).returncode == 2
     done = gamelane("analyze", tmp_path / "absent.pcap")
     assert done.returncode == 2
-    assert "absent.pcap" in done.stderr
+    assert "absent.pcap: cannot be read: No such file or directory" in done.stderr
+    assert "hint: " in done.stderr
     assert gamelane("analyze", "-", "-").returncode == 2
 
 
@@ -271,3 +272,25 @@ def test_two_interfaces_of_one_capture_are_compared_as_two_captures_are(both: di
         refused = gamelane("analyze", *words)
         assert refused.returncode == 2
         assert complaint in refused.stderr
+
+
+def test_what_has_another_link_type_is_told_and_the_rest_read(tmp_path: Path) -> None:
+    def block(kind: int, body: bytes) -> bytes:
+        length = struct.pack("<I", 12 + len(body))
+        return struct.pack("<I", kind) + length + body + length
+
+    header = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interfaces = [block(1, struct.pack("<HHI", link, 0, 0)) for link in (101, 105)]
+    packets = [
+        block(6, struct.pack("<5I", number % 2, 0, 1_000_000 + number, len(DATAGRAM), len(DATAGRAM)) + DATAGRAM)
+        for number in range(20)
+    ]
+    path = tmp_path / "mixed.pcapng"
+    path.write_bytes(header + b"".join(interfaces) + b"".join(packets))
+    done = gamelane("analyze", path, "--json")
+    assert done.returncode == 4
+    [capture] = json.loads(done.stdout)["captures"]
+    assert (capture["packets"], capture["flows"][0]["down"]["packets"]) == (20, 10)
+    assert capture["error"]["kind"] == "unsupported-link-type"
+    assert capture["error"]["offset"] == len(header + b"".join(interfaces)) + len(packets[0])
+    assert "10 of its 20 packets have link type 105" in done.stderr

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -111,7 +112,7 @@ def test_a_recorded_server_with_four_players() -> None:
 def test_round_trips_are_kept_in_order_and_passed_on() -> None:
     passed = []
     trips = RoundTrips(lambda *batch: passed.append(batch))
-    columns = {
+    columns: dict[str, npt.NDArray[np.generic]] = {
         "flow": np.array([7, 3, 7, 7, 3], dtype=np.uint32),
         "towards": np.array([1, 1, 1, 1, 0], dtype=np.uint8),
         "method": np.array([0, 0, 0, 2, 0], dtype=np.uint8),

@@ -2,6 +2,7 @@
 //! try. Hints stand on a line of their own.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -55,7 +56,7 @@ pub enum CaptureError {
         problem: String,
     },
     /// The system could not read the file.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: cannot be read: {}\nhint: {}", path.display(), without_number(source), way_out(source))]
     Io {
         /// The file.
         path: PathBuf,
@@ -74,6 +75,25 @@ pub enum CaptureError {
         path: PathBuf,
         /// The number in tcpdump's registry.
         link_type: u32,
+    },
+    /// Some packets come from a medium we do not know; the others were read.
+    #[error(
+        "{}: {packets} of its {packets_read} packets have link type {link_type}, which is not supported, the first of them \
+         at byte {offset} of the capture; the others were read\n\
+         hint: record on an Ethernet, tun or `any` interface",
+        path.display()
+    )]
+    MixedLinkTypes {
+        /// The file.
+        path: PathBuf,
+        /// Packets in it.
+        packets_read: u64,
+        /// Of them, those of a medium we do not know.
+        packets: u64,
+        /// The number of the first such one in tcpdump's registry.
+        link_type: u32,
+        /// Where its record begins, in the unpacked file.
+        offset: u64,
     },
     /// No UDP packet is in the capture.
     #[error(
@@ -107,7 +127,28 @@ pub enum CaptureError {
 impl CaptureError {
     /// Whether packets before the error were read and stand.
     pub const fn is_partial(&self) -> bool {
-        matches!(self, Self::Truncated { packets_read: 1.., .. } | Self::Malformed { packets_read: 1.., .. })
+        matches!(
+            self,
+            Self::Truncated { packets_read: 1.., .. }
+                | Self::Malformed { packets_read: 1.., .. }
+                | Self::MixedLinkTypes { .. }
+        )
+    }
+}
+
+/// The system's reason without its number.
+fn without_number(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error ").next().unwrap_or_default().to_owned()
+}
+
+fn way_out(error: &std::io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "give a capture, a folder of a recording's files, or - for standard input",
+        ErrorKind::PermissionDenied => {
+            "what was recorded with sudo belongs to root: `sudo chown $USER FILE`, or analyse it with sudo"
+        }
+        _ => "copy the file elsewhere and try again",
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Skipped {
     pub unsupported_link: u64,
     /// The first such link type.
     pub unsupported_link_type: Option<u32>,
+    /// Where its record begins, in the unpacked file.
+    pub unsupported_link_offset: u64,
 }
 
 impl Skipped {
@@ -72,6 +74,20 @@ impl Capture {
 }
 
 impl<R: Read> Capture<R> {
+    /// What of a capture that was read to its end could not be used for its link type, as an error.
+    pub fn mixed_link_types(&self) -> Option<CaptureError> {
+        let of = &self.skipped;
+        of.unsupported_link_type.filter(|_| of.unsupported_link < self.packets_read).map(|link_type| {
+            CaptureError::MixedLinkTypes {
+                path: self.path.clone(),
+                packets_read: self.packets_read,
+                packets: of.unsupported_link,
+                link_type,
+                offset: of.unsupported_link_offset,
+            }
+        })
+    }
+
     /// Reads a capture from anywhere; `name` stands for the file in errors.
     pub fn from_reader(reader: R, name: &Path) -> Result<Self, CaptureError> {
         let container = Container::open(reader).map_err(|fault| explain(fault, name, 0, 0))?;
@@ -159,7 +175,11 @@ impl<R: Read> Capture<R> {
             self.packets_read += 1;
             let Some(link) = Link::of(record.link_type) else {
                 self.skipped.unsupported_link += 1;
-                self.skipped.unsupported_link_type.get_or_insert(record.link_type);
+                let link_type = record.link_type;
+                if self.skipped.unsupported_link_type.is_none() {
+                    self.skipped.unsupported_link_type = Some(link_type);
+                    self.skipped.unsupported_link_offset = self.container.offset();
+                }
                 continue;
             };
             match parse(link, &record, &mut self.fragments, self.hash_content, packet) {

@@ -156,7 +156,12 @@ fn what_is_not_a_capture_is_named_by_its_first_bytes() {
     let error = read_all(vec![]).unwrap_err();
     assert!(error.to_string().contains("begins with nothing (it is empty)"), "{error}");
     let error = Capture::open(Path::new("/nowhere/match.pcap")).unwrap_err();
-    assert!(error.to_string().starts_with("/nowhere/match.pcap: No such file"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("/nowhere/match.pcap: cannot be read: No such file or directory\nhint: "),
+        "{error}"
+    );
 }
 
 #[test]

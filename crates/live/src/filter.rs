@@ -7,7 +7,7 @@ use crate::error::LiveError;
 
 /// A program for the kernel: operation, jump if true, jump if false, operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter {
+pub(crate) struct Filter {
     pub(crate) instructions: Vec<(u16, u8, u8, u32)>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum FilterStart {
 
 impl Filter {
     /// Takes everything, cut to so many bytes.
-    pub fn everything(snap_len: u32) -> Self {
+    pub(crate) fn everything(snap_len: u32) -> Self {
         Self { instructions: vec![(RETURN, 0, 0, snap_len)] }
     }
 

@@ -5,6 +5,7 @@
 mod device;
 mod error;
 mod files;
+#[cfg(target_os = "linux")]
 mod filter;
 mod recorder;
 mod watch;
@@ -12,7 +13,6 @@ mod watch;
 pub use device::{Counts, Source, drop_privileges};
 pub use error::LiveError;
 pub use files::{Files, Rotation};
-pub use filter::Filter;
 pub use recorder::{Progress, Recorder};
 pub use watch::{Watch, Watched};
 

@@ -20,11 +20,11 @@ from gamelane import _native, whole
 from gamelane.analysis.capture import SCHEMA
 from gamelane.analysis.capture_verdict import verdict
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
-from gamelane.errors import OutputError, UsageError
+from gamelane.errors import LabError, OutputError, UsageError
 from gamelane.report.capture_terminal import show
 from gamelane.sweep.quantity import parse
 
-OUTPUT = 3
+OUTPUT, CANNOT_RUN = 3, 5
 STEP_MS = 500
 LARGEST_SNAPLEN = 262_144
 SMALLEST_SNAPLEN = 64
@@ -101,10 +101,10 @@ def capture(
     else:
         show(found, stdout())
     if error is not None:
-        say(f"error: {_indented(error)}")
+        say(f"error: {_indented(str(error))}")
     if folder is not None and not quiet:
         say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
-    return 0 if error is None else OUTPUT
+    return 0 if error is None else CANNOT_RUN if isinstance(error, ConnectionError) else OUTPUT
 
 
 class Limits:
@@ -145,9 +145,11 @@ def _open(interface: str, snaplen: int, filter_: str, promiscuous: bool, ring: i
         return _native.Live.open(interface, snaplen, filter_, promiscuous, ring)
     except ValueError as error:
         raise UsageError(_indented(str(error))) from None
+    except OSError as error:
+        raise LabError(_indented(str(error))) from None
 
 
-def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> str | None:
+def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:
     """Take packets until a limit, Ctrl-C or an error, which is returned: what was recorded stands."""
     began = time.monotonic()
     with _line(quiet=quiet) as line:
@@ -159,12 +161,13 @@ def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) 
                     return None
         except KeyboardInterrupt:
             return None
-        except (OSError, ValueError) as error:
-            return str(error)
+        except OSError as error:
+            return error
 
 
-def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], str | None]:
-    text, seen, error = live.finish()
+def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], OSError | None]:
+    text, seen, unwritten = live.finish()
+    error = None if unwritten is None else OSError(unwritten)
     found: dict[str, Any] = {"schema": SCHEMA, "captures": [formats.loads(text)], "pair": None}
     found["verdict"] = verdict(found)
     found["recording"] = {**seen, "folder": None if folder is None else str(folder)}
@@ -172,7 +175,7 @@ def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], st
         try:
             whole.replace(folder / "analysis.json", whole.document(found))
         except OutputError as failed:
-            error = str(failed)
+            error = failed
     return found, error
 
 

@@ -94,6 +94,9 @@ fn explained(error: &CaptureError) -> Value {
         CaptureError::NotACapture { .. } => ("not-a-capture", Some(0), 0),
         CaptureError::Truncated { packets_read, offset, .. } => ("truncated", Some(*offset), *packets_read),
         CaptureError::Malformed { packets_read, offset, .. } => ("damaged", Some(*offset), *packets_read),
+        CaptureError::MixedLinkTypes { packets_read, offset, .. } => {
+            ("unsupported-link-type", Some(*offset), *packets_read)
+        }
         CaptureError::UnsupportedLinkType { .. } => ("unsupported-link-type", None, 0),
         _ => ("unreadable", None, 0),
     };

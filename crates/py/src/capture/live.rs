@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyConnectionError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -129,10 +129,16 @@ fn progress<'py>(py: Python<'py>, of: &Progress) -> PyResult<Bound<'py, PyDict>>
     Ok(dict)
 }
 
-/// What cannot be written is an `OSError`, the rest a `ValueError`.
+/// What makes no sense is a `ValueError`; `OSError` is what cannot be written, of its kinds `PermissionError` what this machine
+/// or user cannot do, and `ConnectionError` an interface that failed.
 fn explained(error: LiveError) -> PyErr {
+    let text = error.to_string();
     match error {
-        LiveError::Output { .. } => PyOSError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+        LiveError::NoInterface { .. } | LiveError::Filter { .. } => PyValueError::new_err(text),
+        LiveError::NotPermitted { .. } | LiveError::NoCompiler { .. } | LiveError::Unsupported { .. } => {
+            PyPermissionError::new_err(text)
+        }
+        LiveError::Gone { .. } | LiveError::System { .. } => PyConnectionError::new_err(text),
+        LiveError::Output { .. } => PyOSError::new_err(text),
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn analyze_capture(
             let result = open(path).and_then(|mut capture| {
                 let result = gamelane_capture::follow_apart(&mut capture, &mut analyzer, &mut tables);
                 read.add(&capture);
+                errors.extend(capture.mixed_link_types());
                 result
             });
             errors.extend(result.err());
@@ -76,7 +77,7 @@ pub(crate) fn compare_captures(
             tables.finish()?;
             let mut read = Read::default();
             read.add(&capture);
-            let errors: Vec<_> = error.into_iter().collect();
+            let errors: Vec<_> = error.into_iter().chain(capture.mixed_link_types()).collect();
             documents.push(document::capture(path, &read, &analyzer, &tables, &errors));
             seen.push(watched);
         }
