@@ -5,7 +5,7 @@ use std::io::Result;
 use std::os::fd::AsFd;
 
 use gamelane_core::{Direction, Duration, Instant};
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 use crate::clock::Clock;
 use crate::device::{Interface, Received, Receiver, Refusal, RingCounters, Sender};
@@ -202,11 +202,19 @@ impl Engine {
             Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ };
         let mut space =
             [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 8];
-        let count = match epoll::wait(&self.epoll, &mut space[..], Some(&timeout)) {
-            Ok(count) => count,
-            Err(rustix::io::Errno::INTR) => 0,
-            Err(error) => return Err(error.into()),
+        let ready = |space: &mut [epoll::Event]| match epoll::wait(&self.epoll, space, Some(&AT_ONCE)) {
+            Err(rustix::io::Errno::INTR) => Ok(0),
+            result => result,
         };
+        let mut count = ready(&mut space)?;
+        if count == 0 && !wait.is_zero() {
+            // To the nanosecond; waiting by epoll itself knows milliseconds only, before Linux 5.11.
+            match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            count = ready(&mut space)?;
+        }
         for event in &space[..count] {
             let (token, flags) = (event.data.u64(), event.flags);
             let Some(side) = self.sides.get_mut((token / 2) as usize) else { continue };
@@ -346,5 +354,6 @@ impl Outbox {
     }
 }
 
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// What a frame is longer than the packet in it: addresses and EtherType, and two tags or PPPoE.
 const FRAMING: usize = 14 + 2 * 4 + 8;

@@ -291,3 +291,34 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     let (code, _, error) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "none"]);
     assert!(code == 4 && error.contains("another gateway"), "{error}");
 }
+
+#[test]
+fn with_a_fail_open_wrapper_the_link_forwards_whatever_happens_to_the_gateway() {
+    let Some(net) = net(1500, &[]) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway/fail-open");
+    let policy = net.policy(FQ);
+    let mut wrapper = net
+        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap()])
+        .env("GAMELANE_GATEWAY", common::PROGRAM)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = || net.program(&["status"]).0 == 0;
+    assert!(wait(Duration::from_secs(10), runs), "the gateway runs");
+    assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
+    let is_gateway = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.windows(21).any(|part| part == b"gamelane-gateway\0run\0")
+    };
+    let processes = net.processes();
+    let victim = processes.split_whitespace().find(is_gateway).unwrap();
+    sh(&format!("kill -9 {victim}"));
+    let bridge = || net.command(Place::Gateway, &["ip", "link", "show", "gamelane-open"]).output().unwrap().status.success();
+    assert!(wait(Duration::from_secs(3), bridge), "the kernel forwards");
+    assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
+    assert!(wait(Duration::from_secs(10), || runs() && !bridge()), "and then the gateway again");
+    assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
+    sh(&format!("kill -TERM {}", wrapper.id()));
+    assert_eq!(wrapper.wait().unwrap().code(), Some(0));
+    assert!(!bridge(), "as found");
+}

@@ -29,6 +29,7 @@ MODULES = (
     "reproduce",
     "remedies",
     "traffic",
+    "gateway",
     "proxy",
     "impair",
     "doctor",

@@ -1,0 +1,22 @@
+"""`gamelane gateway`: hands over to the `gamelane-gateway` program."""
+
+from __future__ import annotations
+
+import typer
+
+from gamelane.cli.program import Program
+
+PROGRAM = Program("gamelane-gateway", variable="GAMELANE_GATEWAY", target="gateway")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "gateway",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+    )(gateway)
+
+
+def gateway(context: typer.Context) -> None:
+    """Bridge two interfaces under a scenario's `[gateway]`: run|status|watch. See docs/gateway.md."""
+    PROGRAM.become(context.args)

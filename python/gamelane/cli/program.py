@@ -1,0 +1,59 @@
+"""Programs of their own that a command hands over to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from gamelane.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, the variable that names it, and the target of `make` that builds it."""
+
+    name: str
+    variable: str
+    target: str
+
+    def become(self, words: list[str]) -> NoReturn:
+        """Replace this process by the program."""
+        path = self.find()
+        sys.stdout.flush()
+        os.execv(path, [self.name, *words])
+
+    def find(self) -> Path:
+        """Return it: named by its variable, beside this command, on the path, or where cargo builds it."""
+        named = os.environ.get(self.variable)
+        if named:
+            if not _runs(Path(named)):
+                raise UsageError(
+                    f"{self.variable}={named}: no program there\n  hint:    unset it, or name {self.name} itself"
+                )
+            return Path(named)
+        for candidate in self._candidates():
+            if _runs(candidate):
+                return candidate
+        raise UsageError(
+            f"{self.name} is not installed beside this command, not on the path and not built here\n"
+            f"  hint:    `make {self.target}` builds it, or name it with {self.variable}=/path/to/{self.name}"
+        )
+
+    def _candidates(self) -> Iterator[Path]:
+        yield Path(sys.executable).with_name(self.name)
+        on_path = shutil.which(self.name)
+        if on_path:
+            yield Path(on_path)
+        tree = Path(__file__).parents[3]
+        target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
+        for profile in ("release", "debug"):
+            yield target / profile / self.name
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
