@@ -82,7 +82,7 @@ def one_way_ms(match: live.Match) -> npt.NDArray[np.float64]:
 
 
 def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
-    """Never early. What a loaded machine adds comes on top, so only least and median are held to the set delay."""
+    """Never early. What a loaded machine adds comes on top, so only the least delay is held to what was set."""
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
     before = one_way_ms(bridge.measure())
     assert len(before) == 200

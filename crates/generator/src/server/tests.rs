@@ -146,7 +146,7 @@ fn lost_control_messages_are_sent_again() {
     let mut client = client(wish(2, server.fingerprint), &token);
     let fate = |direction, number: usize| match direction {
         Direction::Up => usize::from(number % 2 == 1),
-        Direction::Down => usize::from(number % 3 != 0),
+        Direction::Down => usize::from(!number.is_multiple_of(3)),
     };
     run(&mut server, &mut client, fate);
     let ending = client.ended().unwrap().unwrap();
