@@ -106,7 +106,7 @@ def _program(name: str, purpose: str) -> Check:
 def _namespaces() -> Check:
     why = namespaces.missing()
     if why is None:
-        made = _quiet(["unshare", "--net", "ip", "link", "add", "a", "type", "veth", "peer", "name", "b"])
+        made = _quiet(["unshare", "--net", "ip", "link", "add", "veth0", "type", "veth", "peer", "name", "veth1"])
         why = None if made else "the kernel makes no veth pairs"
     return Check("namespaces", why is None, why or "network namespaces and veth pairs", "run as root")
 
