@@ -100,7 +100,7 @@ def _program(name: str, purpose: str) -> Check:
     try:
         return Check(name, True, str(programs.find(name)))
     except UsageError:
-        return Check(name, False, f"not built here; {purpose}", f"cargo build --release --bin {name}")
+        return Check(name, False, f"not built here; {purpose}", f"cargo build --release --bin {name}, or `make tools`")
 
 
 def _namespaces() -> Check:

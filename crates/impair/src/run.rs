@@ -10,7 +10,7 @@ use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use anyhow::Context as _;
 use gamelane_core::{Direction, DropReason, Duration, Seed};
-use gamelane_gateway::device::Offloads;
+use gamelane_gateway::device::{Offloads, run_in_real_time};
 use gamelane_gateway::engine::{Engine, Turn};
 use gamelane_gateway::guard::Guard;
 use gamelane_gateway::preflight::Plan;
@@ -67,6 +67,9 @@ fn run_guarded(plan: &Plan, options: &Options) -> anyhow::Result<()> {
     engine.also_wait_for(&wakes)?;
     // Without it timers are up to 50 µs later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    if let Err(error) = run_in_real_time() {
+        eprintln!("note: no real-time priority, so other programs may delay packets: {error}");
+    }
     privileges::drop_all().context("cannot give privileges up")?;
     let requests = control::listen(listener, wake)?;
     let seed = options
