@@ -158,6 +158,23 @@ def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path) -> None:
     assert bridge.set()["down"]["tail"] - before > 2000
 
 
+def test_a_kill_leaves_the_interfaces_as_they_were(triple: Triple, tmp_path: Path) -> None:
+    def is_on() -> bool:
+        said = triple.bridge.run("ethtool", "-k", "home")
+        return "generic-segmentation-offload: on" in said
+
+    triple.bridge.run("ethtool", "-K", "home", "gso", "on")
+    bridge = Bridge(triple, tmp_path, "--delay", "1ms")
+    assert not is_on()
+    bridge.process.kill()
+    deadline = time.monotonic() + 20
+    while not is_on():
+        assert time.monotonic() < deadline, "nobody switched it on again"
+        time.sleep(0.05)
+    # And its name is free again.
+    Bridge(triple, tmp_path, "--delay", "1ms")
+
+
 def test_who_asks_for_nonsense_is_told_and_nothing_changes(triple: Triple, tmp_path: Path) -> None:
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
     with pytest.raises(LabError, match="a time needs a unit"):
