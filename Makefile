@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
+.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
 
 PYTHON_FILES := python tests
 # Crates that must run without an operating system; the web page is built from them.
@@ -24,6 +24,11 @@ proxy: setup  ## the thin-stream proxy's program, beside the gamelane command
 gateway: setup  ## the gateway's program, beside the gamelane command
 	cargo build --release --quiet -p gamelane-gateway
 	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-gateway" .venv/bin/
+
+tools: setup  ## the programs behind gamelane impair and gamelane traffic, beside the gamelane command
+	cargo build --release --quiet -p gamelane-impair -p gamelane-generator
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-impair" .venv/bin/
+	install -m 755 "$${CARGO_TARGET_DIR:-target}/release/gamelane-traffic" .venv/bin/
 
 demo: setup  ## five queues against a game, an upload, web and video: table, report, figures in demo/
 	@.venv/bin/gamelane run collom2016 --set 'gateway.*.limit=1000p' \

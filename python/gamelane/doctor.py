@@ -1,4 +1,7 @@
-"""What works on this machine. Every check only looks: no module is loaded, no interface touched."""
+"""What works on this machine. Every check of `examine` only looks: no module is loaded, no interface touched.
+
+`measure` makes namespaces of its own, measures in them how well this machine emulates, and leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,27 @@ import importlib.util
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamelane import _native, host
+from gamelane import _native, host, programs
+from gamelane.errors import LabError, UsageError
+from gamelane.lab import namespaces
 
 QDISCS = ("fq_codel", "codel", "pie", "fq_pie", "cake", "netem", "htb")
 CAP_NET_ADMIN = 12
+AF_XDP = 44
+SLEEPS = 100
+LATE_US = 1000
+PROGRAMS = (
+    ("gamelane-gateway", "runs a policy on real packets"),
+    (programs.IMPAIR, "delays and loses real packets"),
+    (programs.TRAFFIC, "sends games and calls over real sockets"),
+)
 
 
 @dataclass(frozen=True)
@@ -35,8 +50,11 @@ def examine() -> list[Check]:
         Check("native module", True, f"gamelane {_native.version()}", needed=True),
         Check("cores", True, str(host.cores()), needed=True),
         Check("engine sim", True, "simulates in virtual time; needs no privileges", needed=True),
-        Check("engine lab", False, "not built yet"),
-        Check("gateway", False, "not built yet"),
+        *(_program(name, purpose) for name, purpose in PROGRAMS),
+        _namespaces(),
+        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
+        _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, "frames without copies; AF_PACKET does without"),
+        _timer(),
         _tool("tc", "iproute2", "kernel queue disciplines"),
         *(_qdisc(name) for name in QDISCS),
         _privileges(),
@@ -45,6 +63,79 @@ def examine() -> list[Check]:
         _extra("ray", "sweeps on several machines"),
         _extra("optuna", "gamelane tune"),
     ]
+
+
+def measure() -> list[Check]:
+    """Set a delay and a rate between namespaces, and say what came of it. Takes some 15 s; needs root."""
+    from gamelane.lab import emulation  # noqa: PLC0415 - numpy and polars take a second to load
+
+    try:
+        delay, rate = emulation.measure()
+    except (LabError, UsageError) as error:
+        return [Check("emulation", False, *_first_two(str(error)))]
+    busy = f", with {delay.load:.1f} processes waiting per core" if delay.load > 1 else ""
+    checks = [
+        Check(
+            "emulated delay",
+            delay.ok,
+            f"set {emulation.DELAY_MS:g} ms: median {delay.median_ms:.3f} ms, p99 {delay.p99_ms:.3f} ms "
+            f"of {delay.packets} packets{busy}",
+            f"the goal is {emulation.MEDIAN_GOAL_MS} ms at the median and {emulation.P99_GOAL_MS:g} ms at p99 above "
+            "what was set, on an idle machine",
+        )
+    ]
+    if rate is None:
+        return [*checks, Check("emulated rate", False, "iperf3 measures it", "apt-get install iperf3")]
+    got, expected = rate.goodput_bps / 1e6, rate.expected_bps / 1e6
+    said = f"set {emulation.RATE_BPS / 1e6:g} Mbit/s: goodput {got:.2f} Mbit/s, of {expected:.2f} expected"
+    return [*checks, Check("emulated rate", rate.ok, said, "the goal is 2 %, on an idle machine")]
+
+
+def _first_two(text: str) -> tuple[str, str]:
+    first, _, rest = text.partition("\n")
+    return first, rest.strip().removeprefix("hint:").strip()
+
+
+def _program(name: str, purpose: str) -> Check:
+    try:
+        return Check(name, True, str(programs.find(name)))
+    except UsageError:
+        return Check(name, False, f"not built here; {purpose}", f"cargo build --release --bin {name}, or `make tools`")
+
+
+def _namespaces() -> Check:
+    why = namespaces.missing()
+    if why is None:
+        made = _quiet(["unshare", "--net", "ip", "link", "add", "veth0", "type", "veth", "peer", "name", "veth1"])
+        why = None if made else "the kernel makes no veth pairs"
+    return Check("namespaces", why is None, why or "network namespaces and veth pairs", "run as root")
+
+
+def _sockets(name: str, family: int, kind: int, purpose: str) -> Check:
+    try:
+        socket.socket(family, kind, 0).close()
+    except PermissionError:
+        return Check(name, False, f"not permitted; {purpose}", "run as root")
+    except OSError as error:
+        return Check(name, False, f"not in this kernel ({error.strerror}); {purpose}", "boot a kernel that has it")
+    return Check(name, True, purpose)
+
+
+def _timer() -> Check:
+    """How late a sleep of a millisecond ends: the floor under everything that is timed here. Python adds some 10 us."""
+    late_us = []
+    for _ in range(SLEEPS):
+        due = time.monotonic_ns() + 1_000_000
+        time.sleep(max(0, due - time.monotonic_ns()) / 1e9)
+        late_us.append((time.monotonic_ns() - due) / 1e3)
+    late_us.sort()
+    median, worst = late_us[SLEEPS // 2], late_us[SLEEPS * 99 // 100]
+    return Check(
+        "timers",
+        worst < LATE_US,
+        f"a sleep of 1 ms ends {median:.0f} us late at the median, {worst:.0f} us at p99",
+        "other work delays packets: end it, or give gateway and impair a priority with `chrt -f 10`",
+    )
 
 
 def _tool(command: str, package: str, purpose: str) -> Check:

@@ -27,7 +27,7 @@ def find(program: str) -> Path:
             return candidate
     raise UsageError(
         f"{program} is not installed beside this command, not on the path and not built here\n"
-        f"  hint:    `cargo build --release --bin {program}` builds it, or name it with {variable}=/path/to/{program}"
+        f"  hint:    `make tools` builds it, or name it with {variable}=/path/to/{program}"
     )
 
 

@@ -82,7 +82,7 @@ def one_way_ms(match: live.Match) -> npt.NDArray[np.float64]:
 
 
 def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
-    """Never early. What a loaded machine adds comes on top, so only least and median are held to the set delay."""
+    """Never early. What a loaded machine adds comes on top, so only the least delay is held to what was set."""
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
     before = one_way_ms(bridge.measure())
     assert len(before) == 200
@@ -158,6 +158,23 @@ def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path) -> None:
     assert bridge.set()["down"]["tail"] - before > 2000
 
 
+def test_a_kill_leaves_the_interfaces_as_they_were(triple: Triple, tmp_path: Path) -> None:
+    def is_on() -> bool:
+        said = triple.bridge.run("ethtool", "-k", "home")
+        return "generic-segmentation-offload: on" in said
+
+    triple.bridge.run("ethtool", "-K", "home", "gso", "on")
+    bridge = Bridge(triple, tmp_path, "--delay", "1ms")
+    assert not is_on()
+    bridge.process.kill()
+    deadline = time.monotonic() + 20
+    while not is_on():
+        assert time.monotonic() < deadline, "nobody switched it on again"
+        time.sleep(0.05)
+    # And its name is free again.
+    Bridge(triple, tmp_path, "--delay", "1ms")
+
+
 def test_who_asks_for_nonsense_is_told_and_nothing_changes(triple: Triple, tmp_path: Path) -> None:
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
     with pytest.raises(LabError, match="a time needs a unit"):
@@ -175,7 +192,8 @@ def test_who_asks_for_nonsense_is_told_and_nothing_changes(triple: Triple, tmp_p
     ("words", "said"),
     [
         (["nowhere", "--to", "lo"], "INTERFACE nowhere: no such interface"),
-        (["lo", "--to", "lo"], "this is no Ethernet interface"),
+        (["lo", "--to", "lo"], "both lo"),
+        (["lo", "--to", "nowhere"], "INTERFACE lo: this is no Ethernet interface"),
         (["lo", "--to", "lo", "--loss", "2"], "`loss` in --set loss=2"),
         (["lo", "--to", "lo", "--duration", "5"], "--duration 5"),
     ],

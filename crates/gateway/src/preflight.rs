@@ -27,9 +27,9 @@ pub struct Plan {
 #[derive(Debug, thiserror::Error)]
 pub enum PreflightError {
     /// No such interface.
-    #[error("--{side} {name}: {error}\n  hint:    `ip -br link` lists the interfaces there are")]
+    #[error("{side} {name}: {error}\n  hint:    `ip -br link` lists the interfaces there are")]
     Missing {
-        /// `lan` or `wan`.
+        /// As the command calls it: `--lan`, say.
         side: &'static str,
         /// As given.
         name: String,
@@ -38,25 +38,30 @@ pub enum PreflightError {
     },
     /// Not Ethernet.
     #[error(
-        "--{side} {name}: this is no Ethernet interface, so there are no frames to bridge\n  hint:    name the \
+        "{side} {name}: this is no Ethernet interface, so there are no frames to bridge\n  hint:    name the \
              Ethernet interface that a tunnel or PPP runs over"
     )]
     NotEthernet {
-        /// `lan` or `wan`.
+        /// As the command calls it: `--lan`, say.
         side: &'static str,
         /// As given.
         name: String,
     },
     /// Both the same.
-    #[error("--lan and --wan are both {0}: a bridge has two ends")]
-    Same(String),
+    #[error("{} and {} are both {name}: a bridge has two ends", sides[0], sides[1])]
+    Same {
+        /// As the command calls them.
+        sides: [&'static str; 2],
+        /// The interface.
+        name: String,
+    },
     /// Somebody else forwards its frames.
     #[error(
-        "--{side} {name}: it is part of {master}, which forwards its frames already\n  hint:    `ip link set {name} \
+        "{side} {name}: it is part of {master}, which forwards its frames already\n  hint:    `ip link set {name} \
              nomaster` takes it out"
     )]
     Enslaved {
-        /// `lan` or `wan`.
+        /// As the command calls it: `--lan`, say.
         side: &'static str,
         /// As given.
         name: String,
@@ -65,11 +70,11 @@ pub enum PreflightError {
     },
     /// The user's own way in.
     #[error(
-        "--{side} {name}: you are logged in over it, from {client}: a mistake would lock you out\n  hint:    use the \
+        "{side} {name}: you are logged in over it, from {client}: a mistake would lock you out\n  hint:    use the \
              console or another interface, or say --allow-login-interface"
     )]
     Login {
-        /// `lan` or `wan`.
+        /// As the command calls it: `--lan`, say.
         side: &'static str,
         /// As given.
         name: String,
@@ -103,15 +108,40 @@ pub enum PreflightError {
 /// # Errors
 /// The first thing that is wrong.
 pub fn check(lan: &str, wan: &str, policy: &Policy, allow_login: bool) -> Result<Plan, PreflightError> {
-    if lan == wan {
-        return Err(PreflightError::Same(lan.into()));
+    let mut plan = interfaces(["--lan", "--wan"], [lan, wan], allow_login)?;
+    plan.notes.splice(..0, policy.notes.iter().cloned());
+    let internet = &plan.internet;
+    for direction in Direction::BOTH {
+        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
+        if let (Some(shape), Some(speed)) = (shape, speed(&internet.name))
+            && shape > speed
+        {
+            let (direction, name) = (direction.name(), internet.name.clone());
+            return Err(PreflightError::AnotherLink { direction, shape, speed, name });
+        }
     }
-    let [home, internet] = [interface("lan", lan)?, interface("wan", wan)?];
+    Ok(plan)
+}
+
+/// The same for whoever bridges two interfaces, under whatever policy: `sides` are what the command calls them.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn interfaces(
+    sides: [&'static str; 2],
+    names: [&str; 2],
+    allow_login: bool,
+) -> Result<Plan, PreflightError> {
+    let same = || PreflightError::Same { sides, name: names[0].into() };
+    if names[0] == names[1] {
+        return Err(same());
+    }
+    let [home, internet] = [interface(sides[0], names[0])?, interface(sides[1], names[1])?];
     if home.index == internet.index {
-        return Err(PreflightError::Same(lan.into()));
+        return Err(same());
     }
-    let mut notes = policy.notes.clone();
-    for (side, interface) in [("lan", &home), ("wan", &internet)] {
+    let mut notes = Vec::new();
+    for (side, interface) in sides.into_iter().zip([&home, &internet]) {
         if let Some(master) = master(&interface.name) {
             return Err(PreflightError::Enslaved { side, name: interface.name.clone(), master });
         }
@@ -120,15 +150,6 @@ pub fn check(lan: &str, wan: &str, policy: &Policy, allow_login: bool) -> Result
         }
         if !interface.is_up {
             notes.push(format!("{} is down: nothing passes until `ip link set {0} up`", interface.name));
-        }
-    }
-    for (direction, interface) in [(Direction::Up, &internet), (Direction::Down, &internet)] {
-        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
-        if let (Some(shape), Some(speed)) = (shape, speed(&interface.name))
-            && shape > speed
-        {
-            let (direction, name) = (direction.name(), interface.name.clone());
-            return Err(PreflightError::AnotherLink { direction, shape, speed, name });
         }
     }
     if home.mtu != internet.mtu {

@@ -4,12 +4,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gamelane_core::{Duration, Instant};
+
 use crate::client::{Client, Ending, Failure};
 use crate::clock;
 use crate::record::Records;
 use crate::server::Server;
 use crate::socket::{Socket, sharpen_timers, wait};
 use crate::wire::{LONGEST, Seen};
+
+/// A signal that comes just before a wait begins does not end it: no wait is longer than this.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
 /// A datagram never fills it: one that is longer than the longest is none of ours.
 type Buffer = [u8; LONGEST + 1];
@@ -51,7 +56,7 @@ pub fn send(
             return Ok(endings);
         }
         let sockets: Vec<&Socket> = senders.iter().map(|sender| &sender.socket).collect();
-        wait(&sockets, senders.iter().filter_map(|sender| sender.client.poll_timeout()).min())?;
+        pause(&sockets, senders.iter().filter_map(|sender| sender.client.poll_timeout()).min())?;
     }
 }
 
@@ -85,9 +90,14 @@ pub fn serve(
         if once && any && server.sessions() == 0 {
             break;
         }
-        wait(&[socket], server.poll_timeout())?;
+        pause(&[socket], server.poll_timeout())?;
     }
     Ok(())
 }
 
 const BATCH: usize = 64;
+
+fn pause(sockets: &[&Socket], until: Option<Instant>) -> io::Result<()> {
+    let longest = clock::now().saturating_add(LONGEST_WAIT);
+    wait(sockets, Some(until.map_or(longest, |until| until.min(longest))))
+}

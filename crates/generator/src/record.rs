@@ -1,5 +1,5 @@
 //! What happened to each packet, as each end saw it. A file of records has 40 bytes for each, little-endian, in the order of
-//! the fields here; `python/gamelane/live.py` makes the tables of docs/records.md from the files of one or both ends.
+//! the fields here; `python/gamelane/records/live.py` makes the tables of docs/records.md from the files of one or both ends.
 
 use std::io::{self, Write};
 

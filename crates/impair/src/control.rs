@@ -86,10 +86,13 @@ impl Asked {
     }
 }
 
-/// Listens for `interface`, on a thread of its own: nobody who is slow to ask holds up frames. Each request writes a byte to
-/// `wake`.
-pub fn listen(interface: &str, wake: UnixStream) -> io::Result<Receiver<Asked>> {
-    let listener = UnixListener::bind_addr(&address(interface)?)?;
+/// Takes the name of `interface`; an error if somebody has it.
+pub fn bind(interface: &str) -> io::Result<UnixListener> {
+    UnixListener::bind_addr(&address(interface)?)
+}
+
+/// Listens on a thread of its own: nobody who is slow to ask holds up frames. Each request writes a byte to `wake`.
+pub fn listen(listener: UnixListener, wake: UnixStream) -> io::Result<Receiver<Asked>> {
     let (sender, receiver) = channel();
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for connection in listener.incoming().flatten() {
@@ -148,7 +151,7 @@ mod tests {
     fn a_request_comes_back_answered_and_nonsense_does_no_harm() {
         let name = format!("test-{}", std::process::id());
         let (wake, mut woken) = UnixStream::pair().unwrap();
-        let asked = listen(&name, wake).unwrap();
+        let asked = listen(bind(&name).unwrap(), wake).unwrap();
         let answer = Answer {
             schema: 1,
             error: None,
@@ -169,6 +172,6 @@ mod tests {
         let got = ask(&name, &Request { begin: Some(Begin::Profile("lte".into())), set }).unwrap();
         assert_eq!(got, expected);
         server.join().unwrap();
-        assert!(listen(&name, UnixStream::pair().unwrap().0).is_err(), "one at a time");
+        assert!(bind(&name).is_err(), "one at a time");
     }
 }

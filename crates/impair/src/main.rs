@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use gamelane_core::{Direction, Duration};
-use gamelane_gateway::device::Interface;
+use gamelane_gateway::guard;
+use gamelane_gateway::preflight::{self, PreflightError};
 use gamelane_impair::control::{self, Answer, Begin, Counters, Request};
 use gamelane_impair::run::{Options, run};
 use gamelane_scenario::text::units::Span;
@@ -53,6 +54,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    #[command(name = guard::COMMAND, hide = true)]
+    Guard { words: Vec<String> },
     /// List the shipped profiles.
     Profiles {
         /// Print JSON.
@@ -91,6 +94,9 @@ struct Run {
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Also use an interface you are logged in over.
+    #[arg(long)]
+    allow_login_interface: bool,
 }
 
 /// What is done to packets. Each goes both ways; for one way, `--set delay.up=40ms`.
@@ -139,6 +145,9 @@ fn main() -> ExitCode {
             })
         }
         Command::Show { interface, json } => ask(&interface, &Request::default(), json),
+        Command::Guard { words } => {
+            guard::run(&words).map_err(|error| Failure(CANNOT_RUN, error.to_string()))
+        }
         Command::Profiles { json } => profiles(json),
     };
     match result {
@@ -169,30 +178,26 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         Ok::<Duration, Failure>(span.0)
     });
     let duration = duration.transpose()?;
-    let home = interface("INTERFACE", &arguments.interface)?;
-    let internet = interface("--to", &arguments.to)?;
-    if home.index == internet.index {
-        return Err(usage(format!("{0} and --to {0} are the same: a bridge has two ends", home.name)));
+    let sides = ["INTERFACE", "--to"];
+    let names = [arguments.interface.as_str(), arguments.to.as_str()];
+    let plan = preflight::interfaces(sides, names, arguments.allow_login_interface).map_err(|error| {
+        let code = if matches!(error, PreflightError::Privilege(_)) { CANNOT_RUN } else { USAGE };
+        Failure(code, error.to_string())
+    })?;
+    for note in &plan.notes {
+        eprintln!("note: {note}");
     }
     if arguments.dry_run {
-        println!("bridge {} and {}, both promiscuous while this runs", home.name, internet.name);
+        println!("bridge {} and {}, both promiscuous while this runs", plan.home.name, plan.internet.name);
+        for (name, offload) in &plan.offloads {
+            println!("{name}: switch {} off, and on again at the end", offload.name);
+        }
         print!("{}", impair.to_toml());
         return Ok(());
     }
     let memory = (arguments.memory as usize) << 20;
     let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log };
-    run(home, internet, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
-}
-
-fn interface(option: &str, name: &str) -> Result<Interface, Failure> {
-    let hint = "hint:    `ip -br link` lists the interfaces there are";
-    let found = Interface::find(name)
-        .map_err(|error| Failure(USAGE, format!("{option} {name}: {error}\n  {hint}")))?;
-    if found.is_ethernet {
-        Ok(found)
-    } else {
-        Err(Failure(USAGE, format!("{option} {name}: this is no Ethernet interface\n  {hint}")))
-    }
+    run(&plan, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
 }
 
 impl Values {

@@ -10,8 +10,11 @@ use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use anyhow::Context as _;
 use gamelane_core::{Direction, DropReason, Duration, Seed};
-use gamelane_gateway::device::{Interface, OFFLOADS, Offload, Offloads};
+use gamelane_gateway::device::{Offloads, run_in_real_time};
 use gamelane_gateway::engine::{Engine, Turn};
+use gamelane_gateway::guard::Guard;
+use gamelane_gateway::preflight::Plan;
+use gamelane_gateway::privileges;
 use gamelane_scenario::Impair;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -34,24 +37,41 @@ pub struct Options {
     pub log: Option<PathBuf>,
 }
 
-/// Runs until SIGTERM, SIGINT or the end of its time. Frames that come in at `home` go up.
+/// Runs until SIGTERM, SIGINT or the end of its time. Frames that come in at the plan's `home` go up.
 ///
 /// # Errors
 /// If it cannot begin, or an interface is removed.
-pub fn run(home: Interface, internet: Interface, options: &Options) -> anyhow::Result<()> {
+pub fn run(plan: &Plan, options: &Options) -> anyhow::Result<()> {
+    let guard = Guard::start(&plan.offloads).context("no process to restore offloads")?;
+    let result = run_guarded(plan, options);
+    guard.finish().context("offloads may not be restored")?;
+    result
+}
+
+fn run_guarded(plan: &Plan, options: &Options) -> anyhow::Result<()> {
+    let name = &plan.home.name;
     let (mut wakes, wake) = UnixStream::pair()?;
     wakes.set_nonblocking(true)?;
-    let requests = control::listen(&home.name, wake.try_clone()?).with_context(|| {
-        format!("{0}: it is impaired already\n  hint:    `gamelane impair set {0} …` changes how", home.name)
+    let listener = control::bind(name).with_context(|| {
+        format!("{name}: it is impaired already\n  hint:    `gamelane impair set {name} …` changes how")
     })?;
     let stop = stopped(&wake)?;
     let mut log = Log::open(options.log.as_deref())?;
-    let _offloads = SwitchedOff::new([&home.name, &internet.name])?;
-    let name = home.name.clone();
-    let mut engine = Engine::open(home, internet, options.memory).context("cannot open the interfaces")?;
+    for (interface, offload) in &plan.offloads {
+        Offloads::of(interface)?
+            .switch(offload, false)
+            .with_context(|| format!("{interface}: cannot switch {} off", offload.name))?;
+    }
+    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), options.memory)
+        .context("cannot open the interfaces")?;
     engine.also_wait_for(&wakes)?;
     // Without it timers are up to 50 µs later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    if let Err(error) = run_in_real_time() {
+        eprintln!("note: no real-time priority, so other programs may delay packets: {error}");
+    }
+    privileges::drop_all().context("cannot give privileges up")?;
+    let requests = control::listen(listener, wake)?;
     let seed = options
         .seed
         .map_or_else(getrandom::u64, Ok)
@@ -168,34 +188,4 @@ fn stopped(wake: &UnixStream) -> anyhow::Result<Arc<AtomicBool>> {
         signal_hook::low_level::pipe::register(signal, wake.try_clone()?)?;
     }
     Ok(stop)
-}
-
-/// Offloads that put packets together: off while this runs, and on again at its end.
-struct SwitchedOff(Vec<(String, Offload)>);
-
-impl SwitchedOff {
-    fn new(interfaces: [&str; 2]) -> anyhow::Result<Self> {
-        let mut off = Self(Vec::new());
-        for name in interfaces {
-            // An interface that cannot tell has none.
-            let Ok(offloads) = Offloads::of(name) else { continue };
-            for offload in OFFLOADS.into_iter().filter(|offload| offloads.is_on(offload)) {
-                let why = || format!("{name}: cannot switch {} off", offload.name);
-                offloads.switch(&offload, false).with_context(why)?;
-                off.0.push((name.to_owned(), offload));
-            }
-        }
-        Ok(off)
-    }
-}
-
-impl Drop for SwitchedOff {
-    fn drop(&mut self) {
-        for (name, offload) in &self.0 {
-            // One that was removed has nothing to be put back.
-            if let Err(error) = Offloads::of(name).and_then(|offloads| offloads.switch(offload, true)) {
-                eprintln!("{name}: {} could not be switched on again: {error}", offload.name);
-            }
-        }
-    }
 }

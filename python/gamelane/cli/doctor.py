@@ -18,9 +18,17 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Also measure the emulation, in namespaces of its own: some 15 s, needs root."),
+    ] = False,
+) -> None:
     """Say what works on this machine, and how to get what is missing. Changes nothing."""
     found = checks.examine()
+    if measure:
+        found += checks.measure()
     if json:
         emit(
             {

@@ -1,7 +1,8 @@
-"""`gamelane traffic`: fit a game model to captures, and generate a model's packets."""
+"""`gamelane traffic`: fit a game model to captures, generate a model's packets, and send them over real sockets."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,13 +10,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from gamelane import _native, experiment, library, live, programs
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import OutputError, UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
+from gamelane.records.live import read as read_records
+from gamelane.report.document import document
 from gamelane.report.fit import percent, write_fit
 from gamelane.report.style import number
+from gamelane.report.terminal import show
+from gamelane.report.write import write_report
 
 if TYPE_CHECKING:
     from gamelane.fit.goodness import Fit, Prediction
@@ -23,7 +29,9 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MOST_PLAYERS = 1000
 
-commands = typer.Typer(help="Fit a game model to captures; generate a model's packets.", no_args_is_help=True)
+commands = typer.Typer(
+    help="Fit a game model to captures; generate a model's packets; send them for real.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -139,6 +147,74 @@ def generate(
         for caveat in caveats:
             say(f"note: {caveat}")
         say(f"capture: {out}")
+
+
+HANDED_OVER = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+@commands.command(context_settings=HANDED_OVER)
+def serve(context: typer.Context) -> None:
+    """Be the server of a game or scenario on real UDP sockets: NAME [--listen ADDRESS:PORT]. See docs/traffic.md."""
+    programs.hand_over(programs.TRAFFIC, ["serve", *_found(context.args)])
+
+
+@commands.command(context_settings=HANDED_OVER)
+def send(context: typer.Context) -> None:
+    """Be its client: NAME [--to HOST:PORT] [-o FILE]. See docs/traffic.md."""
+    programs.hand_over(programs.TRAFFIC, ["send", *_found(context.args)])
+
+
+@commands.command()
+def join(
+    scenario: Annotated[str, typer.Argument(help="The game or scenario that was sent.", show_default=False)],
+    client: Annotated[Path, typer.Argument(metavar="CLIENT", help="What `send -o` wrote.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Report and records, as of `run`.", show_default=False)
+    ],
+    server: Annotated[
+        Path | None,
+        typer.Argument(metavar="SERVER", help="What `serve -o` wrote; one-way delays need both on one host."),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="S", help="What `send --seed` was given.", show_default="the scenario's"),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
+) -> None:
+    """Make tables and a report of what both ends of real traffic recorded."""
+    chosen = (
+        experiment.Experiment(_native.Scenario.parse(_match(scenario), scenario, []), scenario)
+        if _is_game(scenario)
+        else experiment.load(scenario)
+    )
+    own = chosen.scenario.seed if seed is None else seed
+    results = live.results(chosen, read_records(client, server), seed=own)
+    results.write(writable(out))
+    page = write_report(results, out)
+    if json:
+        emit(document(results))
+    else:
+        show(results, stdout())
+    say(f"report: {page}")
+
+
+def _found(words: list[str]) -> list[str]:
+    """Put a file in place of the name of a shipped game or scenario. A game's scenario is handed on without a file."""
+    if not words or words[0].startswith("-"):
+        return words
+    if not _is_game(words[0]):
+        return [str(library.find(words[0])), *words[1:]]
+    held = os.memfd_create("scenario", 0)
+    os.write(held, _match(words[0]).encode())
+    return [f"/proc/self/fd/{held}", *words[1:]]
+
+
+def _is_game(name: str) -> bool:
+    return not Path(name).is_file() and name in {game["name"] for game in _native.games()}
+
+
+def _match(game: str) -> str:
+    return play.SCENARIO.format(duration="60s", model=f'"{game}"')
 
 
 def _direction(stream: Stream, seconds: float) -> dict[str, float | None]:

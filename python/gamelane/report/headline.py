@@ -28,8 +28,9 @@ def headline(results: Results) -> str:
     if worst == best:
         row = next(row for row in table.rows if row.variant.name == worst)
         median, loss = (row.cells[keys.index(key)] for key in ("rtt_ms.p50", "loss"))
+        where = f"Behind {looks[worst].label} the" if results.engine == "sim" else "The"
         return (
-            f"Behind {looks[worst].label} the round trip of {noun(flow)} is {number(median.mean)} ms at the median "
+            f"{where} round trip of {noun(flow)} is {number(median.mean)} ms at the median "
             f"and peaks at {number(known[worst].mean)} ms; {_loss(loss)}.{_runs(results)}"
         )
     return (

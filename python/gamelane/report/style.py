@@ -82,6 +82,8 @@ def variant_looks(results: Results) -> dict[str, Look]:
     """Each variant by its queue if that tells them apart, else by the name it was given."""
     queues = [_queues(variant) for variant in results.variants]
     apart = len({up for up, _ in queues}) == len(queues) and all(up in QUEUES for up, _ in queues)
+    if results.engine == "live":  # whatever the packets passed, it was not the scenario's queues
+        return {variant.name: Look("real packets", OTHERS[0], "") for variant in results.variants}
     looks = {}
     for position, (variant, queue) in enumerate(zip(results.variants, queues, strict=True)):
         if apart and (len(queues) == 1 or variant.name in QUEUES):

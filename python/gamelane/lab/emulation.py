@@ -1,0 +1,134 @@
+"""How well this machine emulates: delay and rate set, delay and goodput measured, between namespaces made for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from gamelane import programs
+from gamelane.errors import LabError
+from gamelane.lab.namespaces import Host, Lab
+from gamelane.records import live
+
+PROBE = """
+name = "probe"
+duration = "{seconds}s"
+[link]
+down = "1gbit"
+up = "1gbit"
+[[flow]]
+name = "probe"
+app = "udp"
+direction = "up"
+rate = "160kbit"
+size = "172B"
+"""
+"""100 packets a second, as a busy game."""
+
+DELAY_MS = 40.0
+RATE_BPS = 20_000_000
+HEADERS = 28
+DATAGRAM = 1000
+MEDIAN_GOAL_MS, P99_GOAL_MS = 0.3, 1.0
+RATE_GOAL = 0.02
+PATIENCE_S = 20
+
+
+@dataclass(frozen=True)
+class DelayError:
+    """What was measured with `DELAY_MS` set: milliseconds, kernel stamp of the arrival less the sender's stamp."""
+
+    packets: int
+    median_ms: float
+    p99_ms: float
+    load: float
+    """Processes that wanted a core, per core: with more than one the figure is of the load."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the error is within the goal for an idle machine."""
+        return self.median_ms - DELAY_MS <= MEDIAN_GOAL_MS and self.p99_ms - DELAY_MS <= P99_GOAL_MS
+
+
+@dataclass(frozen=True)
+class RateError:
+    """What came through with `RATE_BPS` set and half as much again offered: bits of UDP payload a second."""
+
+    goodput_bps: float
+
+    @property
+    def expected_bps(self) -> float:
+        """The payload's share of the rate, which counts IP packets."""
+        return RATE_BPS * DATAGRAM / (DATAGRAM + HEADERS)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is within two percent."""
+        return abs(self.goodput_bps / self.expected_bps - 1) <= RATE_GOAL
+
+
+def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
+    """Make two hosts with an impaired bridge between them, and measure it. Without iperf3 there is no rate."""
+    impair, traffic = programs.find(programs.IMPAIR), programs.find(programs.TRAFFIC)
+    with TemporaryDirectory(prefix="gamelane-") as name, Lab() as lab:
+        folder = Path(name)
+        player, bridge, server = lab.host("player"), lab.host("bridge", bridge=True), lab.host("server")
+        lab.link(player, bridge, names=("eth0", "home"))
+        lab.link(server, bridge, names=("eth0", "wan"))
+        for host, last in ((player, 1), (server, 2)):
+            host.run("ip", "addr", "add", f"10.9.0.{last}/24", "dev", "eth0")
+        log = folder / "impair"
+        running = lab.start(bridge, impair, "run", "home", "--to", "wan", "--delay", f"{DELAY_MS:g}ms", log=log)
+        _wait(running, log, "impairing")
+        (folder / "probe.toml").write_text(PROBE.format(seconds=seconds), encoding="utf-8")
+        (folder / "token").write_text("only for this measurement", encoding="utf-8")
+        common = [folder / "probe.toml", "--token", folder / "token"]
+        log = folder / "serve"
+        serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", folder / "there"]
+        serving = lab.start(server, traffic, *serve, log=log)
+        _wait(serving, log, "listening")
+        load = os.getloadavg()[0] / (os.cpu_count() or 1)
+        player.run(
+            traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", folder / "here", timeout_s=seconds + PATIENCE_S
+        )
+        serving.terminate()
+        serving.wait(timeout=PATIENCE_S)
+        delay = _delay(live.read(folder / "here", folder / "there"), load)
+        if not shutil.which("iperf3"):
+            return delay, None
+        words = ["--clear", "--rate", f"{RATE_BPS}bit", "--limit", "100p"]
+        bridge.run(impair, "set", "home", *words)
+        return delay, _rate(lab, player, server, folder)
+
+
+def _delay(match: live.Match, load: float) -> DelayError:
+    there = match.server if match.server is not None else match.client[:0]
+    took_ms = there[there["what"] == live.RECEIVED]["value_ns"] / 1e6
+    if not len(took_ms):
+        raise LabError("no packet came through the bridge")
+    return DelayError(len(took_ms), float(np.median(took_ms)), float(np.quantile(took_ms, 0.99)), load)
+
+
+def _rate(lab: Lab, player: Host, server: Host, folder: Path) -> RateError:
+    log = folder / "iperf3"
+    _wait(lab.start(server, "iperf3", "--server", "--forceflush", log=log), log, "listening")
+    offered = ("--udp", "--bitrate", str(RATE_BPS * 3 // 2), "--length", str(DATAGRAM), "--time", "3", "--omit", "1")
+    said = json.loads(player.run("iperf3", "--client", "10.9.0.2", "--json", *offered))
+    end = said["end"]["sum_received"] if "sum_received" in said["end"] else said["end"]["sum"]
+    return RateError(float(end["bits_per_second"]))
+
+
+def _wait(program: subprocess.Popen[str], log: Path, word: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while word not in log.read_text(encoding="utf-8"):
+        if program.poll() is not None or time.monotonic() > deadline:
+            raise LabError(log.read_text(encoding="utf-8").strip() or "it does not start")
+        time.sleep(0.02)
