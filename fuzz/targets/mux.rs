@@ -70,7 +70,7 @@ pub(crate) fn session(bytes: &[u8]) {
     while let Ok(Parsed::Frame { frame, header }) = frame::parse(bytes, LONGEST) {
         // Bodies are lengths only, so that a short input may say much.
         bytes = &bytes[header..];
-        now = now + Duration::from_millis(3);
+        now += Duration::from_millis(3);
         turn ^= 1;
         if session.handle_frame(carriers[turn], frame, now).is_err() {
             return;
@@ -116,7 +116,7 @@ pub(crate) fn datagrams(mut bytes: &[u8]) {
     while let Some((&len, rest)) = bytes.split_first() {
         let (one, rest) = rest.split_at(rest.len().min(len.into()));
         bytes = rest;
-        now = now + Duration::from_millis(7);
+        now += Duration::from_millis(7);
         let Some(read) = datagram::parse(one) else { continue };
         let messages = read.messages.iter();
         let messages =

@@ -135,17 +135,15 @@ impl Proxy {
         let mut clients: Vec<ClientDelays> = self.hubs().iter().flat_map(|hub| hub.delays(LISTED)).collect();
         clients.truncate(LISTED);
         let mut out = String::new();
-        let kinds: [(&str, &str, fn(&ClientDelays) -> Delays); 2] = [
-            ("gamelane_proxy_player_added_delay_seconds", ADDED, |one| one.added_delay),
-            ("gamelane_proxy_player_acknowledged_seconds", ACKNOWLEDGED, |one| one.acknowledged),
-        ];
-        for (name, help, of) in kinds {
+        let mut series = |name: &str, help: &str, of: fn(&ClientDelays) -> Delays| {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
             for one in &clients {
                 let labels = format!("client=\"{}\",stream=\"{}\"", one.client, one.stream);
                 of(one).prometheus(name, &labels, &mut out);
             }
-        }
+        };
+        series("gamelane_proxy_player_added_delay_seconds", ADDED, |one| one.added_delay);
+        series("gamelane_proxy_player_acknowledged_seconds", ACKNOWLEDGED, |one| one.acknowledged);
         out
     }
 
