@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
-ROUNDS = 7
+ROUNDS = 5
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 
 

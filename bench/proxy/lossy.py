@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""An online game's players over a long lossy path, direct and through pairs, all ways at once over one link. Needs root.
+"""An online game's players over a long lossy path, direct and through pairs, all ways at once over one link. As root.
 
 usage: bench/proxy/lossy.py BINARIES [--loss 0.01] [--delay-ms 100] [--seconds 120] [--players 175] [-o FILE.json]
 
-BINARIES holds `gamelane-proxy` and `examples/players`, such as target/release. The players and their messages are those of
-the scenario, which the simulator would draw as well. Two network namespaces are joined by a user-space link over tun devices
-(after the link of the captures' README): a delay each way, independent loss each way, order kept, no rate limit. Packets are
-counted by way, handshakes and acknowledgements included, with 14 B of Ethernet each as griwodz2006's table has them. A delay
-is one way, from the server's write to the player having the whole message.
+BINARIES holds `gamelane-proxy` and `examples/players`, such as target/release. The players and their messages are those
+of the scenario, which the simulator would draw as well. Two network namespaces are joined by a user-space link over tun
+devices (after the link of the captures' README): a delay and independent loss each way, order kept, no rate limit.
+Packets are counted by way, handshakes and acknowledgements included, with 14 B of Ethernet each as griwodz2006's table
+has them. A delay is one way, from the server's write to the player having the whole message.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Link(threading.Thread):
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(10))
         libc = ctypes.CDLL(None, use_errno=True)
         for space, name in zip(SPACES, ("glm0", "glm1"), strict=True):
-            with Path(f"/var/run/netns/{space}").open() as handle:  # noqa: SIM117
+            with Path(f"/var/run/netns/{space}").open() as handle:
                 if libc.setns(handle.fileno(), NEW_NETWORK) != 0:
                     raise OSError(ctypes.get_errno(), "setns")
             end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
@@ -144,14 +144,14 @@ def main() -> None:
             sh("ip", "-n", space, "addr", "add", ADDRESSES[index], "peer", ADDRESSES[1 - index], "dev", f"glm{index}")
             sh("ip", "-n", space, "link", "set", f"glm{index}", "up")
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        ports = measure(arguments, folder, stack, link)
+        ports = measure(arguments, folder, stack)
         link.running = False
         link.join()
     report(arguments, link, ports)
 
 
 def measure(
-    arguments: argparse.Namespace, folder: Path, stack: contextlib.ExitStack, link: Link
+    arguments: argparse.Namespace, folder: Path, stack: contextlib.ExitStack
 ) -> dict[str, tuple[int, dict[str, object]]]:
     """Run every way and return its far port and what its load told."""
 
@@ -196,8 +196,9 @@ def measure(
 def report(arguments: argparse.Namespace, link: Link, ports: dict[str, tuple[int, dict[str, object]]]) -> None:
     """Print the table."""
     print(
-        f"{arguments.players} players of {arguments.scenario.stem}, {arguments.seconds:g} s, {arguments.delay_ms:g} ms each way, "
-        f"loss {arguments.loss:g} each way; the link was late by {link.latest * 1e3:.1f} ms at most"
+        f"{arguments.players} players of {arguments.scenario.stem}, {arguments.seconds:g} s, "
+        f"{arguments.delay_ms:g} ms each way, loss {arguments.loss:g} each way; "
+        f"the link was late by {link.latest * 1e3:.1f} ms at most"
     )
     direct = ports[next(iter(ports))][0]
     rows = []

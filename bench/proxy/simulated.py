@@ -3,7 +3,7 @@
 
 usage: .venv/bin/python bench/proxy/simulated.py [--seconds 120] [--set flow.players.tcp.timer=modified …]
 
-The scenario is griwodz2006, the players' writes are the same as the measured ones. Bytes are of Ethernet frames, both ways.
+The scenario is griwodz2006, the players' writes are the measured ones. Bytes are of Ethernet frames, both ways.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main() -> None:
             settings = [f"duration={arguments.seconds:g}s", f"flow.players.loss={loss}%", *arguments.set]
             for key in settings + [f"flow.players.{key}" for key in keys]:
                 command += ["--set", key]
-            done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run([*map(str, command)], capture_output=True, check=False)
             if done.returncode:
                 sys.exit(done.stderr.decode())
             players = json.loads(done.stdout)["runs"][0]["flows"]["players"]

@@ -135,15 +135,15 @@ impl Proxy {
         let mut clients: Vec<ClientDelays> = self.hubs().iter().flat_map(|hub| hub.delays(LISTED)).collect();
         clients.truncate(LISTED);
         let mut out = String::new();
-        let mut histograms = |name: &str, help: &str, of: fn(&ClientDelays) -> Delays| {
+        let mut series = |name: &str, help: &str, of: fn(&ClientDelays) -> Delays| {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
             for one in &clients {
                 let labels = format!("client=\"{}\",stream=\"{}\"", one.client, one.stream);
                 of(one).prometheus(name, &labels, &mut out);
             }
         };
-        histograms("gamelane_proxy_player_added_delay_seconds", ADDED, |one| one.added_delay);
-        histograms("gamelane_proxy_player_acknowledged_seconds", ACKNOWLEDGED, |one| one.acknowledged);
+        series("gamelane_proxy_player_added_delay_seconds", ADDED, |one| one.added_delay);
+        series("gamelane_proxy_player_acknowledged_seconds", ACKNOWLEDGED, |one| one.acknowledged);
         out
     }
 

@@ -120,16 +120,31 @@ fn a_web_server_works_behind_it_unmodified() {
     assert_eq!((status["schema"].as_u64(), status["role"].as_str()), (Some(1), Some("near")));
     assert!(status["counters"]["bytes_out"].as_u64().unwrap() >= content.len() as u64);
 
-    let mut metrics = TcpStream::connect(("127.0.0.1", admin)).unwrap();
-    metrics.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-    let mut text = String::new();
-    metrics.read_to_string(&mut text).unwrap();
+    let metrics = |path: &str| {
+        let mut metrics = TcpStream::connect(("127.0.0.1", admin)).unwrap();
+        write!(metrics, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        let mut text = String::new();
+        metrics.read_to_string(&mut text).unwrap();
+        text
+    };
+    let text = metrics("/metrics");
     assert!(text.contains("\ngamelane_proxy_carriers 2\n"), "{text}");
+    assert!(metrics("/nothing").starts_with("HTTP/1.1 404"));
 
     // A signal ends it in order, though a client is still there, after its patience or the client's end.
     let mut lingering = TcpStream::connect(("127.0.0.1", near)).unwrap();
     lingering.write_all(b"GET /con").unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(500));
+    let client = lingering.local_addr().unwrap();
+    let text = metrics("/metrics/players");
+    let series = format!("gamelane_proxy_player_acknowledged_seconds_count{{client=\"{client}\",stream=");
+    assert!(text.contains(&series), "{text}");
+    let (_, text, _) = output(&["status", near_file]);
+    assert!(text.contains(&format!("client {client}")), "{text}");
+    // Certificates are read again, and nobody notices.
+    signal("-HUP", &near_process);
+    signal("-HUP", &far);
+    std::thread::sleep(Duration::from_millis(200));
     terminate(&near_process);
     std::thread::sleep(Duration::from_millis(200));
     lingering.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -144,7 +159,11 @@ fn a_web_server_works_behind_it_unmodified() {
 }
 
 fn terminate(process: &Running) {
-    let status = Command::new("kill").arg(process.0.id().to_string()).status().unwrap();
+    signal("-TERM", process);
+}
+
+fn signal(which: &str, process: &Running) {
+    let status = Command::new("kill").args([which, &process.0.id().to_string()]).status().unwrap();
     assert!(status.success());
 }
 

@@ -7,7 +7,6 @@ use common::*;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// A process that ends with its test.
@@ -37,11 +36,13 @@ fn program(name: &str, also: &str) -> Option<PathBuf> {
 }
 
 fn until(what: impl Fn() -> bool, name: &str) {
-    let came = (0..600).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        what()
-    });
-    assert!(came, "never: {name}");
+    for _ in 0..600 {
+        if what() {
+            return;
+        }
+        std::thread::sleep(millis(50));
+    }
+    panic!("never: {name}");
 }
 
 fn text(file: &Path) -> String {

@@ -50,10 +50,10 @@ async fn over_quic_late_messages_come_again_in_datagrams_and_count_once() {
     let keys = "transport = \"quic\"\n[repeat]\nafter = 0.5\n";
     let pair = pair(echo().await, &Setup::both(keys).tls()).await;
     timeout(millis(20_000), converse(pair.address, 1, 100, millis(2))).await.expect("in time");
-    // Acknowledgements wait for company longer than half a round trip on loopback.
+    // The echo takes the near end's acknowledgements along before its timer's millisecond; the far end's wait for company.
     let (near, far) = (pair.near.hub().status(), pair.far.hubs()[0].status());
-    assert!(near.sent.repeats > 50 && far.sent.repeats > 50, "{near:?} {far:?}");
-    assert!(far.received.duplicate_bytes > 1000, "{far:?}");
+    assert!(far.sent.repeats > 30, "{far:?}");
+    assert!(near.received.duplicate_bytes > 1000, "{near:?}");
 }
 
 async fn renewed(setup: Setup) {
