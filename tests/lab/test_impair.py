@@ -38,7 +38,7 @@ class Bridge:
         self.triple, self.folder = triple, folder
         self.impair, self.traffic = program(programs.IMPAIR), program(programs.TRAFFIC)
         self.log = folder / "set.jsonl"
-        options = ["home", "--to", "wan", "--seed", "1", "--log", self.log, *words]
+        options = ["home", "--to", "wan", "--seed", "1", "--log", str(self.log), *words]
         self.process = triple.lab.start(triple.bridge, self.impair, "run", *options, log=folder / "impair.log")
         self._wait_for("impairing home")
 
@@ -60,16 +60,16 @@ class Bridge:
         scenario, token = self.folder / "probe.toml", self.folder / "token"
         scenario.write_text(SCENARIO.format(duration=f"{seconds}s", rate=rate))
         token.write_text("a secret of both ends")
-        ends = [self.folder / "client", self.folder / "server"]
-        common = [scenario, "--token", token]
+        ends = (self.folder / "client", self.folder / "server")
+        common = [str(scenario), "--token", str(token)]
         with self.triple.lab.start(
             self.triple.server,
-            *(self.traffic, "serve", *common, "--listen", "10.9.0.2:5000", "-o", ends[1]),
+            *(str(self.traffic), "serve", *common, "--listen", "10.9.0.2:5000", "-o", str(ends[1])),
             log=self.folder / "serve.log",
         ) as server:
             while "listening" not in (self.folder / "serve.log").read_text():
                 time.sleep(0.02)
-            self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", ends[0])
+            self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", str(ends[0]))
             server.terminate()
         return live.read(*ends)
 
@@ -78,7 +78,8 @@ def one_way_ms(match: live.Match) -> npt.NDArray[np.float64]:
     """Return the delays of packets from player to server, in their order."""
     assert match.server is not None
     of = match.server[match.server["what"] == live.RECEIVED]
-    return of["value_ns"] / 1e6
+    took_ms: npt.NDArray[np.float64] = of["value_ns"] / 1e6
+    return took_ms
 
 
 def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
@@ -123,12 +124,12 @@ def test_changes_under_load_lose_and_reorder_nothing(triple: Triple, tmp_path: P
     traffic, folder = bridge.traffic, tmp_path
     (folder / "probe.toml").write_text(SCENARIO.format(duration="3s", rate="800kbit"))
     (folder / "token").write_text("a secret of both ends")
-    common = [folder / "probe.toml", "--token", folder / "token"]
-    serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", folder / "server"]
+    common = [str(folder / "probe.toml"), "--token", str(folder / "token")]
+    serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", str(folder / "server")]
     server = triple.lab.start(triple.server, traffic, *serve, log=folder / "serve.log")
     while "listening" not in (folder / "serve.log").read_text():
         time.sleep(0.02)
-    send = ["send", *common, "--to", "10.9.0.2:5000", "-o", folder / "client"]
+    send = ["send", *common, "--to", "10.9.0.2:5000", "-o", str(folder / "client")]
     sender = triple.lab.start(triple.player, traffic, *send, log=folder / "send.log")
     changes = (["--delay", "1ms"], ["--rate", "5mbit"], ["--clear"], ["--profile", "satellite", "--loss", "0%"])
     for words in changes * 3:

@@ -62,7 +62,7 @@ def _play(folder: Path, *client: str) -> tuple[subprocess.CompletedProcess[str],
         while "listening" not in log.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        command = [traffic, "send", scenario, "--to", at, "-o", folder / "here", *client]
+        command = [str(traffic), "send", str(scenario), "--to", at, "-o", str(folder / "here"), *client]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         server.terminate()
     return done, log.read_text()

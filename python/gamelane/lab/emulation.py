@@ -90,14 +90,21 @@ def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
         _wait(running, log, "impairing")
         (folder / "probe.toml").write_text(PROBE.format(seconds=seconds), encoding="utf-8")
         (folder / "token").write_text("only for this measurement", encoding="utf-8")
-        common = [folder / "probe.toml", "--token", folder / "token"]
+        common = [str(folder / "probe.toml"), "--token", str(folder / "token")]
         log = folder / "serve"
-        serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", folder / "there"]
+        serve = ["serve", *common, "--listen", "10.9.0.2:5000", "-o", str(folder / "there")]
         serving = lab.start(server, traffic, *serve, log=log)
         _wait(serving, log, "listening")
         load = os.getloadavg()[0] / (os.cpu_count() or 1)
         player.run(
-            traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", folder / "here", timeout_s=seconds + PATIENCE_S
+            traffic,
+            "send",
+            *common,
+            "--to",
+            "10.9.0.2:5000",
+            "-o",
+            str(folder / "here"),
+            timeout_s=seconds + PATIENCE_S,
         )
         serving.terminate()
         serving.wait(timeout=PATIENCE_S)

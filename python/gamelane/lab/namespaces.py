@@ -47,7 +47,9 @@ class Host:
     def command(self, words: Sequence[str | os.PathLike[str]]) -> list[str]:
         """Return what runs `words` in here, to end with the process that starts it."""
         enter = ["nsenter", f"--net=/proc/{self.pid}/ns/net", "--", "setpriv", "--pdeathsig", "KILL", "--"]
-        return [*enter, *(os.fspath(word) for word in words)]
+        # A parent that died before it could be told of would not be mourned.
+        still = ["sh", "-c", f'[ "$PPID" = {os.getpid()} ] && exec "$@"', "sh"]
+        return [*enter, *still, *(os.fspath(word) for word in words)]
 
     def run(self, *words: str | os.PathLike[str], timeout_s: float = 60) -> str:
         """Run to the end and return what it printed."""
