@@ -47,6 +47,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         styles=["capture.css"],
         found=found,
         lag=lag,
+        pick=lambda connections, group: [connections[at] for at in group],
         games=[(way, capture_games.bar(way, games)) for way in games],
         udp=capture_games.udp(found),
         causes=[(CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],

@@ -26,6 +26,9 @@ def show(found: Mapping[str, Any], console: Console) -> None:
         console.print()
         console.print("between the two captures")
         console.print(_pairs(found["pair"]))
+    if "shared_paths" in found:
+        console.print()
+        console.print(_groups(found["shared_paths"]))
 
 
 def _about(capture: Mapping[str, Any]) -> str:
@@ -72,6 +75,21 @@ def _pairs(pair: Mapping[str, Any]) -> Table:
             f"{down['lost']}/{down['sent']}",
             f"{_number(up['delay_above_least_ms']['p99'])}/{_number(down['delay_above_least_ms']['p99'])}",
         )
+    return table
+
+
+def _groups(shared: Mapping[str, Any]) -> Table:
+    table = _table("may share a path", "connections", "median RTT ms", f"{shared['towards']}s")
+    for variant, verdict in shared["variants"].items():
+        for group in verdict["groups"][:SHOWN]:
+            members = [shared["connections"][at] for at in group]
+            medians = [member["rtt_ms"]["p50"] for member in members]
+            table.add_row(
+                variant,
+                str(len(members)),
+                f"{_number(min(medians))} to {_number(max(medians))}",
+                ", ".join(str(member["address"]) for member in members),
+            )
     return table
 
 
