@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gamelane import Experiment, UsageError
+from gamelane import Experiment, UsageError, experiment
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import objective, space, tc
 from gamelane.tune.objective import Aim, Wishes
@@ -38,6 +41,42 @@ def test_what_ships_is_what_the_scenario_takes(short: Experiment) -> None:
     assert set(parameters["gateway.*.queue"].values) >= {"fifo", "codel", "pie", "fq_codel", "fq_pie"}
     assert not parameters["gateway.*.target"].applies({"gateway.*.queue": "fifo"})
     assert parameters["gateway.*.target"].applies({"gateway.*.queue": "codel"})
+
+
+def test_priority_voap_and_shaping_come_with_what_they_need(short: Experiment) -> None:
+    parameters = {each.key: each for each in space.shipped(short.scenario).parameters}
+    assert {"priority", "drr", "htb"} <= set(parameters["gateway.*.queue"].values)
+    first = parameters["gateway.priority"]
+    assert first.values == ('["quake3"]',)
+    assert first.applies({"gateway.*.queue": "priority"})
+    assert not first.applies({"gateway.*.queue": "fq_codel"})
+    assert parameters["gateway.*.acks"].applies({"gateway.*.queue": "priority"})
+    assert not parameters["gateway.*.acks"].applies({"gateway.*.queue": "fifo"})
+    assert "false" in parameters["gateway.shape"].values
+    assert '{ up = "950kbit", down = "11400kbit" }' in parameters["gateway.shape"].values
+    on = {"gateway.voap": '{ data = "both" }'}
+    for key in ("alpha", "beta", "step"):
+        assert parameters[f"gateway.voap.{key}"].applies(on)
+        assert not parameters[f"gateway.voap.{key}"].applies({"gateway.voap": "false"})
+
+
+def test_whatever_is_suggested_is_a_scenario(short: Experiment) -> None:
+    optuna = pytest.importorskip("optuna")
+    shipped = space.shipped(short.scenario)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    seen = set()
+    for _ in range(150):
+        settings = shipped.suggest(study.ask())
+        short.scenario.with_overrides(list(settings.items()))
+        seen.add(settings["gateway.*.queue"])
+    assert seen == set(shipped.parameters[0].values)
+
+
+def test_a_scenario_without_games_has_nobody_to_go_first(short: Experiment) -> None:
+    alone = short.with_({"flow.quake3.enabled": "false"}).scenario
+    keys = {each.key for each in space.shipped(alone).parameters}
+    assert "gateway.voap" in keys
+    assert "gateway.priority" not in keys
 
 
 def test_a_key_this_gamelane_does_not_have_is_left_out(
@@ -111,7 +150,7 @@ def test_what_makes_no_sense_is_refused(words: list[str], complaint: str, short:
 
 def test_it_finds_that_flow_queues_save_the_game(found: Found) -> None:
     assert found.best is not None
-    assert found.best.settings["gateway.*.queue"] in ("fq_codel", "fq_pie", "cake")
+    assert found.best.settings["gateway.*.queue"] in ("fq_codel", "fq_pie", "cake", "priority", "drr", "htb")
     before, after = (trial.goals(found.aim)[0].mean for trial in (found.before, found.best))
     assert before is not None
     assert after is not None
@@ -177,6 +216,54 @@ def test_tc_lines(short: Experiment) -> None:
         short.with_({"gateway.*.queue": "pie", "gateway.*.parameters": "rfc", "gateway.*.max_burst": "90ms"}).scenario
     )
     assert "# not in these lines: max_burst = 90ms, parameters = rfc" in pie
+
+
+def test_tc_lines_of_priority(short: Experiment) -> None:
+    keys = {"gateway.*.queue": "priority", "gateway.priority": '["quake3"]', "gateway.*.acks": "prioritise"}
+    found = tc.lines(short.with_(keys).scenario, "eth0")
+    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: prio bands 3 priomap" + 16 * " 2" in found
+    assert "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport $PORT 0xffff flowid 10:1" in found
+    assert (
+        "tc filter add dev ifb-wan parent 10: protocol ip prio 1 u32 match ip sport $PORT 0xffff flowid 10:1" in found
+    )
+    assert any(line.endswith("match u8 0x10 0xff at 33 flowid 10:2") for line in found)
+
+
+def test_tc_lines_of_cake_and_of_a_shaper(short: Experiment) -> None:
+    keys = {
+        "gateway.*.queue": "cake",
+        "gateway.*.limit": "4MiB",
+        "gateway.*.acks": "filter",
+        "gateway.shape": "900kbit",
+    }
+    found = tc.lines(short.with_(keys).scenario, "eth0")
+    assert "tc qdisc replace dev eth0 root cake bandwidth 900kbit ack-filter" in found
+
+
+def test_tc_lines_say_what_no_kernel_has(short: Experiment) -> None:
+    found = tc.lines(short.with_({"gateway.voap": '{ alpha = "4ms" }'}).scenario, "eth0")
+    assert any("VoAP (alpha = 4ms" in line and "not in Linux" in line for line in found)
+    assert any("gamelane's own gateway" in line for line in found)
+    assert not any("VoAP" in line for line in tc.lines(short.scenario, "eth0"))
+
+
+def test_tc_lines_of_a_radio_and_of_a_link_without_a_rate() -> None:
+    radio = tc.lines(experiment.load("wifi").scenario)
+    assert "tc qdisc replace dev $RADIO root handle 10: pfifo limit 250" in radio
+    assert not any("htb" in line for line in radio)
+    varying = tc.lines(experiment.load("lte").scenario)
+    assert any("whose rate varies" in line for line in varying)
+
+
+@pytest.mark.skipif(shutil.which("tc") is None or os.geteuid() != 0, reason="needs tc, and root for a namespace")
+def test_a_kernel_takes_the_lines(short: Experiment) -> None:
+    """In a network namespace of its own; a qdisc this kernel lacks is no fault of the line."""
+    keys = {"gateway.*.queue": "priority", "gateway.priority": '["quake3"]', "gateway.*.acks": "prioritise"}
+    text = "\n".join(tc.lines(short.with_(keys).scenario, "eth0")).replace("$PORT", "27960")
+    script = f"ip link add eth0 type dummy && ip link set eth0 up\n{text}"
+    command = ["unshare", "-n", "bash", "-c", script]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stderr
+    assert not any(word in said for word in ("Illegal", "What is", "Usage", "bad prio")), said
 
 
 def test_ctrl_c_ends_the_search_with_what_was_found(runner: Runner) -> None:

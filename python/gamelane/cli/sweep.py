@@ -88,8 +88,8 @@ def sweep(
         if not progress.interrupted:
             details.keep(planned, folder, wanted)
         found = records.read(folder)
-        page = write_report(found) if report and len(found.frame) else None
-    if not json and len(found.frame):
+        page = write_report(found) if report and found.finished else None
+    if not json and found.finished:
         show(found, stdout())
     _conclude(progress, folder, page, json=json, quiet=quiet)
 

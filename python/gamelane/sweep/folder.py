@@ -10,6 +10,7 @@ import fcntl
 import functools
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -30,7 +31,8 @@ JOURNAL = "journal.jsonl"
 RUNS = "runs.parquet"
 SERIES = "series"
 LOCK = ".lock"
-BLOCK = 2000
+BLOCK = 500
+ROW_GROUP = 2000
 
 
 @dataclass(frozen=True)
@@ -94,28 +96,40 @@ def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
     return Kept(frozenset(have), kept.damaged, kept.rebuilt)
 
 
-def finish(folder: Path) -> pl.DataFrame:
-    """Make `runs.parquet` of what is finished; an unfinished sweep has the rows it has."""
-    frame = table(folder, read_manifest(folder))
+def finish(folder: Path) -> None:
+    """Make `runs.parquet` of what is finished; an unfinished sweep has the rows it has.
+
+    Block by block through files of its own, so that memory does not grow with the number of runs.
+    """
     partial = folder / f"{RUNS}.partial"
     try:
-        frame.write_parquet(partial, compression="zstd", statistics=True, row_group_size=BLOCK)
+        with tempfile.TemporaryDirectory(prefix=".blocks-", dir=folder) as place:
+            parts = []
+            for number, block in enumerate(_blocks(folder, read_manifest(folder))):
+                parts.append(Path(place) / f"{number}.arrow")
+                block.write_ipc(parts[-1])
+            every = pl.concat([pl.scan_ipc(part) for part in parts], how="diagonal_relaxed")
+            every.sink_parquet(partial, compression="zstd", statistics=True, row_group_size=ROW_GROUP)
         whole.on_disk(partial)
         partial.replace(folder / RUNS)
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise OutputError(f"{folder / RUNS}: {error.strerror or error}\n  hint:    finished runs are kept") from error
-    return frame
 
 
 def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
     """One row a run: the axes' keys, `seed`, and the flattened summary."""
+    return pl.concat(_blocks(folder, document), how="diagonal_relaxed")
+
+
+def _blocks(folder: Path, document: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
+    """The table in the order of the plan; at least one block, which may be empty."""
     offsets = _offsets(folder / JOURNAL)
     keys = document["keys"]
     wanted = [run for run in document["runs"] if run[0] in offsets]
-    blocks: list[pl.DataFrame] = []
     if not wanted:
-        return pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "seed": pl.Int64})
+        yield pl.DataFrame(schema={**dict.fromkeys(keys, pl.String), "seed": pl.Int64})
+        return
     with (folder / JOURNAL).open("rb") as file:
         for start in range(0, len(wanted), BLOCK):
             rows = []
@@ -126,8 +140,7 @@ def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
                     raise RecordsError(f"{folder / JOURNAL}: changed while it was read")
                 values = dict(zip(keys, document["cells"][cell], strict=True))
                 rows.append({**values, "seed": seed, **flatten(done.summary)})
-            blocks.append(pl.DataFrame(rows, infer_schema_length=None))
-    return pl.concat(blocks, how="diagonal_relaxed")
+            yield pl.DataFrame(rows, infer_schema_length=None)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

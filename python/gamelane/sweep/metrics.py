@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from gamelane.analysis.quality import g_model
 from gamelane.analysis.stats import jain
@@ -17,7 +18,12 @@ STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
 HIGHER_IS_BETTER = ("jain", "g_model", "goodput", "throughput", "received", "chunks", "transfers")
 
-Row = Mapping[str, float | int | str | None]
+
+class Row(Protocol):
+    """The numbers of a run by column."""
+
+    def get(self, column: str, /) -> Any:
+        """Return what stands in a column, or None."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,13 @@
-"""What a sweep found, read from its folder alone: cells, their runs, and estimates over seeds."""
+"""What a sweep found, read from its folder alone: cells, their runs, and estimates over seeds.
+
+A run has some two hundred numbers and a report wants a few of them: columns are read from `runs.parquet` as they are
+asked for, so that memory hardly grows with the number of runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -39,6 +43,19 @@ class Dimension:
         return all(quantity.magnitude(label.split(" / ")[0]) is not None for label in self.labels)
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished run: the `row` of the table."""
+
+    records: SweepRecords
+    row: int
+    seed: int
+
+    def get(self, column: str) -> Any:
+        """Return what stands in a column; None where nothing does, or there is no such column."""
+        return self.records.column(column)[self.row] if column in self.records.schema else None
+
+
 @dataclass(frozen=True)
 class Cell:
     """A combination and its finished runs."""
@@ -46,11 +63,11 @@ class Cell:
     index: int
     values: Mapping[str, str]
     position: tuple[int, ...]
-    rows: tuple[Mapping[str, Any], ...]
+    runs: tuple[Run, ...]
 
     def of(self, metric: Metric) -> dict[int, float | None]:
         """One value a seed."""
-        return {row["seed"]: metric.of(row) for row in self.rows}
+        return {run.seed: metric.of(run) for run in self.runs}
 
     def estimate(self, metric: Metric) -> Estimate:
         """Mean over seeds with its interval."""
@@ -63,7 +80,29 @@ class SweepRecords:
 
     folder: Path
     document: Mapping[str, Any]
-    frame: pl.DataFrame
+    source: pl.LazyFrame
+    _columns: dict[str, pl.Series] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Columns of the table, and what they hold."""
+        return self.source.collect_schema()
+
+    @cached_property
+    def finished(self) -> int:
+        """Runs there are."""
+        return int(self.source.select(pl.len()).collect().item())
+
+    def column(self, name: str) -> pl.Series:
+        """Read a column; it is kept for whoever asks again."""
+        if name not in self._columns:
+            self._columns[name] = self.source.select(name).collect()[name]
+        return self._columns[name]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """The whole table, one row a run: for a notebook, not for a report."""
+        return self.source.collect()
 
     @property
     def name(self) -> str:
@@ -91,22 +130,22 @@ class SweepRecords:
     def cells(self) -> tuple[Cell, ...]:
         """Every planned cell, with the runs it has."""
         keys = self.document["keys"]
-        rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        for row in self.frame.iter_rows(named=True):
-            rows.setdefault(tuple(row[key] for key in keys), []).append(row)
+        runs: dict[tuple[str, ...], list[Run]] = {}
+        for row, (*values, seed) in enumerate(self.source.select(*keys, "seed").collect().iter_rows()):
+            runs.setdefault(tuple(values), []).append(Run(self, row, seed))
         cells = []
         for index, values in enumerate(self.document["cells"]):
             cell = dict(zip(keys, values, strict=True))
             position = tuple(
                 dimension.labels.index(" / ".join(cell[key] for key in dimension.keys)) for dimension in self.dimensions
             )
-            cells.append(Cell(index, cell, position, tuple(rows.get(tuple(values), []))))
+            cells.append(Cell(index, cell, position, tuple(runs.get(tuple(values), []))))
         return tuple(cells)
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
         """What can be read off the runs, by name."""
-        return metrics(column for column, kind in self.frame.schema.items() if kind.is_numeric() or kind == pl.Null)
+        return metrics(column for column, kind in self.schema.items() if kind.is_numeric() or kind == pl.Null)
 
     @property
     def flows(self) -> Sequence[Mapping[str, str]]:
@@ -155,10 +194,11 @@ def read(folder: str | PathLike[str]) -> SweepRecords:
     return SweepRecords(path, document, _runs(path, document))
 
 
-def _runs(path: Path, document: Mapping[str, Any]) -> pl.DataFrame:
+def _runs(path: Path, document: Mapping[str, Any]) -> pl.LazyFrame:
     """Return `runs.parquet` if it is whole, else the same from the journal."""
     try:
-        frame = pl.read_parquet(path / store.RUNS)
+        table = pl.scan_parquet(path / store.RUNS)
+        whole = table.select(pl.len()).collect().item() == len(document["runs"])
     except (OSError, pl.exceptions.PolarsError):
-        return store.table(path, document)
-    return frame if len(frame) == len(document["runs"]) else store.table(path, document)
+        whole = False
+    return table if whole else store.table(path, document).lazy()

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from gamelane import _native
+from gamelane.analysis.tables import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.axes import written
 from gamelane.sweep.refusal import said
+from gamelane.tune.rates import bits_per_second
 
 SHIPPED = Path(__file__).parent / "space.toml"
 QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
@@ -80,20 +82,34 @@ class Space:
 
 def shipped(scenario: _native.Scenario) -> Space:
     """Return the parameters that ship, less what this scenario does not take."""
-    document = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))
+    tables = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["parameter"]
+    companions = _companions(scenario, tables)
     chosen: dict[str, Parameter] = {}
-    for table in document["parameter"]:
-        parameter = _parameter(table)
+    for table in tables:
+        parameter = _parameter(scenario, table)
         leader = table.get("beside")
         if leader is None:
-            accepted = _accepted(scenario, parameter, {})
+            accepted = _accepted(scenario, parameter, {}, companions)
         elif leader in chosen:
-            accepted = _beside(scenario, parameter, chosen[leader])
+            accepted = _beside(scenario, parameter, chosen[leader], table.get("of"), companions)
         else:
             accepted = None
         if accepted is not None:
             chosen[parameter.key] = accepted
     return Space(tuple(chosen.values()))
+
+
+Companions = Mapping[tuple[str, str], Settings]
+"""What else has to be said beside a value of a key, such as which flows go first where a queue is `priority`."""
+
+
+def _companions(scenario: _native.Scenario, tables: Sequence[Mapping[str, Any]]) -> Companions:
+    found: dict[tuple[str, str], Settings] = {}
+    for table in tables:
+        values = _parameter(scenario, table).values if "of" in table else ()
+        for leading in table["of"] if values else ():
+            found.setdefault((table["beside"], leading), {})[table["key"]] = values[0]
+    return found
 
 
 def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scenario) -> Space:
@@ -146,16 +162,33 @@ def _range(
     return Parameter(key, (), float(low[1]), float(high[1]), high[2], log and float(low[1]) > 0, when)
 
 
-def _parameter(table: Mapping[str, Any]) -> Parameter:
+def _parameter(scenario: _native.Scenario, table: Mapping[str, Any]) -> Parameter:
     values = table.get("values")
     if values == "schema":
         return Parameter(table["key"], words_of(table["key"]))
+    if values == "games":
+        games = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
+        return Parameter(table["key"], (json.dumps(games),) if games else ())
+    if "shares" in table:
+        return Parameter(table["key"], ("false", *_shapes(scenario, table["shares"])))
     if values is not None:
         return Parameter(table["key"], tuple(written(value) for value in values))
     low, high = (QUANTITY.fullmatch(str(table[end])) for end in ("from", "to"))
     if low is None or high is None:
         raise ValueError(f"{SHIPPED}: {table['key']}: no range")
     return _range(table["key"], low, high, {}, log=bool(table.get("log")))
+
+
+def _shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
+    """Rates for both directions that are these shares of the link's; none where the link has no rate of its own."""
+    link = tomllib.loads(scenario.to_toml())["link"]
+    rates = {way: bits_per_second(link[way]) for way in ("up", "down") if way in link}
+    if not rates or None in rates.values() or link["kind"] == "wifi-g":
+        return []
+    return [
+        "{ " + ", ".join(f'{way} = "{(rate or 0) * share / 1e3:.0f}kbit"' for way, rate in rates.items()) + " }"
+        for share in shares
+    ]
 
 
 def words_of(key: str) -> tuple[str, ...]:
@@ -192,18 +225,34 @@ def _resolved(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Mapping[st
     return place
 
 
-def _beside(scenario: _native.Scenario, parameter: Parameter, leader: Parameter) -> Parameter | None:
-    """Return the parameter for those values of another that take it."""
-    taking = {value: _accepted(scenario, parameter, {leader.key: value}) for value in leader.values}
-    when = tuple(value for value, accepted in taking.items() if accepted is not None)
-    return replace(parameter, when={leader.key: when}) if when else None
+def _beside(
+    scenario: _native.Scenario,
+    parameter: Parameter,
+    leader: Parameter,
+    of: Sequence[str] | None,
+    companions: Companions,
+) -> Parameter | None:
+    """Return the parameter for those values of another that take it, of those in `of` if it is given.
+
+    Where they differ in how much of it they take, for those that take most: a sampler wants one list of values.
+    """
+    taking = {
+        value: _accepted(scenario, parameter, {leader.key: value, **companions.get((leader.key, value), {})}, {})
+        for value in leader.values
+        if of is None or value in of
+    }
+    most = max((each for each in taking.values() if each is not None), key=lambda each: len(each.values), default=None)
+    when = tuple(value for value, accepted in taking.items() if accepted == most)
+    return None if most is None else replace(most, when={leader.key: when})
 
 
-def _accepted(scenario: _native.Scenario, parameter: Parameter, beside: Settings) -> Parameter | None:
+def _accepted(
+    scenario: _native.Scenario, parameter: Parameter, beside: Settings, companions: Companions
+) -> Parameter | None:
     """Return the parameter with the values that the scenario takes, or None if it takes none."""
 
     def taken(value: str) -> bool:
-        return _takes(scenario, {**beside, parameter.key: value})
+        return _takes(scenario, {**beside, parameter.key: value, **companions.get((parameter.key, value), {})})
 
     if parameter.low == parameter.high:
         values = tuple(value for value in parameter.values if taken(value))

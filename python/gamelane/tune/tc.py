@@ -1,8 +1,10 @@
-"""The `tc` lines a gateway of a scenario stands for on Linux.
+"""The `tc` lines a gateway of a scenario stands for on Linux, and in plain words what `tc` cannot do.
 
 The model's queue sits right at its link. A real gateway's queue does only if it shapes a little below the link, so the
-lines shape to `SHARE` of the rate with HTB and put the discipline under it; downstream passes through an IFB device.
-Options are those the scenario sets; the rest are the kernel's own, which are the model's where `parameters = "linux"`.
+lines shape to the rate the scenario says (`gateway.shape`), else to `SHARE` of the link's, with HTB or CAKE's own
+shaper, and put the discipline under it; downstream passes through an IFB device. On Wi-Fi the radio says when, and
+nothing is shaped. Options are those the scenario sets; the rest are the kernel's own, which are the model's where
+`parameters = "linux"`.
 """
 
 from __future__ import annotations
@@ -13,52 +15,131 @@ from collections.abc import Mapping
 from typing import Any
 
 from gamelane import _native
+from gamelane.tune.rates import bits_per_second
 
 SHARE = 0.95
 MTU = 1514
 IFB = "ifb-wan"
-RATE = re.compile(r"([\d.]+)(bit|kbit|mbit|gbit)")
 DISCIPLINES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "codel": ("codel", {"target": "target", "interval": "interval"}),
     "fq_codel": ("fq_codel", {"target": "target", "interval": "interval", "quantum": "quantum", "flows": "flows"}),
     "pie": ("pie", {"target": "target", "update": "tupdate"}),
     "fq_pie": ("fq_pie", {"target": "target", "update": "tupdate", "quantum": "quantum", "flows": "flows"}),
+    "dualpi2": ("dualpi2", {"target": "target", "update": "tupdate"}),
 }
 """For each queue its kernel discipline, and what that calls our keys."""
+PURE_ACK = "u32 match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 match u8 0x10 0xff at 33"
+"""TCP over IPv4 without options, shorter than 64 bytes, and nothing but the ACK flag."""
+CLASSES = ("drr", "htb")
 
 
 def lines(scenario: _native.Scenario, wan: str = "$WAN") -> list[str]:
     """Return commands for both directions, with comments where something cannot be said in `tc`."""
     document = tomllib.loads(scenario.to_toml())
     gateway, link = document["gateway"], document["link"]
-    found = [f"# {wan} is the interface towards the link"]
-    found += _direction("up", gateway["up"], link["up"], wan)
+    first = gateway.get("priority", [])
+    if link["kind"] == "wifi-g":
+        found = ["# the access point's radio says when a packet goes: nothing is shaped", "# $RADIO is its interface"]
+        found += _queue("$RADIO", "root", gateway["down"], first, port="sport")
+    else:
+        found = [f"# {wan} is the interface towards the link"]
+        found += _shaped("up", gateway, link, wan)
+        found += [
+            f"ip link add {IFB} type ifb && ip link set {IFB} up",
+            f"tc qdisc replace dev {wan} handle ffff: ingress",
+            f"tc filter replace dev {wan} parent ffff: protocol all matchall action mirred egress redirect dev {IFB}",
+        ]
+        found += _shaped("down", gateway, link, IFB)
+    return [*found, *_voap(gateway)]
+
+
+def _voap(gateway: Mapping[str, Any]) -> list[str]:
+    """What no kernel has."""
+    voap = gateway.get("voap")
+    if not voap:
+        return []
+    keys = ", ".join(f"{key} = {value}" for key, value in voap.items()) if isinstance(voap, Mapping) else "as it is"
+    return [
+        f"# VoAP ({keys}) is not in Linux: tc cannot lower windows.",
+        "# It takes gamelane's own gateway in place of these lines; `--keep gateway.voap` searches without it.",
+    ]
+
+
+def _shaped(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], device: str) -> list[str]:
+    """One direction below a shaper: its lines, and what they leave unsaid."""
+    queue, rate = gateway[way], link.get(way)
+    shape = gateway.get("shape") or {}
+    own = shape.get(way) if isinstance(shape, Mapping) else shape
+    bits = bits_per_second(own or rate or "")
+    to = f"${way.upper()}_RATE" if bits is None else f"{bits * (1 if own else SHARE) / 1e3:.0f}kbit"
+    found = [f"# {way}: {rate or 'a link whose rate varies: a little below the least of it'}, shaped to {to}"]
+    if queue.get("queue") == "cake":
+        found.append(f"tc qdisc replace dev {device} root {_cake(queue, to)}")
+        return found + _unsaid(queue)
     found += [
-        f"ip link add {IFB} type ifb && ip link set {IFB} up",
-        f"tc qdisc replace dev {wan} handle ffff: ingress",
-        f"tc filter replace dev {wan} parent ffff: protocol all matchall action mirred egress redirect dev {IFB}",
-    ]
-    return found + _direction("down", gateway["down"], link["down"], IFB)
-
-
-def _direction(way: str, queue: Mapping[str, Any], rate: str, device: str) -> list[str]:
-    shaped = _shaped(rate)
-    found = [
-        f"# {way}: {rate} link, shaped to {shaped}",
         f"tc qdisc replace dev {device} root handle 1: htb default 1",
-        f"tc class replace dev {device} parent 1: classid 1:1 htb rate {shaped}",
-        f"tc qdisc replace dev {device} parent 1:1 handle 10: {_discipline(queue)}",
+        f"tc class replace dev {device} parent 1: classid 1:1 htb rate {to}",
     ]
-    unsaid = [key for key in queue if key not in _sayable(queue)]
-    if queue.get("parameters", "linux") != "linux":
-        unsaid.append("parameters")
-    if unsaid:
-        said = ", ".join(f"{key} = {queue[key]}" for key in dict.fromkeys(unsaid))
-        found.append(f"# not in these lines: {said}")
+    port = "dport" if way == "up" else "sport"
+    return found + _queue(device, "parent 1:1", queue, gateway.get("priority", []), port=port)
+
+
+def _queue(device: str, place: str, queue: Mapping[str, Any], first: list[str], *, port: str) -> list[str]:
+    kind = queue.get("queue", "fifo")
+    if kind == "priority":
+        return _priority(device, place, queue, first, port)
+    if kind in CLASSES:
+        named = ", ".join(first) or "each class"
+        return [
+            f"# {kind}: a {kind} qdisc at {place} of {device} with a class for {named} and one for the rest;",
+            f"# docs/models/{kind}.md says which parameters are whose",
+        ]
+    if kind == "cake":
+        return [f"tc qdisc replace dev {device} {place} {_cake(queue, None)}", *_unsaid(queue)]
+    return [f"tc qdisc replace dev {device} {place} handle 10: {_discipline(queue)}", *_unsaid(queue)]
+
+
+def _priority(device: str, place: str, queue: Mapping[str, Any], first: list[str], port: str) -> list[str]:
+    acks = queue.get("acks", "plain")
+    bands = 3 if acks == "prioritise" else 2
+    found = [f"tc qdisc replace dev {device} {place} handle 10: prio bands {bands} priomap{f' {bands - 1}' * 16}"]
+    limit = str(queue.get("limit", "50p"))
+    fifo = f"{'pfifo' if limit.endswith('p') else 'bfifo'} limit {_plain(limit)}"
+    found += [f"tc qdisc replace dev {device} parent 10:{band} {fifo}" for band in range(1, bands + 1)]
+    for name in first:
+        found += [
+            f"# $PORT is that of the server of {name}",
+            f"tc filter add dev {device} parent 10: protocol ip prio 1 u32 match ip {port} $PORT 0xffff flowid 10:1",
+        ]
+    if acks == "prioritise":
+        found.append(f"tc filter add dev {device} parent 10: protocol ip prio 2 {PURE_ACK} flowid 10:2")
+    elif acks != "plain":
+        found.append(f"# acks = {acks}: of Linux's queues only CAKE filters ACKs")
     return found
 
 
+def _cake(queue: Mapping[str, Any], rate: str | None) -> str:
+    words = ["cake", *(["unlimited"] if rate is None else ["bandwidth", rate])]
+    words += [f"rtt {queue['rtt']}"] if "rtt" in queue else []
+    words += [str(queue[key]) for key in ("tins", "isolation") if key in queue]
+    words += {"filter": ["ack-filter"], "filter-aggressive": ["ack-filter-aggressive"]}.get(queue.get("acks", ""), [])
+    return " ".join(words)
+
+
+def _unsaid(queue: Mapping[str, Any]) -> list[str]:
+    unsaid = [key for key in queue if key not in _sayable(queue)]
+    if queue.get("parameters", "linux") != "linux":
+        unsaid.append("parameters")
+    if queue.get("acks", "plain") == "plain" and "acks" in unsaid:
+        unsaid.remove("acks")
+    said = ", ".join(f"{key} = {queue[key]}" for key in dict.fromkeys(unsaid))
+    return [f"# not in these lines: {said}"] if said else []
+
+
 def _sayable(queue: Mapping[str, Any]) -> set[str]:
+    if queue.get("queue") == "cake":
+        ours = {"rtt", "tins", "isolation"} | ({"acks"} if str(queue.get("acks", "")).startswith("filter") else set())
+        return {"queue", "parameters", *ours}
     _, options = DISCIPLINES.get(queue.get("queue", "fifo"), ("", {}))
     return {"queue", "limit", "ecn", "parameters", *options}
 
@@ -69,8 +150,6 @@ def _discipline(queue: Mapping[str, Any]) -> str:
     in_bytes = not limit.endswith("p")
     if kind == "fifo":
         return f"{'bfifo' if limit and in_bytes else 'pfifo'}{f' limit {_plain(limit)}' if limit else ''}"
-    if kind not in DISCIPLINES:
-        return f"{kind}  # see its page under docs/models"
     name, options = DISCIPLINES[kind]
     words = [name]
     if limit:
@@ -91,11 +170,3 @@ def _plain(text: str) -> str:
         return text
     factor = {"kib": 1024, "mib": 1024**2, "kb": 1000, "mb": 1000**2}.get(match[2].lower(), 1)
     return str(round(float(match[1]) * factor))
-
-
-def _shaped(rate: str) -> str:
-    match = RATE.fullmatch(rate)
-    if match is None:
-        return rate
-    bits = float(match[1]) * {"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[match[2]] * SHARE
-    return f"{bits / 1e3:.0f}kbit"

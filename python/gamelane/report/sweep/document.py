@@ -18,14 +18,14 @@ def document(records: SweepRecords) -> dict[str, Any]:
         "engine": "sim",
         "sweep": {"name": records.name, "identity": records.document["identity"], "keys": records.document["keys"]},
         "planned_runs": records.planned,
-        "finished_runs": len(records.frame),
+        "finished_runs": records.finished,
         "seeds": records.document["seeds"],
         "caveats": records.document["caveats"],
         "units": {metric.name: metric.unit for metric in metrics},
         "cells": [
             {
                 "values": dict(cell.values),
-                "runs": len(cell.rows),
+                "runs": len(cell.runs),
                 "metrics": {metric.name: cell.estimate(metric).as_json() for metric in metrics},
                 "budgets": {limit.text: limit.judge(cell.estimate(limit.metric)) for limit in records.limits},
             }

@@ -28,7 +28,7 @@ def export(records: SweepRecords, formats: list[str], out: Path) -> list[Path]:
 
 
 def _runs(records: SweepRecords, path: Path) -> Path:
-    records.frame.write_csv(path)
+    records.source.sink_csv(path)
     return path
 
 
@@ -42,7 +42,7 @@ def _cells(records: SweepRecords, path: Path) -> Path:
         for cell in records.cells:
             estimates = [cell.estimate(metric) for metric in metrics]
             numbers = [number for of in estimates for number in (of.mean, of.ci95)]
-            rows.writerow([*cell.values.values(), len(cell.rows), *("" if n is None else n for n in numbers)])
+            rows.writerow([*cell.values.values(), len(cell.runs), *("" if n is None else n for n in numbers)])
     return path
 
 

@@ -115,7 +115,7 @@ def _box_plot(records: SweepRecords, plot: Wanted) -> Figure:
 
 def _boxes_of(cell: Cell, flow: str, less: float) -> list[list[float]]:
     columns = [*(f"flows.{flow}.rtt_box_ms.{part}" for part in BOX), f"flows.{flow}.rtt_ms.max"]
-    rows = ([row.get(column) for column in columns] for row in cell.rows)
+    rows = ([run.get(column) for column in columns] for run in cell.runs)
     return [[value - less for value in row if value is not None] for row in rows if None not in row]
 
 

@@ -50,7 +50,7 @@ def data(records: SweepRecords) -> dict[str, Any]:
     first = overview.default_metric(records)
     of = overview.layout(records)
     seeds = records.document["seeds"]
-    cells = [cell for cell in records.cells if cell.rows]
+    cells = [cell for cell in records.cells if cell.runs]
     return {
         "dimensions": [
             {"name": dimension.name, "short": dimension.short, "keys": dimension.keys, "labels": dimension.labels}
@@ -63,8 +63,8 @@ def data(records: SweepRecords) -> dict[str, Any]:
         "t95": [None, None, *(t_quantile(n - 1) for n in range(2, len(seeds) + 1))],
         "heat": HEAT,
         "cells": [cell.position for cell in cells],
-        "runs": [[[_short(metric.of(row)) for row in cell.rows] for metric in metrics] for cell in cells],
-        "run_seeds": [[row["seed"] for row in cell.rows] for cell in cells],
+        "runs": [[[_short(metric.of(run)) for run in cell.runs] for metric in metrics] for cell in cells],
+        "run_seeds": [[run.seed for run in cell.runs] for cell in cells],
         "limits": [_limit(limit, metrics) for limit in records.limits],
         "set": records.document["set"],
         "base": records.document["base"]["file"],
@@ -140,7 +140,7 @@ def _budgets(records: SweepRecords) -> list[dict[str, Any]]:
     """How many cells keep each budget, break it, or cannot be told from their interval."""
     found = []
     for limit in records.limits:
-        verdicts = [limit.judge(cell.estimate(limit.metric)) for cell in records.cells if cell.rows]
+        verdicts = [limit.judge(cell.estimate(limit.metric)) for cell in records.cells if cell.runs]
         counts = {
             word: verdicts.count(verdict) for word, verdict in (("kept", True), ("broken", False), ("unclear", None))
         }

@@ -79,7 +79,7 @@ def squares(records: SweepRecords, metric: Metric, of: Layout) -> list[Square]:
 
 def keeps(cell: Cell, limits: Sequence[Limit]) -> bool | None:
     """Whether the means of a cell are within every budget; None if it has no runs or there are no budgets."""
-    if not limits or not cell.rows:
+    if not limits or not cell.runs:
         return None
     means = [cell.estimate(limit.metric).mean for limit in limits]
     return all(mean is not None and limit.within(mean) for limit, mean in zip(limits, means, strict=True))

@@ -48,7 +48,7 @@ class Wanted:
 def wanted(records: SweepRecords, metric: Metric) -> list[Wanted]:
     """Every plot that has a finished run."""
     plots = _named(records, metric) or _usual(records, metric)
-    return [plot for plot in plots if any(cell.rows for cell in plot.cells)]
+    return [plot for plot in plots if any(cell.runs for cell in plot.cells)]
 
 
 def over_seeds(cells: Iterable[Cell], metric: Metric) -> Estimate:
@@ -90,7 +90,7 @@ def _usual(records: SweepRecords, metric: Metric) -> list[Wanted]:
     title = f"{metric.name} over {records.dimensions[of.x].short}"
     plots = [Wanted("lines", "line", title, metric.name, of.x, None, of.y, panel, None, records.cells)]
     for flow in records.focus[:2]:
-        if f"flows.{flow}.rtt_box_ms.median" in records.frame.columns:
+        if f"flows.{flow}.rtt_box_ms.median" in records.schema:
             title = f"Spread of the round trip of {flow}"
             plots.append(
                 Wanted(f"boxes-{flow}", "box", title, f"{flow}.rtt", of.x, None, None, of.y, None, records.cells)

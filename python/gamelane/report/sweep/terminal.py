@@ -46,7 +46,7 @@ def _cell(metric: Metric, square: Square) -> Text:
 
 def _notes(records: SweepRecords, mean_of: str) -> list[str]:
     seeds = len(records.document["seeds"])
-    runs = f"{len(records.frame)} of {records.planned} runs of {records.document['base']['duration_s']:g} s"
+    runs = f"{records.finished} of {records.planned} runs of {records.document['base']['duration_s']:g} s"
     lines = [f"{records.name}: {runs}, {seeds} {'seed' if seeds == 1 else 'seeds'} each"]
     if mean_of:
         lines.append(f"each number is the mean over {mean_of}")
