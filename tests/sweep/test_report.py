@@ -112,6 +112,13 @@ def test_the_page_has_every_run_and_what_repeats_it(found: SweepRecords, text: s
     assert "[synthetic-default]" in shown
 
 
+def test_a_report_reads_the_columns_it_needs(found: SweepRecords, tmp_path: Path) -> None:
+    own = records.read(found.folder)
+    write_report(own, tmp_path)
+    assert "frame" not in vars(own)
+    assert 0 < len(own._columns) < len(own.schema) / 2
+
+
 def test_the_command_of_a_cell_gives_its_numbers(found: SweepRecords) -> None:
     cell = found.cells[1]
     words = shlex.split(pages.command(found, dict(cell.values), 8))

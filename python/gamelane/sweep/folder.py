@@ -108,8 +108,8 @@ def finish(folder: Path) -> None:
             for number, block in enumerate(_blocks(folder, read_manifest(folder))):
                 parts.append(Path(place) / f"{number}.arrow")
                 block.write_ipc(parts[-1])
-            rows = pl.concat([pl.scan_ipc(part) for part in parts], how="diagonal_relaxed")
-            rows.sink_parquet(partial, compression="zstd", statistics=True, row_group_size=ROW_GROUP)
+            every = pl.concat([pl.scan_ipc(part) for part in parts], how="diagonal_relaxed")
+            every.sink_parquet(partial, compression="zstd", statistics=True, row_group_size=ROW_GROUP)
         whole.on_disk(partial)
         partial.replace(folder / RUNS)
     except OSError as error:
