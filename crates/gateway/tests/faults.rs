@@ -313,7 +313,13 @@ fn with_a_fail_open_wrapper_the_link_forwards_whatever_happens_to_the_gateway() 
     let processes = net.processes();
     let victim = processes.split_whitespace().find(is_gateway).unwrap();
     sh(&format!("kill -9 {victim}"));
-    let bridge = || net.command(Place::Gateway, &["ip", "link", "show", "gamelane-open"]).output().unwrap().status.success();
+    let bridge = || {
+        net.command(Place::Gateway, &["ip", "link", "show", "gamelane-open"])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    };
     assert!(wait(Duration::from_secs(3), bridge), "the kernel forwards");
     assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
     assert!(wait(Duration::from_secs(10), || runs() && !bridge()), "and then the gateway again");
