@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gamelane import quantity
 from gamelane.analysis.stats import Estimate
-from gamelane.sweep import quantity
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.metrics import UnknownMetric, find, metrics
 

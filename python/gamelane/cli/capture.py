@@ -21,8 +21,8 @@ from gamelane.analysis.capture import SCHEMA
 from gamelane.analysis.capture_verdict import verdict
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
 from gamelane.errors import LabError, OutputError, UsageError
+from gamelane.quantity import parse
 from gamelane.report.capture_terminal import show
-from gamelane.sweep.quantity import parse
 
 OUTPUT, CANNOT_RUN = 3, 5
 STEP_MS = 500
@@ -127,7 +127,10 @@ class Limits:
 
 
 def drop_privileges() -> None:
-    """Go on as the user who called sudo; else as who we are, without privileges."""
+    """Go on as the user who called sudo; else as who we are, without privileges.
+
+    Only this thread and those it starts give them up, so nothing imported before may have started any.
+    """
     user = os.environ.get("SUDO_UID", "")
     if os.geteuid() == 0 and user.isdecimal() and int(user) != 0:
         group = int(os.environ.get("SUDO_GID", user))

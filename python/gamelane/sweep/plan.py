@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gamelane import _native, experiment
+from gamelane import _native, experiment, quantity
 from gamelane.errors import ScenarioError
-from gamelane.sweep import quantity
 from gamelane.sweep.axes import label
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.file import Budget, Sweep

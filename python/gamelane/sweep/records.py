@@ -15,10 +15,10 @@ from typing import Any
 
 import polars as pl
 
+from gamelane import quantity
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
-from gamelane.sweep import quantity
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.file import Budget
 from gamelane.sweep.metrics import Metric, find, metrics

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gamelane import _native
+from gamelane import _native, quantity
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.analysis.tables import BULK, INTERACTIVE
 from gamelane.errors import UsageError
-from gamelane.sweep import quantity
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.file import COMPARISON
 from gamelane.sweep.flatten import flatten

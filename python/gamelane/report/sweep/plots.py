@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gamelane import quantity
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.report.sweep import overview
-from gamelane.sweep import quantity
 from gamelane.sweep.metrics import Metric, find
 from gamelane.sweep.records import Cell, SweepRecords
 

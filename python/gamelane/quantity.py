@@ -1,4 +1,4 @@
-"""Numbers with units as `tc` writes them, for the bounds of budgets and the order of axes."""
+"""Numbers with units as `tc` writes them: bounds of budgets, the order of axes, what options are given."""
 
 from __future__ import annotations
 
