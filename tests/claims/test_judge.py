@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from gamelane import Experiment, experiment
-from gamelane.claims import Claim, Paper
+from gamelane.claims import PAPERS, Claim, Paper, Verdict
 from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
-from gamelane.claims.judge import judge
+from gamelane.claims.judge import Judged, judge
+from gamelane.report.claims import write_claims
 
 FIRST, SECOND = Arm.of({"link.rtt": "20ms"}), Arm.of({"link.rtt": "60ms"})
 
 
 def _claim(name: str) -> Claim:
     return Claim(f"stopped.{name}", "1", "ordinal", "rtt", "", "")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_paper_is_a_line_a_list_of_claims_and_a_check_for_each(name: str) -> None:
+    module = importlib.import_module(f"gamelane.claims.{name.replace('-', '_')}")
+    assert {claim.id for claim in Paper.read(name).claims} >= set(module.CHECKS)
+    assert all(claim.id.startswith(f"{name}.") for claim in Paper.read(name).claims)
+    assert experiment.load(module.SCENARIO).scenario.duration_s > 0
+
+
+def test_one_report_over_all_papers(tmp_path: Path) -> None:
+    papers = [Paper.read(name) for name in PAPERS]
+    judged = [
+        Judged(paper, tuple(Verdict(claim.id, "reproduced", claim.theirs, "ours", "") for claim in paper.claims))
+        for paper in papers
+    ]
+    write_claims(tmp_path / "claims.html", judged, 5)
+    page = (tmp_path / "claims.html").read_text()
+    assert len(papers) == 5
+    assert "5 papers" in page
+    for paper in papers:
+        assert f'href="#{paper.name}"' in page
+        assert f"<td>{len(paper.claims)}</td>" in page
 
 
 def test_verdicts_of_finished_runs_are_kept(short: Experiment, monkeypatch: pytest.MonkeyPatch) -> None:

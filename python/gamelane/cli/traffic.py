@@ -210,7 +210,8 @@ def _found(words: list[str]) -> list[str]:
 
 
 def _is_game(name: str) -> bool:
-    return not Path(name).is_file() and name in {model["name"] for model in _native.models() if model["app"] == "game"}
+    games = {model["name"] for model in _native.models() if model["app"] == "game"}
+    return not Path(name).is_file() and name in games
 
 
 def _match(game: str) -> str:
