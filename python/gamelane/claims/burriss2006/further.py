@@ -87,13 +87,6 @@ def in_the_modem(evidence: Evidence) -> Finding:
     )
 
 
-CLASSES = {
-    "gateway.class": '[{ name = "udp", rate = "25%" }, { name = "rest", rate = "75%", priority = 1 }]',
-    "gateway.rule": '[{ class = "udp", protocol = "udp" }]',
-}
-"""UDP has a quarter of the 192 kbit/s to itself, 48 of which two streams need 47, and may borrow."""
-
-
 @check("f.bandwidth")
 def bandwidth_based(evidence: Evidence) -> Finding:
     return _classes(evidence, "drr", "a turn of a full packet each")
@@ -101,7 +94,7 @@ def bandwidth_based(evidence: Evidence) -> Finding:
 
 @check("f.class")
 def class_based(evidence: Evidence) -> Finding:
-    return _classes(evidence, "htb", "a quarter of the rate for UDP")
+    return _classes(evidence, "htb", "a rate for UDP, and the rest borrowed")
 
 
 def _classes(evidence: Evidence, queue: str, what: str) -> Finding:
@@ -109,7 +102,7 @@ def _classes(evidence: Evidence, queue: str, what: str) -> Finding:
     arms = {
         cell: {
             "priority": prioritised(cell).with_(REFERENCE_MODEM),
-            queue: prioritised(cell).with_(REFERENCE_MODEM | CLASSES | {"gateway.up.queue": queue}),
+            queue: prioritised(cell).with_(REFERENCE_MODEM | {"gateway.up.queue": queue}),
         }
         for cell in CELLS
     }
