@@ -26,9 +26,10 @@ AF_XDP = 44
 SLEEPS = 100
 LATE_US = 1000
 PROGRAMS = (
-    ("gamelane-gateway", "runs a policy on real packets"),
+    (programs.GATEWAY, "runs a policy on real packets"),
     (programs.IMPAIR, "delays and loses real packets"),
     (programs.TRAFFIC, "sends games and calls over real sockets"),
+    (programs.PROXY, "carries thin TCP streams together"),
 )
 
 
@@ -96,11 +97,11 @@ def _first_two(text: str) -> tuple[str, str]:
     return first, rest.strip().removeprefix("hint:").strip()
 
 
-def _program(name: str, purpose: str) -> Check:
+def _program(program: programs.Program, purpose: str) -> Check:
     try:
-        return Check(name, True, str(programs.find(name)))
+        return Check(program.name, True, str(program.find()))
     except UsageError:
-        return Check(name, False, f"not built here; {purpose}", f"cargo build --release --bin {name}, or `make tools`")
+        return Check(program.name, False, f"not built here; {purpose}", f"`make {program.target}`")
 
 
 def _namespaces() -> Check:

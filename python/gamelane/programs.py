@@ -1,4 +1,4 @@
-"""Finding the programs that do what Python does not: forward packets, keep time to the microsecond."""
+"""The programs that do what Python does not: forward packets, carry streams, keep time to the microsecond."""
 
 from __future__ import annotations
 
@@ -6,48 +6,64 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from gamelane.errors import UsageError
 
-IMPAIR = "gamelane-impair"
-TRAFFIC = "gamelane-traffic"
 
+@dataclass(frozen=True)
+class Program:
+    """A program, and the target of `make` that builds it."""
 
-def find(program: str) -> Path:
-    """Return the program: named by GAMELANE_PROGRAM, beside this command, on the path, or where cargo builds it."""
-    variable = program.upper().replace("-", "_")
-    named = os.environ.get(variable)
-    if named:
-        if not _runs(Path(named)):
-            raise UsageError(f"{variable}={named}: no program there\n  hint:    unset it, or name {program} itself")
-        return Path(named)
-    for candidate in _candidates(program):
-        if _runs(candidate):
-            return candidate
-    raise UsageError(
-        f"{program} is not installed beside this command, not on the path and not built here\n"
-        f"  hint:    `make tools` builds it, or name it with {variable}=/path/to/{program}"
-    )
+    name: str
+    target: str
 
+    @property
+    def variable(self) -> str:
+        """The variable of the environment that may name it."""
+        return self.name.upper().replace("-", "_")
 
-def hand_over(program: str, words: list[str]) -> None:
-    """Become the program."""
-    path = find(program)
-    sys.stdout.flush()
-    os.execv(path, [program, *words])
+    def become(self, words: list[str]) -> NoReturn:
+        """Replace this process by the program."""
+        path = self.find()
+        sys.stdout.flush()
+        os.execv(path, [self.name, *words])
 
+    def find(self) -> Path:
+        """Return it: named by its variable, beside this command, on the path, or where cargo builds it."""
+        named = os.environ.get(self.variable)
+        if named:
+            if not _runs(Path(named)):
+                raise UsageError(
+                    f"{self.variable}={named}: no program there\n  hint:    unset it, or name {self.name} itself"
+                )
+            return Path(named)
+        for candidate in self._candidates():
+            if _runs(candidate):
+                return candidate
+        raise UsageError(
+            f"{self.name} is not installed beside this command, not on the path and not built here\n"
+            f"  hint:    `make {self.target}` builds it, or name it with {self.variable}=/path/to/{self.name}"
+        )
 
-def _candidates(program: str) -> Iterator[Path]:
-    yield Path(sys.executable).with_name(program)
-    on_path = shutil.which(program)
-    if on_path:
-        yield Path(on_path)
-    tree = Path(__file__).parents[2]
-    target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
-    for profile in ("release", "debug"):
-        yield target / profile / program
+    def _candidates(self) -> Iterator[Path]:
+        yield Path(sys.executable).with_name(self.name)
+        on_path = shutil.which(self.name)
+        if on_path:
+            yield Path(on_path)
+        tree = Path(__file__).parents[2]
+        target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
+        for profile in ("release", "debug"):
+            yield target / profile / self.name
 
 
 def _runs(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
+
+
+PROXY = Program("gamelane-proxy", "proxy")
+GATEWAY = Program("gamelane-gateway", "gateway")
+IMPAIR = Program("gamelane-impair", "tools")
+TRAFFIC = Program("gamelane-traffic", "tools")

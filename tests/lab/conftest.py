@@ -23,10 +23,10 @@ class Triple:
     server: Host
 
 
-def program(name: str) -> Path:
+def program(wanted: programs.Program) -> Path:
     """Find a program that cargo builds, or skip."""
     try:
-        return programs.find(name)
+        return wanted.find()
     except UsageError as error:
         pytest.skip(str(error).splitlines()[0])
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gamelane.cli.program import Program
-
-PROGRAM = Program("gamelane-gateway", variable="GAMELANE_GATEWAY", target="gateway")
+from gamelane import programs
 
 
 def register(app: typer.Typer) -> None:
@@ -19,4 +17,4 @@ def register(app: typer.Typer) -> None:
 
 def gateway(context: typer.Context) -> None:
     """Bridge two interfaces under a scenario's `[gateway]`: run|status|watch. See docs/gateway.md."""
-    PROGRAM.become(context.args)
+    programs.GATEWAY.become(context.args)

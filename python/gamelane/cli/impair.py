@@ -36,7 +36,7 @@ def impair(context: typer.Context) -> None:
         return
     if words and words[0] not in WORDS and not words[0].startswith("-"):
         words = ["run", *words]
-    programs.hand_over(programs.IMPAIR, words)
+    programs.IMPAIR.become(words)
 
 
 @commands.command()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gamelane.cli.program import Program
-
-PROGRAM = Program("gamelane-proxy", variable="GAMELANE_PROXY", target="proxy")
+from gamelane import programs
 
 
 def register(app: typer.Typer) -> None:
@@ -19,4 +17,4 @@ def register(app: typer.Typer) -> None:
 
 def proxy(context: typer.Context) -> None:
     """Carry thin TCP streams over few connections: near|far|check|certificates|status. See docs/proxy.md."""
-    PROGRAM.become(context.args)
+    programs.PROXY.become(context.args)

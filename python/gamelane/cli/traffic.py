@@ -155,13 +155,13 @@ HANDED_OVER = {"allow_extra_args": True, "ignore_unknown_options": True, "help_o
 @commands.command(context_settings=HANDED_OVER)
 def serve(context: typer.Context) -> None:
     """Be the server of a game or scenario on real UDP sockets: NAME [--listen ADDRESS:PORT]. See docs/traffic.md."""
-    programs.hand_over(programs.TRAFFIC, ["serve", *_found(context.args)])
+    programs.TRAFFIC.become(["serve", *_found(context.args)])
 
 
 @commands.command(context_settings=HANDED_OVER)
 def send(context: typer.Context) -> None:
     """Be its client: NAME [--to HOST:PORT] [-o FILE]. See docs/traffic.md."""
-    programs.hand_over(programs.TRAFFIC, ["send", *_found(context.args)])
+    programs.TRAFFIC.become(["send", *_found(context.args)])
 
 
 @commands.command()

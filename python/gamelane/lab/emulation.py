@@ -77,7 +77,7 @@ class RateError:
 
 def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
     """Make two hosts with an impaired bridge between them, and measure it. Without iperf3 there is no rate."""
-    impair, traffic = programs.find(programs.IMPAIR), programs.find(programs.TRAFFIC)
+    impair, traffic = programs.IMPAIR.find(), programs.TRAFFIC.find()
     with TemporaryDirectory(prefix="gamelane-") as name, Lab() as lab:
         folder = Path(name)
         player, bridge, server = lab.host("player"), lab.host("bridge", bridge=True), lab.host("server")

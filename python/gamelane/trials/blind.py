@@ -156,7 +156,7 @@ class Session:
 
 def set_impairment(interface: str, condition: Condition) -> None:
     """Tell whoever impairs the interface. What it answers is not shown: it would give the condition away."""
-    words = [str(programs.find(programs.IMPAIR)), "set", interface, *condition.settings()]
+    words = [str(programs.IMPAIR.find()), "set", interface, *condition.settings()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LabError(done.stderr.strip().removeprefix("error: "))
