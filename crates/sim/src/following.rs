@@ -82,7 +82,9 @@ impl Following {
         let intervals = model.lanes().map(|(flow, _)| even_interval(&model.flows[flow].app));
         let intervals: Vec<_> = intervals.collect();
         // Of several even streams the fastest tells most.
-        let fastest = (0..intervals.len()).filter(|lane| intervals[*lane].is_some()).min_by_key(|lane| intervals[*lane]);
+        let fastest = (0..intervals.len())
+            .filter(|lane| intervals[*lane].is_some())
+            .min_by_key(|lane| intervals[*lane]);
         let lanes = intervals.iter().enumerate().map(|(lane, interval)| Lane {
             interval: interval.filter(|_| fastest == Some(lane)),
             ..Lane::default()

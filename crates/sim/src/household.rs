@@ -311,7 +311,8 @@ impl<R: Recorder> Household<R> {
         let lane = following.probes().filter(|_| probe);
         self.following_changed(direction);
         let Some(lane) = lane else { return };
-        let packet = self.packet(lane, Side::Client, Content::Datagram(PROBE), IpLen(PROBE + 28), Ecn::NotEct);
+        let packet =
+            self.packet(lane, Side::Client, Content::Datagram(PROBE), IpLen(PROBE + 28), Ecn::NotEct);
         let exit = self.network.gateway_exit();
         if self.network.gateway_at(exit).is_none()
             && let Some(following) = &mut self.following

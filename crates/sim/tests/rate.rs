@@ -56,8 +56,7 @@ fn a_wired_link_is_found_both_ways_and_a_faster_one_is_said_to_be_faster() {
 
 /// Shapers that do not follow, and what is there without one.
 const FIXED: (&str, &str) = ("gateway.autorate", "false");
-const UNSHAPED: [(&str, &str); 3] =
-    [FIXED, ("gateway.shape", "false"), ("gateway.down.queue", "fifo")];
+const UNSHAPED: [(&str, &str); 3] = [FIXED, ("gateway.shape", "false"), ("gateway.down.queue", "fifo")];
 
 /// p50 and p99 of the game's round trip, ms; goodput of the download, Mbit/s; and the run.
 fn follow(model: &Model) -> ([f64; 2], f64, Summary) {

@@ -264,8 +264,11 @@ impl Autorate {
             let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
             // Delay that does not grow under little load is somebody else's, and costs little by little.
             let ours = busy || self.trend.grows();
-            let share =
-                if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) { self.config.back_off * 2 / 3 } else { self.config.back_off };
+            let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
+                self.config.back_off * 2 / 3
+            } else {
+                self.config.back_off
+            };
             // Next to nothing let through is an outage, which says nothing of the rate after it.
             let outage = link < rate / OUTAGE;
             if !self.falling || !outage {

@@ -34,8 +34,12 @@ pub(super) fn both(
             _ => gateway.key("autorate"),
         };
         let Some(shaper) = &access.shape[direction.index()] else {
-            let fault = Fault::new(format!("nothing shapes {}, so there is no rate to set", direction.name()));
-            let hint = format!("[gateway] shape = {{ {direction} = \"…\" }}, the rate it begins with", direction = direction.name());
+            let fault =
+                Fault::new(format!("nothing shapes {}, so there is no rate to set", direction.name()));
+            let hint = format!(
+                "[gateway] shape = {{ {direction} = \"…\" }}, the rate it begins with",
+                direction = direction.name()
+            );
             return Err(place.refuse(fault.hint(hint)));
         };
         check_queue(scenario, direction, gateway)?;
@@ -60,7 +64,8 @@ fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -
         Direction::Up => &scenario.gateway.up,
         Direction::Down => &scenario.gateway.down,
     };
-    let own_rate = queue.queue == Discipline::Htb || queue.bandwidth.as_ref().is_some_and(|rate| rate.on().is_some());
+    let own_rate =
+        queue.queue == Discipline::Htb || queue.bandwidth.as_ref().is_some_and(|rate| rate.on().is_some());
     if !own_rate {
         return Ok(());
     }
@@ -71,8 +76,9 @@ fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -
 
 fn config(keys: &Autorate, start: Bitrate, place: &Place<'_>) -> Result<AutorateConfig, ScenarioError> {
     let usual = AutorateConfig::default();
-    let thousandths =
-        |share: Option<Percent>, usual| share.map_or(usual, |share| libm::round(share.probability() * 1000.0) as u32);
+    let thousandths = |share: Option<Percent>, usual| {
+        share.map_or(usual, |share| libm::round(share.probability() * 1000.0) as u32)
+    };
     let config = AutorateConfig {
         lowest: keys.lowest.map_or(Bitrate::from_bps((start.bps() / 10).max(1)), |rate| rate.0),
         highest: keys.highest.map_or(Bitrate::from_bps(start.bps() * 4), |rate| rate.0),
@@ -88,9 +94,10 @@ fn config(keys: &Autorate, start: Bitrate, place: &Place<'_>) -> Result<Autorate
         Err(AutorateFault::Rates) if config.lowest > start => {
             ("lowest", Fault::new("it would begin below this").allowed(format!("up to `shape`, \"{start}\"")))
         }
-        Err(AutorateFault::Rates) => {
-            ("highest", Fault::new("it would begin above this").allowed(format!("from `shape`, \"{start}\", on")))
-        }
+        Err(AutorateFault::Rates) => (
+            "highest",
+            Fault::new("it would begin above this").allowed(format!("from `shape`, \"{start}\", on")),
+        ),
         Err(AutorateFault::Shares) if (100..=990).contains(&config.back_off) => {
             ("rise", Fault::new("no rate should rise like this").allowed("0.1% to 50%"))
         }
