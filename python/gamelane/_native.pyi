@@ -17,6 +17,7 @@ __all__ = [
     "compare_captures",
     "connection_log",
     "drop_privileges",
+    "find_rate",
     "generate",
     "match_parts",
     "models",
@@ -59,6 +60,26 @@ class ModelDescription(TypedDict):
     provenance: str
     players: int | None
     notes: str
+
+@type_check_only
+class Trial(TypedDict):
+    """A stream at one rate over the link alone; `shows` is `free`, `queue` or `too-few`."""
+
+    rate_bps: int
+    shows: str
+    sent: int
+    lost: int
+    delay_ms_p50: float
+    delay_ms_p95: float
+
+@type_check_only
+class FoundRate(TypedDict):
+    """How a search ended: `found` is `rate`, `above-highest`, `below-lowest` or `gave-up`."""
+
+    found: str
+    free_bps: int | None
+    queued_bps: int | None
+    trials: list[Trial]
 
 @type_check_only
 class Datagrams(TypedDict):
@@ -155,6 +176,17 @@ def drop_privileges() -> None: ...
 def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...
+def find_rate(
+    scenario: Scenario,
+    direction: str,
+    payload: int,
+    seed: int,
+    *,
+    length_s: float,
+    lowest_bps: int,
+    highest_bps: int,
+    resolution: int,
+) -> FoundRate: ...
 def recorded_streams(path: str) -> str: ...
 def analyze_capture(
     name: str, paths: list[str], on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None

@@ -102,6 +102,12 @@ impl Policy {
                 ));
             }
         }
+        if model.gateway.autorate.iter().any(Option::is_some) {
+            notes.push(
+                "`gateway.autorate` is for the simulator: this gateway shapes to `shape` and stays there"
+                    .into(),
+            );
+        }
         let classifier = match &model.gateway.classifier {
             Some(config) => Some(real_rules(&scenario, &model, config, file)?),
             None => None,

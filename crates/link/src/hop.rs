@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 use gamelane_core::time::earliest;
-use gamelane_core::{DropReason, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta};
+use gamelane_core::{Bitrate, DropReason, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta};
 use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
 
 use crate::delay_line::DelayLine;
@@ -114,6 +114,16 @@ impl<B> Hop<B> {
     /// The link, for what it alone can tell.
     pub const fn link(&self) -> &AnyLink {
         &self.link
+    }
+
+    /// Another rate for a wired link, from the next packet on.
+    ///
+    /// # Panics
+    ///
+    /// If the link is of another kind: those have their rates from elsewhere.
+    pub fn set_rate(&mut self, rate: Bitrate) {
+        let AnyLink::Wired(link) = &mut self.link else { panic!("only a wired link can be told its rate") };
+        link.set_rate(rate);
     }
 
     /// Number of ports.

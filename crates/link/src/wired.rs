@@ -3,7 +3,7 @@
 
 use alloc::format;
 use gamelane_core::loss::Loss;
-use gamelane_core::{Duration, Instant, PacketMeta, Seed, Stream};
+use gamelane_core::{Bitrate, Duration, Instant, PacketMeta, Seed, Stream};
 use gamelane_qdisc::Backlog;
 
 use crate::config::LinkConfig;
@@ -29,6 +29,11 @@ impl WiredLink {
         let loss = Loss::new(config.loss, seed.stream(&format!("{path}/loss")));
         let jitter = seed.stream(&format!("{path}/jitter"));
         Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false }
+    }
+
+    /// Another rate, from the next packet on.
+    pub const fn set_rate(&mut self, rate: Bitrate) {
+        self.config.rate = rate;
     }
 }
 

@@ -5,6 +5,7 @@ mod capture;
 mod datagrams;
 mod error;
 mod generate;
+mod rate;
 mod replay;
 mod run;
 mod scenario;
@@ -32,6 +33,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::models, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(rate::find_rate, module)?)?;
     module.add_function(wrap_pyfunction!(match_parts, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())

@@ -2,10 +2,10 @@
 
 use gamelane_core::{ByteCount, Direction, Duration};
 use gamelane_scenario::Model;
-use gamelane_sim::Summary;
 use gamelane_sim::statistics::Distribution;
 use gamelane_sim::summary::{DirectionSummary, FlowSummary, QueueSummary, StationSummary};
 use gamelane_sim::thin_summary::{DeliverySummary, ThinSummary};
+use gamelane_sim::{FollowingOutcome, Summary};
 use gamelane_stage::voap::VoapCounters;
 use gamelane_tcp::accounting::NthRetransmission;
 use serde_json::{Map, Value, json};
@@ -27,7 +27,25 @@ pub(crate) fn run(model: &Model, seed: u64, summary: &Summary) -> Value {
     if let Some(counters) = &summary.voap {
         run["voap"] = voap(counters);
     }
+    let autorate = Direction::BOTH.iter().filter_map(|direction| {
+        let own = summary.autorate[direction.index()].as_ref()?;
+        Some((direction.name().to_owned(), following(own)))
+    });
+    let autorate: Map<String, Value> = autorate.collect();
+    if !autorate.is_empty() {
+        run["autorate"] = autorate.into();
+    }
     run
+}
+
+fn following(outcome: &FollowingOutcome) -> Value {
+    json!({
+        "rate_bps": { "mean": outcome.mean_rate_bps, "last": outcome.last_rate_bps },
+        "signals": outcome.counters.passive,
+        "probes": outcome.counters.probes,
+        "lowered": outcome.counters.lowered,
+        "raised": outcome.counters.raised,
+    })
 }
 
 fn voap(counters: &VoapCounters) -> Value {

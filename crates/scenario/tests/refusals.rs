@@ -103,6 +103,36 @@ fn keys_that_do_not_go_together() {
         Case::edit("a window of one segment", "[gateway]", "[gateway]\nvoap = { floor = 1 }"),
         Case::edit("a period without end", "[gateway]", "[gateway]\nvoap = { period = \"0ms\" }"),
         Case::edit("a period of no kind", "[gateway]", "[gateway]\nvoap = { period = \"rrt\" }"),
+        Case::edit(
+            "autorate without a shaper",
+            "[gateway]",
+            "[gateway]\nautorate = { down = { highest = \"20mbit\" } }",
+        ),
+        Case::edit(
+            "autorate that begins too high",
+            "[gateway]",
+            "[gateway]\nshape = { up = \"900kbit\" }\nautorate = { up = { highest = \"500kbit\" } }",
+        ),
+        Case::edit(
+            "autorate that hears nothing",
+            "[gateway]",
+            "[gateway]\nshape = { up = \"900kbit\" }\nautorate = { up = { signals = [] } }",
+        ),
+        Case::edit(
+            "probes through no flow",
+            "[gateway]",
+            "[gateway]\nshape = { up = \"900kbit\" }\nautorate = { up = { signals = [\"probe\"] } }",
+        ),
+        Case::edit(
+            "probes nobody sends",
+            "players = 4",
+            "players = 4\n[[flow]]\nname = \"probes\"\napp = \"probe\"",
+        ),
+        Case::edit(
+            "a detector nobody asks",
+            "[gateway]",
+            "[gateway]\ndetector = { slowest = 5 }\nclass = [{ name = \"a\" }, { name = \"b\" }]",
+        ),
         Case::edit("data that goes nowhere", "[gateway]", "[gateway]\nvoap = { data = \"dwon\" }"),
         Case::edit("a misspelt threshold", "[gateway]", "[gateway]\nvoap = { aplha = \"5ms\" }"),
         Case::edit("a codec for an upload", "direction = \"up\"", "direction = \"up\"\ncodec = \"g711\""),
@@ -359,6 +389,10 @@ fn parameters_of_queues_of_several_parts() {
         up("nothing for Classic", "up = { queue = \"dualpi2\", classic_share = \"0%\" }"),
         up("two schedulers", "up = { queue = \"dualpi2\", classic_share = \"10%\", time_shift = \"50ms\" }"),
         up("windows switched on by a word", "voap = \"on\""),
+        up(
+            "a rate of its own under autorate",
+            "up = { queue = \"cake\", bandwidth = \"800kbit\" }\nshape = { up = \"900kbit\" }\nautorate = { up = {} }",
+        ),
         up("a shaper that is merely on", "shape = true"),
     ]));
 }

@@ -20,6 +20,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 use crate::bundle::{Bundle, NOBODY};
 use crate::classes::Classes;
 use crate::flow::{Flow, Output};
+use crate::following::{Following, FollowingOutcome};
 use crate::frames::{FrameId, Frames};
 use crate::network::{HopOutcome, Network, PathLosses, Place};
 use crate::payload::{Content, Echo, Payload, Tap};
@@ -32,6 +33,8 @@ use crate::window::Windows;
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// Connections of a flow whose TCP state is sampled.
 const SAMPLED_CONNECTIONS: u32 = 4;
+/// UDP payload of a probe and of its answer: 64 B of IP.
+const PROBE: u32 = 36;
 /// Components of a flow, after the hops and the sampler: two hosts and two paths.
 const PER_FLOW: usize = 4;
 
@@ -46,6 +49,7 @@ pub struct Household<R> {
     bundles: Vec<Bundle>,
     classes: Option<Classes>,
     windows: Option<Windows>,
+    following: Option<Following>,
     frames: Frames,
     recorder: R,
     wants_packets: bool,
@@ -74,6 +78,8 @@ pub struct Outcome<R> {
     pub retransmissions: Vec<Option<RetransmissionTotals>>,
     /// What VoAP did, if the gateway has it.
     pub voap: Option<VoapCounters>,
+    /// What shapers that follow their link did, indexed by direction.
+    pub autorate: [Option<FollowingOutcome>; 2],
 }
 
 impl<R> Outcome<R> {
@@ -97,12 +103,13 @@ impl<R: Recorder> Household<R> {
             now: Instant::ZERO,
             end: Instant::ZERO + model.duration,
             ended: false,
-            timetable: Timetable::new(network.len() + 1 + PER_FLOW * flows.len() + 2 * bundles.len()),
+            timetable: Timetable::new(network.len() + 1 + PER_FLOW * flows.len() + 2 * bundles.len() + 2),
             network,
             flows,
             bundles,
             classes: Classes::of(model),
             windows: Windows::of(model, seed),
+            following: Following::of(model),
             frames: Frames::default(),
             wants_packets: recorder.wants_packets(),
             recorder,
@@ -182,6 +189,7 @@ impl<R: Recorder> Household<R> {
                 .map(|flow| flow.thin.as_ref().map(|thin| thin.totals))
                 .collect(),
             voap: self.windows.as_ref().map(|windows| *windows.counters()),
+            autorate: self.following.map_or([None; 2], |following| following.outcome(self.end)),
             recorder: self.recorder,
         }
     }
@@ -193,6 +201,9 @@ impl<R: Recorder> Household<R> {
         }
         if component == sampler {
             return self.sample();
+        }
+        if component >= self.first_follower() {
+            return self.follow(Direction::BOTH[component - self.first_follower()]);
         }
         if component >= self.first_bundle() {
             let place = component - self.first_bundle();
@@ -230,6 +241,9 @@ impl<R: Recorder> Household<R> {
                 windows.note_wait(direction, &packet);
             }
             let (direction, next) = self.network.beyond(place);
+            if self.following.is_some() && self.network.gateway_at(place).is_some() {
+                self.left_gateway(direction, &packet, next);
+            }
             if let Some(next) = next {
                 self.enter_hop(next, packet);
                 continue;
@@ -255,6 +269,12 @@ impl<R: Recorder> Household<R> {
         {
             classes.assign(direction, &mut packet.meta, self.frames.get(packet.body), self.now);
         }
+        if let Some(following) = &mut self.following
+            && self.network.gateway_at(place) == Some(Direction::Down)
+            && self.network.gateway_holds_downstream()
+        {
+            following.came(&packet, self.frames.get(packet.body), self.now);
+        }
         if let Some(windows) = &mut self.windows
             && let Some(direction) = self.network.gateway_at(place)
         {
@@ -262,6 +282,50 @@ impl<R: Recorder> Household<R> {
         }
         self.network.handle_packet(place, packet, self.now, (&mut self.recorder, &mut self.frames));
         self.hop_changed(place.hop);
+    }
+
+    /// A packet has left one of the gateway's queues.
+    fn left_gateway(&mut self, direction: Direction, packet: &Packet<FrameId>, next: Option<Place>) {
+        let Some(following) = &mut self.following else { return };
+        let (payload, now) = (self.frames.get(packet.body), self.now);
+        following.left(direction, packet, payload, now);
+        match (direction, next) {
+            (Direction::Up, Some(modem)) => following.below(self.network.waiting(modem), now),
+            (Direction::Down, None) if !self.network.gateway_holds_downstream() => {
+                following.came(packet, payload, now);
+            }
+            _ => {}
+        }
+        for direction in Direction::BOTH {
+            self.following_changed(direction);
+        }
+    }
+
+    /// A shaper that follows its link decides.
+    fn follow(&mut self, direction: Direction) {
+        let Some(following) = &mut self.following else { return };
+        let probe = following.handle_timeout(direction, self.now);
+        if let Some(rate) = following.rate(direction) {
+            self.network.shape(direction, rate);
+        }
+        let lane = following.probes().filter(|_| probe);
+        self.following_changed(direction);
+        let Some(lane) = lane else { return };
+        let packet =
+            self.packet(lane, Side::Client, Content::Datagram(PROBE), IpLen(PROBE + 28), Ecn::NotEct);
+        let exit = self.network.gateway_exit();
+        if self.network.gateway_at(exit).is_none()
+            && let Some(following) = &mut self.following
+        {
+            following.probe_left(self.frames.get(packet.body).number, self.now);
+        }
+        self.enter_hop(exit, packet);
+    }
+
+    fn following_changed(&mut self, direction: Direction) {
+        let deadline = self.following.as_ref().and_then(|following| following.poll_timeout(direction));
+        let deadline = deadline.filter(|_| !self.ended);
+        self.timetable.set(self.first_follower() + direction.index(), deadline);
     }
 
     fn hop_changed(&mut self, hop: usize) {
@@ -338,6 +402,9 @@ impl<R: Recorder> Household<R> {
         self.frames.give_back(packet.body);
         if !self.ended {
             self.run_host(flow, side);
+            if side == Side::Server && self.following.as_ref().is_some_and(|own| own.probes() == Some(flow)) {
+                self.send(flow, side, Content::Datagram(PROBE), IpLen(PROBE + 28), Ecn::NotEct);
+            }
         }
     }
 
@@ -407,7 +474,13 @@ impl<R: Recorder> Household<R> {
         self.component(self.flows.len(), 0)
     }
 
-    fn send(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) {
+    /// Components before those of shapers that follow.
+    fn first_follower(&self) -> usize {
+        self.first_bundle() + 2 * self.bundles.len()
+    }
+
+    /// The next packet of a host.
+    fn packet(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) -> Packet<FrameId> {
         let now = self.now;
         let state = &mut self.flows[flow];
         let (id, dscp, protocol) = (state.id, state.dscp, state.protocol);
@@ -441,8 +514,13 @@ impl<R: Recorder> Household<R> {
                 content,
             }),
         };
+        self.recorder.record(now, &Event::Sent { direction: side.sends(), meta: &packet.meta });
+        packet
+    }
+
+    fn send(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) {
+        let packet = self.packet(flow, side, content, len, ecn);
         let direction = side.sends();
-        self.recorder.record(now, &Event::Sent { direction, meta: &packet.meta });
         if side == Side::Server {
             self.account_sent(flow, &packet);
             self.pass(Tap::Server, direction, &packet);
@@ -539,6 +617,9 @@ impl<R: Recorder> Household<R> {
         }
         for component in 0..2 * self.bundles.len() {
             self.timetable.set(self.first_bundle() + component, None);
+        }
+        for direction in Direction::BOTH {
+            self.following_changed(direction);
         }
     }
 

@@ -11,6 +11,7 @@ extern crate std;
 mod bundle;
 mod classes;
 mod flow;
+mod following;
 mod frames;
 pub mod household;
 mod meter;
@@ -24,8 +25,10 @@ pub mod summary;
 mod thin;
 pub mod thin_summary;
 mod timetable;
+pub mod trial;
 mod window;
 
+pub use following::FollowingOutcome;
 pub use household::{Household, Outcome};
 pub use network::HopOutcome;
 pub use payload::{Payload, Tap};

@@ -5,7 +5,7 @@ mod build;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{
-    Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
+    Bitrate, Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
 use gamelane_link::wifi::StationCounters;
 use gamelane_link::{AnyLink, Hop, HopOutlet, PortId};
@@ -84,6 +84,27 @@ impl Network {
     /// For each of the gateway's queues, whether packets wait.
     pub(crate) fn gateway_waits(&self) -> [bool; 2] {
         self.gateway.map(|place| !self.hops[place.hop].backlog(place.port).is_empty())
+    }
+
+    /// True if what the internet sends comes to the gateway before its queue, and not behind it.
+    pub(crate) fn gateway_holds_downstream(&self) -> bool {
+        self.gateway[Direction::Down.index()] != self.internet
+    }
+
+    /// Where the gateway's own packets go up: below its shaper, or to its queue where it has none.
+    pub(crate) fn gateway_exit(&self) -> Place {
+        let up = self.gateway[Direction::Up.index()];
+        self.beyond(up).1.unwrap_or(up)
+    }
+
+    /// Sets the rate of the gateway's shaper, which there must be.
+    pub(crate) fn shape(&mut self, direction: Direction, rate: Bitrate) {
+        self.hops[self.gateway[direction.index()].hop].set_rate(rate);
+    }
+
+    /// What waits in a queue.
+    pub(crate) fn waiting(&self, place: Place) -> Backlog {
+        self.hops[place.hop].backlog(place.port)
     }
 
     pub(crate) fn handle_packet<R: Recorder>(

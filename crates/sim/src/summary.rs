@@ -10,6 +10,7 @@ use gamelane_stage::voap::VoapCounters;
 use gamelane_traffic::AppReport;
 use gamelane_traffic::config::AppConfig;
 
+use crate::following::FollowingOutcome;
 use crate::household::Outcome;
 use crate::network::HopOutcome;
 use crate::records::{DirectionRecords, Records, WINDOW};
@@ -29,6 +30,8 @@ pub struct Summary {
     pub stations: Vec<StationSummary>,
     /// What VoAP did over the whole run, if the gateway has it.
     pub voap: Option<VoapCounters>,
+    /// What shapers that follow their link did over the whole run, indexed by direction.
+    pub autorate: [Option<FollowingOutcome>; 2],
 }
 
 /// A station of a Wi-Fi in numbers, over the whole run.
@@ -136,6 +139,7 @@ impl Summary {
             others: others.collect(),
             stations: station_summaries(model, &outcome.stations),
             voap: outcome.voap,
+            autorate: outcome.autorate,
         }
     }
 }

@@ -118,6 +118,10 @@ pub struct AutorateCounters {
 pub struct Autorate {
     config: AutorateConfig,
     rate: Bitrate,
+    /// The rate before an outage: what is likely to be carried again.
+    known: Bitrate,
+    /// It was lowered and has not risen since.
+    falling: bool,
     /// End of the window under way; `None` while nothing has been sent since the last one.
     window_ends: Option<Instant>,
     sent: u64,
@@ -147,6 +151,8 @@ impl Autorate {
         Self {
             config,
             rate: config.start,
+            known: Bitrate::default(),
+            falling: false,
             window_ends: None,
             sent: 0,
             heard: 0,
@@ -258,12 +264,24 @@ impl Autorate {
             let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
             // Delay that does not grow under little load is somebody else's, and costs little by little.
             let ours = busy || self.trend.grows();
-            let share =
-                if self.trend.last.1 > LONG { self.config.back_off * 2 / 3 } else { self.config.back_off };
-            if ours { part(link, share).min(rate) } else { part(rate, 1000 - 4 * DRIFT) }
+            let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
+                self.config.back_off * 2 / 3
+            } else {
+                self.config.back_off
+            };
+            // Next to nothing let through is an outage, which says nothing of the rate after it.
+            let outage = link < rate / OUTAGE;
+            if !self.falling || !outage {
+                self.known = if outage { self.rate } else { Bitrate::default() };
+            }
+            self.falling = true;
+            if ours { part(link, share).clamp(rate / 2, rate) } else { part(rate, 1000 - 4 * DRIFT) }
         } else if busy && self.heard > 0 {
             self.counters.raised += 1;
-            rate + part(rate, self.config.rise).max(1)
+            self.falling = false;
+            let again = rate < part(self.known.bps(), self.config.back_off);
+            let rise = if again { self.config.rise * AGAIN } else { self.config.rise };
+            rate + part(rate, rise).max(1)
         } else if busy {
             // Traffic and no word of how it fares: wait for the probes.
             rate
@@ -362,7 +380,11 @@ impl Least {
     }
 }
 
-/// A queue above this is emptied first: the rate goes to two thirds of the usual share.
+/// Less than this part of the rate let through is an outage.
+const OUTAGE: u64 = 8;
+/// How many times as fast it rises to a rate that was carried before.
+const AGAIN: u32 = 4;
+/// A queue above this, and above four times the target, is emptied first: the rate goes to two thirds of the usual share.
 const LONG: Duration = Duration::from_millis(100);
 /// Share of the rate it drifts by in a window without load, in thousandths.
 const DRIFT: u32 = 5;

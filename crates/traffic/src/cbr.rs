@@ -8,17 +8,20 @@ use crate::paced::{Paced, Pattern};
 use crate::source::{Source, Streams};
 
 pub(crate) fn build(config: CbrConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
-    if config.rate.bps() == 0 {
-        return (Source::Silent, Source::Silent);
-    }
-    let bits = (u64::from(config.payload) + HEADERS) * 8;
-    let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(config.rate.bps()));
-    let interval = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+    let Some(interval) = interval(config) else { return (Source::Silent, Source::Silent) };
     let fixed = Fixed { interval, payload: config.payload };
     match config.direction {
         Direction::Up => (fixed.source(schedule, streams, "client/phase"), Source::Silent),
         Direction::Down => (Source::Silent, fixed.source(schedule, streams, "server/phase")),
     }
+}
+
+/// Between packets; `None` at a rate of zero.
+pub fn interval(config: CbrConfig) -> Option<Duration> {
+    let bits = (u64::from(config.payload) + HEADERS) * 8;
+    let rate = u128::from(config.rate.bps());
+    let nanos = (u128::from(bits) * 1_000_000_000 + rate.saturating_sub(1)).checked_div(rate)?;
+    Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
 }
 
 /// The same datagram at equal intervals.

@@ -37,6 +37,8 @@ pub enum AppConfig {
     Dash(DashConfig),
     /// An online game over TCP: thin streams.
     Mmo(MmoConfig),
+    /// Datagrams that a gateway sends when it wants to know a round trip, and their answers: no application by itself.
+    Probe,
 }
 
 impl AppConfig {
@@ -51,6 +53,7 @@ impl AppConfig {
             Self::Web(_) => "web",
             Self::Dash(_) => "dash",
             Self::Mmo(_) => "mmo",
+            Self::Probe => "probe",
         }
     }
 }

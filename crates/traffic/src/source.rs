@@ -36,7 +36,8 @@ impl AppConfig {
             | Self::Cloud(_)
             | Self::Trace(_)
             | Self::Cbr(_)
-            | Self::Voip(_) => Transport::Udp,
+            | Self::Voip(_)
+            | Self::Probe => Transport::Udp,
             Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
         }
     }
@@ -68,13 +69,14 @@ pub fn build_connection(
         AppConfig::Web(web) => web::build(web, schedule, streams),
         AppConfig::Dash(dash) => dash::build(dash, schedule),
         AppConfig::Mmo(mmo) => mmo::build(mmo, connection, schedule, streams),
+        AppConfig::Probe => (Source::Silent, Source::Silent),
     }
 }
 
 /// One side of any application.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Receives and says nothing: the far side of one-way UDP.
+    /// Receives and says nothing: the far side of one-way UDP, both sides of probes.
     Silent,
     /// A game server.
     Updates(Paced<Updates>),

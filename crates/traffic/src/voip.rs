@@ -22,7 +22,8 @@ pub(crate) fn build(config: VoipConfig, schedule: Schedule, streams: Streams<'_>
     (speech.source(schedule, streams, "client/phase"), speech.source(schedule, streams, "server/phase"))
 }
 
-const PACKET_TIME: Duration = Duration::from_millis(20);
+/// Between packets.
+pub const PACKET_TIME: Duration = Duration::from_millis(20);
 const RTP_HEADER: u32 = 12;
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ MODULES = (
     "run",
     "sweep",
     "tune",
+    "rate",
     "analyze",
     "capture",
     "replay",

@@ -227,12 +227,15 @@ def _check(folder: Path, plan: Plan) -> str | None:
             f"{folder}: it holds runs of gamelane {document['gamelane']}, and this is {_native.version()}\n"
             "  hint:    another version may give other numbers: give another folder with -o"
         )
+    found: str | None = document.get("build")
     if document["identity"] != plan.identity:
+        what = (
+            "another sweep" if found == build() else "another sweep, or this one as another build of gamelane models it"
+        )
         raise UsageError(
-            f"{folder}: it holds another sweep\n  given:   {_described(folder)}\n"
+            f"{folder}: it holds {what}\n  given:   {_described(folder)}\n"
             f"  hint:    give another folder with -o; `--merge {folder}` takes over the runs both have"
         )
-    found: str | None = document.get("build")
     return found
 
 

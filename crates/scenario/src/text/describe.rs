@@ -137,6 +137,7 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
             Some(rate) => format!("UDP at {rate}, {direction}"),
             None => format!("UDP, {direction}"),
         },
+        App::Probe => "probes of autorate".into(),
         App::Voip => format!("voice call, {}", flow.codec.unwrap_or(Codec::G711)),
         App::Bulk if direction == Way::Up => "upload".into(),
         App::Bulk => "download".into(),

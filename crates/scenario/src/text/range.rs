@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::dscp::Dscp;
 use super::error::Fault;
-use super::from_text::from_text;
+use super::from_text::{from_text, in_text};
 use super::units::{Rate, Size, Time};
 
 /// From one value to another; an end left out is open.
@@ -159,6 +159,18 @@ impl FromStr for Deviation {
 impl fmt::Display for Deviation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", self.0)
+    }
+}
+
+in_text!(Deviation, "a deviation in whole per cent such as \"110%\"");
+
+impl JsonSchema for Deviation {
+    fn schema_name() -> Cow<'static, str> {
+        "Deviation".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+ *%$" })
     }
 }
 

@@ -15,7 +15,7 @@ use super::keys::link::{Encapsulation, GilbertElliott};
 use super::keys::medium::{Docsis, Station, Wifi};
 use super::keys::queue::{self, Discipline, Queue};
 use super::keys::rule::Rule;
-use super::keys::{Link, Tcp, Voap};
+use super::keys::{Autorate, Detector, Link, Tcp, Voap};
 use super::scenario::Scenario;
 
 /// JSON Schema of a scenario file, with a description at every key.
@@ -30,7 +30,7 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 14] = [
+    let sections: [(&str, String, Applies); 16] = [
         ("Top of the file", Scenario::schema_name().into(), |_| None),
         ("`[link]`", Link::schema_name().into(), |_| None),
         ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
@@ -42,7 +42,9 @@ pub fn reference_page() -> String {
         ("A queue of `[gateway]`", Queue::schema_name().into(), queue_readers),
         ("`[[gateway.class]]`", Class::schema_name().into(), |_| None),
         ("`[[gateway.rule]]`", Rule::schema_name().into(), |_| None),
+        ("`[gateway] detector`", Detector::schema_name().into(), |_| None),
         ("`[gateway] voap`", Voap::schema_name().into(), |_| None),
+        ("`[gateway] autorate`", Autorate::schema_name().into(), |_| None),
         ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
         ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
     ];
@@ -111,6 +113,7 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Size" => "[size](#units)".into(),
             "QueueLimit" => "[packets or size](#units)".into(),
             "Percent" => "[share](#units)".into(),
+            "Deviation" => "[share](#units)".into(),
             "Link" => "[table](#link)".into(),
             "Gateway" => "[table](#gateway)".into(),
             "Queue" => "[table](#a-queue-of-gateway)".into(),
@@ -121,6 +124,8 @@ fn kind(property: &Value, schema: &Value) -> String {
             "ClassQueue" => "a discipline by its name, or [table](#a-queue-of-gateway)".into(),
             "Rule" => "[tables](#gatewayrule)".into(),
             "Voap" => "[table](#gateway-voap)".into(),
+            "Autorate" => "[table](#gateway-autorate)".into(),
+            "Detector" => "[table](#gateway-detector)".into(),
             "Flow" => "[tables](#flow)".into(),
             "Tcp" => "[table](#tcp-flowtcp)".into(),
             "GilbertElliott" => "[table](#a-loss-in-bursts)".into(),
@@ -188,7 +193,7 @@ fn without_null(schema: &mut Schema) {
 }
 
 /// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 24] = [
     ("LinkKind", "`link.kind`"),
     ("Framing", "`link.overhead`"),
     ("SlotTime", "`link.wifi.slot`"),
@@ -201,7 +206,9 @@ const WORDS: [(&str, &str); 22] = [
     ("Isolation", "`isolation` of `gateway.up`, …"),
     ("Transport", "`gateway.rule.protocol`"),
     ("Behaviour", "`gateway.rule.behaviour`"),
+    ("Judged", "`gateway.detector.protocol`"),
     ("SteeredData", "`gateway.voap.data`"),
+    ("SignalKind", "`gateway.autorate.signals`"),
     ("App", "`flow.app`"),
     ("Way", "`flow.direction`"),
     ("Role", "`flow.role`"),

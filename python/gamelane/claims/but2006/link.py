@@ -18,14 +18,11 @@ from gamelane.claims.but2006.arms import (
     game_loss,
     throughput,
 )
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Evidence, Numbers
 from gamelane.claims.findings import Finding, given
 
-QUEUE_MS = 5
-"""More delay than this above the idle link's is a queue, at the 95th percentile, as for `RateFinder`."""
-LOWEST, HIGHEST, RESOLUTION = 64, 1024, 0.01
-PROBE = """
-name = "trial"
+MODEM = """
+name = "modem"
 duration = "30s"
 [link]
 kind = "docsis"
@@ -33,19 +30,19 @@ down = "2800kbit"
 up = "192kbit"
 rtt = "4ms"
 [[flow]]
-name = "probe"
+name = "trial"
 app = "udp"
 direction = "up"
 rate = "64kbit"
 size = "1470B"
 """
-"""A trial: iperf's packets over the modem alone. 1498 B of IP are 1516 B on Ethernet."""
+"""The modem alone, for the trials of the rate finder."""
 
 
 @check("upstream-rate")
 def upstream_rate(evidence: Evidence) -> Finding:
-    full, small = (_highest_without_queue(evidence, size, {}) for size in (1470, 72))
-    packets = _highest_without_queue(evidence, 72, MODEM_1_0)
+    full, small = (_highest_without_queue(evidence.repeats, size, {}) for size in (1470, 72))
+    packets = _highest_without_queue(evidence.repeats, 72, MODEM_1_0)
     return findings.near(
         full,
         192,
@@ -58,26 +55,15 @@ def upstream_rate(evidence: Evidence) -> Finding:
     )
 
 
-def _highest_without_queue(evidence: Evidence, payload: int, modem: dict[str, str]) -> Numbers:
-    trials = evidence.beside("trial", lambda: _native.Scenario.parse(PROBE, "trial.toml", []))
-    ethernet = (payload + 28 + 18) / (payload + 28)
-
-    def delay(rate: float) -> Numbers:
-        keys = {"flow.probe.rate": f"{rate * 1000 / ethernet:.0f}bit", "flow.probe.size": f"{payload}B"}
-        return trials.values(Arm.of(keys | modem), "flows.probe.up.queue_delay_ms.p95")
-
-    found = []
-    idle = delay(LOWEST)
-    for seed in range(evidence.repeats):
-        free, queued = float(LOWEST), float(HIGHEST)
-        while queued - free > RESOLUTION * free:
-            rate = (free + queued) / 2
-            if delay(rate)[seed] - idle[seed] > QUEUE_MS:
-                queued = rate
-            else:
-                free = rate
-        found.append(free)
-    return np.array(found)
+def _highest_without_queue(repeats: int, payload: int, modem: dict[str, str]) -> Numbers:
+    alone = _native.Scenario.parse(MODEM, "modem.toml", list(modem.items()))
+    found = [
+        _native.find_rate(
+            alone, "up", payload, seed, length_s=30, lowest_bps=64_000, highest_bps=1_000_000, resolution=10
+        )
+        for seed in range(1, repeats + 1)
+    ]
+    return np.array([(rate["free_bps"] or 0) / 1000 for rate in found])
 
 
 @check("unshaped-bridge")

@@ -36,6 +36,7 @@ pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
         App::Cloud => (Protocol::Udp, 50_000),
         App::Udp => (Protocol::Udp, 5001),
         App::Voip => (Protocol::Udp, 5004),
+        App::Probe => (Protocol::Udp, 2112),
         App::Bulk | App::Web | App::Dash => (Protocol::Tcp, 443),
         App::Mmo => (Protocol::Tcp, 7500),
     };

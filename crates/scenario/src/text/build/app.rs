@@ -37,6 +37,7 @@ pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig,
         App::Web => web(flow, place).map(AppConfig::Web),
         App::Dash => dash(flow, place).map(AppConfig::Dash),
         App::Mmo => mmo::app(flow, place).map(AppConfig::Mmo),
+        App::Probe => Ok(AppConfig::Probe),
     }
 }
 

@@ -6,6 +6,7 @@ use gamelane_qdisc::classify::{Conditions, Rule};
 use gamelane_qdisc::{ClassifierConfig, HtbConfig};
 
 use super::Place;
+use super::behaviour;
 use super::rules::{self, Ends};
 use crate::FlowModel;
 use crate::text::error::{Fault, ScenarioError};
@@ -64,6 +65,7 @@ pub(super) fn classes<'a>(
         classifier: None,
         mtu: ByteCount(u64::from(scenario.link.mtu)),
     };
+    behaviour::check_asked(scenario, gateway)?;
     let queues =
         [("up", &scenario.gateway.up), ("down", &scenario.gateway.down), ("modem", &scenario.gateway.modem)];
     let asking: Vec<_> = queues.into_iter().filter(|(_, queue)| queue.queue.has_classes()).collect();

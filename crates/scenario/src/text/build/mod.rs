@@ -4,6 +4,8 @@
 mod access;
 mod address;
 mod app;
+mod autorate;
+mod behaviour;
 mod classes;
 mod classful;
 mod docsis;
@@ -56,17 +58,19 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let hop = |(queue, link)| HopModel { queue, mtu: IpLen(scenario.link.mtu), link };
     let [up, down] = links;
     let [queue_up, queue_down] = queues;
+    let gateway_model = GatewayModel {
+        voap: voap::voap(scenario, &gateway.key("voap"))?,
+        autorate: autorate::both(scenario, &access, &flows, &gateway)?,
+        classes: classes.count,
+        classifier: classes.classifier,
+    };
     Ok(Model {
         access,
         duration: scenario.duration.0,
         warmup: scenario.warmup.0,
         seed: Seed(scenario.seed),
         hops: [(queue_up, up), (queue_down, down)].map(hop),
-        gateway: GatewayModel {
-            voap: voap::voap(scenario, &gateway.key("voap"))?,
-            classes: classes.count,
-            classifier: classes.classifier,
-        },
+        gateway: gateway_model,
         flows,
     })
 }

@@ -77,8 +77,11 @@ pub(super) fn classifier(
 ) -> Result<ClassifierConfig, ScenarioError> {
     let place = gateway.key("rule");
     let written = scenario.gateway.rule.as_deref().unwrap_or_default();
-    let mut config =
-        ClassifierConfig { default: ClassId(leaves.len() as u8 - 1), ..ClassifierConfig::default() };
+    let mut config = ClassifierConfig {
+        default: ClassId(leaves.len() as u8 - 1),
+        flows: super::behaviour::flow_table(scenario, gateway)?,
+        ..ClassifierConfig::default()
+    };
     // Which of the written rules each rule is of.
     let mut origin = Vec::new();
     for (index, rule) in written.iter().enumerate() {

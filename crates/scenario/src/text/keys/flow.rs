@@ -170,6 +170,8 @@ words! {
         Dash = "dash",
         /// An online game over TCP, a thin connection for each player.
         Mmo = "mmo",
+        /// Probes that `gateway.autorate` sends through the link, and their answers.
+        Probe = "probe",
     }
 }
 

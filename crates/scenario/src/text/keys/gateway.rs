@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::autorate::Autorate;
+use super::behaviour::Detector;
 use super::class::Class;
 use super::queue::Queue;
 use super::rule::Rule;
@@ -43,7 +45,13 @@ pub struct Gateway {
     /// Which packets go to which class. The first that matches decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Vec<Rule>>,
+    /// What counts as real time for `behaviour` in a rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detector: Option<Detector>,
     /// Lowers TCP windows to keep the queue short. Left out or `false`: no. `true`: with the parameters of the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voap: Option<Switch<Voap>>,
+    /// Follows a link whose rate varies: `shape` is where it begins. Left out or `false`: the shaper keeps its rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autorate: Option<EachWay<Switch<Autorate>>>,
 }

@@ -1,6 +1,8 @@
 //! The keys of a scenario, section by section. Parsing, `--set`, the JSON Schema and `docs/scenario.md` all follow from
 //! these definitions; the doc comment of a field is its meaning in all of them.
 
+pub mod autorate;
+pub mod behaviour;
 pub mod class;
 pub mod flow;
 pub mod gateway;
@@ -11,6 +13,8 @@ pub mod rule;
 pub mod tcp;
 pub mod voap;
 
+pub use autorate::Autorate;
+pub use behaviour::Detector;
 pub use class::Class;
 pub use flow::{App, Flow};
 pub use gateway::Gateway;

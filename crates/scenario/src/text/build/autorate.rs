@@ -1,0 +1,148 @@
+//! `[gateway] autorate` to its configuration.
+
+use gamelane_core::{Bitrate, Direction};
+use gamelane_stage::AutorateConfig;
+use gamelane_stage::autorate::AutorateFault;
+use gamelane_traffic::config::AppConfig;
+
+use super::Place;
+use crate::text::each_way::EachWay;
+use crate::text::error::{Fault, ScenarioError};
+use crate::text::keys::Autorate;
+use crate::text::keys::autorate::SignalKind;
+use crate::text::keys::queue::{Discipline, Queue};
+use crate::text::scenario::Scenario;
+use crate::text::switch::Switch;
+use crate::text::units::Percent;
+use crate::{Access, AutorateModel, FlowModel, Hears};
+
+/// The shapers that follow their links.
+pub(super) fn both(
+    scenario: &Scenario,
+    access: &Access,
+    flows: &[FlowModel],
+    gateway: &Place<'_>,
+) -> Result<[Option<AutorateModel>; 2], ScenarioError> {
+    let given = scenario.gateway.autorate.as_ref();
+    let probes = flows.iter().any(|flow| flow.app == AppConfig::Probe);
+    let one = |direction: Direction| {
+        let Some(keys) = given.and_then(|both| both.towards(direction)).and_then(Switch::on) else {
+            return Ok(None);
+        };
+        let place = match given {
+            Some(EachWay::Split(_)) => gateway.key("autorate").key(direction.name()),
+            _ => gateway.key("autorate"),
+        };
+        let Some(shaper) = &access.shape[direction.index()] else {
+            let fault =
+                Fault::new(format!("nothing shapes {}, so there is no rate to set", direction.name()));
+            let hint = format!(
+                "[gateway] shape = {{ {direction} = \"…\" }}, the rate it begins with",
+                direction = direction.name()
+            );
+            return Err(place.refuse(fault.hint(hint)));
+        };
+        check_queue(scenario, direction, gateway)?;
+        let config = config(keys, shaper.rate, &place)?;
+        let hears = hears(keys, direction, probes, &place.key("signals"))?;
+        Ok(Some(AutorateModel { config, hears }))
+    };
+    let models = [one(Direction::Up)?, one(Direction::Down)?];
+    if probes && !models.iter().flatten().any(|model| model.hears.probes) {
+        let index = scenario.flow.iter().position(|flow| flow.app.word() == "probe").unwrap_or_default();
+        let place = Place { origin: gateway.origin, path: Default::default() };
+        let fault = Fault::new("nobody sends these probes");
+        let hint = "[gateway] autorate, with \"probe\" among its `signals` or without any";
+        return Err(place.key("flow").index(index).key("app").refuse(fault.hint(hint)));
+    }
+    Ok(models)
+}
+
+/// Queues with a rate of their own stay at it.
+fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -> Result<(), ScenarioError> {
+    let queue: &Queue = match direction {
+        Direction::Up => &scenario.gateway.up,
+        Direction::Down => &scenario.gateway.down,
+    };
+    let own_rate =
+        queue.queue == Discipline::Htb || queue.bandwidth.as_ref().is_some_and(|rate| rate.on().is_some());
+    if !own_rate {
+        return Ok(());
+    }
+    let fault = Fault::new("this queue has a rate of its own, which autorate does not move");
+    let hint = "another queue, and without `bandwidth`; `shape` and autorate set the rate of any";
+    Err(gateway.key(direction.name()).key("queue").refuse(fault.hint(hint)))
+}
+
+fn config(keys: &Autorate, start: Bitrate, place: &Place<'_>) -> Result<AutorateConfig, ScenarioError> {
+    let usual = AutorateConfig::default();
+    let thousandths = |share: Option<Percent>, usual| {
+        share.map_or(usual, |share| libm::round(share.probability() * 1000.0) as u32)
+    };
+    let config = AutorateConfig {
+        lowest: keys.lowest.map_or(Bitrate::from_bps((start.bps() / 10).max(1)), |rate| rate.0),
+        highest: keys.highest.map_or(Bitrate::from_bps(start.bps() * 4), |rate| rate.0),
+        start,
+        target: keys.target.map_or(usual.target, |time| time.0),
+        window: keys.window.map_or(usual.window, |time| time.0),
+        back_off: thousandths(keys.back_off, usual.back_off),
+        rise: thousandths(keys.rise, usual.rise),
+        ..usual
+    };
+    let (key, fault) = match config.check() {
+        Ok(()) => return Ok(config),
+        Err(AutorateFault::Rates) if config.lowest > start => {
+            ("lowest", Fault::new("it would begin below this").allowed(format!("up to `shape`, \"{start}\"")))
+        }
+        Err(AutorateFault::Rates) => (
+            "highest",
+            Fault::new("it would begin above this").allowed(format!("from `shape`, \"{start}\", on")),
+        ),
+        Err(AutorateFault::Shares) if (100..=990).contains(&config.back_off) => {
+            ("rise", Fault::new("no rate should rise like this").allowed("0.1% to 50%"))
+        }
+        Err(AutorateFault::Shares) => {
+            ("back_off", Fault::new("no rate should fall like this").allowed("10% to 99%"))
+        }
+        // Units refuse times of no length.
+        Err(AutorateFault::Times) => unreachable!("a scenario cannot say {config:?}"),
+    };
+    Err(place.key(key).refuse(fault))
+}
+
+fn hears(
+    keys: &Autorate,
+    direction: Direction,
+    probes: bool,
+    place: &Place<'_>,
+) -> Result<Hears, ScenarioError> {
+    let Some(signals) = &keys.signals else {
+        return Ok(Hears { tcp: true, game: direction == Direction::Down, backlog: false, probes });
+    };
+    if signals.is_empty() {
+        let fault = Fault::new("it would hear nothing and never move").hint("leave this key out");
+        return Err(place.refuse(fault.allowed("tcp, game, backlog, probe")));
+    }
+    for (index, signal) in signals.iter().enumerate() {
+        let fault = match signal {
+            SignalKind::Backlog if direction == Direction::Down => {
+                Fault::new("what waits at the provider cannot be seen from home")
+            }
+            SignalKind::Game if direction == Direction::Up && signals.len() == 1 => {
+                Fault::new("what a game sends up is seen before it meets the link")
+                    .hint("\"tcp\", \"backlog\" or \"probe\"")
+            }
+            SignalKind::Probe if !probes => Fault::new("there is no flow to probe with")
+                .hint("[[flow]] with name = \"probes\" and app = \"probe\""),
+            _ => continue,
+        };
+        return Err(place.index(index).refuse(fault));
+    }
+    let has = |signal| signals.contains(&signal);
+    Ok(Hears {
+        tcp: has(SignalKind::Tcp),
+        game: has(SignalKind::Game) && direction == Direction::Down,
+        backlog: has(SignalKind::Backlog),
+        probes: has(SignalKind::Probe),
+    })
+}

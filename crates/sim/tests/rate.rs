@@ -1,0 +1,120 @@
+//! Finding the rate of a simulated link, and following one that varies (but2006 section III.B and its "further work").
+
+mod common;
+
+use gamelane_core::{Bitrate, Direction, Duration, Seed};
+use gamelane_scenario::Model;
+use gamelane_sim::trial::find_rate;
+use gamelane_sim::{Household, Records, Summary};
+use gamelane_stage::FinderConfig;
+use gamelane_stage::finder::{Found, Judgement};
+
+fn found(name: &str, overrides: &[(&str, &str)], direction: Direction, payload: u32) -> (u64, u64) {
+    let model = common::model(name, overrides);
+    let config = FinderConfig { resolution: 10, ..FinderConfig::default() };
+    let (found, trials) =
+        // The modem lets a burst of 3044 B pass: what a trial is above its rate must come to more.
+        find_rate(&model, direction, payload, Duration::from_secs(30), config, Seed(1));
+    let Found::Rate { free, queued } = found else { panic!("{name}: {found:?}") };
+    assert!(trials.len() < 60, "{name}: {} trials", trials.len());
+    assert_eq!(trials[0].judgement, Judgement::Free);
+    (free.bps(), queued.bps())
+}
+
+#[test]
+fn the_finder_finds_the_192_kbit_of_the_docsis_upstream() {
+    let (free, queued) = found("docsis", &[("link.docsis.load", "0%")], Direction::Up, 1470);
+    assert!((188_000..=193_000).contains(&free), "{free}");
+    assert!((free..=196_000).contains(&queued), "{queued}");
+    // Small packets are 18 B larger on Ethernet and more than a third larger still on the channel, which has room.
+    let (small, _) = found("docsis", &[("link.docsis.load", "0%")], Direction::Up, 72);
+    assert!((186_000..=193_000).contains(&small), "{small}");
+}
+
+#[test]
+fn a_modem_without_concatenation_is_slower_in_small_packets() {
+    let modem = [
+        ("link.docsis.load", "0%"),
+        ("link.docsis.concatenation", "false"),
+        ("link.docsis.map_interval", "10ms"),
+    ];
+    let (large, _) = found("docsis", &modem, Direction::Up, 1470);
+    let (small, _) = found("docsis", &modem, Direction::Up, 72);
+    assert!((188_000..=193_000).contains(&large), "{large}");
+    assert!((85_000..=96_000).contains(&small), "{small}");
+}
+
+#[test]
+fn a_wired_link_is_found_both_ways_and_a_faster_one_is_said_to_be_faster() {
+    assert!((980_000..=1_003_000).contains(&found("queues", &[], Direction::Up, 1400).0));
+    assert!((11_800_000..=12_040_000).contains(&found("queues", &[], Direction::Down, 1400).0));
+    let model = common::model("queues", &[]);
+    let config = FinderConfig { highest: Bitrate::from_bps(500_000), ..FinderConfig::default() };
+    let (found, _) = find_rate(&model, Direction::Up, 1400, Duration::from_secs(10), config, Seed(1));
+    assert_eq!(found, Found::AboveHighest);
+}
+
+/// Shapers that do not follow, and what is there without one.
+const FIXED: (&str, &str) = ("gateway.autorate", "false");
+const UNSHAPED: [(&str, &str); 3] = [FIXED, ("gateway.shape", "false"), ("gateway.down.queue", "fifo")];
+
+/// p50 and p99 of the game's round trip, ms; goodput of the download, Mbit/s; and the run.
+fn follow(model: &Model) -> ([f64; 2], f64, Summary) {
+    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
+    let summary = Summary::new(model, &outcome);
+    let rtt = summary.flows[0].rtt_ms.quantiles;
+    ([rtt[2], rtt[5]], summary.flows[2].goodput_bps / 1e6, summary)
+}
+
+#[test]
+fn a_shaper_that_follows_keeps_the_queue_at_home_and_uses_the_link() {
+    let run = |overrides: &[(&str, &str)]| follow(&common::model("autorate", overrides));
+    let (unshaped, all, _) = run(&UNSHAPED);
+    let (low, least, _) = run(&[FIXED, ("gateway.shape.down", "3mbit")]);
+    let (high, _, _) = run(&[FIXED, ("gateway.shape.down", "8mbit")]);
+    let (followed, kept, summary) = run(&[]);
+    // A download alone takes 8.1 of a mean of 8.7 Mbit/s, and the game waits a second for it.
+    assert!(unshaped[0] > 500.0 && all > 7.5, "{unshaped:?}, {all}");
+    // A fixed rate is wrong one way or the other: below the link it wastes it, above it the queue is the provider's.
+    assert!(least < 0.35 * all && low[0] < 60.0, "{low:?}, {least}");
+    assert!(high[0] > 80.0, "{high:?}");
+    assert!(followed[0] < 60.0 && followed[1] < 300.0 && followed[1] < high[1], "{followed:?}");
+    assert!(kept > 0.6 * all, "{kept} of {all}");
+    let own = summary.autorate[Direction::Down.index()].expect("it follows");
+    assert!((5e6..9e6).contains(&own.mean_rate_bps), "{own:?}");
+    assert_eq!(own.counters.probes, 0, "what passes anyway says enough");
+    assert_eq!(summary.autorate[Direction::Up.index()], None);
+}
+
+#[test]
+fn each_signal_alone_is_enough() {
+    for signal in ["tcp", "game", "probe"] {
+        let signals = format!("[\"{signal}\"]");
+        let more = if signal == "probe" { "[[flow]]\nname = \"probes\"\napp = \"probe\"\n" } else { "" };
+        let model = common::with("autorate", more, &[("gateway.autorate.down.signals", &signals)]);
+        let (followed, kept, summary) = follow(&model);
+        assert!(followed[0] < 70.0 && followed[1] < 400.0, "{signal}: {followed:?}");
+        assert!(kept > 4.0, "{signal}: {kept}");
+        let counters = summary.autorate[Direction::Down.index()].expect("it follows").counters;
+        assert_eq!((counters.probes > 0, counters.passive > 0), (signal == "probe", signal != "probe"));
+        if let Some(probes) = summary.flows.get(3) {
+            // Each is answered, if not lost, and costs 64 B each way. The warm-up is counted in one and not in the other.
+            let answered = u64::from(probes.directions[1].received);
+            assert!(answered <= counters.probes && answered > counters.probes * 9 / 10, "{counters:?}");
+            assert_eq!(probes.directions[0].sent_bytes, 64 * u64::from(probes.directions[0].sent));
+        }
+    }
+}
+
+#[test]
+fn a_cable_modem_that_tells_its_backlog_is_followed_upstream() {
+    let overrides = [
+        ("gateway.shape.up", "100kbit"),
+        ("gateway.autorate", "{ up = { signals = [\"backlog\"], target = \"200ms\", highest = \"1mbit\" } }"),
+    ];
+    let (_, _, summary) = follow(&common::model("docsis", &overrides));
+    let own = summary.autorate[Direction::Up.index()].expect("it follows");
+    // A packet is 62 ms of 192 kbit/s and 120 ms of 100: less than that is no target.
+    assert!((140_000..=200_000).contains(&own.last_rate_bps), "{own:?}");
+    assert!((130e3..=195e3).contains(&own.mean_rate_bps), "{own:?}");
+}
