@@ -254,12 +254,17 @@ impl Drop for Running<'_> {
     }
 }
 
-pub fn write_policy(path: &Path, gateway: &str) {
-    let text = format!(
+/// A policy with this `[gateway]`.
+pub fn policy_text(gateway: &str) -> String {
+    format!(
         "name = \"test\"\n[link]\ndown = \"1gbit\"\nup = \"1gbit\"\n[gateway]\n{gateway}\n\n\
          [[flow]]\nname = \"quake3\"\napp = \"game\"\nmodel = \"quake3\"\n\n\
          [[flow]]\nname = \"upload\"\napp = \"bulk\"\ndirection = \"up\"\n"
-    );
+    )
+}
+
+pub fn write_policy(path: &Path, gateway: &str) {
+    let text = policy_text(gateway);
     // In one step, or a half-written file would be read.
     let new = path.with_extension("new");
     std::fs::write(&new, text).unwrap();
