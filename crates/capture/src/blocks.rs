@@ -1,6 +1,6 @@
 //! The blocks of a pcapng file being written (draft-ietf-opsawg-pcapng): a section, interfaces with nanosecond stamps, packets,
 //! and what was dropped. Little-endian whatever the machine. [`crate::write`] makes packets for it; a live capture has them.
-//! Leaves out names, comments and secrets.
+//! Leaves out names and secrets.
 
 use std::io::{Error, ErrorKind, Result, Write};
 
@@ -74,8 +74,21 @@ pub fn interface(out: &mut impl Write, of: &Interface<'_>) -> Result<()> {
 
 /// Writes a packet, whose bytes are `parts` one after the other; [`packet_block_len`] long.
 pub fn packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2]) -> Result<()> {
+    enhanced_packet(out, stamp, parts, "")
+}
+
+/// Writes a packet with a remark that Wireshark shows beside it. A remark over 65,535 B is an error of kind `InvalidInput`.
+pub fn commented_packet(out: &mut impl Write, stamp: &Stamp, bytes: &[u8], comment: &str) -> Result<()> {
+    enhanced_packet(out, stamp, [bytes, &[]], comment)
+}
+
+fn enhanced_packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2], comment: &str) -> Result<()> {
+    let too_long = || Error::new(ErrorKind::InvalidInput, "a comment over 65,535 B");
+    let comment_len = u16::try_from(comment.len()).map_err(|_| too_long())?;
     let captured_len = parts[0].len() + parts[1].len();
-    let length = packet_block_len(captured_len) as u32;
+    // An option's header, and the end of options.
+    let options_len = if comment.is_empty() { 0 } else { 4 + comment.len().next_multiple_of(4) + 4 };
+    let length = (packet_block_len(captured_len) + options_len) as u32;
     let mut block = [0; 28];
     let fields = [
         ENHANCED_PACKET,
@@ -93,10 +106,17 @@ pub fn packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2]) -> Result<
     out.write_all(parts[0])?;
     out.write_all(parts[1])?;
     out.write_all(padding(captured_len))?;
+    if !comment.is_empty() {
+        out.write_all(&OPTION_COMMENT.to_le_bytes())?;
+        out.write_all(&comment_len.to_le_bytes())?;
+        out.write_all(comment.as_bytes())?;
+        out.write_all(padding(comment.len()))?;
+        out.write_all(&[0; 4])?;
+    }
     out.write_all(&length.to_le_bytes())
 }
 
-/// Bytes in the file of a packet of which so many are stored.
+/// Bytes in the file of a packet of which so many are stored, without a comment.
 pub const fn packet_block_len(captured_len: usize) -> usize {
     32 + captured_len.next_multiple_of(4)
 }
@@ -133,6 +153,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
+const OPTION_COMMENT: u16 = 1;
 const OPTION_NAME: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_START: u16 = 2;

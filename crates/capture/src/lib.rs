@@ -1,5 +1,5 @@
 //! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`trace`] picks a game's UDP flow out of
-//! them, [`mod@write`] makes pcapng files that Wireshark opens from packets a simulator made up.
+//! them, [`raw`] gives frames as they are, [`mod@write`] makes pcapng files that Wireshark opens from packets a simulator made up.
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +15,7 @@ mod link;
 pub mod log;
 pub mod packet;
 pub mod pair;
+pub mod raw;
 pub mod read;
 pub mod tcp;
 pub mod trace;
@@ -27,6 +28,7 @@ pub use error::CaptureError;
 pub use frame::FrameHeaders;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
+pub use raw::{RawCapture, RawFrame};
 pub use read::{Capture, Skipped};
 pub use trace::{RecordedFlow, read_udp_flow, udp_flow};
 pub use write::{InterfaceId, PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};

@@ -212,7 +212,7 @@ impl<R: Read> Iterator for Capture<R> {
     }
 }
 
-fn explain(fault: Fault, path: &Path, packets_read: u64, offset: u64) -> CaptureError {
+pub(crate) fn explain(fault: Fault, path: &Path, packets_read: u64, offset: u64) -> CaptureError {
     let path = path.to_owned();
     match fault {
         Fault::Io(error)

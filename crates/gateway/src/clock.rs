@@ -4,17 +4,30 @@ use gamelane_core::Instant;
 
 /// Nanoseconds since it was made, by the monotonic clock.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock(std::time::Instant);
+pub struct Clock {
+    start: std::time::Instant,
+    epoch_ns: u64,
+}
 
 impl Clock {
     /// Starts at zero.
     #[expect(clippy::disallowed_methods, reason = "a driver reads the clock here and nowhere else")]
     pub fn start() -> Self {
-        Self(std::time::Instant::now())
+        let since_1970 =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Self {
+            start: std::time::Instant::now(),
+            epoch_ns: u64::try_from(since_1970.as_nanos()).expect("the year 2554"),
+        }
+    }
+
+    /// When it was made, by the wall clock, in nanoseconds since 1970.
+    pub const fn epoch_ns(&self) -> u64 {
+        self.epoch_ns
     }
 
     /// Now.
     pub fn now(&self) -> Instant {
-        Instant::from_nanos(u64::try_from(self.0.elapsed().as_nanos()).expect("584 years"))
+        Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).expect("584 years"))
     }
 }

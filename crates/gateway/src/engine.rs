@@ -123,6 +123,11 @@ impl Engine {
         self.clock.now()
     }
 
+    /// When that clock began, in nanoseconds since 1970.
+    pub const fn epoch_ns(&self) -> u64 {
+        self.clock.epoch_ns()
+    }
+
     /// The pool.
     pub const fn frames(&self) -> &Frames {
         &self.frames

@@ -8,7 +8,8 @@ use crate::headers::Headers;
 pub struct FrameId(u32);
 
 impl FrameId {
-    const fn index(self) -> usize {
+    /// Its place in the pool, from 0.
+    pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -107,6 +108,11 @@ impl Frames {
     /// Notes what was found in it.
     pub fn set_headers(&mut self, id: FrameId, headers: Headers) {
         self.frames[id.index()].headers = headers;
+    }
+
+    /// Bytes a frame may have.
+    pub const fn slot(&self) -> usize {
+        self.slot
     }
 
     /// Frames there is room for.

@@ -35,6 +35,19 @@ pub struct Gateway {
     accounts: [Account; 2],
     truth: Truth,
     reloads: u64,
+    /// What its queues dropped and nobody has seen, if somebody watches.
+    drops: Option<Vec<DroppedFrame>>,
+}
+
+/// A frame that a queue dropped. Its bytes stay in the pool until its place is taken again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DroppedFrame {
+    /// Where it was going.
+    pub direction: Direction,
+    /// Its place in the pool, which it has no more.
+    pub frame: FrameId,
+    /// Why.
+    pub reason: DropReason,
 }
 
 /// What one direction did.
@@ -76,6 +89,7 @@ impl Gateway {
             accounts: [Account::default(); 2],
             truth: Truth::new(CONVERSATIONS, seed.stream("gateway/truth").bits()),
             reloads: 0,
+            drops: None,
         }
     }
 
@@ -93,6 +107,16 @@ impl Gateway {
             self.voap = policy.voap.map(|config| Voap::new(config, self.seed));
         }
         self.reloads += 1;
+    }
+
+    /// Notes what is dropped from now on, for [`Gateway::drain_drops`], to be called after every call.
+    pub fn watch_drops(&mut self) {
+        self.drops.get_or_insert_default();
+    }
+
+    /// What was dropped since the last call, in order.
+    pub fn drain_drops(&mut self) -> impl Iterator<Item = DroppedFrame> {
+        self.drops.iter_mut().flat_map(|drops| drops.drain(..))
     }
 
     /// What a direction did.
@@ -179,20 +203,20 @@ impl Plane for Gateway {
         self.steer(direction, &headers, &meta, frames.bytes_mut(frame), now);
         meta.flow = self.truth.arrived(&headers, &meta, direction, now);
         frames.set_headers(frame, headers);
-        let Self { lanes, accounts, truth, .. } = self;
+        let Self { lanes, accounts, truth, drops, .. } = self;
         let account = &mut accounts[index];
         account.counters.arrived += 1;
         account.not_ip += u64::from(headers.ip.is_none());
-        let mut losses = Losses { account, truth, frames, direction, now };
+        let mut losses = Losses { account, truth, frames, drops, direction, now };
         lanes[index].enqueue(Packet { meta, body: frame }, now, &mut losses);
         account.most = account.most.max(lanes[index].backlog().packets);
     }
 
     fn poll_transmit(&mut self, direction: Direction, frames: &mut Frames, now: Instant) -> Option<FrameId> {
-        let Self { lanes, overheads, accounts, truth, last_wait, .. } = self;
+        let Self { lanes, overheads, accounts, truth, last_wait, drops, .. } = self;
         let index = direction.index();
         let account = &mut accounts[index];
-        let mut losses = Losses { account, truth, frames, direction, now };
+        let mut losses = Losses { account, truth, frames, drops, direction, now };
         let Packet { meta, body: frame } = lanes[index].dequeue(now, &mut losses)?;
         let sojourn = now.saturating_since(meta.queued_at);
         last_wait[index] = sojourn;
@@ -235,6 +259,7 @@ struct Losses<'a> {
     account: &'a mut Account,
     truth: &'a mut Truth,
     frames: &'a mut Frames,
+    drops: &'a mut Option<Vec<DroppedFrame>>,
     direction: Direction,
     now: Instant,
 }
@@ -244,6 +269,9 @@ impl Outlet<FrameId> for Losses<'_> {
         self.account.counters.dropped.add(reason);
         self.truth.dropped(&packet.meta, self.direction, reason, self.now);
         self.frames.give_back(packet.body);
+        if let Some(drops) = self.drops {
+            drops.push(DroppedFrame { direction: self.direction, frame: packet.body, reason });
+        }
     }
 
     fn marked(&mut self, meta: &PacketMeta, _reason: MarkReason) {

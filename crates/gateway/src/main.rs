@@ -1,18 +1,20 @@
-//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `status`, `watch`.
+//! `gamelane-gateway run --lan IF --wan IF POLICY.toml`, `status`, `watch`, `replay`.
 //!
-//! Exit codes: 0 ended as asked; 2 the command, the policy or the interfaces make no sense; 4 it cannot run: no privilege,
+//! Exit codes: 0 ended as asked; 1 what was replayed differs from what was recorded; 2 the command, the policy or the interfaces make no sense; 4 it cannot run: no privilege,
 //! no socket, an interface was removed.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use gamelane_gateway::policy::Policy;
 use gamelane_gateway::preflight::{self, PreflightError};
 use gamelane_gateway::run::{Options, run};
-use gamelane_gateway::{guard, http, watch};
+use gamelane_gateway::tap::{self, WhenFull};
+use gamelane_gateway::{guard, http, replay, watch};
 
+const DIFFERS: u8 = 1;
 const USAGE: u8 = 2;
 const CANNOT_RUN: u8 = 4;
 
@@ -46,6 +48,16 @@ enum Command {
         #[arg(long, default_value = DEFAULT_LISTEN)]
         listen: SocketAddr,
     },
+    /// Feed a recording's frames at their moments to the same queues, without interfaces, and compare every decision.
+    Replay {
+        /// What `run --tap` wrote.
+        folder: PathBuf,
+        /// In place of the policy the recording began with.
+        policy: Option<PathBuf>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     #[command(name = guard::COMMAND, hide = true)]
     Guard { words: Vec<String> },
 }
@@ -72,6 +84,18 @@ struct Run {
     /// MiB of frames there is room for.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     memory: u32,
+    /// Record frames, moments and decisions into this folder: `gamelane-gateway replay` checks them, Wireshark opens them.
+    #[arg(long, value_name = "DIR")]
+    tap: Option<PathBuf>,
+    /// Bytes recorded of each frame.
+    #[arg(long, default_value_t = tap::about::SNAP, value_parser = clap::value_parser!(u32).range(160..=65_535), requires = "tap")]
+    tap_snap: u32,
+    /// MiB of disk for the recording; it stops there.
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
+    tap_size: u32,
+    /// Delete the oldest part instead of stopping; what remains cannot be replayed, for its beginning is gone.
+    #[arg(long, requires = "tap")]
+    tap_rotate: bool,
     /// Also use an interface you are logged in over.
     #[arg(long)]
     allow_login_interface: bool,
@@ -89,6 +113,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => forward(arguments),
         Command::Status { listen, json } => status(listen, json),
         Command::Watch { listen } => watch(listen),
+        Command::Replay { folder, policy, json } => replay(&folder, policy.as_deref(), json),
         Command::Guard { words } => {
             guard::run(&words).map_err(|error| Failure(CANNOT_RUN, error.to_string()))
         }
@@ -120,7 +145,17 @@ fn forward(arguments: Run) -> Result<(), Failure> {
         Ok((key.to_string(), value.to_string()))
     });
     let overrides = overrides.collect::<Result<Vec<_>, Failure>>()?;
-    let policy = Policy::load(&arguments.policy, &overrides).map_err(|error| usage(error.to_string()))?;
+    let text = Policy::text(&arguments.policy).map_err(|error| usage(error.to_string()))?;
+    let policy = Policy::parse(&text, &arguments.policy.display().to_string(), &overrides)
+        .map_err(|error| usage(error.to_string()))?;
+    if let Some(folder) = &arguments.tap {
+        tap::about::check_folder(folder).map_err(|error| {
+            usage(format!(
+                "--tap {}: {error}\n  hint:    name a folder that is not there yet",
+                folder.display()
+            ))
+        })?;
+    }
     let plan = preflight::check(&arguments.lan, &arguments.wan, &policy, arguments.allow_login_interface)
         .map_err(|error| {
             let code = if matches!(error, PreflightError::Privilege(_)) { CANNOT_RUN } else { USAGE };
@@ -133,9 +168,15 @@ fn forward(arguments: Run) -> Result<(), Failure> {
         print!("{}", plan.describe(&policy));
         return Ok(());
     }
-    let options =
-        Options { file: arguments.policy, overrides, listen, memory: (arguments.memory as usize) << 20 };
-    run(&plan, policy, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
+    let tap = arguments.tap.map(|folder| tap::Options {
+        folder,
+        snap: arguments.tap_snap,
+        size: u64::from(arguments.tap_size) << 20,
+        when_full: if arguments.tap_rotate { WhenFull::Rotate } else { WhenFull::Stop },
+    });
+    let memory = (arguments.memory as usize) << 20;
+    let options = Options { file: arguments.policy, overrides, listen, memory, tap };
+    run(&plan, policy, text, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
 }
 
 fn listen(text: &str) -> Result<Option<SocketAddr>, Failure> {
@@ -167,6 +208,22 @@ fn status(address: SocketAddr, json: bool) -> Result<(), Failure> {
         print!("{}", watch::page(&status, false));
     }
     Ok(())
+}
+
+fn replay(folder: &Path, policy: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let report = replay::replay(folder, policy)
+        .map_err(|error| Failure(USAGE, format!("{}: {error}", folder.display())))?;
+    if json {
+        let text =
+            serde_json::to_string_pretty(&report).map_err(|error| Failure(CANNOT_RUN, error.to_string()))?;
+        println!("{text}");
+    } else {
+        print!("{}", report.describe());
+    }
+    match report.identical {
+        true => Ok(()),
+        false => Err(Failure(DIFFERS, "decisions differ".into())),
+    }
 }
 
 fn watch(address: SocketAddr) -> Result<(), Failure> {

@@ -48,15 +48,21 @@ impl Policy {
     /// # Errors
     /// What [`Scenario::parse`] and [`Scenario::to_model`] refuse, and what a gateway of frames cannot do.
     pub fn load(file: &Path, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).map_err(|error| {
+        Self::parse(&Self::text(file)?, &file.display().to_string(), overrides)
+    }
+
+    /// What a file says.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn text(file: &Path) -> Result<String, ScenarioError> {
+        std::fs::read_to_string(file).map_err(|error| {
             ScenarioError::from(Refusal {
-                file: name.clone(),
+                file: file.display().to_string(),
                 message: format!("cannot be read: {error}"),
                 ..Refusal::default()
             })
-        })?;
-        Self::parse(&text, &name, overrides)
+        })
     }
 
     /// The same from text; `file` names it in errors.

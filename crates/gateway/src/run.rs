@@ -23,6 +23,7 @@ use crate::preflight::Plan;
 use crate::privileges;
 use crate::selftest::SelfTest;
 use crate::status::Status;
+use crate::tap::{self, About, Tap, Tapped};
 
 /// What the command line says beside the policy.
 #[derive(Clone, Debug)]
@@ -35,23 +36,25 @@ pub struct Options {
     pub listen: Option<SocketAddr>,
     /// Bytes of frames there is room for.
     pub memory: usize,
+    /// Records what comes, goes and is decided.
+    pub tap: Option<tap::Options>,
 }
 
 /// How often the world outside is looked at: the policy file, the shaper.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT. `text` is what the policy was read from.
 ///
 /// # Errors
 /// If it cannot begin, or an interface is removed.
-pub fn run(plan: &Plan, policy: Policy, options: &Options) -> anyhow::Result<()> {
+pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
     let listener = options
         .listen
         .map(|address| TcpListener::bind(address).with_context(|| format!("cannot listen on {address}")))
         .transpose()?;
     let guard = Guard::start(&plan.offloads).context("no process to restore offloads")?;
-    let result = run_guarded(plan, policy, options, listener);
+    let result = run_guarded(plan, policy, text, options, listener);
     guard.finish().context("offloads may not be restored")?;
     result
 }
@@ -59,6 +62,7 @@ pub fn run(plan: &Plan, policy: Policy, options: &Options) -> anyhow::Result<()>
 fn run_guarded(
     plan: &Plan,
     policy: Policy,
+    text: String,
     options: &Options,
     listener: Option<TcpListener>,
 ) -> anyhow::Result<()> {
@@ -89,8 +93,13 @@ fn run_guarded(
     }
     let mut salt = [0; 8];
     getrandom::fill(&mut salt).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
-    let mut gateway = Gateway::new(&policy, Seed(u64::from_ne_bytes(salt)));
-    let mut policies = Policies::new(options, policy);
+    let seed = Seed(u64::from_ne_bytes(salt));
+    let mut gateway = Gateway::new(&policy, seed);
+    let mut policies = Policies::new(options, policy, text);
+    let mut tap = start_tap(plan, options, &policies, &engine, seed)?;
+    if tap.is_some() {
+        gateway.watch_drops();
+    }
     let mut self_test = SelfTest::new(engine.now());
     let mut looked = engine.now();
     tracing::info!(
@@ -100,7 +109,11 @@ fn run_guarded(
         "forwarding"
     );
     while !told.to_end() {
-        if let Turn::Gone(side) = engine.turn(&mut gateway)? {
+        let turn = match &mut tap {
+            None => engine.turn(&mut gateway)?,
+            Some(tap) => engine.turn(&mut Tapped { gateway: &mut gateway, tap })?,
+        };
+        if let Turn::Gone(side) = turn {
             anyhow::bail!("the interface {} was removed", engine.interface(side).name);
         }
         let now = engine.now();
@@ -109,7 +122,15 @@ fn run_guarded(
         if now.saturating_since(looked) >= LOOK || hung_up {
             looked = now;
             if policies.read_again(hung_up) {
-                gateway.reload(&policies.current, now);
+                match &mut tap {
+                    None => gateway.reload(&policies.current, now),
+                    Some(tap) => {
+                        Tapped { gateway: &mut gateway, tap }.reload(&policies.current, &policies.text, now)
+                    }
+                }
+            }
+            if let Some(tap) = &mut tap {
+                tap.flush();
             }
             let counters = engine.counters();
             self_test.look(
@@ -124,6 +145,7 @@ fn run_guarded(
             let counters = engine.counters();
             let mut status = Status::of(&gateway, &policies.current, engine.frames(), &counters, now);
             status.policy_refused = policies.refused.clone();
+            status.tap = tap.as_ref().map(Tap::status);
             status.interfaces =
                 [("lan".into(), plan.home.name.clone()), ("wan".into(), plan.internet.name.clone())].into();
             let names = Direction::BOTH.map(|direction| direction.name().to_string());
@@ -132,7 +154,52 @@ fn run_guarded(
         }
     }
     tracing::info!("stopping");
+    if let Some(tap) = tap {
+        report(&tap.finish(engine.now()));
+    }
     Ok(())
+}
+
+fn start_tap(
+    plan: &Plan,
+    options: &Options,
+    policies: &Policies<'_>,
+    engine: &Engine,
+    seed: Seed,
+) -> anyhow::Result<Option<Tap>> {
+    let Some(tap) = &options.tap else { return Ok(None) };
+    let frames = engine.frames();
+    let about = About {
+        schema: tap::about::SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        policy: policies.current.name.clone(),
+        policy_hash: policies.current.hash.clone(),
+        overrides: options.overrides.clone(),
+        seed: seed.0,
+        epoch_ns: engine.epoch_ns(),
+        snap: tap.snap,
+        interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
+        pool: [frames.capacity(), frames.slot()],
+    };
+    let started = Tap::start(tap, &about, &policies.text, frames);
+    Ok(Some(started.with_context(|| format!("cannot record to {}", tap.folder.display()))?))
+}
+
+fn report(tap: &tap::TapStatus) {
+    let tap::TapStatus { folder, frames, bytes, lost, full, error } = tap;
+    tracing::info!(folder, frames, bytes, "recorded");
+    if *lost > 0 && !full && error.is_none() {
+        tracing::warn!(
+            lost,
+            "the disk was too slow for the recording; it can be replayed up to the first event lost"
+        );
+    }
+    if *full {
+        tracing::warn!("the recording reached its size before the end");
+    }
+    if let Some(error) = error {
+        tracing::error!("the recording ended early: {error}");
+    }
 }
 
 /// One gateway to an interface: two would pass each other's frames round and round. The kernel forgets the name with the
@@ -177,14 +244,16 @@ impl Told {
 struct Policies<'a> {
     options: &'a Options,
     current: Policy,
+    /// What its file said.
+    text: String,
     /// Why the file, as it stands, is not the current policy.
     refused: Option<String>,
     changed: Option<SystemTime>,
 }
 
 impl<'a> Policies<'a> {
-    fn new(options: &'a Options, current: Policy) -> Self {
-        Self { options, current, refused: None, changed: changed(&options.file) }
+    fn new(options: &'a Options, current: Policy, text: String) -> Self {
+        Self { options, current, text, refused: None, changed: changed(&options.file) }
     }
 
     /// Reads the file again if it changed, or if told to; true if there is another policy. One that is refused is said
@@ -195,8 +264,13 @@ impl<'a> Policies<'a> {
             return false;
         }
         self.changed = changed;
-        match Policy::load(&self.options.file, &self.options.overrides) {
-            Ok(policy) => {
+        let name = self.options.file.display().to_string();
+        let read = Policy::text(&self.options.file).and_then(|text| {
+            Policy::parse(&text, &name, &self.options.overrides).map(|policy| (policy, text))
+        });
+        match read {
+            Ok((policy, text)) => {
+                self.text = text;
                 self.refused = None;
                 let is_other = policy != self.current;
                 tracing::info!(policy = policy.name, hash = policy.hash, is_other, "policy read again");

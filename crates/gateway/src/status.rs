@@ -12,6 +12,7 @@ use crate::engine::EngineCounters;
 use crate::frames::Frames;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
+use crate::tap::TapStatus;
 use crate::truth::histogram::Histogram;
 use crate::truth::{Conversation, Way};
 use crate::verdict::{Verdict, judge};
@@ -55,6 +56,8 @@ pub struct Status {
     pub engine: EngineStatus,
     /// Whether shaping works, by direction.
     pub shaper: BTreeMap<String, ShaperStatus>,
+    /// How the recording fares, if there is one.
+    pub tap: Option<TapStatus>,
 }
 
 /// A queue, with the names `tc -s -j qdisc show` has for it.
@@ -272,6 +275,7 @@ impl Status {
                 late_us: [late, engine.latest.as_nanos() as f64 / 1e3],
             },
             shaper: BTreeMap::new(),
+            tap: None,
         }
     }
 }

@@ -96,6 +96,22 @@ pub fn page(status: &Status, colour: bool) -> String {
             status.engine.too_long
         );
     }
+    if let Some(tap) = &status.tap {
+        let _ = writeln!(
+            out,
+            "tap   {} frames, {:.1} MB in {}{}{}{}",
+            tap.frames,
+            tap.bytes as f64 / 1e6,
+            tap.folder,
+            if tap.lost > 0 {
+                format!("; {} events lost, the disk is too slow", tap.lost)
+            } else {
+                String::new()
+            },
+            if tap.full { "; full, it has stopped" } else { "" },
+            tap.error.as_ref().map_or(String::new(), |error| format!("; it has stopped: {error}"))
+        );
+    }
     if let Some(voap) = &status.voap {
         let _ = writeln!(
             out,

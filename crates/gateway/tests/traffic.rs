@@ -90,3 +90,32 @@ fn a_flood_cannot_delay_a_sparse_flow_behind_fq_codel_and_does_behind_a_fifo() {
     assert!(fifo > 80.0, "{fifo} ms behind a FIFO");
     assert!(fair < 12.0, "{fair} ms behind FQ-CoDel");
 }
+
+#[test]
+fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_codel() {
+    let Some(net) = net(1500, &["iperf3", "irtt"]) else { return };
+    let measure = |gateway: &str| {
+        let gateway = net.gateway(gateway);
+        let _server = net.serve(&["irtt", "server", "-b", &format!("{SERVER}:2112")], "-luH", ":2112");
+        let said = std::thread::scope(|scope| {
+            scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "4"]));
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            // A packet of 92 B of payload each 20 ms, as a game or a call sends.
+            let words = ["irtt", "client", "-i", "20ms", "-d", "2s", "-l", "92", "-q", "-o", "-", SERVER];
+            net.run(Place::Home, &words)
+        });
+        gateway.assert_conserves();
+        let stats = &serde_json::from_str::<serde_json::Value>(&said).unwrap()["stats"];
+        let median = |of: &str| stats[of]["median"].as_f64().unwrap() / 1e6;
+        let received = stats["packets_received"].as_u64().unwrap();
+        // Both ends have one clock: one way is as good as a round trip.
+        (median("rtt"), median("send_delay"), received, gateway.status().queues["up"].sojourn_ms.p95)
+    };
+    let (fifo, up, received, waited) =
+        measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
+    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of what floods is lost, and so may half of the game be.
+    assert!(fifo > 80.0 && received > 20, "{fifo} ms behind a FIFO, {received} received");
+    assert!((up - waited).abs() < 0.2 * waited, "{up} ms one way, {waited} ms in the queue");
+    let (fair, _, received, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
+    assert!(fair < 12.0 && received > 90, "{fair} ms behind FQ-CoDel, {received} received");
+}

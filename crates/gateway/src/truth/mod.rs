@@ -1,6 +1,6 @@
 //! What the gateway knows of each flow because it was there: how long each packet waited, what was dropped and why, the
-//! rhythm of what behaves like a game, TCP's round trips. A table of fixed size, eight ways to a set; the flow silent for
-//! longest makes room.
+//! rhythm of what behaves like a game, TCP's round trips. A table of fixed size, eight ways to a set; what has fallen silent
+//! makes room, then what was heard once, then what is no game.
 
 pub mod histogram;
 pub mod recent;
@@ -26,6 +26,8 @@ pub struct Conversation {
     pub key: FlowKey,
     /// When its last packet came.
     pub seen: Instant,
+    /// Whether it was its only one.
+    pub is_first: bool,
     /// What it behaves like.
     pub behaviour: Behaviour,
     /// The class its last packet was put in.
@@ -96,14 +98,17 @@ impl Truth {
         let key = at_home(ip.key, direction);
         let behaviour = self.behaviours.observe(meta, &ip.key, direction, now).behaviour;
         let place = self.place(&key, now);
+        let is_new = self.places[place].is_none();
         let conversation = self.places[place].get_or_insert_with(|| Conversation {
             key,
             seen: now,
+            is_first: true,
             behaviour,
             class: meta.class,
             ways: [Way::default(); 2],
             round_trips: RoundTrips::default(),
         });
+        conversation.is_first = is_new;
         conversation.seen = now;
         conversation.behaviour = behaviour;
         conversation.class = meta.class;
@@ -165,8 +170,14 @@ impl Truth {
         if let Some(way) = known {
             return first + way;
         }
-        let age = |place: &Option<Conversation>| place.as_ref().map(|known| known.seen);
-        let way = (0..WAYS).min_by_key(|way| age(&set[*way])).unwrap_or(0);
+        let worth = |known: &Conversation| match known {
+            _ if now.saturating_since(known.seen) > SILENT => 0,
+            Conversation { is_first: true, .. } => 1,
+            Conversation { behaviour: Behaviour::RealTime, .. } => 3,
+            _ => 2,
+        };
+        let keeps = |place: &Option<Conversation>| place.as_ref().map(|known| (worth(known), known.seen));
+        let way = (0..WAYS).min_by_key(|way| keeps(&set[*way])).unwrap_or(0);
         let place = &mut self.places[first + way];
         debug_assert!(place.as_ref().is_none_or(|other| other.seen <= now));
         self.forgotten += u64::from(place.is_some());
@@ -175,5 +186,7 @@ impl Truth {
     }
 }
 
+/// A conversation silent for longer is first to make room.
+const SILENT: Duration = Duration::from_secs(5);
 /// The place of what is no conversation.
 const NOBODY: FlowId = FlowId(u32::MAX);

@@ -141,17 +141,18 @@ impl Net {
         self.run(Place::Home, &words)
     }
 
+    /// A server in the internet until it is dropped, once `ss` with these flags shows that it listens.
+    pub fn serve(&self, words: &[&str], flags: &str, port: &str) -> Server {
+        let mut command = self.command(Place::Internet, words);
+        let server = Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let listens = || self.run(Place::Internet, &["ss", flags]).contains(port);
+        assert!(wait(Duration::from_secs(5), listens), "{words:?} does not listen");
+        server
+    }
+
     /// `iperf3` from home to the internet: its result.
     pub fn iperf(&self, words: &[&str]) -> serde_json::Value {
-        let _server = Server(
-            self.command(Place::Internet, &["iperf3", "-s", "-1", "--forceflush"])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap(),
-        );
-        let listens = || self.run(Place::Internet, &["ss", "-ltnH"]).contains(":5201");
-        assert!(wait(Duration::from_secs(5), listens), "iperf3 does not listen");
+        let _server = self.serve(&["iperf3", "-s", "-1", "--forceflush"], "-ltnH", ":5201");
         let words: Vec<&str> = ["iperf3", "-J", "-c", SERVER].iter().chain(words).copied().collect();
         serde_json::from_str(&self.run(Place::Home, &words)).unwrap()
     }
@@ -190,7 +191,8 @@ impl Drop for Net {
     }
 }
 
-struct Server(Child);
+/// A process that ends with this.
+pub struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -216,6 +218,13 @@ impl Running<'_> {
     /// What it logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.net.folder.path().join("log")).unwrap()
+    }
+
+    /// Bytes of memory it holds.
+    pub fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
     }
 
     pub fn is_over(&mut self) -> bool {
@@ -254,12 +263,17 @@ impl Drop for Running<'_> {
     }
 }
 
-pub fn write_policy(path: &Path, gateway: &str) {
-    let text = format!(
+/// A policy with this `[gateway]`.
+pub fn policy_text(gateway: &str) -> String {
+    format!(
         "name = \"test\"\n[link]\ndown = \"1gbit\"\nup = \"1gbit\"\n[gateway]\n{gateway}\n\n\
          [[flow]]\nname = \"quake3\"\napp = \"game\"\nmodel = \"quake3\"\n\n\
          [[flow]]\nname = \"upload\"\napp = \"bulk\"\ndirection = \"up\"\n"
-    );
+    )
+}
+
+pub fn write_policy(path: &Path, gateway: &str) {
+    let text = policy_text(gateway);
     // In one step, or a half-written file would be read.
     let new = path.with_extension("new");
     std::fs::write(&new, text).unwrap();

@@ -1,5 +1,6 @@
-//! The flows a gateway watches: a table of fixed size, eight ways to a set, least recently seen out first. Nothing is
-//! allocated per packet or flow, and a flood of new flows can push out only what shares a set with it.
+//! The flows a gateway watches: a table of fixed size, eight ways to a set. A flow that needs a place takes that of one that has
+//! fallen silent, then of one heard once, then of others, and of a game only if nothing else is there; among equals the least
+//! recently seen. So a flood of new flows (a scan, a swarm) pushes out its own. Nothing is allocated per packet or flow.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -54,6 +55,8 @@ struct Conversation {
     /// When the present window opened; `None` is a free place.
     opened: Option<Instant>,
     seen: Instant,
+    /// Heard more than once.
+    repeated: bool,
     tallies: [Tally; 2],
     rhythms: Option<[Rhythm; 2]>,
     verdict: Verdict,
@@ -88,9 +91,10 @@ impl FlowTable {
         let known = ways.iter().position(|way| way.opened.is_some() && way.tag == tag);
         let (way, known) = match known {
             Some(way) => (way, now.saturating_since(ways[way].seen) <= self.parameters.forget_after),
-            None => (oldest(ways), false),
+            None => (self.parameters.victim(ways, now), false),
         };
         let conversation = &mut ways[way];
+        conversation.repeated = known;
         if !known {
             *conversation = Conversation { tag, opened: Some(now), ..Conversation::default() };
         }
@@ -110,8 +114,29 @@ impl FlowTable {
     }
 }
 
-/// A free place, or the one not seen for longest.
-fn oldest(ways: &[Conversation]) -> usize {
-    let age = |way: &Conversation| way.opened.map(|_| way.seen);
-    (0..ways.len()).min_by_key(|&index| age(&ways[index])).unwrap_or(0)
+impl FlowTableParameters {
+    /// A free place, or the one to be given up.
+    fn victim(&self, ways: &[Conversation], now: Instant) -> usize {
+        let worth = |way: &Conversation| match way {
+            Conversation { opened: None, .. } => Worth::Free,
+            _ if now.saturating_since(way.seen) > self.window * SILENT_WINDOWS => Worth::Silent,
+            Conversation { repeated: false, .. } => Worth::HeardOnce,
+            _ if way.verdict.behaviour == Behaviour::RealTime => Worth::RealTime,
+            _ => Worth::Heard,
+        };
+        (0..ways.len()).min_by_key(|&index| (worth(&ways[index]), ways[index].seen)).unwrap_or(0)
+    }
 }
+
+/// Why a flow keeps its place, least first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    Free,
+    Silent,
+    HeardOnce,
+    Heard,
+    RealTime,
+}
+
+/// Windows without a packet after which a flow's place is free for others.
+const SILENT_WINDOWS: u64 = 5;

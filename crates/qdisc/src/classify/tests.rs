@@ -234,3 +234,26 @@ fn a_full_table_forgets_whom_it_saw_longest_ago() {
     // Silence of more than 30 s begins anew.
     assert_eq!(see(2, Instant::from_secs(40)), 0);
 }
+
+#[test]
+fn a_flood_of_new_flows_pushes_out_its_own_and_not_the_game() {
+    let mut config = config(vec![rule("rt", 0, Conditions { behaviour: Some(Behaviour::RealTime), ..ANY })]);
+    config.flows.flows = 64;
+    let mut classifier = Classifier::new(&config, 4).unwrap();
+    let mut classes = Vec::new();
+    // A datagram of a flow of its own each 50 us, from the start; a game of 30 packets a second each way among them.
+    for tick in 0..160_000_u64 {
+        let at = Instant::from_micros(tick * 50);
+        let host = (tick % 250 + 1, 1024 + tick / 250);
+        let flood = key(&format!("192.168.2.{}:{}", host.0, host.1), "203.0.113.9:53", Protocol::Udp);
+        classifier.classify(&meta(&flood, 90), &flood, Direction::Up, at);
+        if tick % 660 == 0 {
+            let back = game().reverse();
+            classes.push(classifier.classify(&meta(&game(), 73), &game(), Direction::Up, at).0);
+            classifier.classify(&meta(&back, 155), &back, Direction::Down, at);
+        }
+    }
+    let known = classes.iter().position(|class| *class == 0).expect("it is known some time");
+    assert!(known < 70, "after two windows, as alone: packet {known}");
+    assert!(classes[known..].iter().all(|class| *class == 0), "{classes:?}");
+}

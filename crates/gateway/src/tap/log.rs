@@ -1,0 +1,185 @@
+//! The log of a tap: a line of text that says what it is, then records of a byte that says which and in which direction, and
+//! numbers in LEB128. A record that is cut ends the log: whoever wrote it was killed.
+
+use gamelane_core::{Direction, DropReason, Instant};
+
+/// What a file of the log begins with; the number is its schema's.
+pub const MAGIC: &[u8] = b"gamelane-gateway decisions 1\n";
+
+/// A call of the engine, or what came of the call before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// All that follows happens now.
+    Now(Instant),
+    /// `handle_timeout`.
+    Timeout,
+    /// `handle_frame` of the next frame of the pcapng; they are numbered from 0.
+    Arrived(Direction),
+    /// `poll_transmit` gave this frame; the pcapng's next is how it left.
+    Left(Direction, u64),
+    /// `poll_transmit` gave none.
+    Nothing(Direction),
+    /// The call before dropped this frame; the pcapng's next is how it was.
+    Dropped(Direction, u64, DropReason),
+    /// `no_room`.
+    NoRoom(Direction),
+    /// `not_sent`.
+    NotSent(Direction),
+    /// The policy of this number holds from here on.
+    Reloaded(u64),
+    /// So many events before the next are missing.
+    Lost(u64),
+    /// The gateway ended.
+    End,
+}
+
+/// No record is longer.
+pub const LONGEST: usize = 1 + 10 + 1;
+
+/// Appends an event.
+pub fn write(log: &mut Vec<u8>, event: Event) {
+    let mut tag = |kind: u8, direction: Direction| log.push(kind << 1 | direction.index() as u8);
+    let any = Direction::Up;
+    match event {
+        Event::Now(now) => {
+            tag(NOW, any);
+            number(log, now.as_nanos());
+        }
+        Event::Timeout => tag(TIMEOUT, any),
+        Event::Arrived(direction) => tag(ARRIVED, direction),
+        Event::Left(direction, frame) => {
+            tag(LEFT, direction);
+            number(log, frame);
+        }
+        Event::Nothing(direction) => tag(NOTHING, direction),
+        Event::Dropped(direction, frame, reason) => {
+            tag(DROPPED, direction);
+            number(log, frame);
+            log.push(reason.index() as u8);
+        }
+        Event::NoRoom(direction) => tag(NO_ROOM, direction),
+        Event::NotSent(direction) => tag(NOT_SENT, direction),
+        Event::Reloaded(policy) => {
+            tag(RELOADED, any);
+            number(log, policy);
+        }
+        Event::Lost(events) => {
+            tag(LOST, any);
+            number(log, events);
+        }
+        Event::End => tag(END, any),
+    }
+}
+
+/// Takes the first event off `log`; `None` at its end, and if the rest is no event.
+pub fn read(log: &mut &[u8]) -> Option<Event> {
+    let mut rest = *log;
+    let tag = byte(&mut rest)?;
+    let direction = Direction::BOTH[usize::from(tag & 1)];
+    let event = match tag >> 1 {
+        NOW => Event::Now(Instant::from_nanos(read_number(&mut rest)?)),
+        TIMEOUT => Event::Timeout,
+        ARRIVED => Event::Arrived(direction),
+        LEFT => Event::Left(direction, read_number(&mut rest)?),
+        NOTHING => Event::Nothing(direction),
+        DROPPED => {
+            let frame = read_number(&mut rest)?;
+            Event::Dropped(direction, frame, *DropReason::ALL.get(usize::from(byte(&mut rest)?))?)
+        }
+        NO_ROOM => Event::NoRoom(direction),
+        NOT_SENT => Event::NotSent(direction),
+        RELOADED => Event::Reloaded(read_number(&mut rest)?),
+        LOST => Event::Lost(read_number(&mut rest)?),
+        END => Event::End,
+        _ => return None,
+    };
+    *log = rest;
+    Some(event)
+}
+
+fn number(log: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        log.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    log.push(value as u8);
+}
+
+fn read_number(log: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let part = byte(log)?;
+        value |= u64::from(part & 0x7f) << shift;
+        if part < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn byte(log: &mut &[u8]) -> Option<u8> {
+    let (first, rest) = log.split_first()?;
+    *log = rest;
+    Some(*first)
+}
+
+const NOW: u8 = 0;
+const TIMEOUT: u8 = 1;
+const ARRIVED: u8 = 2;
+const LEFT: u8 = 3;
+const NOTHING: u8 = 4;
+const DROPPED: u8 = 5;
+const NO_ROOM: u8 = 6;
+const NOT_SENT: u8 = 7;
+const RELOADED: u8 = 8;
+const LOST: u8 = 9;
+const END: u8 = 10;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn event() -> impl Strategy<Value = Event> {
+        let direction = || prop::sample::select(Direction::BOTH.to_vec());
+        let reason = prop::sample::select(DropReason::ALL.to_vec());
+        prop_oneof![
+            any::<u64>().prop_map(|at| Event::Now(Instant::from_nanos(at))),
+            Just(Event::Timeout),
+            direction().prop_map(Event::Arrived),
+            (direction(), any::<u64>()).prop_map(|(way, frame)| Event::Left(way, frame)),
+            direction().prop_map(Event::Nothing),
+            (direction(), any::<u64>(), reason).prop_map(|(way, frame, why)| Event::Dropped(way, frame, why)),
+            direction().prop_map(Event::NoRoom),
+            direction().prop_map(Event::NotSent),
+            any::<u64>().prop_map(Event::Reloaded),
+            any::<u64>().prop_map(Event::Lost),
+            Just(Event::End),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_back_and_a_cut_record_is_none(events in prop::collection::vec(event(), 1..50), cut in 1_usize..4) {
+            let mut log = Vec::new();
+            let mut whole = 0;
+            for event in &events {
+                whole = log.len();
+                write(&mut log, *event);
+                prop_assert!(log.len() - whole <= LONGEST);
+            }
+            let mut rest = &log[..];
+            let back: Vec<Event> = std::iter::from_fn(|| read(&mut rest)).collect();
+            prop_assert_eq!(&back, &events);
+            let mut rest = &log[..whole.max(log.len().saturating_sub(cut))];
+            prop_assert_eq!(std::iter::from_fn(|| read(&mut rest)).count(), events.len() - 1);
+        }
+
+        #[test]
+        fn any_bytes_are_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut rest = &bytes[..];
+            while read(&mut rest).is_some() {}
+        }
+    }
+}

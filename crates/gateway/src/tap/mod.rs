@@ -1,0 +1,348 @@
+//! A tap: writes down every call the engine makes to the gateway and every decision that comes of it, with its moment, and the
+//! frames as they came, left or were dropped. [`crate::replay`] checks the pure component against it; Wireshark opens the
+//! frames. Forwarding never waits for the disk: what does not fit a bounded store of memory is not recorded, and that is said.
+//!
+//! ```text
+//! DIR/tap.json               what ran: versions, seed, interfaces, limits        DIR/policy-0000.toml   the policy, and those
+//! DIR/frames-0000.pcapng     frames in, out and dropped, cut to a snap length                           that came after it
+//! DIR/decisions-0000.log     calls and decisions (`tap::log`), each frame of which is the pcapng's next
+//! ```
+
+pub mod about;
+pub mod log;
+mod writer;
+
+use std::io::{Result, Write as _};
+
+use gamelane_capture::blocks::{self, Stamp};
+use gamelane_core::{Direction, DropReason, Duration, Instant};
+use serde::{Deserialize, Serialize};
+
+use crate::frames::{FrameId, Frames};
+use crate::gateway::Gateway;
+use crate::plane::Plane;
+use crate::policy::Policy;
+pub use about::{About, Options, WhenFull};
+use log::Event;
+use writer::{Chunk, Writer};
+
+/// The recording half, in the forwarding thread.
+#[derive(Debug)]
+pub struct Tap {
+    writer: Writer,
+    chunk: Option<Chunk>,
+    /// Of the clock of the plane, in nanoseconds since 1970.
+    epoch_ns: u64,
+    snap: usize,
+    /// By frame of the pool: its number among those that came, and when.
+    came: Box<[(u64, Instant)]>,
+    next_number: u64,
+    now: Instant,
+    /// Not recorded since the last that was.
+    missing: u64,
+    lost: u64,
+}
+
+/// How a tap fares.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapStatus {
+    /// Where it writes.
+    pub folder: String,
+    /// Frames that came while it ran.
+    pub frames: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Events not recorded since the disk was slower than the frames: the recording can be checked up to the first.
+    pub lost: u64,
+    /// It has reached its size and records no more.
+    pub full: bool,
+    /// Why it records no more.
+    pub error: Option<String>,
+}
+
+/// The point of observation of a record, as interfaces of the pcapng in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// As it came.
+    In,
+    /// As it left.
+    Out,
+    /// What a queue dropped, when it did.
+    Dropped,
+}
+
+impl Point {
+    /// The pcapng's number of it.
+    pub const fn interface(self, direction: Direction) -> u32 {
+        let point = match self {
+            Self::In => 0,
+            Self::Out => 2,
+            Self::Dropped => 4,
+        };
+        point + direction.index() as u32
+    }
+}
+
+impl Tap {
+    /// Starts to write into the folder of `options`, which must not hold a recording. `frames` and `about` are of the
+    /// gateway that runs; `epoch_ns` is when its clock began.
+    ///
+    /// # Errors
+    /// If the folder or a file in it cannot be made.
+    pub fn start(options: &Options, about: &About, policy: &str, frames: &Frames) -> Result<Self> {
+        let writer = Writer::start(options, about, policy)?;
+        let chunk = writer.free();
+        Ok(Self {
+            writer,
+            chunk,
+            epoch_ns: about.epoch_ns,
+            snap: options.snap as usize,
+            came: vec![(0, Instant::ZERO); frames.capacity()].into(),
+            next_number: 0,
+            now: Instant::ZERO,
+            missing: 0,
+            lost: 0,
+        })
+    }
+
+    /// How it fares.
+    pub fn status(&self) -> TapStatus {
+        TapStatus { frames: self.next_number, lost: self.lost, ..self.writer.status() }
+    }
+
+    /// Hands what is recorded so far to the disk.
+    pub fn flush(&mut self) {
+        if let Some(chunk) = self.chunk.take_if(|chunk| !chunk.is_empty()) {
+            self.writer.hand_over(chunk);
+        }
+    }
+
+    /// The gateway goes on under another policy.
+    pub fn reloaded(&mut self, policy: &str, now: Instant) {
+        match self.writer.keep_policy(policy) {
+            Ok(number) => self.record(Event::Reloaded(number), now),
+            // Without its policy the rest cannot be checked.
+            Err(_) => self.lose(),
+        }
+    }
+
+    /// Records the end and waits for the disk.
+    pub fn finish(mut self, now: Instant) -> TapStatus {
+        self.record(Event::End, now);
+        self.flush();
+        let status = self.status();
+        let written = self.writer.finish();
+        TapStatus { bytes: written.bytes, full: written.full, error: written.error, ..status }
+    }
+
+    fn record(&mut self, event: Event, now: Instant) {
+        self.record_frame(event, now, None);
+    }
+
+    /// Records an event at `now`, with its frame if it has one.
+    fn record_frame(&mut self, event: Event, now: Instant, frame: Option<(Stamp, &[u8], &str)>) {
+        if self.chunk.as_ref().is_some_and(Chunk::is_nearly_full) {
+            self.flush();
+        }
+        if self.chunk.is_none() {
+            self.chunk = self.writer.free();
+        }
+        let Some(chunk) = &mut self.chunk else { return self.lose() };
+        if self.missing > 0 {
+            log::write(&mut chunk.log, Event::Lost(self.missing));
+            self.missing = 0;
+        }
+        if now != self.now {
+            log::write(&mut chunk.log, Event::Now(now));
+            self.now = now;
+        }
+        log::write(&mut chunk.log, event);
+        if let Some((stamp, bytes, comment)) = frame {
+            let cut = &bytes[..bytes.len().min(self.snap)];
+            let written = blocks::commented_packet(&mut chunk.frames, &stamp, cut, comment);
+            written.expect("memory takes what is written, and comments are short");
+        }
+    }
+
+    const fn lose(&mut self) {
+        self.missing += 1;
+        self.lost += 1;
+    }
+
+    fn stamp(&self, point: Point, direction: Direction, len: usize, now: Instant) -> Stamp {
+        Stamp {
+            interface: point.interface(direction),
+            at_ns: self.epoch_ns.saturating_add(now.as_nanos()),
+            original_len: len as u32,
+        }
+    }
+
+    fn arrived(&mut self, direction: Direction, frame: FrameId, bytes: &[u8], now: Instant) {
+        self.came[frame.index()] = (self.next_number, now);
+        self.next_number += 1;
+        let stamp = self.stamp(Point::In, direction, bytes.len(), now);
+        self.record_frame(Event::Arrived(direction), now, Some((stamp, bytes, "")));
+    }
+
+    fn decided(
+        &mut self,
+        decision: Decision,
+        direction: Direction,
+        frame: FrameId,
+        frames: &Frames,
+        now: Instant,
+    ) {
+        let (number, came) = self.came[frame.index()];
+        let (event, point, verb) = match decision {
+            Decision::Leaves => (Event::Left(direction, number), Point::Out, "left"),
+            Decision::Dropped(reason) => {
+                (Event::Dropped(direction, number, reason), Point::Dropped, reason.name())
+            }
+        };
+        let comment = Comment::new(number, verb, now.saturating_since(came));
+        let bytes = frames.bytes(frame);
+        let stamp = self.stamp(point, direction, bytes.len(), now);
+        self.record_frame(event, now, Some((stamp, bytes, comment.as_str())));
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Decision {
+    Leaves,
+    Dropped(DropReason),
+}
+
+/// A gateway whose every call is recorded.
+#[derive(Debug)]
+pub struct Tapped<'a> {
+    /// The gateway, which watches its drops.
+    pub gateway: &'a mut Gateway,
+    /// The tap.
+    pub tap: &'a mut Tap,
+}
+
+impl Tapped<'_> {
+    /// As [`Gateway::reload`]; `text` is the policy's.
+    pub fn reload(&mut self, policy: &Policy, text: &str, now: Instant) {
+        self.tap.reloaded(text, now);
+        self.gateway.reload(policy, now);
+    }
+
+    /// What the call before dropped. The bytes of a frame stay until its place is taken again.
+    fn note_drops(&mut self, frames: &Frames, now: Instant) {
+        for dropped in self.gateway.drain_drops() {
+            let decision = Decision::Dropped(dropped.reason);
+            self.tap.decided(decision, dropped.direction, dropped.frame, frames, now);
+        }
+    }
+}
+
+impl Plane for Tapped<'_> {
+    fn handle_frame(&mut self, direction: Direction, frame: FrameId, frames: &mut Frames, now: Instant) {
+        self.tap.arrived(direction, frame, frames.bytes(frame), now);
+        self.gateway.handle_frame(direction, frame, frames, now);
+        self.note_drops(frames, now);
+    }
+
+    fn poll_transmit(&mut self, direction: Direction, frames: &mut Frames, now: Instant) -> Option<FrameId> {
+        let leaves = self.gateway.poll_transmit(direction, frames, now);
+        match leaves {
+            Some(frame) => self.tap.decided(Decision::Leaves, direction, frame, frames, now),
+            None => self.tap.record(Event::Nothing(direction), now),
+        }
+        self.note_drops(frames, now);
+        leaves
+    }
+
+    fn poll_timeout(&self, blocked: [bool; 2]) -> Option<Instant> {
+        self.gateway.poll_timeout(blocked)
+    }
+
+    fn handle_timeout(&mut self, frames: &mut Frames, now: Instant) {
+        self.tap.record(Event::Timeout, now);
+        self.gateway.handle_timeout(frames, now);
+        self.note_drops(frames, now);
+    }
+
+    fn no_room(&mut self, direction: Direction) {
+        self.tap.record(Event::NoRoom(direction), self.tap.now);
+        self.gateway.no_room(direction);
+    }
+
+    fn not_sent(&mut self, direction: Direction) {
+        self.tap.record(Event::NotSent(direction), self.tap.now);
+        self.gateway.not_sent(direction);
+    }
+}
+
+/// A short remark, without allocation.
+struct Comment {
+    bytes: [u8; 64],
+    len: usize,
+}
+
+impl Comment {
+    fn new(number: u64, what: &str, waited: Duration) -> Self {
+        let mut bytes = [0; 64];
+        let mut rest = &mut bytes[..];
+        let micros = waited.as_nanos() / 1000;
+        write!(rest, "frame {number}: {what} after {micros} us").expect("20 + 20 digits and a word");
+        let len = 64 - rest.len();
+        Self { bytes, len }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len]).expect("it was formatted")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_finds_no_chunk_loses_events_and_says_so_with_the_next_that_is_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let about = About {
+            schema: about::SCHEMA,
+            version: String::new(),
+            policy: String::new(),
+            policy_hash: String::new(),
+            overrides: Vec::new(),
+            seed: 0,
+            epoch_ns: 0,
+            snap: 160,
+            interfaces: Default::default(),
+            pool: [1, 64],
+        };
+        let path = folder.path().join("tap");
+        let options = Options { folder: path.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
+        let mut tap = Tap::start(&options, &about, "", &Frames::new(1, 64)).unwrap();
+        tap.record(Event::Timeout, Instant::ZERO);
+        tap.flush();
+        // As if the disk held them all.
+        let mut held: Vec<Chunk> = Vec::new();
+        let mut free = || {
+            while let Some(chunk) = tap.writer.free() {
+                held.push(chunk);
+            }
+            held.len()
+        };
+        while free() < writer::CHUNKS {}
+        let now = Instant::from_millis(1);
+        for _ in 0..5 {
+            tap.record(Event::Timeout, now);
+        }
+        assert_eq!(tap.status().lost, 5);
+        tap.writer.hand_over(held.pop().unwrap());
+        while tap.chunk.is_none() {
+            tap.chunk = tap.writer.free();
+        }
+        let status = tap.finish(now);
+        assert_eq!((status.lost, status.error), (5, None));
+        let log = std::fs::read(about::decisions(&path, 0)).unwrap();
+        let mut rest = &log[log::MAGIC.len()..];
+        let events: Vec<Event> = std::iter::from_fn(|| log::read(&mut rest)).collect();
+        assert_eq!(events, [Event::Timeout, Event::Lost(5), Event::Now(now), Event::End]);
+    }
+}

@@ -1,0 +1,235 @@
+//! The half of a tap that has a disk: a thread that writes chunks of memory to files and gives them back empty. There is a
+//! fixed number of chunks; who finds none free does not wait.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Result, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use gamelane_capture::blocks;
+
+use super::about::{self, ABOUT, About, Options, WhenFull};
+use super::{TapStatus, log};
+
+/// Some events, and their frames as blocks of a pcapng.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) log: Vec<u8>,
+    pub(super) frames: Vec<u8>,
+}
+
+const LOG_BYTES: usize = 64 << 10;
+const FRAME_BYTES: usize = 256 << 10;
+/// 20 MiB: a fifth of a second of a gigabit of frames of 160 B, in and out.
+pub(super) const CHUNKS: usize = 64;
+/// Parts of a recording of full size.
+const PARTS: u64 = 8;
+
+impl Chunk {
+    fn new() -> Self {
+        Self { log: Vec::with_capacity(LOG_BYTES), frames: Vec::with_capacity(FRAME_BYTES) }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// There may be no room for another event with its frame, and a note of time and loss before it. A frame longer than the
+    /// room left makes the chunk grow, once.
+    pub(super) const fn is_nearly_full(&self) -> bool {
+        self.log.len() > LOG_BYTES - 3 * log::LONGEST || self.frames.len() > FRAME_BYTES - 2048
+    }
+
+    fn len(&self) -> u64 {
+        (self.log.len() + self.frames.len()) as u64
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    folder: PathBuf,
+    free: Receiver<Chunk>,
+    full: Option<SyncSender<Chunk>>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    policies: u64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    bytes: AtomicU64,
+    is_full: AtomicBool,
+    error: OnceLock<String>,
+}
+
+impl Shared {
+    /// Nothing more is written.
+    fn is_over(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed) || self.error.get().is_some()
+    }
+}
+
+impl Writer {
+    pub(super) fn start(options: &Options, about: &About, policy: &str) -> Result<Self> {
+        about::check_folder(&options.folder)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&options.folder)?;
+        let mut json = serde_json::to_vec_pretty(about)?;
+        json.push(b'\n');
+        create(&options.folder.join(ABOUT))?.write_all(&json)?;
+        create(&about::policy(&options.folder, 0))?.write_all(policy.as_bytes())?;
+        let (give, free) = channel();
+        for _ in 0..CHUNKS {
+            give.send(Chunk::new()).expect("its receiver is here");
+        }
+        let (full, filled) = sync_channel(CHUNKS);
+        let shared = Arc::new(Shared::default());
+        let files = Files::open(options, about, Arc::clone(&shared))?;
+        let thread =
+            std::thread::Builder::new().name("tap".into()).spawn(move || files.write_all(&filled, &give))?;
+        Ok(Self {
+            folder: options.folder.clone(),
+            free,
+            full: Some(full),
+            shared,
+            thread: Some(thread),
+            policies: 1,
+        })
+    }
+
+    /// An empty chunk, if there is one and it would be written.
+    pub(super) fn free(&self) -> Option<Chunk> {
+        if self.shared.is_over() { None } else { self.free.try_recv().ok() }
+    }
+
+    pub(super) fn hand_over(&self, chunk: Chunk) {
+        if let Some(full) = &self.full {
+            // There is a place for every chunk there is; nobody takes it only if the thread is gone, which has said why.
+            let _ = full.try_send(chunk);
+        }
+    }
+
+    /// Writes a policy down; its number.
+    pub(super) fn keep_policy(&mut self, text: &str) -> Result<u64> {
+        let number = self.policies;
+        create(&about::policy(&self.folder, number))?.write_all(text.as_bytes())?;
+        self.policies += 1;
+        Ok(number)
+    }
+
+    pub(super) fn status(&self) -> TapStatus {
+        TapStatus {
+            folder: self.folder.display().to_string(),
+            bytes: self.shared.bytes.load(Ordering::Relaxed),
+            full: self.shared.is_full.load(Ordering::Relaxed),
+            error: self.shared.error.get().cloned(),
+            ..TapStatus::default()
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub(super) fn finish(&mut self) -> TapStatus {
+        self.full = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            let _ = self.shared.error.set("its thread panicked".into());
+        }
+        self.status()
+    }
+}
+
+/// The files of the part at hand.
+struct Files {
+    options: Options,
+    interfaces: [String; 2],
+    shared: Arc<Shared>,
+    part: u64,
+    part_bytes: u64,
+    frames: File,
+    log: File,
+}
+
+impl Files {
+    fn open(options: &Options, about: &About, shared: Arc<Shared>) -> Result<Self> {
+        let (frames, log, part_bytes) = open_part(options, &about.interfaces, 0)?;
+        let (options, interfaces) = (options.clone(), about.interfaces.clone());
+        shared.bytes.fetch_add(part_bytes, Ordering::Relaxed);
+        Ok(Self { options, interfaces, shared, part: 0, part_bytes, frames, log })
+    }
+
+    fn write_all(mut self, filled: &Receiver<Chunk>, give: &Sender<Chunk>) {
+        for mut chunk in filled {
+            if !self.shared.is_over()
+                && let Err(error) = self.write(&chunk)
+            {
+                let _ = self.shared.error.set(error.to_string());
+            }
+            chunk.log.clear();
+            chunk.frames.clear();
+            // The gateway may have ended.
+            let _ = give.send(chunk);
+        }
+    }
+
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        if self.part_bytes + chunk.len() > self.options.size / PARTS {
+            let stops = self.options.when_full == WhenFull::Stop;
+            if stops && self.shared.bytes.load(Ordering::Relaxed) + chunk.len() > self.options.size {
+                self.shared.is_full.store(true, Ordering::Relaxed);
+                return Ok(());
+            }
+            self.part += 1;
+            (self.frames, self.log, self.part_bytes) = open_part(&self.options, &self.interfaces, self.part)?;
+            self.shared.bytes.fetch_add(self.part_bytes, Ordering::Relaxed);
+            if !stops && let Some(oldest) = self.part.checked_sub(PARTS) {
+                for path in [
+                    about::frames(&self.options.folder, oldest),
+                    about::decisions(&self.options.folder, oldest),
+                ] {
+                    fs::remove_file(path)?;
+                }
+            }
+        }
+        // The log last: what it says of frames, there are.
+        self.frames.write_all(&chunk.frames)?;
+        self.log.write_all(&chunk.log)?;
+        self.part_bytes += chunk.len();
+        self.shared.bytes.fetch_add(chunk.len(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Opens the files of a part; the bytes they begin with.
+fn open_part(options: &Options, interfaces: &[String; 2], part: u64) -> Result<(File, File, u64)> {
+    let mut head = Vec::new();
+    blocks::section(&mut head)?;
+    // What goes up comes in at the home's side and leaves by the internet's. In the order of `Point::interface`.
+    let [home, internet] = interfaces;
+    for name in [
+        format!("{home} in, going up"),
+        format!("{internet} in, going down"),
+        format!("{internet} out, going up"),
+        format!("{home} out, going down"),
+        "dropped going up".into(),
+        "dropped going down".into(),
+    ] {
+        let snap_len = options.snap;
+        blocks::interface(&mut head, &blocks::Interface { name: &name, link_type: ETHERNET, snap_len })?;
+    }
+    let (mut frames, mut log) =
+        (create(&about::frames(&options.folder, part))?, create(&about::decisions(&options.folder, part))?);
+    frames.write_all(&head)?;
+    log.write_all(log::MAGIC)?;
+    Ok((frames, log, (head.len() + log::MAGIC.len()) as u64))
+}
+
+/// A new file that nobody else reads: frames are private.
+fn create(path: &Path) -> Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+const ETHERNET: u16 = 1;

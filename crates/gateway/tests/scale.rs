@@ -1,0 +1,131 @@
+//! A hundred thousand flows at once, and frames that an offload put together.
+
+mod common;
+
+use std::net::UdpSocket;
+
+use common::{FQ, Place, SERVER, net};
+use gamelane_gateway::Frames;
+use gamelane_gateway::device::{Interface, Refusal, Sender};
+use gamelane_gateway::verdict::State;
+
+/// Each a source port or address of its own.
+const FLOWS: u32 = 100_000;
+
+/// UDP of flow number `flow` from home to nobody, as the wire has it.
+fn datagram(flow: u32) -> Vec<u8> {
+    let mut frame = vec![0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
+    frame.extend([
+        8,
+        0,
+        0x45,
+        0,
+        0,
+        60,
+        0,
+        9,
+        0x40,
+        0,
+        64,
+        17,
+        0,
+        0,
+        10,
+        1,
+        (flow >> 16) as u8,
+        1,
+        10,
+        77,
+        0,
+        99,
+    ]);
+    frame.extend((flow as u16).to_be_bytes());
+    frame.extend([0, 9, 0, 40, 0, 0]);
+    frame.resize(14 + 60, 7);
+    frame
+}
+
+#[test]
+fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known_and_fine() {
+    let Some(net) = net(1500, &[]) else { return };
+    let priority = "shape = \"200mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
+                    up = { queue = \"priority\" }\ndown = { queue = \"fq_codel\" }";
+    let gateway = net.gateway(priority);
+    let before = gateway.memory();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let over = &over;
+        let net = &net;
+        scope.spawn(move || {
+            net.enter(Place::Home);
+            let game = UdpSocket::bind((common::HOME, 27961)).unwrap();
+            net.enter(Place::Internet);
+            let server = UdpSocket::bind((SERVER, 27960)).unwrap();
+            server.connect((common::HOME, 27961)).unwrap();
+            game.connect((SERVER, 27960)).unwrap();
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = (game.send(&[1; 60]), server.send(&[2; 120]));
+                std::thread::sleep(std::time::Duration::from_millis(33));
+            }
+        });
+        // The behaviour of a flow takes two seconds to see.
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        net.enter(Place::Home);
+        let mut sender = Sender::open(&Interface::find("eth0").unwrap(), 1 << 20).unwrap();
+        let mut frames = Frames::new(1, 128);
+        // Three times round: that a flow is one of many is no reason to forget it at once.
+        for flow in (0..3).flat_map(|_| 0..FLOWS) {
+            let id = frames.fill([&datagram(flow), &[], &[]]).unwrap();
+            while let Err(error) = sender.send(&frames, &[id]) {
+                assert!(matches!(error, Refusal::Full), "{error:?}");
+                std::thread::yield_now();
+            }
+            frames.give_back(id);
+            if flow % 64 == 0 {
+                // Some 150,000 frames a second, of which 200 Mbit/s let all pass.
+                std::thread::sleep(std::time::Duration::from_micros(300));
+            }
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let status = gateway.status();
+    let up = &status.queues["up"];
+    assert_eq!(up.arrived, up.packets + up.drops + u64::from(up.qlen));
+    let lost = status.engine.ring_full[0];
+    assert!(up.arrived + lost >= 3 * u64::from(FLOWS), "{up:?} {lost}");
+    assert!(lost < u64::from(FLOWS), "{lost} of them before it saw them");
+    assert!(status.flows_forgotten > u64::from(FLOWS) / 2, "{}", status.flows_forgotten);
+    let games: Vec<_> = status.flows.iter().filter(|flow| flow.behaviour == "real-time").collect();
+    assert!(games.len() == 1 && games[0].server == format!("{SERVER}:27960"), "{games:?}");
+    assert_eq!(games[0].class, 0, "the first band");
+    assert_eq!(status.verdict.state, State::Fine, "{:?}", status.verdict);
+    let grown = gateway.memory().saturating_sub(before);
+    eprintln!(
+        "{lost} lost in the ring, {} dropped, {} kB more memory, {:?}",
+        up.drops,
+        grown >> 10,
+        up.sojourn_ms
+    );
+    // The pool is of 64 MiB, of which what is used is there; all tables were there before.
+    assert!(grown < 66 << 20, "{grown} B more than before");
+    gateway.assert_conserves();
+}
+
+#[test]
+fn frames_that_an_offload_put_together_are_counted_lost_and_said() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    // As between virtual machines: segments of up to 64 KiB reach the interface, whatever its own offloads are.
+    for place in [Place::Home, Place::Internet] {
+        net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "on", "gso", "on"]);
+    }
+    let gateway = net.gateway(FQ);
+    let _server = net.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
+    // It may well never end: TCP sends what is lost again, put together.
+    let words = ["timeout", "2", "iperf3", "-c", SERVER, "-n", "3M"];
+    let _ = net.command(Place::Home, &words).output().unwrap();
+    let status = gateway.status();
+    assert!(status.engine.too_long[0] > 0, "{:?}", status.engine);
+    let (_, page, _) = net.program(&["status"]);
+    assert!(page.contains("segmentation offload reaches this interface"), "{page}");
+    gateway.assert_conserves();
+}

@@ -1,0 +1,288 @@
+//! What a tap records decides the same again: frames made up, and those of real kernels.
+
+mod common;
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::time::Duration as Wait;
+
+use common::{FQ, HOME, Net, Place, SERVER, net, sh};
+use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_gateway::replay::{Differences, Ended, Report, replay};
+use gamelane_gateway::tap::log::{self, Event};
+use gamelane_gateway::tap::{About, Options, Tap, TapStatus, Tapped, WhenFull, about};
+use gamelane_gateway::{Frames, Gateway, Plane, Policy};
+
+const ALL_OF_IT: &str = "shape = \"4mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
+                         up = { queue = \"priority\", acks = \"filter\", limit = \"40p\" }\n\
+                         down = { queue = \"fq_codel\", limit = \"100p\" }";
+
+/// Frames of a few flows, more than the shaper lets through, with a policy that changes on the way; the folder it was recorded to.
+fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> TapStatus {
+    let options = Options { folder: folder.into(), snap: 160, size, when_full };
+    let first = common::policy_text(ALL_OF_IT);
+    let second = common::policy_text(&ALL_OF_IT.replace("4mbit", "6mbit").replace("fq_codel", "pie"));
+    let parse = |text: &str| Policy::parse(text, "test.toml", &[]).unwrap();
+    let seed = Seed(9);
+    let mut frames = Frames::new(300, 1600);
+    let about = About {
+        schema: about::SCHEMA,
+        version: "test".into(),
+        policy: "test".into(),
+        policy_hash: parse(&first).hash,
+        overrides: Vec::new(),
+        seed: seed.0,
+        epoch_ns: 1_800_000_000_000_000_000,
+        snap: options.snap,
+        interfaces: ["lan".into(), "wan".into()],
+        pool: [frames.capacity(), frames.slot()],
+    };
+    let mut gateway = Gateway::new(&parse(&first), seed);
+    gateway.watch_drops();
+    let mut tap = Tap::start(&options, &about, &first, &frames).unwrap();
+    let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
+    let mut random = Seed(1).stream("frames");
+    let mut now = Instant::ZERO;
+    for round in 0..frames_sent {
+        now += Duration::from_micros(random.below(1500));
+        plane.handle_timeout(&mut frames, now);
+        let direction = Direction::BOTH[random.below(2) as usize];
+        match frames.fill([&datagram(random.below(5) as u8, 40 + random.below(1400) as usize), &[], &[]]) {
+            Some(id) => plane.handle_frame(direction, id, &mut frames, now),
+            None => plane.no_room(direction),
+        }
+        if round == frames_sent / 2 {
+            plane.reload(&parse(&second), &second, now);
+        }
+        for direction in Direction::BOTH {
+            while let Some(id) = plane.poll_transmit(direction, &mut frames, now) {
+                frames.give_back(id);
+            }
+        }
+    }
+    tap.finish(now)
+}
+
+/// UDP over IPv4 of a flow, ECN capable so that a law may mark it.
+fn datagram(flow: u8, payload: usize) -> Vec<u8> {
+    let len = 28 + payload as u16;
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, flow & 2]);
+    frame.extend(len.to_be_bytes());
+    frame.extend([0, 9, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, flow, 10, 0, 1, flow, 0, 9, 0, flow]);
+    frame.extend((len - 20).to_be_bytes());
+    frame.extend([0, 0]);
+    frame.resize(14 + usize::from(len), 7);
+    frame
+}
+
+#[test]
+fn a_recording_decides_the_same_again_across_a_change_of_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("tap");
+    let status = record(&folder, 1 << 30, WhenFull::Stop, 20_000);
+    assert_eq!((status.lost, status.full, status.error), (0, false, None));
+    let report = replay(&folder, None).unwrap();
+    assert_eq!((report.ended, report.reloads, &report.first), (Ended::Whole, 1, &None), "{report:?}");
+    assert!(report.identical && report.frames == status.frames, "{report:?}");
+    assert!(report.left > 5000 && report.dropped > 1000, "{report:?}");
+    assert_eq!(report.policy_hash, report.recorded_hash);
+}
+
+#[test]
+fn another_policy_and_a_changed_record_are_told() {
+    let whole = tempfile::tempdir().unwrap();
+    let folder = whole.path().join("tap");
+    record(&folder, 1 << 30, WhenFull::Stop, 4000);
+    // 41 packets in place of 40.
+    let other = whole.path().join("other.toml");
+    std::fs::write(&other, common::policy_text(&ALL_OF_IT.replace("40p", "41p"))).unwrap();
+    let report = replay(&folder, Some(&other)).unwrap();
+    assert!(!report.identical && report.differences.dropped > 0, "{report:?}");
+    assert!(report.first.unwrap().contains("recorded: frame"));
+
+    // A frame that left with a congestion mark, say, which the law did not make.
+    let path = about::frames(&folder, 0);
+    let original = std::fs::read(&path).unwrap();
+    let mut changed = original.clone();
+    let (out, ecn) = first_frame_of(&original, 3);
+    assert_eq!(changed[out..out + 2], [2, 2]);
+    changed[out + ecn] ^= 3;
+    std::fs::write(&path, changed).unwrap();
+    let report = replay(&folder, None).unwrap();
+    assert_eq!(report.differences, Differences { bytes: 1, ..Differences::default() }, "{report:?}");
+
+    // The log says that the first drop had another reason.
+    std::fs::write(&path, original).unwrap();
+    let path = about::decisions(&folder, 0);
+    let log = std::fs::read(&path).unwrap();
+    let mut rest = &log[log::MAGIC.len()..];
+    let mut changed = log::MAGIC.to_vec();
+    let mut done = false;
+    while let Some(mut event) = log::read(&mut rest) {
+        if let (Event::Dropped(direction, number, _), false) = (event, done) {
+            event = Event::Dropped(direction, number, gamelane_core::DropReason::Path);
+            done = true;
+        }
+        log::write(&mut changed, event);
+    }
+    std::fs::write(&path, changed).unwrap();
+    let report = replay(&folder, None).unwrap();
+    assert_eq!(report.differences, Differences { dropped: 1, ..Differences::default() }, "{report:?}");
+}
+
+/// Where in a pcapng the first frame of an interface lies, and its traffic class in it.
+fn first_frame_of(file: &[u8], interface: u32) -> (usize, usize) {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let mut at = 0;
+    while (word(at), word(at + 8)) != (6, interface) {
+        at += word(at + 4) as usize;
+    }
+    (at + 28, 15)
+}
+
+#[test]
+fn a_recording_that_is_cut_or_has_lost_something_is_checked_up_to_there() {
+    let whole = tempfile::tempdir().unwrap();
+    let folder = whole.path().join("tap");
+    record(&folder, 1 << 30, WhenFull::Stop, 4000);
+    let path = about::decisions(&folder, 0);
+    let log = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &log[..log.len() / 2]).unwrap();
+    let report = replay(&folder, None).unwrap();
+    assert!(report.identical && report.ended == Ended::Cut && report.frames > 500, "{report:?}");
+    let mut gap = Vec::new();
+    log::write(&mut gap, Event::Lost(3));
+    let mut rest = &log[log::MAGIC.len()..];
+    for _ in 0..900 {
+        log::read(&mut rest).unwrap();
+    }
+    let at = log.len() - rest.len();
+    std::fs::write(&path, [&log[..at], &gap[..], &log[at..]].concat()).unwrap();
+    let report = replay(&folder, None).unwrap();
+    assert!(
+        report.identical && report.ended == Ended::Lost && report.calls == 901 - nows(&log, 900),
+        "{report:?}"
+    );
+    // The frames are cut, as by a kill.
+    std::fs::write(&path, &log).unwrap();
+    let frames = std::fs::read(about::frames(&folder, 0)).unwrap();
+    std::fs::write(about::frames(&folder, 0), &frames[..frames.len() / 3 + 1]).unwrap();
+    let report = replay(&folder, None).unwrap();
+    assert!(report.identical && report.ended == Ended::Cut, "{report:?}");
+}
+
+fn nows(log: &[u8], count: usize) -> u64 {
+    let mut rest = &log[log::MAGIC.len()..];
+    (0..count).filter(|_| matches!(log::read(&mut rest), Some(Event::Now(_)))).count() as u64
+}
+
+#[test]
+fn a_recording_keeps_to_its_size_and_a_rotated_one_says_that_it_cannot_be_replayed() {
+    let whole = tempfile::tempdir().unwrap();
+    let size = 4 << 20;
+    let stopped = whole.path().join("stopped");
+    let status = record(&stopped, size, WhenFull::Stop, 40_000);
+    assert!(status.full && status.lost > 0 && status.bytes <= size, "{status:?}");
+    assert!(bytes_in(&stopped) <= size + (8 << 10));
+    let report = replay(&stopped, None).unwrap();
+    assert!(report.identical && report.ended == Ended::Cut && report.frames > 5000, "{report:?}");
+    let rotated = whole.path().join("rotated");
+    let status = record(&rotated, size, WhenFull::Rotate, 40_000);
+    assert!(!status.full && status.lost == 0 && status.bytes > size, "{status:?}");
+    assert!(bytes_in(&rotated) <= size + (8 << 10), "{}", bytes_in(&rotated));
+    assert!(replay(&rotated, None).unwrap_err().to_string().contains("looked at, not replayed"));
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
+}
+
+#[test]
+fn what_real_kernels_send_is_decided_the_same_again() {
+    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let fair = format!("shape = {{ up = \"8mbit\", down = \"20mbit\" }}\n{FQ}");
+    let report = live(&net, &fair, &["-C", "reno", "-R", "-t", "2"]);
+    assert!(report.dropped > 0, "the download fills its queue: {report:?}");
+    assert_told(&net, &fair.replace("20mbit", "20001kbit"));
+
+    let first = "shape = \"20mbit\"\nvoap = { alpha = \"5ms\", beta = \"15ms\" }\npriority = [\"quake3\"]\n\
+                 up = { queue = \"priority\", acks = \"prioritise\" }\ndown = { queue = \"priority\" }";
+    let report = live(&net, first, &["-C", "reno", "-R", "-t", "3"]);
+    assert!(report.windows_lowered > 100, "{report:?}");
+    assert_told(&net, &first.replace("beta = \"15ms\"", "beta = \"14ms\""));
+}
+
+/// A game and a transfer, recorded and replayed by the program.
+fn live(net: &Net, policy: &str, iperf: &[&str]) -> Report {
+    let tap = net.folder.path().join("tap");
+    let _ = std::fs::remove_dir_all(&tap);
+    let gateway = net.gateway_with(&net.policy(policy), &["--tap", tap.to_str().unwrap()]);
+    std::thread::scope(|scope| {
+        let game = scope.spawn(|| game(net));
+        net.iperf(iperf);
+        assert!(game.join().unwrap() > 50, "updates reach the player");
+    });
+    gateway.assert_conserves();
+    let status = gateway.status().tap.unwrap();
+    assert_eq!((status.lost, status.full, &status.error), (0, false, &None), "{status:?}");
+    assert_eq!(gateway.end("TERM"), Some(0));
+    let (code, out, error) = net.program(&["replay", tap.to_str().unwrap(), "--json"]);
+    assert_eq!(code, 0, "{out}{error}");
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((value["identical"].as_bool(), value["ended"].as_str()), (Some(true), Some("whole")), "{out}");
+    let report = replay(&tap, Some(&net.folder.path().join("policy.toml"))).unwrap();
+    assert!(report.identical && report.frames > 2000 && report.left > 2000, "{report:?}");
+    report
+}
+
+/// The recording at hand differs from what this policy would have decided.
+fn assert_told(net: &Net, policy: &str) {
+    let tap = net.folder.path().join("tap");
+    let path = net.policy(policy);
+    let (code, out, _) = net.program(&["replay", tap.to_str().unwrap(), path.to_str().unwrap()]);
+    assert!(code == 1 && out.starts_with("differs") && out.contains("the first: at"), "{code}: {out}");
+}
+
+/// 30 updates a second each way for two seconds; how many reached the player.
+fn game(net: &Net) -> usize {
+    let socket = |place, address: String| {
+        net.enter(place);
+        let socket = UdpSocket::bind(address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket
+    };
+    let server = socket(Place::Internet, format!("{SERVER}:27960"));
+    let player = socket(Place::Home, format!("{HOME}:27961"));
+    server.connect((HOME, 27961)).unwrap();
+    player.connect((SERVER, 27960)).unwrap();
+    let mut received = 0;
+    for _ in 0..60 {
+        // Before the far end's first frame its neighbour is not known: then it goes once more.
+        let _ = (player.send(&[1; 60]), server.send(&[2; 200]));
+        std::thread::sleep(Wait::from_millis(33));
+        while player.recv(&mut [0; 300]).is_ok() {
+            received += 1;
+        }
+    }
+    received
+}
+
+#[test]
+fn a_folder_in_use_and_a_tap_without_a_folder_are_refused() {
+    let Some(net) = net(1500, &[]) else { return };
+    let policy = net.policy(FQ);
+    let policy = policy.to_str().unwrap();
+    let run = |words: &[&str]| {
+        let words: Vec<&str> = [&["run", "--lan", "lan", "--wan", "wan", policy], words].concat();
+        net.program(&words)
+    };
+    sh(&format!("mkdir -p {0}/full && touch {0}/full/file", net.folder.path().display()));
+    let full = net.folder.path().join("full");
+    let (code, _, error) = run(&["--tap", full.to_str().unwrap()]);
+    assert!(code == 2 && error.contains("not empty"), "{error}");
+    let (code, _, error) = run(&["--tap-size", "5"]);
+    assert!(code == 2 && error.contains("--tap"), "{error}");
+    let (code, _, error) = net.program(&["replay", "/nowhere"]);
+    assert!(code == 2 && error.contains("no recording"), "{error}");
+}
