@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What the proxy costs on loopback, beside HAProxy and socat in the same run.
 
-usage: bench/proxy/loopback.py BINARIES [rtt|streams] [--streams N] [--rate R] [--seconds S]
+usage: bench/proxy/loopback.py BINARIES [rtt|streams] [--rounds N] [--streams N] [--rate R] [--seconds S]
 
 BINARIES holds `gamelane-proxy` and `examples/load`, such as target/release. HAProxy and socat are left out if missing.
 `rtt`: one stream, then 50, direct and through each proxy; a pair is two hops, so HAProxy and socat are measured with
-one hop and with two. `streams`: N streams at once through a pair: memory of a stream, CPU, added delay.
+one hop and with two. Every way is started anew each round and alone: HAProxy's `busy-polling` takes whole cores.
+`nice -n -20` keeps other work of the machine out, for all ways alike. `streams`: N streams at once through a pair:
+memory of a stream, CPU, added delay.
 """
 
 from __future__ import annotations
@@ -22,11 +24,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 TICKS = os.sysconf("SC_CLK_TCK")
-ROUNDS = 5
+LOADS = ((1, 200.0), (50, 20.0))
+"""Streams, and messages a second of each."""
+BUSY_HAPROXY = "  busy-polling\n"
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 
 
@@ -57,12 +62,13 @@ def running(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
             process.send_signal(signal.SIGKILL)
 
 
-def load(binaries: Path, port: int, *, streams: int, rate: float, seconds: float) -> dict[str, object]:
+def load(binaries: Path, port: int, *, streams: int, rate: float, seconds: float) -> dict[str, Any]:
     """Run the load and return what it tells."""
     command = [binaries / "examples/load", "run", f"127.0.0.1:{port}", "--streams", streams, "--rate", rate]
     command += ["--seconds", seconds]
     done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
 @contextlib.contextmanager
@@ -84,20 +90,20 @@ def pair(binaries: Path, server: int, keys: str, tls: bool) -> Iterator[tuple[in
             time.sleep(0.3)
             with running(program, "near", folder / "near.toml") as near_process:
                 wait_for(near)
-                time.sleep(1.0)
+                time.sleep(0.5)
                 yield near, [near_process, far_process]
 
 
 @contextlib.contextmanager
-def haproxy(server: int, hops: int) -> Iterator[int]:
-    """Run as many HAProxy processes in TCP mode one behind the other."""
+def haproxy(server: int, hops: int, tuning: str = "") -> Iterator[int]:
+    """Run as many HAProxy processes in TCP mode one behind the other; `tuning` goes to their global section."""
     with contextlib.ExitStack() as stack:
         for _ in range(hops):
             port = free_port()
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             config = folder / "haproxy.cfg"
             config.write_text(
-                "global\n  maxconn 4000\ndefaults\n  mode tcp\n"
+                f"global\n  maxconn 4000\n{tuning}defaults\n  mode tcp\n"
                 "  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n"
                 f"listen game\n  bind 127.0.0.1:{port}\n  server game 127.0.0.1:{server}\n"
             )
@@ -133,35 +139,40 @@ def near_port(binaries: Path, server: int, keys: str, tls: bool) -> Iterator[int
         yield port
 
 
-def round_trips(binaries: Path, server: int, seconds: float) -> list[dict[str, object]]:
+def round_trips(binaries: Path, server: int, seconds: float, rounds: int) -> list[dict[str, object]]:
     """Measure round trips by way and number of streams, the ways in turn so that all see the same machine."""
-    ways = {"direct": lambda: only(server)}
+    ways: dict[str, Callable[[], contextlib.AbstractContextManager[int]]] = {"direct": lambda: only(server)}
     if shutil.which("haproxy"):
-        ways |= {"haproxy": lambda: haproxy(server, 1), "haproxy, two hops": lambda: haproxy(server, 2)}
+        ways |= {
+            "haproxy": lambda: haproxy(server, 1),
+            "haproxy, two hops": lambda: haproxy(server, 2),
+            "haproxy busy-polling": lambda: haproxy(server, 1, BUSY_HAPROXY),
+            "haproxy busy-polling, two": lambda: haproxy(server, 2, BUSY_HAPROXY),
+        }
     if shutil.which("socat"):
         ways |= {"socat": lambda: socat(server, 1), "socat, two hops": lambda: socat(server, 2)}
     ways |= {
         "pair, 1 TCP carrier": lambda: near_port(binaries, server, "", False),
+        "pair, busy_poll 50 us": lambda: near_port(binaries, server, 'busy_poll = "50us"\n', False),
         "pair, 4 TCP carriers": lambda: near_port(binaries, server, "carriers = 4\n", False),
         "pair, 1 TCP carrier, TLS": lambda: near_port(binaries, server, "", True),
         "pair, 1 QUIC carrier": lambda: near_port(binaries, server, 'transport = "quic"\n', True),
     }
-    rows = []
-    with contextlib.ExitStack() as stack:
-        ports = {way: stack.enter_context(open_way()) for way, open_way in ways.items()}
-        for streams, rate in ((1, 200.0), (50, 20.0), (500, 10.0)):
-            found: dict[str, list[dict[str, float]]] = {way: [] for way in ports}
-            for _ in range(ROUNDS):
-                for way, port in ports.items():
+    found: dict[tuple[int, str], list[dict[str, float]]] = {}
+    for _ in range(rounds):
+        for way, open_way in ways.items():
+            with open_way() as port:
+                for streams, rate in LOADS:
                     told = load(binaries, port, streams=streams, rate=rate, seconds=seconds)
-                    found[way].append(told["round_trip_us"])
-            for way, rounds in found.items():
-                # The median round, and the best: the machine may have been busy with something else in the others.
-                row = {name: statistics.median(one[name] for one in rounds) for name in ("p50", "p99", "p999")}
-                row["best_p50"] = min(one["p50"] for one in rounds)
-                rows.append({"way": way, "streams": streams, **row})
-                shown = "  ".join(f"{name} {value:9.1f}" for name, value in row.items())
-                print(f"{way:<26} {streams:>3} streams   {shown}   us", flush=True)
+                    found.setdefault((streams, way), []).append(told["round_trip_us"])
+    rows = []
+    for (streams, way), measured in sorted(found.items(), key=lambda item: item[0][0]):
+        # The median round, and the best: the machine may have been busy with something else in the others.
+        row = {name: statistics.median(one[name] for one in measured) for name in ("p50", "p99")}
+        row["best_p50"] = min(one["p50"] for one in measured)
+        rows.append({"way": way, "streams": streams, **row})
+        shown = "  ".join(f"{name} {value:9.1f}" for name, value in row.items())
+        print(f"{way:<26} {streams:>3} streams   {shown}   us", flush=True)
     return rows
 
 
@@ -218,6 +229,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries", type=Path)
     parser.add_argument("what", choices=("rtt", "streams"), nargs="?", default="rtt")
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--streams", type=int, default=10_000)
     parser.add_argument("--rate", type=float, default=1.0, help="messages a second of each of many streams")
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -228,7 +240,7 @@ def main() -> None:
     with running(arguments.binaries / "examples/load", "echo", f"127.0.0.1:{server}"):
         wait_for(server)
         if arguments.what == "rtt":
-            result: object = round_trips(arguments.binaries, server, arguments.seconds)
+            result: object = round_trips(arguments.binaries, server, arguments.seconds, arguments.rounds)
         else:
             result = many_streams(arguments.binaries, server, arguments.streams, arguments.seconds, arguments.rate)
     if arguments.o:

@@ -102,6 +102,8 @@ pub struct Config {
     /// Bounds.
     #[serde(default)]
     pub limits: Limits,
+    /// For so long after the last byte the event loop asks for more instead of sleeping.
+    pub busy_poll: Option<Span>,
     /// Metrics and status.
     pub admin: Option<Admin>,
 }
@@ -433,6 +435,17 @@ impl Config {
         if self.limits.window.0 < 1024 || self.limits.window.0 > 16 << 20 {
             let given = format!("{}B", self.limits.window.0);
             return wrong("limits.window", given, "a window of no use", "1KiB to 16MiB", None);
+        }
+        if let Some(span) = self.busy_poll
+            && !(Duration::from_micros(1)..=Duration::from_millis(100)).contains(&span.0)
+        {
+            return wrong(
+                "busy_poll",
+                format!("{}us", span.0.as_nanos() / 1000),
+                "a core would hardly ever sleep",
+                "1us to 100ms",
+                Some("a few times what an answer takes, such as 50us"),
+            );
         }
         if self.timeouts.silence <= self.timeouts.keep_alive {
             return wrong(

@@ -5,6 +5,7 @@
 mod carriers;
 mod flows;
 mod pump;
+mod spin;
 pub mod status;
 
 use crate::clock::Clock;
@@ -18,6 +19,7 @@ use gamelane_core::{Duration, Instant};
 use gamelane_mux::session::SHUTDOWN;
 use gamelane_mux::{CarrierId, Frame, Role, Session, StreamId};
 use pump::{SCAN_EVERY, run_timer};
+use spin::Spin;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -60,6 +62,7 @@ struct Inner {
     timer: Waiting,
     armed: Option<Instant>,
     next_scan: Instant,
+    spin: Option<Spin>,
     draining: bool,
 }
 
@@ -84,6 +87,7 @@ impl Hub {
                 timer: Waiting::default(),
                 armed: None,
                 next_scan: clock.now() + SCAN_EVERY,
+                spin: config.busy_poll.map(|span| Spin::new(span.0)),
                 draining: false,
             }),
             clock,
@@ -97,6 +101,9 @@ impl Hub {
             over: watch::Sender::new(false),
         });
         tokio::spawn(run_timer(hub.clone()));
+        if config.busy_poll.is_some() {
+            tokio::spawn(hub.clone().spin());
+        }
         hub
     }
 

@@ -167,6 +167,60 @@ fn signal(which: &str, process: &Running) {
     assert!(status.success());
 }
 
+/// Clock ticks that a process has run.
+fn ticks(process: &Running) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
+    let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn busy_polling_ends_when_nothing_comes() {
+    let folder = TempDir::new().unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut socket = server.accept().unwrap().0;
+        let mut part = [0; 64];
+        while let Ok(count @ 1..) = socket.read(&mut part) {
+            socket.write_all(&part[..count]).unwrap();
+        }
+    });
+    let (near, far) = (free_port(), free_port());
+    let [far, near_file] = [
+        ("far", format!("listen = \"127.0.0.1:{far}\"\nserver = \"{address}\"\nbusy_poll = \"100ms\"\n")),
+        (
+            "near",
+            format!("listen = \"127.0.0.1:{near}\"\nfar = \"127.0.0.1:{far}\"\nbusy_poll = \"100ms\"\n"),
+        ),
+    ]
+    .map(|(end, text)| {
+        let file = folder.path().join(format!("{end}.toml"));
+        std::fs::write(&file, text).unwrap();
+        file
+    });
+    let processes = [start("far", &far), start("near", &near_file)];
+    let mut client = TcpStream::connect(("127.0.0.1", near)).unwrap();
+    let run = || processes.each_ref().map(ticks);
+    let begun = run();
+    for byte in 0..20 {
+        let mut back = [0];
+        client.write_all(&[byte]).unwrap();
+        client.read_exact(&mut back).unwrap();
+        assert_eq!(back, [byte]);
+        std::thread::sleep(Duration::from_millis(40));
+    }
+    // At 100 Hz or more; a message's own cost is a hundredth of a tick. Half a second awake, of which others took most.
+    let spent = |now: [u64; 2], was: [u64; 2]| [now[0] - was[0], now[1] - was[1]];
+    let awake = spent(run(), begun);
+    assert!(awake.iter().all(|ticks| *ticks >= 5), "{awake:?}");
+    std::thread::sleep(Duration::from_millis(200));
+    let quiet = run();
+    std::thread::sleep(Duration::from_millis(600));
+    let asleep = spent(run(), quiet);
+    assert!(asleep.iter().all(|ticks| *ticks <= 1), "{asleep:?} after {awake:?}");
+}
+
 #[test]
 fn a_port_in_use_is_said_and_is_code_4() {
     let folder = TempDir::new().unwrap();
@@ -195,7 +249,7 @@ fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
         said(&format!("{good}carrriers = 2\n")),
         "error: `carrriers` in near.toml: unknown field `carrriers`, expected one of `listen`, `far`, `server`, \
          `proxy_protocol`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
-         `timeouts`, `limits`, `admin`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
+         `timeouts`, `limits`, `busy_poll`, `admin`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
     );
     assert_eq!(
         said(&format!("{good}[timeouts]\nidle = \"1 fortnight\"\n")),
@@ -212,6 +266,11 @@ fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
         said("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:80\"\n"),
         "error: `server` in near.toml: a near proxy has no `server`\n  given:   127.0.0.1:80\n  allowed: `far`\n  hint:    is \
          this the file of the other end? A near proxy has `far`\n"
+    );
+    assert_eq!(
+        said(&format!("{good}busy_poll = \"2s\"\n")),
+        "error: `busy_poll` in near.toml: a core would hardly ever sleep\n  given:   2000000us\n  allowed: 1us to 100ms\n  \
+         hint:    a few times what an answer takes, such as 50us\n"
     );
     assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs another carrier"));
     assert!(

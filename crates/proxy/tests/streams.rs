@@ -40,6 +40,11 @@ async fn many_clients_with_coalescing_and_repeats() {
     many_converse(Setup::both(keys)).await;
 }
 
+#[tokio::test]
+async fn many_clients_while_the_event_loop_stays_awake() {
+    many_converse(Setup::both("carriers = 2\nbusy_poll = \"1ms\"")).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_clients_over_quic() {
     many_converse(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;

@@ -264,6 +264,9 @@ impl Hub {
             self.metrics.acknowledged.record(took);
             flow.acknowledged.record(took);
         }
+        if matches!(frame, Frame::Data { .. }) {
+            inner.stay_awake(now);
+        }
         Ok(inner.session.handle_frame(carrier, frame, now)?)
     }
 

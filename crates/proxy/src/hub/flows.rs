@@ -109,6 +109,7 @@ impl Hub {
                 self.metrics.reads.one();
                 let written = inner.session.write(stream, Payload::copy(&scratch[..count]), now);
                 debug_assert_eq!(written, Ok(()), "there was room");
+                inner.stay_awake(now);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => self.give_up(inner, stream, ABORTED, now),

@@ -82,6 +82,7 @@ impl Hub {
             self.drop_flow(inner, stream);
         }
         inner.timer.wake();
+        inner.let_sleep();
         for carrier in 0..inner.carriers.len() as u8 {
             self.lose(inner, CarrierId(carrier), now);
         }
