@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from gamelane import _native, whole
+from gamelane import whole
 from gamelane.errors import OutputError, RecordsError
 from gamelane.records.frames import TABLES
-from gamelane.records.results import Flow, Results, RunRecord, Variant
+from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -55,14 +55,19 @@ def read(folder: str | PathLike[str]) -> Results:
         frames=frames,
         host=document["host"],
         command=tuple(document["command"]),
+        gamelane=document["gamelane"],
+        sources=tuple(
+            Source(**{**source, "command": tuple(source["command"])}) for source in document.get("sources", ())
+        ),
+        differences=tuple(document.get("differences", ())),
     )
 
 
 def manifest(results: Results) -> dict[str, Any]:
     """What `manifest.json` holds."""
-    return {
+    document = {
         "schema": SCHEMA,
-        "gamelane": _native.version(),
+        "gamelane": results.gamelane,
         "engine": results.engine,
         "scenario": {
             "name": results.name,
@@ -75,11 +80,23 @@ def manifest(results: Results) -> dict[str, Any]:
         "command": list(results.command),
         "planned_runs": results.planned_runs,
         "finished_runs": results.finished_runs,
-        "variants": [asdict(variant) for variant in results.variants],
+        "variants": [_described(variant) for variant in results.variants],
         "caveats": list(results.caveats),
         "tables": list(TABLES),
         "host": dict(results.host),
     }
+    if not results.sources:
+        return document
+    return document | {
+        "sources": [asdict(source) for source in results.sources],
+        "differences": list(results.differences),
+    }
+
+
+def _described(variant: Variant) -> dict[str, Any]:
+    """What is of overlaid results alone stands in their manifests alone."""
+    entry = asdict(variant)
+    return entry if variant.source else {key: entry[key] for key in entry if key not in ("source", "own_name")}
 
 
 def _manifest(path: Path) -> dict[str, Any]:
