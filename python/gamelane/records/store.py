@@ -5,7 +5,6 @@ The same scenario, seeds and versions give the same bytes, but for what the mani
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -15,6 +14,7 @@ import polars as pl
 
 from gamelane import whole
 from gamelane.errors import OutputError, RecordsError
+from gamelane.records import manifest as documents
 from gamelane.records.frames import TABLES
 from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
@@ -37,7 +37,7 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
 def read(folder: str | PathLike[str]) -> Results:
     """Read what `write` wrote."""
     path = Path(folder)
-    document = _manifest(path)
+    document = documents.read(path / MANIFEST, schema=SCHEMA, holds="records", command="gamelane run SCENARIO")
     try:
         frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES}
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -97,24 +97,6 @@ def _described(variant: Variant) -> dict[str, Any]:
     """What is of overlaid results alone stands in their manifests alone."""
     entry = asdict(variant)
     return entry if variant.source else {key: entry[key] for key in entry if key not in ("source", "own_name")}
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        document: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RecordsError(
-            f"{path}: no {MANIFEST} in it, so it does not hold records\n"
-            f"  hint:    `gamelane run SCENARIO -o {path}` writes some"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise RecordsError(f"{path / MANIFEST}: cannot be read: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise RecordsError(
-            f"{path / MANIFEST}: schema {document.get('schema')!r}; this gamelane reads schema {SCHEMA}\n"
-            f"  hint:    it was written by gamelane {document.get('gamelane', 'of unknown version')}"
-        )
-    return document
 
 
 def _variant(entry: dict[str, Any]) -> Variant:
