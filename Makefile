@@ -52,6 +52,7 @@ test-wasm:
 	fi
 
 test-python: dev
+	cargo build --quiet -p gamelane-gateway -p gamelane-impair -p gamelane-generator
 	.venv/bin/pytest -q
 
 bench:  ## packets per CPU-second of the simulator, time per TCP segment

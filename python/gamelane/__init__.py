@@ -5,6 +5,7 @@ results = gamelane.load("household").with_({"gateway.up.queue": "fifo"}).run(see
 results.summary["flows"]["quake3"]["rtt_ms"]["p99"]    # {"mean": …, "ci95": …}
 results.rtt                                            # a polars frame, one row per sample
 results.write("out")                                   # Parquet and manifest.json
+gamelane.overlay(["out", "lab"])                       # the same scenario from two engines, side by side
 """
 
 from importlib import import_module
@@ -15,7 +16,7 @@ from gamelane.errors import Interrupted, OutputError, RecordsError, ScenarioErro
 
 if TYPE_CHECKING:
     from gamelane.experiment import Experiment, Hooks, compare, load
-    from gamelane.records import Flow, Results, RunRecord, Variant, read
+    from gamelane.records import Flow, Results, RunRecord, Source, Variant, overlay, read
 
 __version__ = version()
 
@@ -30,11 +31,13 @@ __all__ = [
     "Results",
     "RunRecord",
     "ScenarioError",
+    "Source",
     "UsageError",
     "Variant",
     "compare",
     "load",
     "models",
+    "overlay",
     "read",
     "schema",
     "version",
@@ -42,7 +45,7 @@ __all__ = [
 
 _LATER = {
     **dict.fromkeys(("Experiment", "Hooks", "compare", "load"), "gamelane.experiment"),
-    **dict.fromkeys(("Flow", "Results", "RunRecord", "Variant", "read"), "gamelane.records"),
+    **dict.fromkeys(("Flow", "Results", "RunRecord", "Source", "Variant", "overlay", "read"), "gamelane.records"),
 }
 """What needs the libraries for tables and statistics, which take a second to load: other commands are prompt."""
 

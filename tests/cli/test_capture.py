@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import GAMELANE, gamelane
+from tests.needs import lacking
 
 PLAYERS = """
 import socket, struct, sys, time
@@ -42,9 +43,7 @@ def match() -> Iterator[None]:
     try:
         subprocess.run(["ip", "netns", "add", name], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"no network namespace can be made here (run as root): {error}")
+        lacking(f"no network namespace can be made here (run as root): {error}")
     players = None
     try:
         subprocess.run(inside("ip", "link", "set", "lo", "up"), check=True)

@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 
 import gamelane as library
+from tests.needs import needs
 
 from .command import GAMELANE, gamelane
 
@@ -101,7 +102,7 @@ def test_a_folder_gets_records_report_and_figures_and_renders_again(household: P
     assert (out / "report.html").read_text() == first
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is missing: apt-get install tshark")
+@needs(shutil.which("tshark"), "tshark is missing: apt-get install tshark")
 def test_captures_open_in_wireshark(household: Path, tmp_path: Path) -> None:
     done = gamelane("run", household, "--set", "duration=2s", "--pcap", "-o", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -19,6 +19,7 @@ import pytest
 import gamelane
 from gamelane.cli import app
 from gamelane.fit import capture, play
+from tests.needs import needs
 
 from .command import gamelane as process
 
@@ -114,7 +115,7 @@ def test_a_scenario_plays_the_file(fitted: tuple[Path, dict[str, Any], str]) -> 
     assert summary["down"]["sent"] == pytest.approx(400, abs=2)
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is missing: apt-get install tshark")
+@needs(shutil.which("tshark"), "tshark is missing: apt-get install tshark")
 def test_what_is_generated_opens_in_wireshark(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "made.pcapng"
     done = command("traffic", "generate", "openarena", "--players", "3", "--duration", "30s", "-o", out, "--json")

@@ -1,4 +1,4 @@
-"""Real hosts: what follows needs root and is skipped, with the reason, where there is none."""
+"""Real hosts: what follows needs root, and programs that `make test` builds (tests/needs.py says what if not)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from gamelane import programs
 from gamelane.errors import UsageError
 from gamelane.lab.namespaces import Host, Lab, missing
+from tests.needs import lacking
 
 
 @dataclass(frozen=True)
@@ -24,18 +25,18 @@ class Triple:
 
 
 def program(wanted: programs.Program) -> Path:
-    """Find a program that cargo builds, or skip."""
+    """Find a program that cargo builds."""
     try:
         return wanted.find()
     except UsageError as error:
-        pytest.skip(str(error).splitlines()[0])
+        lacking(str(error).splitlines()[0])
 
 
 @pytest.fixture
 def triple() -> Iterator[Triple]:
     """Addresses 10.9.0.1 and 10.9.0.2, and nothing between that forwards yet."""
     if why := missing():
-        pytest.skip(why)
+        lacking(why)
     with Lab() as lab:
         player, bridge, server = lab.host("player"), lab.host("bridge", bridge=True), lab.host("server")
         lab.link(player, bridge, names=("eth0", "home"))

@@ -13,8 +13,9 @@ import pytest
 
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Lab, missing
+from tests.needs import needs
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = needs(missing() is None, str(missing()))
 
 MAKER = """
 import sys, time

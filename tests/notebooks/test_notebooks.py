@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 BOOKS = sorted(FOLDER.glob("*.ipynb"))
 
-needs_jupyter = pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("nbclient", "nbformat", "ipykernel"))
-    and os.environ.get("CI") != "true",
-    reason="nbclient or ipykernel is missing: pip install 'gamelane[dev]'",
+needs_jupyter = needs(
+    all(importlib.util.find_spec(name) for name in ("nbclient", "nbformat", "ipykernel")),
+    "nbclient or ipykernel is missing: pip install 'gamelane[dev]'",
 )
 
 

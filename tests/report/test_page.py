@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +16,7 @@ from gamelane.report import series
 from gamelane.report.figures import figures
 from gamelane.report.html import page
 from gamelane.report.write import write_report
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+from tests.browser import needs_browser, opened
 
 
 @pytest.fixture(scope="module")
@@ -83,16 +80,10 @@ def test_pictures_are_written_and_stale_ones_go(queues: Results, tmp_path: Path)
     assert (tmp_path / "figures" / "rtt-quake3.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.skipif(BROWSER is None, reason="chromium is missing: apt-get install chromium")
+@needs_browser
 def test_a_browser_without_a_network_draws_every_plot(queues: Results, tmp_path: Path) -> None:
-    assert BROWSER
     write_report(queues, tmp_path)
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--window-size=400,800",
-        "--dump-dom", (tmp_path / "report.html").as_uri(),
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    dom = opened(tmp_path / "report.html", tmp_path / "profile", width=400)
     panels = sum(len(figure.panels) for figure in figures(queues))
     assert dom.count("<canvas") == panels
     assert ">This plot could not be drawn" not in dom

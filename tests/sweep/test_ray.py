@@ -20,13 +20,11 @@ from gamelane.sweep.local import Local
 from gamelane.sweep.ray import CHUNK_S, Ray, chunk_size
 from gamelane.sweep.work import Job
 from tests.cli.command import gamelane
+from tests.needs import needs
 
 from .conftest import SWEEP, Write
 
-needs_ray = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None and os.environ.get("CI") != "true",
-    reason="ray is missing: pip install 'gamelane[ray]'",
-)
+needs_ray = needs(importlib.util.find_spec("ray"), "ray is missing: pip install 'gamelane[ray]'")
 
 SOME = SWEEP.replace("seeds = [7, 8]", "repeats = 8").replace("[budget]", '[set]\n"duration" = "600s"\n[budget]')
 

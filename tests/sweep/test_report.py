@@ -9,7 +9,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,8 @@ from gamelane.report.sweep.colours import Scale
 from gamelane.report.sweep.figures import figures
 from gamelane.sweep import records
 from gamelane.sweep.records import SweepRecords
+from tests.browser import needs_browser, opened
 from tests.cli.command import gamelane
-from tests.report.test_page import BROWSER
 
 from .conftest import SWEEP
 
@@ -219,9 +218,8 @@ def test_an_unfinished_sweep_says_so(folder: Path, tmp_path: Path) -> None:
     assert "Unfinished: 5 of 12 runs" in page
 
 
-@pytest.mark.skipif(BROWSER is None, reason="chromium is missing: apt-get install chromium")
+@needs_browser
 def test_a_browser_without_a_network_draws_it_and_finds_things(text: str, tmp_path: Path) -> None:
-    assert BROWSER
     clicks = """<script>
       document.getElementById("filter").value = "fifo 40ms";
       document.getElementById("filter").dispatchEvent(new Event("input"));
@@ -230,12 +228,7 @@ def test_a_browser_without_a_network_draws_it_and_finds_things(text: str, tmp_pa
     </script>"""
     before, _, after = text.rpartition("</body>")
     (tmp_path / "page.html").write_text(f"{before}{clicks}</body>{after}")
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=20000", "--window-size=1000,800",
-        "--dump-dom", (tmp_path / "page.html").as_uri(),
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    dom = opened(tmp_path / "page.html", tmp_path / "profile")
     assert "1 of 6 combinations" in dom
     assert dom.count("<td tabindex") + len(re.findall(r'<td class="dark" tabindex', dom)) == 6
     assert 'aria-sort="ascending"' in dom

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -17,8 +18,9 @@ from gamelane.tune import objective, space, tc
 from gamelane.tune.objective import Aim, Wishes
 from gamelane.tune.search import Effort, Found, Runner, Trial, pareto, search
 from tests.cli.command import gamelane
+from tests.needs import needs
 
-pytest.importorskip("optuna", reason="Optuna is missing: pip install 'gamelane[tune]'")
+pytestmark = needs(importlib.util.find_spec("optuna"), "Optuna is missing: pip install 'gamelane[tune]'")
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,8 @@ def test_priority_voap_and_shaping_come_with_what_they_need(short: Experiment) -
 
 
 def test_whatever_is_suggested_is_a_scenario(short: Experiment) -> None:
-    optuna = pytest.importorskip("optuna")
+    import optuna
+
     shipped = space.shipped(short.scenario)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
     seen = set()
@@ -255,7 +258,7 @@ def test_tc_lines_of_a_radio_and_of_a_link_without_a_rate() -> None:
     assert any("whose rate varies" in line for line in varying)
 
 
-@pytest.mark.skipif(shutil.which("tc") is None or os.geteuid() != 0, reason="needs tc, and root for a namespace")
+@needs(shutil.which("tc") and os.geteuid() == 0, "needs tc, and root for a namespace")
 def test_a_kernel_takes_the_lines(short: Experiment) -> None:
     """In a network namespace of its own; a qdisc this kernel lacks is no fault of the line."""
     keys = {"gateway.*.queue": "priority", "gateway.priority": '["quake3"]', "gateway.*.acks": "prioritise"}

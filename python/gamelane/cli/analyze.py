@@ -10,15 +10,15 @@ import typer
 
 from gamelane import whole
 from gamelane.analysis.capture import analyze as read_captures
-from gamelane.analysis.capture import complaints, connection_log, unread
-from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.analysis.capture import connection_log, unread
+from gamelane.cli.prompt import PARTLY, tell
+from gamelane.cli.talk import say, writable
 from gamelane.errors import UsageError
 
 if TYPE_CHECKING:
     from gamelane.analysis.capture_frames import TableWriter
     from gamelane.analysis.capture_paths import Found, RoundTrips
 
-PARTLY, USAGE = 4, 2
 DOCUMENT = "analysis.json"
 
 
@@ -86,23 +86,7 @@ def analyze(
     if trips is not None and not unread(found):
         tested = _share(found, trips)
     page = None if folder is None else _write(folder, found, tested)
-    troubles = complaints(found)
-    if json:
-        emit(found)
-    elif any(capture["packets"] for capture in found["captures"]) or not troubles:
-        from gamelane.report.capture_terminal import show  # noqa: PLC0415 - not for --json
-
-        show(found, stdout())
-    for trouble in troubles:
-        say(f"error: {trouble}")
-    if not quiet:
-        if page is not None:
-            say(f"report: {page}")
-        elif not json:
-            say("-o DIR adds a report with plots, and tables; --connection ID --log shows one connection")
-    if troubles:
-        return USAGE if unread(found) else PARTLY
-    return 0
+    return tell(found, page, json=json, quiet=quiet)
 
 
 def _tables(folder: Path) -> TableWriter:

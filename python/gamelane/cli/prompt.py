@@ -6,7 +6,11 @@ Only the plainest words are understood here: captures, and flags without a value
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FLAGS = ("--json", "--quiet", "-q")
 STDIN = "-"
@@ -25,10 +29,16 @@ def command(words: Sequence[str]) -> Callable[[], int] | None:
 
 
 def _analyze(captures: Sequence[str], *, json: bool, quiet: bool) -> int:
-    from gamelane.analysis.capture import analyze, complaints, unread  # noqa: PLC0415 - the native half only for this
+    from gamelane.analysis.capture import analyze  # noqa: PLC0415 - the native half only for this
+
+    return tell(analyze(captures), None, json=json, quiet=quiet)
+
+
+def tell(found: Mapping[str, Any], page: Path | None, *, json: bool, quiet: bool) -> int:
+    """Print what was found in captures, and what could not be read; return the exit code."""
+    from gamelane.analysis.capture import complaints, unread  # noqa: PLC0415 - likewise
     from gamelane.cli.talk import emit, say, stdout  # noqa: PLC0415 - likewise
 
-    found = analyze(captures)
     troubles = complaints(found)
     if json:
         emit(found)
@@ -38,7 +48,9 @@ def _analyze(captures: Sequence[str], *, json: bool, quiet: bool) -> int:
         show(found, stdout())
     for trouble in troubles:
         say(f"error: {trouble}")
-    if not quiet and not json:
+    if page is not None and not quiet:
+        say(f"report: {page}")
+    elif not quiet and not json:
         say("-o DIR adds a report with plots, and tables; --connection ID --log shows one connection")
     if troubles:
         return USAGE if unread(found) else PARTLY

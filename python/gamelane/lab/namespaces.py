@@ -80,7 +80,6 @@ class Lab:
     def __init__(self) -> None:
         """Make nothing yet."""
         self._stack = ExitStack()
-        self._links = 0
 
     def __enter__(self) -> Self:
         """Refuse at once what cannot be."""

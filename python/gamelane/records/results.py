@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import polars as pl
 
+from gamelane import _native
 from gamelane.analysis import stats
 from gamelane.errors import UsageError, did_you_mean
 
@@ -49,12 +50,28 @@ class Variant:
     hash: str
     flows: tuple[Flow, ...]
     runs: tuple[RunRecord, ...]
+    source: str = ""
+    """Which of `Results.sources` it is from, where several are overlaid; `name` is then "fifo (sim)"."""
+    own_name: str = ""
+    """Its name among the records it is from: "fifo"."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Mean and 95 % half-width over the runs, shaped like a run without its seed."""
         shapes = [{key: run.summary[key] for key in ("flows", "queues")} for run in self.runs]
         return stats.over_runs(shapes) if shapes else {}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Results that lie over others: how they are called there, and what they were measured with."""
+
+    name: str
+    engine: str
+    gamelane: str
+    folder: str
+    command: tuple[str, ...]
+    host: Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
@@ -73,6 +90,12 @@ class Results:
     frames: Mapping[str, pl.DataFrame]
     host: Mapping[str, str | int]
     command: tuple[str, ...] = ()
+    gamelane: str = field(default_factory=_native.version)
+    """The version that measured."""
+    sources: tuple[Source, ...] = ()
+    """What is overlaid (`gamelane.overlay`), else nothing."""
+    differences: tuple[str, ...] = ()
+    """Keys of the scenario in which overlaid sources differ, where that was asked for."""
 
     def __getitem__(self, variant: str) -> Results:
         """Narrow to one variant."""
@@ -123,11 +146,20 @@ class Results:
                 found[flow.name] = replace(known, label=f"{known.label} or {flow.label}")
         return tuple(found.values())
 
+    def engine_of(self, variant: Variant) -> str:
+        """Return the engine that ran a variant."""
+        return next((source.engine for source in self.sources if source.name == variant.source), self.engine)
+
     @property
     def caveats(self) -> tuple[str, ...]:
         """What to keep in mind about the models, each said once."""
-        said = (caveat for variant in self.variants for flow in variant.flows for caveat in flow.caveats)
-        return tuple(dict.fromkeys(said))
+        said: dict[str, dict[str, None]] = {}
+        for variant in self.variants:
+            for caveat in (caveat for flow in variant.flows for caveat in flow.caveats):
+                said.setdefault(caveat, {})[variant.source] = None
+        whole = len({variant.source for variant in self.variants})
+        of_models = (caveat if len(by) == whole else f"{' and '.join(by)}: {caveat}" for caveat, by in said.items())
+        return (*of_models, *self.differences)
 
     @property
     def finished_runs(self) -> int:

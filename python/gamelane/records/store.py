@@ -5,7 +5,6 @@ The same scenario, seeds and versions give the same bytes, but for what the mani
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Any
 
 import polars as pl
 
-from gamelane import _native, whole
+from gamelane import whole
 from gamelane.errors import OutputError, RecordsError
+from gamelane.records import manifest as documents
 from gamelane.records.frames import TABLES
-from gamelane.records.results import Flow, Results, RunRecord, Variant
+from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -37,7 +37,7 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
 def read(folder: str | PathLike[str]) -> Results:
     """Read what `write` wrote."""
     path = Path(folder)
-    document = _manifest(path)
+    document = documents.read(path / MANIFEST, schema=SCHEMA, holds="records", command="gamelane run SCENARIO")
     try:
         frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES}
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -55,14 +55,19 @@ def read(folder: str | PathLike[str]) -> Results:
         frames=frames,
         host=document["host"],
         command=tuple(document["command"]),
+        gamelane=document["gamelane"],
+        sources=tuple(
+            Source(**{**source, "command": tuple(source["command"])}) for source in document.get("sources", ())
+        ),
+        differences=tuple(document.get("differences", ())),
     )
 
 
 def manifest(results: Results) -> dict[str, Any]:
     """What `manifest.json` holds."""
-    return {
+    document = {
         "schema": SCHEMA,
-        "gamelane": _native.version(),
+        "gamelane": results.gamelane,
         "engine": results.engine,
         "scenario": {
             "name": results.name,
@@ -75,29 +80,23 @@ def manifest(results: Results) -> dict[str, Any]:
         "command": list(results.command),
         "planned_runs": results.planned_runs,
         "finished_runs": results.finished_runs,
-        "variants": [asdict(variant) for variant in results.variants],
+        "variants": [_described(variant) for variant in results.variants],
         "caveats": list(results.caveats),
         "tables": list(TABLES),
         "host": dict(results.host),
     }
+    if not results.sources:
+        return document
+    return document | {
+        "sources": [asdict(source) for source in results.sources],
+        "differences": list(results.differences),
+    }
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    try:
-        document: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RecordsError(
-            f"{path}: no {MANIFEST} in it, so it does not hold records\n"
-            f"  hint:    `gamelane run SCENARIO -o {path}` writes some"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise RecordsError(f"{path / MANIFEST}: cannot be read: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise RecordsError(
-            f"{path / MANIFEST}: schema {document.get('schema')!r}; this gamelane reads schema {SCHEMA}\n"
-            f"  hint:    it was written by gamelane {document.get('gamelane', 'of unknown version')}"
-        )
-    return document
+def _described(variant: Variant) -> dict[str, Any]:
+    """What is of overlaid results alone stands in their manifests alone."""
+    entry = asdict(variant)
+    return entry if variant.source else {key: entry[key] for key in entry if key not in ("source", "own_name")}
 
 
 def _variant(entry: dict[str, Any]) -> Variant:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gamelane.records.results import Results, Variant
+from gamelane.analysis import agreement
+from gamelane.records.results import Results, Source, Variant
 
 SCHEMA = 1
 
 
 def document(results: Results) -> dict[str, Any]:
-    """Return runs and summary of the only variant, or of each variant under `variants`."""
+    """Return runs and summary of the only variant, or of each under `variants`; overlaid, also whether they agree."""
     head = {
         "schema": SCHEMA,
         "engine": results.engine,
@@ -21,10 +22,23 @@ def document(results: Results) -> dict[str, Any]:
     if len(results.variants) == 1 and not results.compared:
         return head | _measured(results.only)
     variants = {
-        variant.name: {"hash": variant.hash, "overrides": dict(variant.overrides)} | _measured(variant)
+        variant.name: {"hash": variant.hash, "overrides": dict(variant.overrides)}
+        | _origin(variant)
+        | _measured(variant)
         for variant in results.variants
     }
+    if results.sources:
+        head["sources"] = [_source(source) for source in results.sources]
+        head["agreement"] = agreement.document(agreement.agreements(results))
     return head | {"variants": variants}
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {"name": source.name, "engine": source.engine, "gamelane": source.gamelane, "folder": source.folder}
+
+
+def _origin(variant: Variant) -> dict[str, str]:
+    return {"source": variant.source, "variant": variant.own_name} if variant.source else {}
 
 
 def _measured(variant: Variant) -> dict[str, Any]:

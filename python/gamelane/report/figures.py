@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -10,7 +11,18 @@ import polars as pl
 from gamelane.analysis.tables import MMO, focus
 from gamelane.records.results import Flow, Results, Variant
 from gamelane.report import series, style, thin
-from gamelane.report.panels import Chart, Figure, Key, Panel, colour_by, x_axis, y_axis
+from gamelane.report.panels import (
+    Chart,
+    Figure,
+    Key,
+    Panel,
+    areas_by,
+    colour_by,
+    keys_of,
+    lines_by,
+    x_axis,
+    y_axis,
+)
 
 __all__ = ["Chart", "Figure", "Key", "Panel", "figures"]
 
@@ -53,8 +65,8 @@ def _distribution(results: Results, flow: Flow) -> Figure:
         .encode(
             x=x_axis("x", "ms"),
             y=y_axis("share", "share", top=1.0),
-            color=colour_by("variant", {name: look.colour for name, look in looks.items()}),
             detail="seed:N",
+            **lines_by("variant", looks),
         )
     )
     counts = results.rtt.filter(pl.col("flow") == flow.name, pl.col("t_s") >= results.warmup_s)
@@ -68,29 +80,31 @@ def _distribution(results: Results, flow: Flow) -> Figure:
         f"{flow.label}. Share of round trips at or below a value in ms, one line a run; further left is better. "
         f"Cut at 99.9 %: {said}.",
         (Panel(chart.properties(height=260)),),
-        tuple(Key(look.label, look.colour) for look in looks.values()),
+        keys_of(looks, lines=True),
     )
 
 
 def _boxes(results: Results, flow: Flow) -> Figure:
     looks = style.variant_looks(results)
-    rows, outliers = series.boxes(results, flow.name)
-    labels = {name: look.label for name, look in looks.items()}
-    rows, outliers = (frame.with_columns(pl.col("variant").replace(labels)) for frame in (rows, outliers))
-    order = [look.label for look in looks.values()]
-    y = alt.Y("variant:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140))
-    color = colour_by("variant", {look.label: look.colour for look in looks.values()})
-    x = x_axis("low", "ms")
-    base = alt.Chart(series.inline(rows))
+    rows, outliers = (_labelled(frame, looks) for frame in series.boxes(results, flow.name))
+    order = list(dict.fromkeys(look.own_label for look in looks.values()))
+    where: dict[str, Any] = {
+        "y": alt.Y("label:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=140))
+    }
+    sources = [source.name for source in results.sources]
+    if sources:
+        where["yOffset"] = alt.YOffset("source:N", sort=sources)
+    size, room = (14, 20 * len(sources) + 12) if sources else (18, 40)
+    areas = areas_by("variant", looks)
+    base = alt.Chart(series.inline(rows)).encode(color=areas["color"], **where)
     chart = alt.layer(
         alt.Chart(series.inline(outliers))
         .mark_point(size=12, opacity=0.5, strokeWidth=1)
-        .encode(x=x_axis("v", "ms"), y=y, color=color),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, x2="high", y=y, color=color),
-        base.mark_bar(size=18, stroke="$paper", strokeWidth=1).encode(
-            x=x_axis("lower", "ms"), x2="upper", y=y, color=color
-        ),
-        base.mark_tick(size=18, thickness=2.5, color="$paper").encode(x=x_axis("median", "ms"), y=y),
+        .encode(x=x_axis("v", "ms"), color=areas["color"], **where),
+        base.mark_rule(strokeWidth=1.5).encode(x=x_axis("low", "ms"), x2="high"),
+        base.mark_bar(size=size, stroke="$paper", strokeWidth=1, fill="$paper").encode(x="lower:Q", x2="upper"),
+        base.mark_bar(size=size, stroke="$paper", strokeWidth=1).encode(x="lower:Q", x2="upper", **areas),
+        base.mark_tick(size=size, thickness=2.5, color="$paper").encode(x="median:Q", color=alt.value("$paper")),
     )
     thinned = bool((rows["outliers"] > series.OUTLIERS).any())
     few = f" Of more than {series.OUTLIERS} outliers, {series.OUTLIERS} are drawn, the extremes among them."
@@ -100,7 +114,18 @@ def _boxes(results: Results, flow: Flow) -> Figure:
         f"{flow.label}. Round trips of all runs in ms; further left is better. Tukey boxes: hinges, median, whiskers "
         f"to the last sample within 1.5 box lengths, outliers as circles.{few if thinned else ''} "
         "To judge a difference use the table: its intervals are over runs.",
-        (Panel(chart.properties(height=40 * len(order) + 10)),),
+        (Panel(chart.properties(height=room * len(order) + 10)),),
+        keys_of(looks, lines=False) if sources else (),
+    )
+
+
+def _labelled(frame: pl.DataFrame, looks: Mapping[str, style.Look]) -> pl.DataFrame:
+    """Add `label` and `source` of each variant."""
+    labels = {name: look.own_label for name, look in looks.items()}
+    sources = {name: look.source for name, look in looks.items()}
+    return frame.with_columns(
+        label=pl.col("variant").replace_strict(labels, return_dtype=pl.String),
+        source=pl.col("variant").replace_strict(sources, return_dtype=pl.String),
     )
 
 
@@ -195,7 +220,7 @@ def _over_time(
     color: Callable[[style.Look], dict[str, alt.Value | alt.Color]],
     interpolate: str = "linear",
 ) -> tuple[Panel, ...]:
-    """One panel a variant, all with the same axes."""
+    """One panel a variant, all with the same axes; those of a variant in several sources beside each other."""
     looks = style.variant_looks(results)
     frames = [rows(variant) for variant in results.variants]
     top = max((float(frame["v"].max() or 0) for frame in frames if len(frame)), default=0.0)  # type: ignore[arg-type]
@@ -211,6 +236,8 @@ def _over_time(
             .properties(height=150),
             looks[variant.name].label,
             looks[variant.name].colour,
+            looks[variant.name].shade,
+            looks[variant.name].place + 1 if results.sources else 0,
         )
         for variant, frame in zip(results.variants, frames, strict=True)
     )

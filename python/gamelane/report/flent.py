@@ -2,7 +2,7 @@
 
 Series share one time axis, as flent has it: values are sampled each `STEP_S`, a round trip as the mean of its samples
 in the step. Throughput stands in Mbit/s, round trips in ms, as flent's tests have them. What flent would add about the
-hosts of a testbed is left out: there are none.
+hosts of a testbed is left out.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ class Series:
     values: Floats
 
 
-def write(path: Path, title: str, series: Sequence[Series], *, duration_s: float) -> None:
+def write(path: Path, title: str, series: Sequence[Series], *, duration_s: float, engine: str = "sim") -> None:
     """Write a file; the same series give the same bytes."""
-    text = json.dumps(document(title, series, duration_s=duration_s), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        document(title, series, duration_s=duration_s, engine=engine), separators=(",", ":"), allow_nan=False
+    )
     with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
         packed.write(text.encode())
 
 
-def document(title: str, series: Sequence[Series], *, duration_s: float) -> dict[str, Any]:
+def document(title: str, series: Sequence[Series], *, duration_s: float, engine: str = "sim") -> dict[str, Any]:
     """Return what a file holds."""
+    host = "simulated" if engine == "sim" else engine
     steps = math.floor(duration_s / STEP_S) + 1
     axis = np.arange(steps, dtype=np.float64) * STEP_S
     return {
@@ -67,10 +70,10 @@ def document(title: str, series: Sequence[Series], *, duration_s: float) -> dict
             "LENGTH": round(duration_s),
             "TOTAL_LENGTH": round(duration_s),
             "STEP_SIZE": STEP_S,
-            "HOST": "simulated",
-            "LOCAL_HOST": "simulated",
+            "HOST": host,
+            "LOCAL_HOST": host,
             "TEST_PARAMETERS": {},
-            "NOTE": f"simulated by gamelane {_native.version()}",
+            "NOTE": f"{host}, by gamelane {_native.version()}",
             "SERIES_META": {line.name: {"UNITS": line.units} for line in series},
         },
     }

@@ -5,14 +5,18 @@ from __future__ import annotations
 from gamelane.analysis.stats import Estimate
 from gamelane.analysis.tables import MMO, focus, summary_table
 from gamelane.records.results import Flow, Results
+from gamelane.report.agreement import sentences
 from gamelane.report.style import noun, number, variant_looks
 
 
 def headline(results: Results) -> str:
     """Compare the worst and the best variant by the peak round trip of the flow the report is about.
 
-    Of a game over TCP by its 99.9 % delivery delay, which is where losses show.
+    Of a game over TCP by its 99.9 % delivery delay, which is where losses show. Of overlaid results say whether they
+    agree.
     """
+    if said := sentences(results):
+        return said
     flow = focus(results)[0]
     if flow.app == MMO:
         return _late_messages(results, flow)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 from gamelane.analysis.tables import focus, neighbours_table, summary_table
 from gamelane.records.results import Results
+from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.pages import render
@@ -24,13 +26,27 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         colours=flow_colours(results.flows),
         tables=[(flow, summary_table(results, flow), neighbours_table(results, flow)) for flow in focus(results)],
         runs=max(len(variant.runs) for variant in results.variants),
-        command=command(results),
+        agreement=sheets(results),
+        bound=BOUND,
+        simulated=results.engine == "sim",
+        commands=commands(results),
     )
 
 
-def command(results: Results) -> str:
-    """Return what to type to get these records again."""
-    if results.command:
-        return shlex.join(results.command)
+def commands(results: Results) -> list[str]:
+    """Return what to type to get these records again; of overlaid results, also to overlay them."""
+    if not results.sources:
+        return [_command(results.command, results)]
+    folders = [source.folder or source.name for source in results.sources]
+    again = [
+        f"{_command(source.command, results)} -o {shlex.quote(folder)}"
+        for source, folder in zip(results.sources, folders, strict=True)
+    ]
+    return [*again, f"gamelane report {shlex.join(folders)} -o both"]
+
+
+def _command(typed: Sequence[str], results: Results) -> str:
+    if typed:
+        return shlex.join(typed)
     seeds = [run.seed for run in results.variants[0].runs]
     return f"gamelane run {shlex.quote(results.file)} --seed {seeds[0]} --repeat {len(seeds)}"

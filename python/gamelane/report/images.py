@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +40,47 @@ def specification(figure: Figure) -> dict[str, Any]:
     """Return one Vega-Lite specification with every panel."""
     width = 2 * WIDTH if len(figure.panels) == 1 else WIDTH
     charts = [panel.chart.properties(width=width, title=panel.title) for panel in figure.panels]
-    panels = alt.concat(*charts, columns=COLUMNS, spacing=24)
+    panels: alt.VConcatChart | alt.ConcatChart
+    if figure.columns:
+        panels = alt.vconcat(*(alt.hconcat(*row, spacing=24) for row in _rows(figure, charts)), spacing=24)
+    else:
+        panels = alt.concat(*charts, columns=COLUMNS, spacing=24)
     rows = [_legend(figure.legend), panels] if figure.legend else [panels]
     chart = alt.vconcat(*rows, spacing=12).properties(title=alt.Title(figure.title, fontSize=15))
     return themed({**chart.to_dict(), "config": CONFIG}, "light")
 
 
+def _rows(figure: Figure, charts: list[Chart]) -> list[list[Chart]]:
+    """Begin a row where a panel does not stand further right than the one before."""
+    rows: list[list[Chart]] = []
+    last = 0
+    for panel, chart in zip(figure.panels, charts, strict=True):
+        if panel.column <= last or not rows:
+            rows.append([])
+        rows[-1].append(chart)
+        last = panel.column
+    return rows
+
+
 def _legend(keys: tuple[Key, ...]) -> Chart:
     """Dots and words in a row; a legend of Vega-Lite's own would be repeated beside every panel."""
     starts = [sum(GAP + LETTER * len(key.label) for key in keys[:index]) for index in range(len(keys))]
-    rows = [{"label": key.label, "colour": key.colour, "x": start} for key, start in zip(keys, starts, strict=True)]
+    rows = [{**asdict(key), "x": start} for key, start in zip(keys, starts, strict=True)]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:Q", scale=None, axis=None), y=alt.value(8), color=alt.Color("colour:N", scale=None)
     )
-    dots = base.mark_point(filled=True, size=70, shape="square", opacity=1, xOffset=5)
+    dots = (
+        base.transform_filter("!datum.dash.length")
+        .mark_point(filled=True, size=70, shape="square", xOffset=5)
+        .encode(opacity=alt.Opacity("shade:Q", scale=None))
+    )
+    lines = (
+        base.transform_filter("datum.dash.length")
+        .mark_rule(strokeWidth=1.5, xOffset=-6, x2Offset=12)
+        .encode(x2="x:Q", strokeDash=alt.StrokeDash("dash:N", scale=None))
+    )
     words = base.mark_text(align="left", dx=16, fontSize=12).encode(text="label:N", color=alt.value("$ink"))
-    return alt.layer(dots, words).properties(width=2 * WIDTH, height=16)
+    return alt.layer(dots, lines, words).properties(width=2 * WIDTH, height=16)
 
 
 def themed(spec: dict[str, Any], theme: str) -> dict[str, Any]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
+
+from gamelane.report.style import Look
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -20,14 +23,19 @@ class Panel:
     chart: Chart
     title: str = ""
     colour: str = ""
+    shade: float = 1.0
+    column: int = 0
+    """Where it belongs if panels stand beside each other in pairs, from 1."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A line of the legend."""
+    """A line of the legend: a square, or a line where it has dashes."""
 
     label: str
     colour: str
+    shade: float = 1.0
+    dash: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,11 @@ class Figure:
     caption: str
     panels: tuple[Panel, ...]
     legend: tuple[Key, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """Columns of panels that stand beside each other in pairs, else 0."""
+        return max((panel.column for panel in self.panels), default=0)
 
 
 def x_axis(field: str, unit: str, *, top: float | None = None) -> alt.X:
@@ -59,3 +72,49 @@ def _from_zero(top: float | None) -> alt.Scale:
 def colour_by(field: str, colours: Mapping[str, str]) -> alt.Color:
     """A colour for each value."""
     return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
+
+
+def lines_by(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
+    """Colour, and of overlaid sources dashes, for the line of each variant."""
+    dashes = {
+        "strokeDash": alt.StrokeDash(
+            f"{field}:N", scale=_scale({name: look.dash for name, look in looks.items()}), legend=None
+        )
+    }
+    return _coloured(field, looks) | (dashes if _overlaid(looks) else {})
+
+
+def areas_by(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
+    """Colour, and of overlaid sources shade, for the area of each variant."""
+    shades = {
+        "opacity": alt.Opacity(
+            f"{field}:N", scale=_scale({name: look.shade for name, look in looks.items()}), legend=None
+        )
+    }
+    return _coloured(field, looks) | (shades if _overlaid(looks) else {})
+
+
+def _coloured(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
+    return {"color": colour_by(field, {name: look.colour for name, look in looks.items()})}
+
+
+def _scale(values: Mapping[str, Any]) -> alt.Scale:
+    """One value for each variant; without its type Vega-Lite would spread them evenly."""
+    return alt.Scale(type="ordinal", domain=list(values), range=list(values.values()))
+
+
+def _overlaid(looks: Mapping[str, Look]) -> bool:
+    return any(look.source for look in looks.values())
+
+
+def keys_of(looks: Mapping[str, Look], *, lines: bool) -> tuple[Key, ...]:
+    """Return the legend of variants: their colours, and how each source is drawn."""
+    colours = {look.own_label: look.colour for look in looks.values()}
+    sources = {look.source: look for look in looks.values() if look.source}
+    return (
+        *(Key(label, colour) for label, colour in colours.items()),
+        *(
+            Key(name, "$ink", dash=look.dash) if lines else Key(name, "$ink", shade=look.shade)
+            for name, look in sorted(sources.items(), key=lambda item: item[1].place)
+        ),
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gamelane.analysis.stats import Estimate
@@ -40,6 +40,10 @@ APPS = {
     "udp": "$muted",
 }
 DIRECTIONS = {"up": "#009e73", "down": "$muted"}
+DASHES = ((1, 0), (6, 4), (1.5, 2.5), (8, 3, 1.5, 3))
+"""Lines of overlaid sources in their order: drawn, dashed, dotted, both."""
+SHADES = (1.0, 0.45, 0.3, 0.2)
+"""Their areas: opacity."""
 
 THEMES = {
     "light": {"$ink": "#1d2329", "$muted": "#7b858f", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
@@ -71,19 +75,42 @@ CONFIG: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Look:
-    """Label and colour of a variant, and for a second line its limit or what it changes."""
+    """Label and colour of a variant, and for a second line its limit or what it changes.
 
-    label: str
+    Overlaid, a variant has one colour and a line and shade for each source.
+    """
+
+    own_label: str
     colour: str
     detail: str
+    source: str = ""
+    place: int = 0
+    """Of the source among all, from 0."""
+
+    @property
+    def label(self) -> str:
+        """With the source, if there are several."""
+        return f"{self.own_label} ({self.source})" if self.source else self.own_label
+
+    @property
+    def dash(self) -> tuple[float, ...]:
+        """Pixels drawn and left out in turns."""
+        return DASHES[self.place]
+
+    @property
+    def shade(self) -> float:
+        """Opacity of an area."""
+        return SHADES[self.place]
 
 
 def variant_looks(results: Results) -> dict[str, Look]:
     """Each variant by its queue if that tells them apart, else by the name it was given."""
+    if results.sources:
+        return _overlaid_looks(results)
     queues = [_queues(variant) for variant in results.variants]
     apart = len({up for up, _ in queues}) == len(queues) and all(up in QUEUES for up, _ in queues)
     if results.engine == "live":  # whatever the packets passed, it was not the scenario's queues
-        return {variant.name: Look("real packets", OTHERS[0], "") for variant in results.variants}
+        return {variant.name: Look(REAL, OTHERS[0], "") for variant in results.variants}
     looks = {}
     for position, (variant, queue) in enumerate(zip(results.variants, queues, strict=True)):
         if apart and (len(queues) == 1 or variant.name in QUEUES):
@@ -92,6 +119,26 @@ def variant_looks(results: Results) -> dict[str, Look]:
             changes = ", ".join(f"{key} = {value}" for key, value in variant.overrides.items())
             looks[variant.name] = Look(variant.name, OTHERS[position % len(OTHERS)], changes)
     return looks
+
+
+def _overlaid_looks(results: Results) -> dict[str, Look]:
+    own: dict[str, Variant] = {}
+    for variant in results.variants:
+        own.setdefault(variant.own_name, replace(variant, name=variant.own_name))
+    looks = variant_looks(replace(results, engine="", variants=tuple(own.values()), sources=()))
+    places = {source.name: place for place, source in enumerate(results.sources)}
+    return {
+        variant.name: replace(
+            looks[variant.own_name],
+            source=variant.source,
+            place=places[variant.source],
+            **({"own_label": REAL} if results.engine_of(variant) == "live" else {}),
+        )
+        for variant in results.variants
+    }
+
+
+REAL = "real packets"
 
 
 def flow_colours(flows: Sequence[Flow]) -> dict[str, str]:

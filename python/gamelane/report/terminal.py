@@ -10,6 +10,7 @@ from rich.text import Text
 from gamelane.analysis.stats import Estimate
 from gamelane.analysis.tables import Column, Table, focus, summary_table
 from gamelane.records.results import Results
+from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
 from gamelane.report.style import Look, half_width, number, variant_looks
 
@@ -22,6 +23,12 @@ def show(results: Results, console: Console) -> None:
         console.print()
         console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
         console.print(_fitting(summary_table(results, flow), looks, console))
+    for sheet in sheets(results):
+        console.print()
+        console.print(Text(sheet.title, style="italic"))
+        console.print(_agreement(sheet))
+        for note in sheet.notes:
+            console.print(Text(note, style="dim"))
     console.print()
     for line in _notes(results):
         console.print(Text(line, style="dim"))
@@ -46,6 +53,20 @@ def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) ->
     return grid
 
 
+def _agreement(sheet: Sheet) -> Grid:
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("", no_wrap=True)
+    grid.add_column("RTT", no_wrap=True)
+    for heading in (f"{sheet.first}\nms", f"{sheet.other}\nms", "difference\nms", "\n%"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    grid.add_column(f"within\n{BOUND}", no_wrap=True)
+    for row in sheet.rows:
+        within = Text(row.within, style="bold red" if row.within == "no" else "")
+        numbers = (_cell(row.first, intervals=True), _cell(row.other, intervals=True), row.difference, row.percent)
+        grid.add_row(row.look.own_label, row.quantity, *numbers, within)
+    return grid
+
+
 def _heading(column: Column) -> str:
     if column.key == "delivery_ms.p50":
         return f"delivery {column.heading}"
@@ -63,6 +84,8 @@ def _notes(results: Results) -> list[str]:
     runs = max(len(variant.runs) for variant in results.variants)
     spread = f"mean ± 95 % interval over {runs} runs" if runs > 1 else "one run; --repeat 5 gives intervals"
     after = f", statistics from {results.warmup_s:g} s on" if results.warmup_s else ""
+    if results.sources:
+        spread += f"; {' + '.join(source.name for source in results.sources)}"
     lines = [f"{results.name}, {results.duration_s:g} s{after}; {spread}"]
     return lines + [f"note: {caveat}" for caveat in results.caveats]
 

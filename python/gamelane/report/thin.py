@@ -14,7 +14,7 @@ import polars as pl
 from gamelane.analysis.ecdf import curve
 from gamelane.records.results import Flow, Results, Variant
 from gamelane.report import series, style
-from gamelane.report.panels import Figure, Key, Panel, colour_by, y_axis
+from gamelane.report.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
 
 NUMBERED = 3
 """Retransmissions the paper's figure 5 has bars for."""
@@ -59,8 +59,8 @@ def _deliveries(results: Results, flow: Flow) -> Figure:
         .encode(
             x=alt.X("x:Q", title="ms", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format=",", tickCount=8)),
             y=y_axis("share", "share", top=1.0),
-            color=colour_by("variant", {name: look.colour for name, look in looks.items()}),
             detail="seed:N",
+            **lines_by("variant", looks),
         )
     )
     return Figure(
@@ -70,7 +70,7 @@ def _deliveries(results: Results, flow: Flow) -> Figure:
         " axis, from the"
         f" write to the delivery in order; one line a run; further left is better. Cut at 99.99 %: {'; '.join(said)}.",
         (Panel(chart.properties(height=260)),),
-        tuple(Key(look.label, look.colour) for look in looks.values()),
+        keys_of(looks, lines=True),
     )
 
 
@@ -110,7 +110,7 @@ def _retransmissions(results: Results, flow: Flow) -> Figure:
             x=x,
             xOffset=beside,
             y=y_axis("mean", "ms", top=float(rows["high"].max() or 1.0)),  # type: ignore[arg-type]
-            color=colour_by("variant", {name: look.colour for name, look in looks.items()}),
+            **areas_by("variant", looks),
         ),
         base.mark_rule(color="$muted").encode(x=x, xOffset=beside, y="low:Q", y2="high:Q"),
     )
@@ -123,25 +123,26 @@ def _retransmissions(results: Results, flow: Flow) -> Figure:
         " other's"
         " retransmission; lower is better.",
         (Panel(chart.properties(height=220)),),
-        tuple(Key(look.label, look.colour) for look in looks.values()),
+        keys_of(looks, lines=False),
     )
 
 
 def _saved(results: Results, flow: Flow) -> pl.DataFrame:
     """`carriage, what, loss, saved`: what variants that share carriers save of one that does not, at the same loss."""
-    cells: dict[tuple[str, float], tuple[float, float]] = {}
+    cells: dict[tuple[str, str, float], tuple[float, float]] = {}
     for variant in results.variants:
         own = next((each for each in tomllib.loads(variant.toml)["flow"] if each["name"] == flow.name), None)
         loss = None if own is None else _percent(own)
         if own is not None and loss is not None:
-            cells[_carriage(own), loss] = _wire(variant, flow)
+            cells[variant.source, _carriage(own), loss] = _wire(variant, flow)
     rows = []
-    for (carriage, loss), (packets, size) in cells.items():
-        direct = cells.get((DIRECT, loss))
+    for (source, carriage, loss), (packets, size) in cells.items():
+        direct = cells.get((source, DIRECT, loss))
         if carriage != DIRECT and direct is not None:
+            name = f"{carriage} ({source})" if source else carriage
             rows += [
-                (carriage, "packets", loss, 100 * (1 - packets / direct[0])),
-                (carriage, "bytes", loss, 100 * (1 - size / direct[1])),
+                (name, "packets", loss, 100 * (1 - packets / direct[0])),
+                (name, "bytes", loss, 100 * (1 - size / direct[1])),
             ]
     schema = {"carriage": pl.String, "what": pl.String, "loss": pl.Float64, "saved": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row").sort("carriage", "what", "loss")

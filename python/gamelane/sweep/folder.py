@@ -21,6 +21,7 @@ import polars as pl
 
 from gamelane import _native, whole
 from gamelane.errors import OutputError, RecordsError, UsageError
+from gamelane.records import manifest as documents
 from gamelane.sweep import journal
 from gamelane.sweep.flatten import flatten
 from gamelane.sweep.plan import Plan
@@ -145,21 +146,7 @@ def _blocks(folder: Path, document: Mapping[str, Any]) -> Iterator[pl.DataFrame]
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """Return `sweep.json`."""
-    try:
-        document: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RecordsError(
-            f"{folder}: no {MANIFEST} in it, so it does not hold a sweep\n"
-            f"  hint:    `gamelane sweep SWEEP -o {folder}` writes one"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise RecordsError(f"{folder / MANIFEST}: cannot be read: {error}") from error
-    if document.get("schema") != SCHEMA:
-        raise RecordsError(
-            f"{folder / MANIFEST}: schema {document.get('schema')!r}; this gamelane reads schema {SCHEMA}\n"
-            f"  hint:    it was written by gamelane {document.get('gamelane', 'of unknown version')}"
-        )
-    return document
+    return documents.read(folder / MANIFEST, schema=SCHEMA, holds="a sweep", command="gamelane sweep SWEEP")
 
 
 def manifest(plan: Plan) -> dict[str, Any]:
