@@ -31,9 +31,8 @@ class Bulk:
     def prepare(self) -> None:
         """Start the server."""
         log = self.home.folder / f"iperf3-{self.flow.name}.log"
-        server = self.home.lab.start(
-            self.home.servers[self.flow.name], "iperf3", "--server", "--one-off", "--forceflush", log=log
-        )
+        words = ("iperf3", "--server", "--bind", server_address(self.flow), "--one-off", "--forceflush")
+        server = self.home.lab.start(self.home.servers[self.flow.name], *words, log=log)
         waiting.for_word(server, log, "listening")
 
     @property

@@ -151,7 +151,14 @@ def _flow(
 def _share(flows: tuple[Flow, ...], refuse: Refusal) -> None:
     """What Linux sets for a host as a whole must be the same for all TCP flows of a host at home."""
     seen: dict[str, Flow] = {}
+    windows: dict[str, Flow] = {}
     for flow in (flow for flow in flows if flow.app not in DATAGRAMS):
+        if not flow.up and windows.setdefault(flow.host, flow).tcp.window != flow.tcp.window:
+            refuse(
+                f"flow.{flow.name}.tcp.receive_window", flow.keys.get("tcp", {}).get("receive_window"),
+                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer for all TCP of a host",
+                "a host whose TCP flows agree", f"give `{flow.name}` another host",
+            )  # fmt: skip
         first = seen.setdefault(flow.host, flow)
         for key, value in flow.tcp.settings.items():
             if first.tcp.settings[key] != value:

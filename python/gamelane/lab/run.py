@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from gamelane import _native, programs
@@ -28,6 +29,8 @@ from gamelane.lab.summary import distribution, summary
 from gamelane.lab.taps import Passage, Taps
 from gamelane.lab.topology import Household, server_address
 from gamelane.lab.web import Web
+from gamelane.lab.windows import set_windows
+from gamelane.records import live
 from gamelane.records.frames import Flows, frames
 from gamelane.records.results import RunRecord
 
@@ -117,11 +120,12 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None) -> Finish
 
 def _play(
     planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped
-) -> tuple[tables.Seen, dict[str, Any]] | None:
+) -> tuple[tables.Seen, Mapping[str, Any]] | None:
     scenario = folder / "scenario.toml"
     scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
     with Lab() as lab:
         home = topology.build(lab, planned, scenario, folder)
+        set_windows(home)
         taps = Taps(lab, home)
         reports = Reports()
         applications = [_application(home, flow, wanted.seed, reports) for flow in planned.flows]
@@ -142,7 +146,8 @@ def _play(
         samples = sampler.stop()
         home.check()
     passages = taps.passages(_servers(planned))
-    return _seen(planned, passages, samples, reports, (began_monotonic, began_unix)), _echoes(applications)
+    echoes = _echoes(applications, planned, began_monotonic)
+    return _seen(planned, passages, samples, reports, (began_monotonic, began_unix)), echoes
 
 
 def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
@@ -184,8 +189,17 @@ def _seen(
     return tables.Seen(planned, of, samples, reports.all(), began[0], tables.goodput(planned, of))
 
 
-def _echoes(applications: Sequence[Application]) -> Mapping[str, Any]:
-    return {}
+def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -> Mapping[str, Any]:
+    """Round trips as the applications themselves have them, from the echoes in their packets: by flow, milliseconds."""
+    found = {}
+    for application in applications:
+        if isinstance(application, Datagrams) and application.records("client").is_file():
+            records = live.read(application.records("client")).client
+            trips = records[records["what"] == live.ROUND_TRIP]
+            at_s = (trips["at_ns"].astype(np.int64) - began_ns) / 1e9
+            chosen = trips["value_ns"][(at_s >= planned.warmup_s) & (at_s < planned.duration_s)]
+            found[application.flow.name] = distribution(chosen / 1e6)
+    return found
 
 
 def absolute(toml: str, folder: Path) -> str:

@@ -65,7 +65,7 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
             if not 0 <= sent < end_ns or not _is_own(flow, passage):
                 continue
             reason, lost_at = None, 0
-            if passage.arrived_ns == NOWHERE:
+            if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
                 reason, lost_at = _lost(flow, passage, reasons[passage.up])
             arrived = passage.arrived_ns - began_ns
             found.append(

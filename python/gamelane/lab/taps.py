@@ -23,8 +23,8 @@ from gamelane.lab.topology import Household, Point
 
 SNAPLEN = 128
 BUFFER_KIB = 8192
-SETTLE_S = 1.3
-"""tcpdump gets packets from the kernel in blocks, the last one after a second."""
+SETTLE_S = 2.2
+"""tcpdump gets packets from the kernel in blocks, the last one after a second; some are still on their way."""
 NOWHERE = -1
 
 Ints = npt.NDArray[np.int64]

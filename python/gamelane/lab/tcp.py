@@ -15,8 +15,6 @@ from gamelane import quantity
 
 DEFAULT_WINDOW = "4MiB"
 HEADERS = 40
-ROOM = 4
-"""Memory for a receive window: Linux counts what packets take in memory, up to some three times their data."""
 
 Refuse = Callable[[str, Any, str, str, str], NoReturn]
 
@@ -68,13 +66,11 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
 
 
 def settings_of(flows: list[Tcp]) -> dict[str, str]:
-    """Settings of a host that is an end of these flows: windows stay as large as the route lets them, from the start."""
+    """Settings of a host that is an end of these flows. Receive buffers stay as they are made (`windows.py`)."""
     found = {key: value for tcp in flows for key, value in tcp.settings.items()}
-    room = max(ROOM * max((tcp.window for tcp in flows), default=0), 1 << 20)
     return {
         **found,
         "tcp_moderate_rcvbuf": "0",
-        "tcp_rmem": f"4096 {room} {room}",
         "tcp_wmem": f"4096 65536 {1 << 25}",
         "tcp_notsent_lowat": str(1 << 17),
         "tcp_no_metrics_save": "1",
