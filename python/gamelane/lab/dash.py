@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import threading
 import time
@@ -68,8 +67,16 @@ class Dash:
             self._server.server_close()
 
     def _play(self) -> None:
+        """Until the end; a connection that breaks before it is a fault of the lab, and said."""
+        try:
+            self._ask()
+        except (OSError, http.client.HTTPException) as error:
+            if not self._stop.is_set():
+                self.reports.fail(f"{self.flow.name}: {error!r}")
+
+    def _ask(self) -> None:
         began, rate, number = time.monotonic(), 0, 0
-        with contextlib.suppress(OSError, http.client.HTTPException), inside(self.home.host_of(self.flow)):
+        with inside(self.home.host_of(self.flow)):
             own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
             self._connection = own
             while not self._stop.wait(max(0.0, self._next_s(began, number) - time.monotonic())):
@@ -78,7 +85,7 @@ class Dash:
                 asked = time.monotonic_ns()
                 own.request("GET", f"/{rate}")
                 answer = own.getresponse()
-                while answer.read1(1 << 16):
+                while answer.read(1 << 16):
                     pass
                 if self._stop.is_set():
                     return

@@ -131,9 +131,11 @@ def _flow(
     if app not in DATAGRAMS:
         given = {**document.get("tcp", {}), **keys.get("tcp", {})}
         own = keys.get("tcp", {})
-        tcp = tcp_of(
-            given, mtu=link["mtu"], refuse=lambda key, *said: refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", *said)
-        )  # fmt: skip
+
+        def place(key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
+            refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", value, why, allowed, hint)
+
+        tcp = tcp_of(given, mtu=link["mtu"], refuse=place)
     return Flow(
         number=number,
         name=name,
@@ -156,7 +158,7 @@ def _share(flows: tuple[Flow, ...], refuse: Refusal) -> None:
         if not flow.up and windows.setdefault(flow.host, flow).tcp.window != flow.tcp.window:
             refuse(
                 f"flow.{flow.name}.tcp.receive_window", flow.keys.get("tcp", {}).get("receive_window"),
-                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer for all TCP of a host",
+                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer for a host",
                 "a host whose TCP flows agree", f"give `{flow.name}` another host",
             )  # fmt: skip
         first = seen.setdefault(flow.host, flow)

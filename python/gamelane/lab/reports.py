@@ -27,6 +27,12 @@ class Reports:
         """Begin with none."""
         self._lock = threading.Lock()
         self._reports: list[Report] = []
+        self.failure: str | None = None
+        """Why an application ended that should not have."""
+
+    def fail(self, why: str) -> None:
+        """An application could not go on."""
+        self.failure = why
 
     def add(self, report: Report) -> None:
         """Keep one."""

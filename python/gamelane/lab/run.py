@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -16,8 +17,8 @@ import numpy as np
 import polars as pl
 
 from gamelane import _native, programs
-from gamelane.errors import LabError
-from gamelane.lab import tables, topology
+from gamelane.errors import LabError, OutputError
+from gamelane.lab import pcapng, tables, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
@@ -32,7 +33,7 @@ from gamelane.lab.web import Web
 from gamelane.lab.windows import set_windows
 from gamelane.records import live
 from gamelane.records.frames import Flows, frames
-from gamelane.records.results import RunRecord
+from gamelane.records.results import ALONE, RunRecord
 
 TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
 """What the lab runs, and the packages they come in."""
@@ -87,17 +88,26 @@ def lacking() -> str | None:
     return None
 
 
-def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None) -> Finished | None:
-    """Run it once; None if `stopped` says so before the end. Working files are left in `keep`, if it is given."""
+def check() -> None:
+    """Raise if nothing can run in the lab here."""
     if why := lacking():
         raise LabError(f"--engine lab: {why}")
     for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC):
         program.find()
+
+
+def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Path | None = None) -> Finished | None:
+    """Run it once; None if `stopped` says so before the end.
+
+    Captures go to the folder `pcap`, working files to `keep`, if they are given.
+    """
     planned = plan(wanted.scenario, wanted.file)
     began_cpu = sum(os.times()[:4])
     with TemporaryDirectory(prefix="gamelane-lab-") as name:
         folder = keep or Path(name)
         played = _play(planned, wanted, folder, stopped)
+        if pcap is not None and played is not None:
+            _captures(planned, folder, pcap, wanted)
     if played is None:
         return None
     seen, echoes = played
@@ -113,9 +123,7 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None) -> Finish
         bottleneck_packets=sum(queue["packets"] for queue in said["queues"].values()),
         summary=said,
     )
-    return Finished(
-        record, frames(native, run=(wanted.variant, wanted.seed), variants=wanted.variants, flows=among)
-    )
+    return Finished(record, frames(native, run=(wanted.variant, wanted.seed), variants=wanted.variants, flows=among))
 
 
 def _play(
@@ -145,6 +153,8 @@ def _play(
         taps.stop()
         samples = sampler.stop()
         home.check()
+        if reports.failure is not None:
+            raise LabError(reports.failure)
     passages = taps.passages(_servers(planned))
     echoes = _echoes(applications, planned, began_monotonic)
     return _seen(planned, passages, samples, reports, (began_monotonic, began_unix)), echoes
@@ -179,14 +189,14 @@ def _application(home: Household, flow: Flow, seed: int, reports: Reports) -> Ap
 
 def _servers(planned: Plan) -> dict[int, int]:
     """Flow by address of its server."""
-    return {int.from_bytes(bytes(map(int, server_address(flow).split("."))), "big"): flow.number for flow in planned.flows}
+    return {int(IPv4Address(server_address(flow))): flow.number for flow in planned.flows}
 
 
 def _seen(
     planned: Plan, passages: list[list[Passage]], samples: Samples, reports: Reports, began: tuple[int, int]
 ) -> tables.Seen:
     of = tables.fates(planned, passages, samples, began[1])
-    return tables.Seen(planned, of, samples, reports.all(), began[0], tables.goodput(planned, of))
+    return tables.Seen(planned, of, samples, reports.all(), began[0], tables.goodput(of))
 
 
 def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -> Mapping[str, Any]:
@@ -200,6 +210,18 @@ def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -
             chosen = trips["value_ns"][(at_s >= planned.warmup_s) & (at_s < planned.duration_s)]
             found[application.flow.name] = distribution(chosen / 1e6)
     return found
+
+
+def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:
+    """Both sides of the gateway, and the servers: those of several paths are files of their own."""
+    name = f"seed{wanted.seed}" if wanted.variant == ALONE else f"{wanted.variant}-seed{wanted.seed}".replace("/", "_")
+    sides = {"lan": "lan", "wan": "wan", "site0": "server"}
+    sides |= {f"site{number}": f"server{number + 1}" for number in range(1, len(planned.paths))}
+    try:
+        for tap, side in sides.items():
+            pcapng.convert(folder / f"{tap}.pcap", target / f"{name}-{side}.pcapng")
+    except OSError as error:
+        raise OutputError(str(error)) from error
 
 
 def absolute(toml: str, folder: Path) -> str:

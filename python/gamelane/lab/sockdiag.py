@@ -1,4 +1,4 @@
-"""What a kernel knows of its TCP connections: `tcp_info`, asked for all of a namespace at once over netlink (sock_diag(7))."""
+"""What a kernel knows of its TCP connections: `tcp_info` of all in a namespace at once, over netlink (sock_diag(7))."""
 
 from __future__ import annotations
 

@@ -27,14 +27,19 @@ def summary(seen: Seen, tables: dict[str, Columns], *, seed: int) -> dict[str, A
 def _flow(seen: Seen, tables: dict[str, Columns], flow: Flow) -> dict[str, Any]:
     warmup_ns = seen.plan.warmup_s * SECOND_NS
     own = tables["rtt"]
-    rtts = own["rtt_ns"][(own["flow"] == flow.number) & (own["t_ns"] >= warmup_ns)] / 1e6
+    measured = (own["flow"] == flow.number) & (own["t_ns"].astype(np.int64) >= warmup_ns)
+    rtts = own["rtt_ns"][measured].astype(np.float64) / 1e6
     active_s = flow.stop_s - max(flow.start_s, seen.plan.warmup_s)
     reports = [report for report in seen.reports if report.flow == flow.number]
     began = seen.began_monotonic_ns
     transfers = [
         of.took_ns / 1e6 for of in reports if of.kind == TRANSFER and of.at_ns - began >= warmup_ns + of.took_ns
     ]
-    resent = {(connection, side): state.retransmissions for _, number, connection, side, state in tcp_samples(seen) if number == flow.number}  # fmt: skip
+    resent = {
+        (connection, side): state.retransmissions
+        for _, number, connection, side, state in tcp_samples(seen)
+        if number == flow.number
+    }
     return {
         "app": flow.app,
         **{direction: _direction(seen, tables, flow, at) for at, direction in enumerate(DIRECTIONS)},

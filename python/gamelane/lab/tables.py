@@ -1,4 +1,4 @@
-"""What the lab saw as the columns a simulation gives: `gamelane.records.frames` makes the tables of docs/records.md of them.
+"""What the lab saw as the columns a simulation gives: `gamelane.records.frames` makes tables of them (docs/records.md).
 
 Times are nanoseconds from the start of the run. Packets sent after its end are left out; those that still wait then are
 neither received nor lost.
@@ -99,8 +99,9 @@ def _reasons(samples: Samples, flow: int, up: bool) -> list[int]:
 
 
 def _lost(flow: Flow, passage: Passage, reasons: list[int]) -> tuple[int | None, int]:
-    """Where a packet that did not arrive was lost: before the gateway, in it, or behind it. Drops are told of by flow, so
-    each takes the next reason; one that nobody dropped still waits.
+    """Say where a packet that did not arrive was lost: before the gateway, in it, or behind it.
+
+    The gateway tells drops by flow, so each takes the next reason; a packet that nobody dropped still waits.
     """
     if passage.into_ns == NOWHERE:
         return REASONS.index("path"), passage.sent_ns
@@ -110,7 +111,7 @@ def _lost(flow: Flow, passage: Passage, reasons: list[int]) -> tuple[int | None,
     return REASONS.index("path" if path_loses else "link"), passage.out_ns
 
 
-def goodput(plan: Plan, of: Iterable[Fate]) -> dict[int, int]:
+def goodput(of: Iterable[Fate]) -> dict[int, int]:
     """Bytes delivered: UDP's as they came, TCP's as far as they were acknowledged, each way."""
     total: dict[int, int] = defaultdict(int)
     acknowledged: dict[tuple[int, bool, int, int], int] = {}
@@ -193,7 +194,8 @@ def _windows(seen: Seen) -> Columns:
             own[4, then] += fate.passage.length
         own[2, sent] += int(fate.reason is not None)
     rows = [(flow.number, way, second) for flow in seen.plan.flows for way in (0, 1) for second in range(length)]
-    by = {name: counts[:, :, at, :].reshape(-1) for at, name in enumerate(("sent", "received", "lost", "marked", "bytes"))}
+    named = enumerate(("sent", "received", "lost", "marked", "bytes"))
+    by = {name: counts[:, :, at, :].reshape(-1) for at, name in named}
     return {
         "flow": _u([row[0] for row in rows]),
         "direction": _u([row[1] for row in rows]),
@@ -259,7 +261,8 @@ def _queues(seen: Seen) -> Columns:
 
 
 def _app(seen: Seen) -> Columns:
-    own = [of for of in seen.reports if of.at_ns - seen.began_monotonic_ns <= (seen.plan.duration_s + SLACK_S) * SECOND_NS]
+    end_ns = (seen.plan.duration_s + SLACK_S) * SECOND_NS
+    own = [of for of in seen.reports if of.at_ns - seen.began_monotonic_ns <= end_ns]
     return {
         "t_ns": _i([of.at_ns - seen.began_monotonic_ns for of in own]),
         "flow": _u([of.flow for of in own]),

@@ -1,7 +1,7 @@
 """Packets seen on both sides of the gateway and at both ends, matched: which were lost where, and how long each took.
 
-`tcpdump` writes what passes, headers only. A packet is known again by its own bytes, apart from what a gateway may change:
-the code point's ECN bits and TCP's window, and checksums. All clocks are one: times differ by how exact the kernel's are.
+`tcpdump` writes what passes, headers only. A packet is known again by its own bytes, apart from what a gateway may
+change: the ECN bits, TCP's window, and checksums. All clocks are one.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ class Taps:
                 time.sleep(0.01)
 
     def _start(self, lab: Lab, name: str, point: Point) -> subprocess.Popen[str]:
-        words = f"tcpdump -n -i {point.interface} -s {SNAPLEN} -B {BUFFER_KIB} -Z root --time-stamp-precision=nano".split()
-        return lab.start(
-            point.host, *words, "-w", str(self.file(name)), "ip", log=self.folder / f"tcpdump-{name}.log"
+        words = (
+            f"tcpdump -n -i {point.interface} -s {SNAPLEN} -B {BUFFER_KIB} -Z root --time-stamp-precision=nano".split()
         )
+        return lab.start(point.host, *words, "-w", str(self.file(name)), "ip", log=self.folder / f"tcpdump-{name}.log")
 
     def file(self, name: str) -> Path:
         """What a point's packets are written to."""

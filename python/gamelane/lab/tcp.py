@@ -1,7 +1,7 @@
-"""TCP of a scenario in terms of a Linux kernel: attributes of routes for what a flow may have of its own, since every flow
-has a server of its own; settings of the host for the rest.
+"""TCP of a scenario in terms of a Linux kernel.
 
-What the kernel cannot be told is refused. What it does by itself and the scenario does not say is left to it: docs/lab.md.
+Attributes of routes say what a flow has of its own, since every flow has a server of its own; settings of the host the
+rest. What the kernel cannot be told is refused. What it does by itself is left to it: docs/lab.md.
 """
 
 from __future__ import annotations
@@ -48,7 +48,14 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
         )  # fmt: skip
     recovery = keys.get("recovery", "sack")
     window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
-    route = ["congctl", congestion, "window", str(window), "initcwnd", str(_initial(keys.get("initial_window", 10), mtu))]
+    route = [
+        "congctl",
+        congestion,
+        "window",
+        str(window),
+        "initcwnd",
+        str(_initial(keys.get("initial_window", 10), mtu)),
+    ]
     if keys.get("delayed_ack") == "off":
         route += ["quickack", "1"]
     if keys.get("ecn", False):

@@ -3,8 +3,8 @@
     hosts - home - [link, down] - gateway - (modem) - [link, up] - internet - [path] - servers
 
 What is in brackets is `gamelane-impair`, one process each; the gateway is `gamelane-gateway` with the scenario's own
-`[gateway]`; the modem, a second one, is there only behind a gateway that shapes. `home` and `internet` are switches: bridges
-of the kernel. Neighbours are known beforehand, so that nothing but the scenario's packets is on the way.
+`[gateway]`; the modem, a second one, is there only behind a gateway that shapes. `home` and `internet` are switches:
+bridges of the kernel. Neighbours are known beforehand, so that nothing but the scenario's packets is on the way.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def _addresses(home: Household) -> None:
         ]
         theirs.run("sh", "-ec", "\n".join(own))
     for name, own in commands.items():
-        own += _settings([flow for flow in plan.flows if flow.host == name])
-        home.hosts[name].run("sh", "-ec", "\n".join(own))
+        settings = _settings([flow for flow in plan.flows if flow.host == name])
+        home.hosts[name].run("sh", "-ec", "\n".join([*own, *settings]))
 
 
 def _settings(flows: list[Flow]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Web pages over HTTP as the simulator has them: at each period a new connection that loads for a drawn time or a drawn size.
+"""Web pages over HTTP as the simulator has them: at each period a new connection, for a drawn time or a drawn size.
 
 What is drawn has the simulator's distributions, from a generator of its own: the draws are other ones.
 """
@@ -104,7 +104,7 @@ class Web:
     def _receive(self, own: http.client.HTTPConnection, number: int) -> int:
         own.request("GET", f"/{number}")
         answer, got = own.getresponse(), 0
-        while piece := answer.read1(1 << 16):
+        while piece := answer.read(PIECE):
             got += len(piece)
         return got
 
@@ -120,6 +120,9 @@ class Web:
         while own.sock.recv(1 << 16):
             pass
         return sent
+
+
+PIECE = 1 << 12
 
 
 def _draw(rng: np.random.Generator, given: str | Mapping[str, Any] | None, count: int, *, sized: bool) -> list[float]:
