@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -47,6 +47,16 @@ class Hooks:
     on_done: Callable[[int], None] | None = None
     packets: bool = False
     command: tuple[str, ...] = ()
+    engine: Engine | None = None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What runs the jobs instead of the simulator, and what to say beside its figures."""
+
+    name: str
+    run_all: Callable[[Sequence[Job]], Batch]
+    caveats: tuple[str, ...] = ()
 
 
 def load(path_or_name: str | os.PathLike[str]) -> Experiment:
@@ -105,14 +115,17 @@ def _execute(
     hooks = hooks or Hooks()
     numbers = seeds_of(experiment, seeds)
     jobs = [Job(name, scenario, seed) for name, (_, scenario) in variants.items() for seed in numbers]
-    batch = run_all(
-        jobs,
-        threads=host.cores() if threads is None else threads,
-        packets=hooks.packets,
-        on_run=hooks.on_run,
-        on_done=hooks.on_done,
-    )
-    results = _gather(experiment, variants, batch, len(jobs), hooks.command) if batch.finished else None
+    if hooks.engine is not None:
+        batch = hooks.engine.run_all(jobs)
+    else:
+        batch = run_all(
+            jobs,
+            threads=host.cores() if threads is None else threads,
+            packets=hooks.packets,
+            on_run=hooks.on_run,
+            on_done=hooks.on_done,
+        )
+    results = _gather(experiment, variants, batch, len(jobs), hooks) if batch.finished else None
     if batch.interrupted:
         raise Interrupted(results, len(batch.finished), len(jobs))
     if results is None:
@@ -125,9 +138,10 @@ def _gather(
     variants: Mapping[str, tuple[dict[str, str], _native.Scenario]],
     batch: Batch,
     planned: int,
-    command: tuple[str, ...],
+    hooks: Hooks,
 ) -> Results:
-    base = experiment.scenario
+    base, engine = experiment.scenario, hooks.engine
+    said = engine.caveats if engine is not None else ()
     return Results(
         name=base.name,
         question=base.question,
@@ -135,14 +149,14 @@ def _gather(
         hash=base.hash,
         duration_s=base.duration_s,
         warmup_s=base.warmup_s,
-        engine="sim",
+        engine="sim" if engine is None else engine.name,
         variants=tuple(
             Variant(
                 name=name,
                 overrides=overrides,
                 toml=scenario.to_toml(),
                 hash=scenario.hash,
-                flows=flows(scenario),
+                flows=tuple(replace(flow, caveats=(*flow.caveats, *said)) for flow in flows(scenario)),
                 runs=tuple(done.record for done in batch.finished if done.job.variant == name),
             )
             for name, (overrides, scenario) in variants.items()
@@ -151,7 +165,7 @@ def _gather(
         planned_runs=planned,
         frames={table: pl.concat([done.frames[table] for done in batch.finished]) for table in TABLES},
         host=host.describe(),
-        command=command,
+        command=hooks.command,
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +15,14 @@ from gamelane import _native, experiment, host
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
-from gamelane.experiment import Experiment, Hooks
+from gamelane.experiment import Engine, Experiment, Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
-from gamelane.runner import Job
+from gamelane.runner import Batch, Job
 
-ENGINES = ("sim",)
+ENGINES = ("sim", "lab")
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +60,12 @@ def run(
         int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
     ] = None,
     engine: Annotated[
-        str, typer.Option(metavar="ENGINE", help="Only sim so far; `gamelane doctor` says more.")
+        str,
+        typer.Option(
+            metavar="ENGINE",
+            help="sim: simulate; lab: real hosts in namespaces, in real time (docs/lab.md). `gamelane doctor` says "
+            "what they need.",
+        ),
     ] = "sim",
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
     out: Annotated[
@@ -84,7 +91,10 @@ def run(
     chosen = _load(scenario, overrides(settings or []), seed)
     compared = variants(compare, named or [])
     folder = None if out is None else writable(out)
-    hooks = Hooks(packets=pcap, command=command(), on_run=_pcap_writer(folder) if pcap and folder else None)
+    if engine == "lab":
+        hooks = Hooks(command=command(), engine=_lab(chosen, folder if pcap else None, quiet=quiet))
+    else:
+        hooks = Hooks(packets=pcap, command=command(), on_run=_pcap_writer(folder) if pcap and folder else None)
     try:
         results = execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
     except Interrupted as stopped:
@@ -122,12 +132,22 @@ def execute(
 ) -> Results:
     """Run it, or its variants, with a progress bar."""
     total = repeat * max(len(compared), 1)
-    with progress(quiet=quiet) as bar:
+    with progress(quiet=quiet or hooks.engine is not None) as bar:
         task = bar.add_task(f"{chosen.scenario.name}", total=total)
-        hooks = Hooks(hooks.on_run, lambda done: bar.update(task, completed=done), hooks.packets, hooks.command)
+        hooks = replace(hooks, on_done=lambda done: bar.update(task, completed=done))
         if compared:
             return experiment.compare(chosen, compared, seeds=repeat, threads=threads, hooks=hooks)
         return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
+
+
+def _lab(chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Engine:
+    """Real hosts; they say themselves how far they are."""
+    from gamelane.lab import engine  # noqa: PLC0415 - others do without
+
+    def run_all(jobs: Sequence[Job]) -> Batch:
+        return engine.run_all(jobs, file=chosen.file, say=None if quiet else say, pcap=pcap)
+
+    return Engine(engine.ENGINE, run_all, engine.CAVEATS)
 
 
 def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:

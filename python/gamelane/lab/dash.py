@@ -1,0 +1,115 @@
+"""Video in chunks over one HTTP connection: the simulator's player (crates/traffic/src/dash.rs) on a real one."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+
+from gamelane import quantity
+from gamelane.lab import httpd
+from gamelane.lab.inside import inside
+from gamelane.lab.plan import Flow, seconds
+from gamelane.lab.reports import CHUNK, STALL, Report, Reports
+from gamelane.lab.topology import Household, server_address
+
+RATES = ["500kbit", "1mbit", "5mbit"]
+NS = 1_000_000_000
+
+
+class Dash:
+    """Server and player of a flow."""
+
+    def __init__(self, home: Household, flow: Flow, reports: Reports) -> None:
+        """Read the model."""
+        self.home, self.flow, self.reports = home, flow, reports
+        self.begins_s = flow.start_s
+        keys = flow.keys
+        self.chunk_s = seconds(keys.get("chunk", "5s"))
+        self.rates = [quantity.parse(rate, "bit/s") or 0.0 for rate in keys.get("rates", RATES)]
+        self.adaptive = keys.get("requests", "cycle") == "adaptive"
+        self.gap_s, self.period_s = seconds(keys.get("gap", "2s")), seconds(keys.get("period", "10s"))
+        self.buffer_s = seconds(keys.get("buffer", "30s"))
+        self._server: httpd.Server | None = None
+        self._connection: http.client.HTTPConnection | None = None
+        self._stop = threading.Event()
+        self._dry_s: float | None = None
+
+    def prepare(self) -> None:
+        """Start the server."""
+        video = self
+
+        class Chunks(httpd.Handler):
+            code_point = video.flow.dscp
+
+            def do_GET(self) -> None:  # noqa: N802 - the library's
+                self.send_bytes(video.size(int(self.path.removeprefix("/"))))
+
+        self._server = httpd.serve(self.home.servers[self.flow.name], server_address(self.flow), Chunks)
+
+    def size(self, rate: int) -> int:
+        """Bytes of a chunk."""
+        return max(1, int(self.rates[rate] * self.chunk_s / 8))
+
+    def start(self) -> None:
+        """Begin to play."""
+        threading.Thread(target=self._play, name=self.flow.name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Ask for no more; a picture that stands still is said."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        self._stall(time.monotonic())
+        httpd.hang_up(self._connection)
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _play(self) -> None:
+        """Until the end; a connection that breaks before it is a fault of the lab, and said."""
+        try:
+            self._ask()
+        except (OSError, http.client.HTTPException) as error:
+            if not self._stop.is_set():
+                self.reports.fail(f"{self.flow.name}: {error!r}")
+
+    def _ask(self) -> None:
+        began, rate, number = time.monotonic(), 0, 0
+        with inside(self.home.host_of(self.flow)):
+            own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
+            self._connection = own
+            while not self._stop.wait(max(0.0, self._next_s(began, number) - time.monotonic())):
+                if not self.adaptive:
+                    rate = number % len(self.rates)
+                asked = time.monotonic_ns()
+                own.request("GET", f"/{rate}")
+                answer = own.getresponse()
+                while answer.read(1 << 16):
+                    pass
+                if self._stop.is_set():
+                    return
+                rate = self._arrived(number, rate, asked)
+                number += 1
+
+    def _arrived(self, number: int, rate: int, asked_ns: int) -> int:
+        """Play it; the highest rate that what was measured allows."""
+        now = time.monotonic_ns()
+        took = now - asked_ns
+        self.reports.add(Report(now, self.flow.number, CHUNK, number, self.size(rate), took))
+        self._stall(now / NS)
+        self._dry_s = max(self._dry_s or 0.0, now / NS) + self.chunk_s
+        throughput = self.size(rate) * 8 * NS / max(took, 1)
+        return max((at for at, known in enumerate(self.rates) if known <= throughput), default=0)
+
+    def _stall(self, now_s: float) -> None:
+        if self._dry_s is not None and now_s > self._dry_s:
+            lasted = round((now_s - self._dry_s) * NS)
+            self.reports.add(Report(round(now_s * NS), self.flow.number, STALL, 0, 0, lasted))
+
+    def _next_s(self, began: float, number: int) -> float:
+        """When the next chunk is asked for."""
+        if self.adaptive:
+            return 0.0 if self._dry_s is None else self._dry_s - self.buffer_s
+        turn, place = divmod(number, len(self.rates))
+        return began + turn * self.period_s + place * self.gap_s

@@ -1,0 +1,66 @@
+"""Runs of an experiment in the lab: one after another, in real time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gamelane import library
+from gamelane.interrupts import on_ctrl_c
+from gamelane.lab.plan import plan
+from gamelane.lab.run import Wanted, check, run
+from gamelane.runner import Batch, Finished, Job, flow_names
+
+ENGINE = "lab"
+AROUND_S = 7.0
+"""What building, settling and reading take beside the run itself, on an idle machine."""
+CAVEATS = (
+    "Real hosts on one machine: TCP is the kernel's, what delays and forwards packets is real, and other work on the "
+    "machine shows in the figures.",
+)
+
+Said = Callable[[str], None]
+
+
+def run_all(
+    jobs: Sequence[Job],
+    *,
+    file: str,
+    on_done: Callable[[int], None] | None = None,
+    say: Said | None = None,
+    pcap: Path | None = None,
+) -> Batch:
+    """Run every job; what cannot be run is refused before the first one is. Ctrl-C keeps those that had finished."""
+    path = str(library.find(file))
+    check()
+    plans = [plan(job.scenario, path) for job in jobs]
+    variants = list(dict.fromkeys(job.variant for job in jobs))
+    flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
+    batch = Batch()
+
+    def interrupt() -> None:
+        batch.interrupted = True
+
+    left_s = [planned.duration_s + AROUND_S for planned in plans]
+    with on_ctrl_c(interrupt):
+        for number, job in enumerate(jobs):
+            if say is not None:
+                ahead = _ahead(left_s[number:])
+                say(f"lab: run {number + 1} of {len(jobs)} ({job.variant}, seed {job.seed}), {ahead} left")
+            began = time.monotonic()
+            wanted = Wanted(job.scenario, path, job.variant, job.seed, variants, flows)
+            done = run(wanted, stopped=lambda: batch.interrupted, pcap=pcap)
+            if done is None:
+                break
+            took = time.monotonic() - began
+            left_s = [of + took - left_s[number] if later > number else of for later, of in enumerate(left_s)]
+            batch.finished.append(Finished(job, done.record, done.frames))
+            if on_done is not None:
+                on_done(number + 1)
+    return batch
+
+
+def _ahead(left_s: Sequence[float]) -> str:
+    total = round(sum(left_s))
+    return f"{total // 60} min {total % 60} s" if total >= 60 else f"{total} s"

@@ -1,0 +1,199 @@
+"""A scenario as the lab runs it: which hosts, which flows when, over which paths; and what no lab of ours can run.
+
+It is refused here, before anything is made, with the key, the value given, what is allowed and a hint.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from gamelane import _native, quantity
+from gamelane.errors import ScenarioError
+from gamelane.lab.tcp import Tcp, tcp_of
+
+DATAGRAMS = ("game", "cloud", "trace", "udp", "voip")
+APPS = (*DATAGRAMS, "bulk", "web", "dash")
+DIRECTIONS = ("up", "down")
+
+
+@dataclass(frozen=True)
+class Path:
+    """The way beyond the link. Flows with losses or jitter of their own share theirs with nobody, as simulated."""
+
+    rtt_s: float
+    loss: Any = "0%"
+    jitter: Any = "0s"
+    owner: str = ""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """An application between a host at home and a server of its own."""
+
+    number: int
+    name: str
+    app: str
+    host: str
+    start_s: float
+    stop_s: float
+    dscp: int
+    path: Path
+    tcp: Tcp
+    keys: Mapping[str, Any]
+
+    @property
+    def up(self) -> bool:
+        """Whether its bytes go up, where they go one way."""
+        return bool(self.keys.get("direction", "down") == "up")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be built."""
+
+    name: str
+    toml: str
+    duration_s: float
+    warmup_s: float
+    mtu: int
+    link: Mapping[str, Any]
+    gateway: Mapping[str, Any]
+    hosts: tuple[str, ...]
+    flows: tuple[Flow, ...]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The different ways beyond the link."""
+        return tuple(dict.fromkeys(flow.path for flow in self.flows))
+
+
+def plan(scenario: _native.Scenario, file: str) -> Plan:
+    """Read a scenario; raise `ScenarioError` if real hosts here cannot run it."""
+    toml = scenario.to_toml()
+    document = tomllib.loads(toml)
+    refuse = Refusal(file)
+    link, gateway = document["link"], document.get("gateway", {})
+    if link["kind"] != "wired":
+        refuse("link.kind", link["kind"], "the lab has no such link", '"wired"', "simulate it, or give its rates")
+    numbers = {flow["name"]: number for number, flow in enumerate(scenario.flows())}
+    flows = tuple(
+        _flow(keys, number=numbers[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)
+        for keys in document["flow"]
+        if keys.get("enabled", True)
+    )
+    _share(flows, refuse)
+    hosts = tuple(dict.fromkeys(flow.host for flow in flows))
+    return Plan(
+        name=scenario.name,
+        toml=toml,
+        duration_s=scenario.duration_s,
+        warmup_s=scenario.warmup_s,
+        mtu=link["mtu"],
+        link=link,
+        gateway=gateway,
+        hosts=hosts,
+        flows=flows,
+    )
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Refuses keys of a file."""
+
+    file: str
+
+    def __call__(self, key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
+        """Say why, what would do, and what to try."""
+        given = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        raise ScenarioError(
+            f"`{key}` in {self.file}: {why}\n  given:   {given}\n  allowed: {allowed}\n  hint:    {hint}"
+        )
+
+
+def _flow(
+    keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
+) -> Flow:
+    name, app = keys["name"], keys["app"]
+    if app not in APPS:
+        refuse(
+            f"flow.{name}.app", app, "the lab has no such application", ", ".join(APPS),
+            f"leave it out with --set flow.{name}.enabled=false, or simulate it",
+        )  # fmt: skip
+    link = document["link"]
+    rtt = keys.get("rtt", link["rtt"])
+    apart = not (_nothing(keys["loss"]) and _nothing(keys["path_jitter"]))
+    path = Path(seconds(rtt), keys["loss"], keys["path_jitter"], name) if apart else Path(seconds(rtt))
+    tcp = Tcp()
+    if app not in DATAGRAMS:
+        given = {**document.get("tcp", {}), **keys.get("tcp", {})}
+        own = keys.get("tcp", {})
+
+        def place(key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
+            refuse(f"flow.{name}.tcp.{key}" if key in own else f"tcp.{key}", value, why, allowed, hint)
+
+        tcp = tcp_of(given, mtu=link["mtu"], refuse=place)
+    return Flow(
+        number=number,
+        name=name,
+        app=app,
+        host=keys.get("host", name),
+        start_s=seconds(keys["start"]),
+        stop_s=min(seconds(keys["stop"]), duration_s) if "stop" in keys else duration_s,
+        dscp=code_point(keys["dscp"]),
+        path=path,
+        tcp=tcp,
+        keys=keys,
+    )
+
+
+def _share(flows: tuple[Flow, ...], refuse: Refusal) -> None:
+    """What Linux sets for a host as a whole must be the same for all TCP flows of a host at home."""
+    seen: dict[str, Flow] = {}
+    windows: dict[str, Flow] = {}
+    for flow in (flow for flow in flows if flow.app not in DATAGRAMS):
+        if not flow.up and windows.setdefault(flow.host, flow).tcp.window != flow.tcp.window:
+            refuse(
+                f"flow.{flow.name}.tcp.receive_window", flow.keys.get("tcp", {}).get("receive_window"),
+                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer for a host",
+                "a host whose TCP flows agree", f"give `{flow.name}` another host",
+            )  # fmt: skip
+        first = seen.setdefault(flow.host, flow)
+        for key, value in flow.tcp.settings.items():
+            if first.tcp.settings[key] != value:
+                refuse(
+                    f"flow.{flow.name}.host", flow.host,
+                    f"`{first.name}` runs there too, and Linux has one {key} for all TCP of a host",
+                    "a host whose TCP flows agree", f"give `{flow.name}` another host",
+                )  # fmt: skip
+
+
+def _nothing(value: Any) -> bool:
+    return all(quantity.magnitude(part) == 0 if isinstance(part, str) else False for part in each_way(value, ""))
+
+
+def each_way(value: Any, absent: Any) -> tuple[Any, Any]:
+    """Up and down of a value that may be written once for both."""
+    if isinstance(value, dict) and set(value) <= set(DIRECTIONS):
+        return value.get("up", absent), value.get("down", absent)
+    return value, value
+
+
+def seconds(text: str) -> float:
+    """A time of a scenario that has been checked."""
+    value = quantity.parse(text, "ms")
+    return math.nan if value is None else value / 1e3
+
+
+def code_point(value: str | int) -> int:
+    """The number of a differentiated services code point."""
+    if isinstance(value, int) or value.isdigit():
+        return int(value)
+    if value.startswith("CS"):
+        return int(value[2:]) * 8
+    if value.startswith("AF"):
+        return int(value[2]) * 8 + int(value[3]) * 2
+    return {"EF": 46, "VA": 44, "LE": 1}[value]

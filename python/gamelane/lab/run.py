@@ -1,0 +1,234 @@
+"""One run of a scenario in the lab, in real time: build, start what is due, watch, take down, and make tables of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+
+from gamelane import _native, programs
+from gamelane.errors import LabError, OutputError
+from gamelane.lab import pcapng, tables, topology
+from gamelane.lab.bulk import Bulk
+from gamelane.lab.dash import Dash
+from gamelane.lab.datagrams import Datagrams
+from gamelane.lab.namespaces import Lab, missing
+from gamelane.lab.plan import DATAGRAMS, Flow, Plan, plan
+from gamelane.lab.reports import Reports
+from gamelane.lab.sampler import Sampler, Samples
+from gamelane.lab.summary import distribution, summary
+from gamelane.lab.taps import Passage, Taps
+from gamelane.lab.topology import Household, server_address
+from gamelane.lab.web import Web
+from gamelane.lab.windows import set_windows
+from gamelane.records import live
+from gamelane.records.frames import Flows, frames
+from gamelane.records.results import ALONE, RunRecord
+
+TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
+"""What the lab runs, and the packages they come in."""
+GLANCE_S = 0.02
+Stopped = Callable[[], bool]
+
+
+class Application(Protocol):
+    """One flow's programs."""
+
+    @property
+    def begins_s(self) -> float:
+        """When to start it, in seconds from the start of the run."""
+
+    def prepare(self) -> None:
+        """Start the server, before the run."""
+
+    def start(self) -> None:
+        """Start the client."""
+
+    def stop(self) -> None:
+        """End both; may be called again."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run gave."""
+
+    record: RunRecord
+    frames: dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to run, and how its rows are to be called."""
+
+    scenario: _native.Scenario
+    file: str
+    variant: str
+    seed: int
+    variants: Sequence[str]
+    flows: Sequence[str]
+
+
+def lacking() -> str | None:
+    """Say why nothing can run in the lab here; None if it can."""
+    if why := missing():
+        return why
+    absent = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if absent:
+        return f"{', '.join(absent)} not found: apt-get install {' '.join(absent)}"
+    return None
+
+
+def check() -> None:
+    """Raise if nothing can run in the lab here."""
+    if why := lacking():
+        raise LabError(f"--engine lab: {why}")
+    for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC):
+        program.find()
+
+
+def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Path | None = None) -> Finished | None:
+    """Run it once; None if `stopped` says so before the end.
+
+    Captures go to the folder `pcap`, working files to `keep`, if they are given.
+    """
+    planned = plan(wanted.scenario, wanted.file)
+    began_cpu = sum(os.times()[:4])
+    with TemporaryDirectory(prefix="gamelane-lab-") as name:
+        folder = keep or Path(name)
+        played = _play(planned, wanted, folder, stopped)
+        if pcap is not None and played is not None:
+            _captures(planned, folder, pcap, wanted)
+    if played is None:
+        return None
+    seen, echoes = played
+    native = tables.columns(seen)
+    among = Flows(own=[flow["name"] for flow in wanted.scenario.flows()], all=wanted.flows)
+    said = summary(seen, native, seed=wanted.seed)
+    for flow, echo in echoes.items():
+        said["flows"][flow]["rtt_echo_ms"] = echo
+    record = RunRecord(
+        seed=wanted.seed,
+        cpu_seconds=sum(os.times()[:4]) - began_cpu,
+        events=0,
+        bottleneck_packets=sum(queue["packets"] for queue in said["queues"].values()),
+        summary=said,
+    )
+    return Finished(record, frames(native, run=(wanted.variant, wanted.seed), variants=wanted.variants, flows=among))
+
+
+def _play(
+    planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped
+) -> tuple[tables.Seen, Mapping[str, Any]] | None:
+    scenario = folder / "scenario.toml"
+    scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
+    with Lab() as lab:
+        home = topology.build(lab, planned, scenario, folder)
+        set_windows(home)
+        taps = Taps(lab, home)
+        reports = Reports()
+        applications = [_application(home, flow, wanted.seed, reports) for flow in planned.flows]
+        for application in applications:
+            application.prepare()
+        sampler = Sampler(home)
+        sampler.start()
+        began_monotonic, began_unix = time.monotonic_ns(), time.time_ns()
+        try:
+            whole = _follow(home, applications, stopped)
+        finally:
+            for application in applications:
+                application.stop()
+        if not whole:
+            sampler.stop()
+            return None
+        taps.stop()
+        samples = sampler.stop()
+        home.check()
+        if reports.failure is not None:
+            raise LabError(reports.failure)
+    passages = taps.passages(_servers(planned))
+    echoes = _echoes(applications, planned, began_monotonic)
+    return _seen(planned, passages, samples, reports, (began_monotonic, began_unix)), echoes
+
+
+def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
+    """Start and stop what is due, until the end; False if somebody stopped it."""
+    began = time.monotonic()
+    flows = home.plan.flows
+    due = [(application.begins_s, application.start) for application in applications]
+    due += [(flow.stop_s, application.stop) for flow, application in zip(flows, applications, strict=True)]
+    due.sort(key=lambda entry: entry[0])
+    while True:
+        now = time.monotonic() - began
+        while due and due[0][0] <= now:
+            due.pop(0)[1]()
+        if now >= home.plan.duration_s:
+            return True
+        if stopped():
+            return False
+        home.check()
+        time.sleep(min(GLANCE_S, max(0.0, home.plan.duration_s - now)))
+
+
+def _application(home: Household, flow: Flow, seed: int, reports: Reports) -> Application:
+    if flow.app in DATAGRAMS:
+        return Datagrams(home, flow, seed)
+    if flow.app == "bulk":
+        return Bulk(home, flow)
+    return Web(home, flow, seed, reports) if flow.app == "web" else Dash(home, flow, reports)
+
+
+def _servers(planned: Plan) -> dict[int, int]:
+    """Flow by address of its server."""
+    return {int(IPv4Address(server_address(flow))): flow.number for flow in planned.flows}
+
+
+def _seen(
+    planned: Plan, passages: list[list[Passage]], samples: Samples, reports: Reports, began: tuple[int, int]
+) -> tables.Seen:
+    of = tables.fates(planned, passages, samples, began[1])
+    return tables.Seen(planned, of, samples, reports.all(), began[0], tables.goodput(of))
+
+
+def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -> Mapping[str, Any]:
+    """Round trips as the applications themselves have them, from the echoes in their packets: by flow, milliseconds."""
+    found = {}
+    for application in applications:
+        if isinstance(application, Datagrams) and application.records("client").is_file():
+            records = live.read(application.records("client")).client
+            trips = records[records["what"] == live.ROUND_TRIP]
+            at_s = (trips["at_ns"].astype(np.int64) - began_ns) / 1e9
+            chosen = trips["value_ns"][(at_s >= planned.warmup_s) & (at_s < planned.duration_s)]
+            found[application.flow.name] = distribution(chosen / 1e6)
+    return found
+
+
+def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:
+    """Both sides of the gateway, and the servers: those of several paths are files of their own."""
+    name = f"seed{wanted.seed}" if wanted.variant == ALONE else f"{wanted.variant}-seed{wanted.seed}".replace("/", "_")
+    sides = {"lan": "lan", "wan": "wan", "site0": "server"}
+    sides |= {f"site{number}": f"server{number + 1}" for number in range(1, len(planned.paths))}
+    try:
+        for tap, side in sides.items():
+            pcapng.convert(folder / f"{tap}.pcap", target / f"{name}-{side}.pcapng")
+    except OSError as error:
+        raise OutputError(str(error)) from error
+
+
+def absolute(toml: str, folder: Path) -> str:
+    """Files that a scenario names beside itself, by their whole paths."""
+
+    def whole(found: re.Match[str]) -> str:
+        path = folder / found[2]
+        return f'{found[1]}"{path.resolve()}"' if path.is_file() else found[0]
+
+    return re.sub(r'^((?:trace|model) = )"([^"]+)"', whole, toml, flags=re.MULTILINE)

@@ -1,0 +1,132 @@
+"""Every 100 ms: what waits in the gateway's queues, what it dropped and why, and the state of every TCP connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from gamelane.errors import LabError
+from gamelane.lab.inside import inside
+from gamelane.lab.plan import DATAGRAMS, DIRECTIONS
+from gamelane.lab.sockdiag import Diagnosis, TcpState
+from gamelane.lab.topology import Household, server_address
+
+EVERY_S = 0.1
+STATUS = ("127.0.0.1", 9720)
+PATIENCE_S = 5
+CLIENT, SERVER = 0, 1
+
+
+@dataclass
+class Samples:
+    """What was seen; times are of the monotonic clock in nanoseconds."""
+
+    queues: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """Time, direction, packets, bytes."""
+    drops: list[tuple[int, int, int, str, int]] = field(default_factory=list)
+    """Time, direction, flow, reason, how many since the time before."""
+    tcp: list[tuple[int, int, int, TcpState]] = field(default_factory=list)
+    """Time, flow, side, state."""
+    last: dict[str, Any] = field(default_factory=dict)
+    """The gateway's last status."""
+
+
+class Sampler:
+    """A thread that asks until it is stopped."""
+
+    def __init__(self, home: Household) -> None:
+        """Prepare to ask; nothing is asked yet."""
+        self.home = home
+        self.samples = Samples()
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._flows = {server_address(flow): flow.number for flow in home.plan.flows}
+        self._counted: Counter[tuple[int, int, str, str]] = Counter()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> Samples:
+        """Ask a last time and return what was seen."""
+        self._stop.set()
+        self._thread.join(timeout=PATIENCE_S * 2)
+        if self._failure is not None:
+            raise LabError(f"the gateway does not say what it does: {self._failure}") from self._failure
+        return self.samples
+
+    def _run(self) -> None:
+        ends = []
+        try:
+            for flow in self.home.plan.flows:
+                if flow.app in DATAGRAMS:
+                    continue
+                for side, host in ((CLIENT, self.home.host_of(flow)), (SERVER, self.home.servers[flow.name])):
+                    with inside(host):
+                        ends.append((flow, side, Diagnosis()))
+            due = time.monotonic()
+            while not self._stop.wait(max(0.0, due - time.monotonic())):
+                due = max(due + EVERY_S, time.monotonic())
+                self._ask_boxes()
+                for flow, side, diagnosis in ends:
+                    self._ask_host(flow.number, server_address(flow), side, diagnosis)
+            self._ask_boxes()
+        except (OSError, ValueError, KeyError, http.client.HTTPException) as error:
+            self._failure = error
+        finally:
+            for _, _, diagnosis in ends:
+                diagnosis.close()
+
+    def _ask_boxes(self) -> None:
+        """The gateway, and the modem if there is one."""
+        for box in self.home.boxes:
+            with inside(box):
+                status = ask()
+            now = time.monotonic_ns()
+            if box is self.home.gateway:
+                self.samples.last = status
+                for number, direction in enumerate(DIRECTIONS):
+                    queue = status["queues"][direction]
+                    self.samples.queues.append((now, number, queue["qlen"], queue["backlog"]))
+            self._take_drops(box.name, status, now)
+
+    def _take_drops(self, box: str, status: dict[str, Any], now: int) -> None:
+        for known in status["flows"]:
+            flow = self._flows.get(known["server"].rpartition(":")[0])
+            if flow is None:
+                continue
+            for number, direction in enumerate(DIRECTIONS):
+                for reason, count in known[direction]["drops"].items():
+                    self._count((flow, number, reason), f"{box} {known['home']}", count, now)
+
+    def _count(self, what: tuple[int, int, str], where: str, count: int, now: int) -> None:
+        """Conversations count since their own beginning; a flow may have many."""
+        key = (*what, where)
+        more = count - self._counted[key]
+        if more > 0:
+            self._counted[key] = count
+            flow, direction, reason = what
+            self.samples.drops.append((now, direction, flow, reason, more))
+
+    def _ask_host(self, flow: int, server: str, side: int, diagnosis: Diagnosis) -> None:
+        now = time.monotonic_ns()
+        for state in diagnosis.connections():
+            if side == SERVER or state.remote == server:
+                self.samples.tcp.append((now, flow, side, state))
+
+
+def ask() -> dict[str, Any]:
+    """What the gateway in the calling thread's network says of itself."""
+    link = http.client.HTTPConnection(*STATUS, timeout=PATIENCE_S)
+    try:
+        link.request("GET", "/status")
+        status: dict[str, Any] = json.loads(link.getresponse().read())
+    finally:
+        link.close()
+    return status

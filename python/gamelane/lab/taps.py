@@ -1,0 +1,186 @@
+"""Packets seen on both sides of the gateway and at both ends, matched: which were lost where, and how long each took.
+
+`tcpdump` writes what passes, headers only. A packet is known again by its own bytes, apart from what a gateway may
+change: the ECN bits, TCP's window, and checksums. All clocks are one.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gamelane.errors import LabError
+from gamelane.lab.namespaces import Lab
+from gamelane.lab.topology import Household, Point
+
+SNAPLEN = 128
+BUFFER_KIB = 8192
+SETTLE_S = 2.2
+"""tcpdump gets packets from the kernel in blocks, the last one after a second; some are still on their way."""
+NOWHERE = -1
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A frame at one point."""
+
+    at_ns: int
+    key: bytes
+    source: int
+    destination: int
+    length: int
+    marked: bool
+    tcp: tuple[int, int, int, int, int] | None
+    """Source port, destination port, flags, acknowledgement, payload."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One packet of a flow from end to end; times are Unix nanoseconds, `NOWHERE` if it did not get there."""
+
+    up: bool
+    sent_ns: int
+    into_ns: int
+    out_ns: int
+    arrived_ns: int
+    length: int
+    marked: bool
+    tcp: tuple[int, int, int, int, int] | None
+
+
+class Taps:
+    """tcpdump at every point, from now until `stop`."""
+
+    def __init__(self, lab: Lab, home: Household) -> None:
+        """Start and wait until all of them listen."""
+        points = {"home": home.home, "lan": home.lan, "wan": home.wan}
+        points |= {f"site{number}": point for number, point in enumerate(home.sites)}
+        self.folder = home.folder
+        self.names = list(points)
+        self.programs = [self._start(lab, name, point) for name, point in points.items()]
+        deadline = time.monotonic() + 20
+        for name, program in zip(self.names, self.programs, strict=True):
+            while "listening on" not in (said := self._said(name)):
+                if program.poll() is not None or time.monotonic() > deadline:
+                    raise LabError(f"tcpdump: {said.strip() or 'it does not start'}")
+                time.sleep(0.01)
+
+    def _start(self, lab: Lab, name: str, point: Point) -> subprocess.Popen[str]:
+        words = (
+            f"tcpdump -n -i {point.interface} -s {SNAPLEN} -B {BUFFER_KIB} -Z root --time-stamp-precision=nano".split()
+        )
+        return lab.start(point.host, *words, "-w", str(self.file(name)), "ip", log=self.folder / f"tcpdump-{name}.log")
+
+    def file(self, name: str) -> Path:
+        """What a point's packets are written to."""
+        return self.folder / f"{name}.pcap"
+
+    def stop(self) -> None:
+        """Let the last packets be written; refuse to go on if the kernel had to leave some out."""
+        time.sleep(SETTLE_S)
+        for program in self.programs:
+            program.terminate()
+        for name, program in zip(self.names, self.programs, strict=True):
+            program.wait(timeout=20)
+            if "\n0 packets dropped by kernel" not in (said := self._said(name)):
+                raise LabError(f"tcpdump at {name} missed packets: {said.strip().splitlines()[-1]}")
+
+    def _said(self, name: str) -> str:
+        return (self.folder / f"tcpdump-{name}.log").read_text(encoding="utf-8")
+
+    def passages(self, servers: dict[int, int]) -> list[list[Passage]]:
+        """Match the points: by flow, in the order they were sent. `servers` is the flow of each server's address."""
+        sites = [name for name in self.names if name.startswith("site")]
+        seen = {name: list(_packets(self.file(name))) for name in self.names}
+        ends = sorted((packet for name in sites for packet in seen[name]), key=lambda packet: packet.at_ns)
+        found: list[list[Passage]] = [[] for _ in servers]
+        for up in (True, False):
+            way = [seen["home"], seen["lan"], seen["wan"], ends]
+            sent, *later = way if up else way[::-1]
+            places = [_by_key(packets, up, servers) for packets in later]
+            for packet in sent:
+                flow = servers.get(packet.destination if up else packet.source)
+                if flow is None:
+                    continue
+                then = [place[packet.key].popleft() if place.get(packet.key) else None for place in places]
+                into, out, arrived = then
+                found[flow].append(
+                    Passage(
+                        up=up,
+                        sent_ns=packet.at_ns,
+                        into_ns=into.at_ns if into else NOWHERE,
+                        out_ns=out.at_ns if out else NOWHERE,
+                        arrived_ns=arrived.at_ns if arrived else NOWHERE,
+                        length=packet.length,
+                        marked=arrived is not None and arrived.marked,
+                        tcp=packet.tcp,
+                    )
+                )
+        for passages in found:
+            passages.sort(key=lambda passage: passage.sent_ns)
+        return found
+
+
+def _by_key(packets: list[Packet], up: bool, servers: dict[int, int]) -> dict[bytes, deque[Packet]]:
+    found: dict[bytes, deque[Packet]] = defaultdict(deque)
+    for packet in packets:
+        if (packet.destination if up else packet.source) in servers:
+            found[packet.key].append(packet)
+    return found
+
+
+def _packets(path: Path) -> Iterator[Packet]:
+    """IPv4 over Ethernet, TCP and UDP, of the lab's own hosts; control messages of our generator are left out."""
+    data = path.read_bytes()
+    if data[:4] != NANOSECONDS:
+        raise LabError(f"{path.name}: tcpdump did not write nanoseconds")
+    at = 24
+    while at + 16 <= len(data):
+        seconds, nanos, kept, _ = RECORD.unpack_from(data, at)
+        frame = data[at + 16 : at + 16 + kept]
+        at += 16 + kept
+        packet = _packet(seconds * 1_000_000_000 + nanos, frame)
+        if packet is not None:
+            yield packet
+
+
+def _packet(at_ns: int, frame: bytes) -> Packet | None:
+    if len(frame) < SHORTEST or frame[12:15] != b"\x08\x00\x45":
+        return None
+    _, tos, length, _, source, destination = IP.unpack_from(frame, 14)
+    addresses = frame[18:20] + frame[26:38]
+    tcp = None
+    if frame[23] == TCP and len(frame) >= 54:
+        ports = PORTS.unpack_from(frame, 34)
+        header = (frame[46] >> 4) * 4
+        acknowledgement = int.from_bytes(frame[42:46], "big")
+        tcp = (*ports, frame[47], acknowledgement, length - 20 - header)
+        key = addresses + frame[38:48] + frame[54 : 34 + header] + frame[16:18]
+    elif frame[23] == UDP:
+        if len(frame) == SHORTEST or not frame[SHORTEST] & DATA:
+            return None
+        key = addresses + frame[38:40] + frame[42:74]
+    else:
+        return None
+    return Packet(at_ns, key, source, destination, length, tos & 3 == CONGESTION, tcp)
+
+
+NANOSECONDS = b"\x4d\x3c\xb2\xa1"
+RECORD = struct.Struct("<IIII")
+IP = struct.Struct("!BBH8sII")
+PORTS = struct.Struct("!HH")
+SHORTEST = 42
+TCP, UDP = 6, 17
+CONGESTION = 3
+DATA = 0x80
+"""First bit of a data packet's payload, of `gamelane-traffic` (crates/generator/src/wire.rs)."""

@@ -1,0 +1,129 @@
+"""TCP of a scenario in terms of a Linux kernel.
+
+Attributes of routes say what a flow has of its own, since every flow has a server of its own; settings of the host the
+rest. What the kernel cannot be told is refused. What it does by itself is left to it: docs/lab.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gamelane import quantity
+
+DEFAULT_WINDOW = "4MiB"
+HEADERS = 40
+
+Refuse = Callable[[str, Any, str, str, str], NoReturn]
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """How both ends of a flow are set."""
+
+    route: tuple[str, ...] = ()
+    """Attributes of the routes between its two hosts, as `ip route` takes them."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Below `net.ipv4`."""
+    window: int = 0
+    """Most the receiver advertises, in bytes."""
+    nagle: bool = True
+
+
+def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
+    """Translate `[tcp]`; `refuse` is told of a key, its value, why, what is allowed, and a hint."""
+    for key, value in keys.items():
+        if key in FIXED and value not in FIXED[key]:
+            allowed = " or ".join(_written(one) for one in FIXED[key])
+            refuse(key, value, "Linux cannot be told to do this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
+    asked = keys.get("congestion", "newreno")
+    congestion = {"newreno": "reno"}.get(asked, asked)
+    if congestion not in available():
+        refuse(
+            "congestion", asked, "this kernel does not have it",
+            ", ".join(f'"{"newreno" if name == "reno" else name}"' for name in available() if name in KNOWN),
+            f"`modprobe tcp_{congestion}` loads it where the kernel came with it; or simulate it",
+        )  # fmt: skip
+    recovery = keys.get("recovery", "sack")
+    window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
+    route = [
+        "congctl",
+        congestion,
+        "window",
+        str(window),
+        "initcwnd",
+        str(_initial(keys.get("initial_window", 10), mtu)),
+    ]
+    if keys.get("delayed_ack") == "off":
+        route += ["quickack", "1"]
+    if keys.get("ecn", False):
+        route += ["features", "ecn"]
+    settings = {
+        "tcp_sack": _switch(recovery != "newreno"),
+        "tcp_early_retrans": "3" if recovery == "rack" else "0",
+        "tcp_timestamps": _switch(keys.get("timestamps", True)),
+        "tcp_dsack": _switch(keys.get("dsack", False)),
+        "tcp_frto": "2" if keys.get("frto", False) else "0",
+        "tcp_slow_start_after_idle": _switch(keys.get("restart_after_idle", True)),
+        "tcp_thin_linear_timeouts": _switch(keys.get("linear_timeouts", False)),
+    }
+    return Tcp(tuple(route), settings, window, bool(keys.get("nagle", True)))
+
+
+def settings_of(flows: list[Tcp]) -> dict[str, str]:
+    """Settings of a host that is an end of these flows. Receive buffers stay as they are made (`windows.py`)."""
+    found = {key: value for tcp in flows for key, value in tcp.settings.items()}
+    return {
+        **found,
+        "tcp_moderate_rcvbuf": "0",
+        "tcp_wmem": f"4096 65536 {1 << 25}",
+        "tcp_notsent_lowat": str(1 << 17),
+        "tcp_no_metrics_save": "1",
+    }
+
+
+def available() -> list[str]:
+    """Congestion controls the kernel has at hand."""
+    try:
+        return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+    except OSError:
+        return ["reno"]
+
+
+def _initial(value: int | str, mtu: int) -> int:
+    """Segments; RFC 5681 section 3.1 goes by their size."""
+    if isinstance(value, int):
+        return value
+    segment = mtu - HEADERS
+    return 2 if segment > 2190 else 3 if segment > 1095 else 4
+
+
+def _switch(on: bool) -> str:
+    return "1" if on else "0"
+
+
+def _written(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+
+def _bare(value: Any) -> str:
+    return value if isinstance(value, str) else str(value).lower()
+
+
+KNOWN = ("reno", "cubic", "bic", "vegas", "westwood")
+FIXED: dict[str, tuple[Any, ...]] = {
+    "recovery": ("sack", "newreno", "rack"),
+    "timer": ("linux-6",),
+    "delayed_ack": ("40ms", "off"),
+    "limited_transmit": (True,),
+    "quick_acks": (16,),
+    "thin_below": (4,),
+    "thin_dupack": (False,),
+    "early_retransmit": (False,),
+    "merge_writes": (False,),
+    "piggyback": ("off",),
+    "rdb": (False,),
+}
+"""Keys with one meaning in Linux, and the values that mean it."""

@@ -1,0 +1,134 @@
+"""Web pages over HTTP as the simulator has them: at each period a new connection, for a drawn time or a drawn size.
+
+What is drawn has the simulator's distributions, from a generator of its own: the draws are other ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import threading
+import time
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gamelane.lab import httpd, waiting
+from gamelane.lab.inside import inside
+from gamelane.lab.plan import Flow, seconds
+from gamelane.lab.reports import TRANSFER, Report, Reports
+from gamelane.lab.topology import Household, server_address
+
+
+class Web:
+    """Server and browser of a flow."""
+
+    def __init__(self, home: Household, flow: Flow, seed: int, reports: Reports) -> None:
+        """Draw every burst there can be."""
+        self.home, self.flow, self.reports = home, flow, reports
+        self.every_s = seconds(flow.keys.get("every", "10s"))
+        self.begins_s = flow.start_s
+        rng = np.random.default_rng([seed, zlib.crc32(flow.name.encode())])
+        count = int((flow.stop_s - flow.start_s) / self.every_s) + 2
+        self.sized = "size" in flow.keys
+        given = flow.keys.get("size") if self.sized else flow.keys.get("lasting")
+        self.bursts = _draw(rng, given, count, sized=self.sized)
+        self._server: httpd.Server | None = None
+        self._connection: http.client.HTTPConnection | None = None
+        self._stop = threading.Event()
+
+    def prepare(self) -> None:
+        """Start the server."""
+        web = self
+
+        class Page(httpd.Handler):
+            code_point = web.flow.dscp
+
+            def do_GET(self) -> None:  # noqa: N802 - the library's
+                burst = web.bursts[int(self.path.removeprefix("/"))]
+                if web.sized:
+                    self.send_bytes(round(burst))
+                else:
+                    self.send_for(burst)
+
+            def do_PUT(self) -> None:  # noqa: N802 - the library's
+                while self.connection.recv(1 << 16):
+                    pass
+
+            def send_for(self, lasting_s: float) -> None:
+                self.close_connection = True
+                self.send_response(200)
+                self.end_headers()
+                end = time.monotonic() + lasting_s
+                while time.monotonic() < end and not web._stop.is_set():
+                    self.wfile.write(httpd.PIECE)
+
+        self._server = httpd.serve(self.home.servers[self.flow.name], server_address(self.flow), Page)
+
+    def start(self) -> None:
+        """Begin to load pages."""
+        threading.Thread(target=self._browse, name=self.flow.name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Load no more."""
+        self._stop.set()
+        httpd.hang_up(self._connection)
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _browse(self) -> None:
+        began = time.monotonic()
+        with inside(self.home.host_of(self.flow)):
+            for number in range(len(self.bursts)):
+                if self._stop.wait(max(0.0, began + number * self.every_s - time.monotonic())):
+                    return
+                httpd.hang_up(self._connection)
+                threading.Thread(target=self._load, args=(number,), daemon=True).start()
+
+    def _load(self, number: int) -> None:
+        """One page, on a thread that is in the home's network as the one that started it is."""
+        opened = time.monotonic_ns()
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
+            self._connection = own
+            got = self._send(own, number) if self.flow.up else self._receive(own, number)
+            if self.sized and got == round(self.bursts[number]):
+                now = time.monotonic_ns()
+                self.reports.add(Report(now, self.flow.number, TRANSFER, 0, got, now - opened))
+            own.close()
+
+    def _receive(self, own: http.client.HTTPConnection, number: int) -> int:
+        own.request("GET", f"/{number}")
+        answer, got = own.getresponse(), 0
+        while piece := answer.read(PIECE):
+            got += len(piece)
+        return got
+
+    def _send(self, own: http.client.HTTPConnection, number: int) -> int:
+        own.putrequest("PUT", f"/{number}")
+        own.endheaders()
+        burst, sent, end = self.bursts[number], 0, time.monotonic() + self.bursts[number]
+        while sent < round(burst) if self.sized else time.monotonic() < end:
+            piece = httpd.PIECE[: round(burst) - sent] if self.sized else httpd.PIECE
+            own.send(piece)
+            sent += len(piece)
+        own.sock.shutdown(socket.SHUT_WR)
+        while own.sock.recv(1 << 16):
+            pass
+        return sent
+
+
+PIECE = 1 << 12
+
+
+def _draw(rng: np.random.Generator, given: str | Mapping[str, Any] | None, count: int, *, sized: bool) -> list[float]:
+    """Bytes or seconds: one size or a uniform one; an exponential time or a uniform one."""
+    number = waiting.size if sized else seconds
+    if isinstance(given, Mapping):
+        return [float(value) for value in rng.uniform(number(given["min"]), number(given["max"]), count)]
+    mean = float(number(given or "1s"))
+    return [mean] * count if sized else [float(value) for value in rng.exponential(mean, count)]

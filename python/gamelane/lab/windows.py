@@ -1,0 +1,65 @@
+"""Receive windows as a scenario has them, on kernels that think in memory.
+
+Linux advertises a share of its buffer, and finds out from the first packets what share: their data over the memory they
+take. So one connection is made through the household beforehand, and asked; buffers are set by what it says.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+from gamelane.errors import LabError
+from gamelane.lab.inside import inside
+from gamelane.lab.namespaces import Host
+from gamelane.lab.plan import DATAGRAMS, Flow
+from gamelane.lab.topology import Household, server_address
+
+PORT = 9
+ENOUGH = 24 * 1460
+PATIENCE_S = 20.0
+_known: dict[int, float] = {}
+"""Share by MTU: it is the kernel's, and the same in every run."""
+
+
+def set_windows(home: Household) -> None:
+    """Set the receive buffers of all hosts that TCP sends to."""
+    flows = [flow for flow in home.plan.flows if flow.app not in DATAGRAMS]
+    if not flows:
+        return
+    mtu = home.plan.mtu
+    if mtu not in _known:
+        _known[mtu] = _share(home, flows[0])
+    for flow in flows:
+        receiver = home.servers[flow.name] if flow.up else home.host_of(flow)
+        room = round(flow.tcp.window / _known[mtu])
+        receiver.run("sysctl", "-qw", f"net.ipv4.tcp_rmem=4096 {room} {room}")
+
+
+def _share(home: Household, flow: Flow) -> float:
+    """Window over buffer, of a server that has received some packets."""
+    address = server_address(flow)
+    with inside(home.servers[flow.name]):
+        listener = socket.create_server((address, PORT))
+    listener.settimeout(PATIENCE_S)
+    sender = threading.Thread(target=_send, args=(home.host_of(flow), address), daemon=True)
+    sender.start()
+    with listener:
+        try:
+            accepted, _ = listener.accept()
+            with accepted:
+                accepted.settimeout(PATIENCE_S)
+                left = ENOUGH
+                while left > 0 and (piece := accepted.recv(1 << 16)):
+                    left -= len(piece)
+                window = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP)
+                buffer = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        except TimeoutError:
+            raise LabError("no TCP connection comes through the household") from None
+    sender.join()
+    return window / buffer
+
+
+def _send(host: Host, address: str) -> None:
+    with inside(host), socket.create_connection((address, PORT), timeout=PATIENCE_S) as link:
+        link.sendall(bytes(ENOUGH))
