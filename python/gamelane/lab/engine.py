@@ -16,8 +16,8 @@ ENGINE = "lab"
 AROUND_S = 7.0
 """What building, settling and reading take beside the run itself, on an idle machine."""
 CAVEATS = (
-    "Real hosts on one machine: TCP is the kernel's, what delays and forwards packets is real, and other work on the "
-    "machine shows in the figures.",
+    "Real hosts on one machine: other work on it shows in the figures. TCP is the kernel's, which finds losses by RACK "
+    'also where the scenario says recovery = "sack".',
 )
 
 Said = Callable[[str], None]

@@ -110,14 +110,10 @@ class Lab:
 
     def link(self, a: Host, b: Host, *, names: tuple[str, str], mtu: int = 1500) -> None:
         """Join two hosts by a veth pair with these interface names, both up. Segmentation is left to no one."""
-        a.run(
-            *("ip", "link", "add", names[0], "mtu", str(mtu), "type", "veth"),
-            *("peer", "name", names[1], "mtu", str(mtu), "netns", str(b.pid)),
-        )
-        for host, name in zip((a, b), names, strict=True):
-            host.run("ip", "link", "set", name, "up")
-            if shutil.which("ethtool"):
-                host.run("ethtool", "-K", name, "gro", "off", "gso", "off", "tso", "off")
+        whole = "ethtool -K {} gro off gso off tso off" if shutil.which("ethtool") else "true"
+        pair = f"type veth peer name {names[1]} mtu {mtu} netns {b.pid}"
+        for host, name, first in ((a, names[0], f"ip link add {names[0]} mtu {mtu} {pair}"), (b, names[1], "true")):
+            host.run("sh", "-ec", f"{first}; ip link set dev {name} up; {whole.format(name)}")
 
     def start(
         self, host: Host, *words: str | os.PathLike[str], log: Path | None = None, cwd: Path | None = None

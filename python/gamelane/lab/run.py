@@ -105,7 +105,12 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
     began_cpu = sum(os.times()[:4])
     with TemporaryDirectory(prefix="gamelane-lab-") as name:
         folder = keep or Path(name)
-        played = _play(planned, wanted, folder, stopped)
+        try:
+            played = _play(planned, wanted, folder, stopped)
+        except LabError:
+            if not stopped():
+                raise
+            return None  # Ctrl-C reaches whatever was just running, too
         if pcap is not None and played is not None:
             _captures(planned, folder, pcap, wanted)
     if played is None:

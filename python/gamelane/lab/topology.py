@@ -86,8 +86,6 @@ def build(lab: Lab, plan: Plan, scenario: Path, folder: Path) -> Household:
     home.gateway, up = lab.host("gateway", bridge=True), lab.host("link-up", bridge=True)
     internet = lab.host("internet", bridge=True)
     mtu = plan.mtu
-    for host in (switch, internet):
-        host.run("sysctl", "-qw", "net.ipv6.conf.all.forwarding=0")
     _bridge(switch, "switch")
     _bridge(internet, "isp")
     lab.link(switch, down, names=("gw", "home"), mtu=mtu)
@@ -127,8 +125,8 @@ def build(lab: Lab, plan: Plan, scenario: Path, folder: Path) -> Household:
 
 
 def _bridge(host: Host, name: str) -> None:
-    host.run(*f"ip link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0".split())
-    host.run("ip", "link", "set", name, "up")
+    add = f"ip link add {name} type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+    host.run("sh", "-ec", f"{add}; ip link set dev {name} up")
 
 
 def _port(host: Host, interface: str, bridge: str) -> None:

@@ -1,0 +1,96 @@
+"""What the lab makes of a scenario, and what it refuses, without making anything."""
+
+from __future__ import annotations
+
+import pytest
+
+import gamelane
+from gamelane import _native
+from gamelane.errors import ScenarioError
+from gamelane.lab.plan import Plan, code_point, plan
+
+BASE = """
+name = "plan"
+duration = "10s"
+hosts = ["pc", "tv"]
+[link]
+down = "12mbit"
+up = "1mbit"
+rtt = "40ms"
+[[flow]]
+name = "game"
+app = "game"
+model = "quake3"
+host = "pc"
+[[flow]]
+name = "upload"
+app = "bulk"
+direction = "up"
+host = "pc"
+start = "2s"
+[[flow]]
+name = "download"
+app = "bulk"
+direction = "down"
+host = "pc"
+stop = "8s"
+"""
+
+
+def _plan(*overrides: tuple[str, str]) -> Plan:
+    return plan(_native.Scenario.parse(BASE, "home.toml", list(overrides)), "home.toml")
+
+
+def test_flows_of_one_path_share_it_and_those_that_lose_do_not() -> None:
+    planned = _plan(("flow.upload.loss", "1%"), ("flow.download.rtt", "80ms"))
+    assert [(way.rtt_s, way.owner) for way in planned.paths] == [(0.04, ""), (0.04, "upload"), (0.08, "")]
+    assert [(flow.start_s, flow.stop_s) for flow in planned.flows] == [(0, 10), (2, 10), (0, 8)]
+    assert planned.hosts == ("pc",)
+
+
+def test_tcp_of_a_flow_is_in_its_routes() -> None:
+    upload = _plan(("tcp.congestion", "cubic"), ("flow.upload.tcp.receive_window", "64KiB")).flows[1].tcp
+    assert " ".join(upload.route) == "congctl cubic window 65536 initcwnd 10"
+    assert upload.settings["tcp_sack"] == "1"
+    plain = _plan(("tcp.recovery", "newreno"), ("tcp.initial_window", "rfc5681"), ("tcp.delayed_ack", "off"))
+    tcp = plain.flows[1].tcp
+    assert tcp.settings["tcp_sack"] == "0"
+    assert " ".join(tcp.route).endswith("initcwnd 3 quickack 1")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("link.kind", "docsis", '`link.kind` in home.toml: the lab has no such link\n  given:   "docsis"'),
+        ("tcp.recovery", "fack", '`tcp.recovery` in home.toml: Linux cannot be told to do this\n  given:   "fack"'),
+        ("flow.upload.tcp.timer", "rfc6298", "`flow.upload.tcp.timer` in home.toml"),
+        (
+            "tcp.limited_transmit",
+            "false",
+            "given:   false\n  allowed: true\n  hint:    --set tcp.limited_transmit=true",
+        ),
+        ("tcp.delayed_ack", "100ms", 'allowed: "40ms" or "off"'),
+        ("flow.upload.tcp.timestamps", "false", "Linux has one tcp_timestamps for all TCP of a host"),
+    ],
+)
+def test_what_linux_or_the_lab_lacks_is_refused(key: str, value: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        _plan((key, value))
+    assert said in str(refused.value)
+    assert "hint:" in str(refused.value)
+
+
+def test_one_host_has_one_receive_buffer() -> None:
+    scenario = BASE.replace('stop = "8s"', 'stop = "8s"\n[[flow]]\nname = "video"\napp = "dash"\nhost = "pc"\n')
+    with pytest.raises(ScenarioError, match="`download` receives there too"):
+        plan(_native.Scenario.parse(scenario, "home.toml", [("flow.video.tcp.receive_window", "32KiB")]), "home.toml")
+
+
+def test_a_game_over_tcp_is_left_to_the_simulator() -> None:
+    experiment = gamelane.load("griwodz2006")
+    with pytest.raises(ScenarioError, match="the lab has no such application"):
+        plan(experiment.scenario, experiment.file)
+
+
+def test_code_points_by_name_are_their_numbers() -> None:
+    assert [code_point(name) for name in ("CS0", "CS5", "AF41", "EF", "VA", "LE", 17)] == [0, 40, 34, 46, 44, 1, 17]

@@ -1,0 +1,240 @@
+"""`gamelane run --engine lab` with the real command: real packets, records as of a simulation, nothing left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import jsonschema
+import polars as pl
+import pytest
+
+import gamelane
+from gamelane.errors import LabError, UsageError
+from gamelane.lab import run as lab
+from tests.cli.command import GAMELANE
+from tests.conftest import ROOT
+
+HOUSEHOLD = """
+name = "two-hosts"
+duration = "3s"
+seed = 3
+[link]
+down = "12mbit"
+up = "1mbit"
+rtt = "40ms"
+[[flow]]
+name = "quake3"
+app = "game"
+model = "quake3"
+host = "console"
+[[flow]]
+name = "upload"
+app = "bulk"
+direction = "up"
+host = "phone"
+tcp = { receive_window = "64KiB" }
+"""
+
+MIXED = """
+name = "mixed"
+duration = "5s"
+[link]
+down = "8mbit"
+up = "2mbit"
+rtt = "20ms"
+loss = { down = "2%" }
+overhead = "ethernet"
+[gateway]
+shape = { up = "1900kbit" }
+up = { queue = "priority", acks = "prioritise" }
+down = { queue = "fq_codel", ecn = true }
+priority = ["call"]
+[tcp]
+congestion = "cubic"
+[[flow]]
+name = "call"
+app = "voip"
+codec = "g729"
+dscp = "EF"
+[[flow]]
+name = "page"
+app = "web"
+size = "64KiB"
+every = "1s"
+[[flow]]
+name = "video"
+app = "dash"
+chunk = "1s"
+rates = ["500kbit", "1mbit"]
+requests = "adaptive"
+buffer = "2s"
+[[flow]]
+name = "far"
+app = "bulk"
+direction = "down"
+size = "100KiB"
+start = "500ms"
+rtt = "60ms"
+tcp = { ecn = true }
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def able() -> None:
+    """Skip where the lab cannot run, and say why; where everything is tested it has to."""
+    try:
+        lab.check()
+    except (LabError, UsageError) as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error).splitlines()[0])
+
+
+class Command:
+    """The command in a place of its own, so that what it leaves can be told from what others do."""
+
+    def __init__(self, folder: Path, scenario: str) -> None:
+        self.place = folder / "working"
+        self.place.mkdir()
+        self.scenario = folder / "scenario.toml"
+        self.scenario.write_text(scenario)
+        self.environment = {**os.environ, "TMPDIR": str(self.place)}
+
+    def start(self, *words: str | Path) -> subprocess.Popen[str]:
+        command = [GAMELANE, "run", str(self.scenario), "--engine", "lab", *map(str, words)]
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, process_group=0
+        )
+
+    def run(self, *words: str | Path) -> tuple[str, str]:
+        with self.start(*words) as process:
+            said, complaint = process.communicate(timeout=120)
+        assert process.returncode == 0, complaint
+        return said, complaint
+
+    def processes(self) -> list[str]:
+        """Command lines of what runs for it: all that is written goes to its place."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                except OSError:
+                    continue
+                if str(self.place) in line:
+                    found.append(line)
+        return found
+
+    def gone(self) -> None:
+        deadline = time.monotonic() + 20
+        while running := self.processes():
+            assert time.monotonic() < deadline, running
+            time.sleep(0.05)
+
+
+def _interfaces() -> str:
+    return subprocess.run(["ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_household_behind_two_queues(tmp_path: Path) -> None:
+    before = _interfaces()
+    command = Command(tmp_path, HOUSEHOLD)
+    out = tmp_path / "out"
+    said, talk = command.run("--compare", "gateway.up.queue=fifo,fq_codel", "--json", "--pcap", "-o", out)
+    assert "lab: run 2 of 2 (fq_codel, seed 3)" in talk
+    assert not command.processes()
+    assert list(command.place.iterdir()) == []
+    assert _interfaces() == before
+
+    document = json.loads(said)
+    schema = json.loads((ROOT / "docs" / "schema" / "run.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    assert document["engine"] == "lab"
+    flows = {name: variant["runs"][0]["flows"] for name, variant in document["variants"].items()}
+    rtt = {name: own["quake3"]["rtt_ms"] for name, own in flows.items()}
+    # 64 KiB at 1 Mbit/s take 524 ms; beside a queue of its own the game waits for a packet or two, of 12 ms each.
+    assert rtt["fifo"]["p95"] > 450
+    assert rtt["fifo"]["p95"] > 3 * rtt["fq_codel"]["p95"]
+    assert rtt["fq_codel"]["p5"] >= 40
+    for own in flows.values():
+        assert own["upload"]["goodput_bps"] == pytest.approx(0.9e6, rel=0.15)
+        assert own["quake3"]["rtt_echo_ms"]["p50"] == pytest.approx(own["quake3"]["rtt_ms"]["p50"], abs=3, rel=0.02)
+        for flow in own.values():
+            for way in ("up", "down"):
+                assert flow[way]["received"] + flow[way]["lost"] <= flow[way]["sent"]
+
+    results = gamelane.read(out)
+    assert results.engine == "lab"
+    simulated = gamelane.load(command.scenario).run().frames
+    for name, frame in results.frames.items():
+        own = {key: kind for key, kind in frame.schema.items() if key != "variant"}
+        assert own == {key: kind for key, kind in simulated[name].schema.items() if key != "variant"}, name
+    for table in ("rtt", "delay", "windows", "queues", "tcp"):
+        seen = results.frames[table]
+        assert set(seen["variant"].unique()) == {"fifo", "fq_codel"}, table
+    states = results.tcp.filter((pl.col("variant") == "fifo") & (pl.col("side") == "client"))
+    assert states["in_flight_bytes"].max() <= 64 * 1024
+    backlog = results.queues.filter((pl.col("variant") == "fifo") & (pl.col("direction") == "up"))["packets"]
+    assert backlog.max() > 30
+    assert (out / "report.html").is_file()
+
+    # The same round trips from both sides' captures, by another program: ours, in Rust.
+    captures = [str(out / f"fifo-seed3-{side}.pcapng") for side in ("lan", "server")]
+    paired = subprocess.run([GAMELANE, "analyze", *captures, "--json"], capture_output=True, text=True, check=True)
+    games = [flow for flow in json.loads(paired.stdout)["pair"]["flows"] if flow["server"].endswith(":27960")]
+    assert games[0]["rtt_ms"]["p50"] == pytest.approx(rtt["fifo"]["p50"], abs=3, rel=0.02)
+
+
+def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) -> None:
+    command = Command(tmp_path, MIXED)
+    out = tmp_path / "out"
+    said, _ = command.run("--json", "-o", out)
+    flows = json.loads(said)["runs"][0]["flows"]
+    assert flows["call"]["up"]["received"] == pytest.approx(250, abs=20)
+    assert flows["page"]["transfers"] >= 3
+    assert flows["video"]["chunks"] >= 3
+    assert flows["far"]["rtt_ms"]["p5"] >= 60
+    assert flows["call"]["rtt_ms"]["p5"] < 40
+    assert flows["far"]["goodput_bps"] > 100 * 1024 * 8 / 5
+    results = gamelane.read(out)
+    lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
+    assert "link" in lost
+    assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}
+    assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].max() > 20
+
+
+def test_ctrl_c_keeps_what_had_finished(tmp_path: Path) -> None:
+    command = Command(tmp_path, HOUSEHOLD)
+    out = tmp_path / "out"
+    with command.start("--set", "duration=1s", "--repeat", "2", "-o", out) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "run 2 of 2" in line:
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "1 of 2 runs finished" in complaint
+    assert [run.seed for run in gamelane.read(out).runs] == [3]
+    command.gone()
+    assert list(command.place.iterdir()) == []
+
+
+def test_nothing_outlives_a_killed_command(tmp_path: Path) -> None:
+    before = _interfaces()
+    command = Command(tmp_path, HOUSEHOLD)
+    with command.start("--set", "duration=60s") as process:
+        deadline = time.monotonic() + 60
+        while not any("tcpdump" in line for line in command.processes()):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+        process.communicate(timeout=60)
+    command.gone()
+    assert _interfaces() == before
