@@ -53,6 +53,7 @@ def examine() -> list[Check]:
         Check("engine sim", True, "simulates in virtual time; needs no privileges", needed=True),
         *(_program(name, purpose) for name, purpose in PROGRAMS),
         _namespaces(),
+        _lab(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
         _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, "frames without copies; AF_PACKET does without"),
         _timer(),
@@ -102,6 +103,18 @@ def _program(program: programs.Program, purpose: str) -> Check:
         return Check(program.name, True, str(program.find()))
     except UsageError:
         return Check(program.name, False, f"not built here; {purpose}", f"`make {program.target}`")
+
+
+def _lab() -> Check:
+    """Whether `run --engine lab` has all it needs."""
+    from gamelane.lab import run  # noqa: PLC0415 - numpy and polars take a second to load
+
+    try:
+        run.check()
+    except (LabError, UsageError) as error:
+        why, hint = _first_two(str(error).removeprefix("--engine lab: "))
+        return Check("engine lab", False, why, hint)
+    return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(run.congestion_controls())}")
 
 
 def _namespaces() -> Check:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +11,17 @@ from typing import Annotated
 import typer
 
 from gamelane import _native, experiment, host
+from gamelane.cli.engines import LAB, engines, lab
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
-from gamelane.experiment import Engine, Experiment, Hooks
+from gamelane.experiment import Experiment, Hooks
+from gamelane.records import overlay
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
-from gamelane.runner import Batch, Job
-
-ENGINES = ("sim", "lab")
+from gamelane.runner import Job
 
 
 def register(app: typer.Typer) -> None:
@@ -63,8 +62,8 @@ def run(
         str,
         typer.Option(
             metavar="ENGINE",
-            help="sim: simulate; lab: real hosts in namespaces, in real time (docs/lab.md). `gamelane doctor` says "
-            "what they need.",
+            help="sim: simulate; lab: real hosts in namespaces, in real time (docs/lab.md); sim,lab: both, in one "
+            "report. `gamelane doctor` says what they need.",
         ),
     ] = "sim",
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
@@ -81,40 +80,60 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
 ) -> None:
     """Run a scenario: table on the terminal; with -o an HTML report, figures and records."""
-    if engine not in ENGINES:
-        raise UsageError(
-            f"--engine {engine}: not an engine of this gamelane\n  allowed: {', '.join(ENGINES)}\n"
-            "  hint:    `gamelane doctor` lists engines and what they need"
-        )
+    named_engines = engines(engine)
     if pcap and out is None:
         raise UsageError("--pcap needs a folder to write to\n  hint:    add -o DIR")
     chosen = _load(scenario, overrides(settings or []), seed)
     compared = variants(compare, named or [])
     folder = None if out is None else writable(out)
-    if engine == "lab":
-        hooks = Hooks(command=command(), engine=_lab(chosen, folder if pcap else None, quiet=quiet))
-    else:
-        hooks = Hooks(packets=pcap, command=command(), on_run=_pcap_writer(folder) if pcap and folder else None)
+    ran: list[Results] = []
     try:
-        results = execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
+        for name in named_engines:
+            place = folder if folder is None or len(named_engines) == 1 else writable(folder / name)
+            hooks = _hooks(name, chosen, place if pcap else None, quiet=quiet)
+            ran.append(execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet))
     except Interrupted as stopped:
-        keep(stopped, json=json, folder=folder, quiet=quiet)
+        say(f"{stopped.finished} of {stopped.planned} runs finished")
+        ran += [] if stopped.results is None else [stopped.results]
+        if ran:
+            _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
         raise typer.Exit(130) from None
-    deliver(results, json=json, folder=folder, quiet=quiet)
+    _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
+
+
+def _hooks(engine: str, chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Hooks:
+    if engine == LAB:
+        return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
+    return Hooks(packets=pcap is not None, command=command(), on_run=_pcap_writer(pcap) if pcap else None)
+
+
+def _deliver_all(ran: list[Results], *, json: bool, folder: Path | None, quiet: bool, several: bool) -> None:
+    """Of several engines, records go to a folder each and one report lays them over one another."""
+    if not several:
+        deliver(ran[0], json=json, folder=folder, quiet=quiet)
+        return
+    if folder is not None:
+        for results in ran:
+            results.write(folder / results.engine)
+    whole = overlay(ran) if len(ran) > 1 else ran[0]
+    _tell(whole, None if folder is None else write_report(whole, folder), json=json, quiet=quiet)
 
 
 def deliver(results: Results, *, json: bool, folder: Path | None, quiet: bool) -> None:
     """Print what was found, and write it if a folder was given."""
     if folder is not None:
         results.write(folder)
-        page = write_report(results, folder)
+    _tell(results, None if folder is None else write_report(results, folder), json=json, quiet=quiet)
+
+
+def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> None:
     if json:
         emit(document(results))
     else:
         show(results, stdout())
     if quiet:
         return
-    if folder is not None:
+    if page is not None:
         say(f"report: {page}")
     elif not json:
         say("-o DIR adds a report with plots, and the records")
@@ -138,16 +157,6 @@ def execute(
         if compared:
             return experiment.compare(chosen, compared, seeds=repeat, threads=threads, hooks=hooks)
         return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
-
-
-def _lab(chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Engine:
-    """Real hosts; they say themselves how far they are."""
-    from gamelane.lab import engine  # noqa: PLC0415 - others do without
-
-    def run_all(jobs: Sequence[Job]) -> Batch:
-        return engine.run_all(jobs, file=chosen.file, say=None if quiet else say, pcap=pcap)
-
-    return Engine(engine.ENGINE, run_all, engine.CAVEATS)
 
 
 def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:

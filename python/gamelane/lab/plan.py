@@ -79,6 +79,9 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
     link, gateway = document["link"], document.get("gateway", {})
     if link["kind"] != "wired":
         refuse("link.kind", link["kind"], "the lab has no such link", '"wired"', "simulate it, or give its rates")
+    if gateway.get("autorate"):
+        why = "only the simulator's gateway follows the link"
+        refuse("gateway.autorate", gateway["autorate"], why, "false", "--set gateway.autorate=false")
     numbers = {flow["name"]: number for number, flow in enumerate(scenario.flows())}
     flows = tuple(
         _flow(keys, number=numbers[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import polars as pl
 
 from gamelane import _native, programs
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, tables, topology
+from gamelane.lab import pcapng, tables, tcp, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
@@ -85,7 +86,14 @@ def lacking() -> str | None:
     absent = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if absent:
         return f"{', '.join(absent)} not found: apt-get install {' '.join(absent)}"
-    return None
+    made = subprocess.run("unshare --net ip link add switch type bridge".split(), capture_output=True, check=False)
+    return None if made.returncode == 0 else "the kernel has no bridges: `modprobe bridge` loads them"
+
+
+def congestion_controls() -> list[str]:
+    """TCP's that scenarios can ask for here."""
+    names = {"reno": "newreno"}
+    return [names.get(name, name) for name in tcp.available() if name in tcp.KNOWN]
 
 
 def check() -> None:
