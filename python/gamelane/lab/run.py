@@ -86,7 +86,8 @@ def lacking() -> str | None:
     absent = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if absent:
         return f"{', '.join(absent)} not found: apt-get install {' '.join(absent)}"
-    made = subprocess.run("unshare --net ip link add switch type bridge".split(), capture_output=True, check=False)
+    words = ["unshare", "--net", "ip", "link", "add", "switch", "type", "bridge"]
+    made = subprocess.run(words, capture_output=True, check=False)
     return None if made.returncode == 0 else "the kernel has no bridges: `modprobe bridge` loads them"
 
 
