@@ -16,5 +16,5 @@ def register(app: typer.Typer) -> None:
 
 
 def gateway(context: typer.Context) -> None:
-    """Bridge two interfaces under a scenario's `[gateway]`: run|status|watch. See docs/gateway.md."""
+    """Bridge two interfaces under the gateway of a scenario: run|status|watch. See docs/gateway.md."""
     programs.GATEWAY.become(context.args)

@@ -29,7 +29,7 @@ def report(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DIR…",
+            metavar="DIR",
             help="Written by `gamelane run -o DIR` or `gamelane sweep -o DIR`. Several of one scenario, such as by two "
             "engines, are laid over one another; others are compared with the first.",
             show_default=False,
@@ -56,7 +56,7 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
 ) -> None:
-    """Render the report again from records, without running anything."""
+    """Render the report again from records; of several folders, one over another, and whether they agree."""
     for name in export or []:
         if name not in FORMATS:
             allowed = f"{', '.join(FORMATS)}; PNG, SVG and Parquet are there anyway"
