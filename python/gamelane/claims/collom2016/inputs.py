@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gamelane.claims.collom2016.arms import (
     QUEUES,
     SLOW,
     THROUGHPUT_DOWN,
+    THROUGHPUT_UP,
     UPLOAD,
     WEB,
     alone,
@@ -25,6 +27,9 @@ from gamelane.claims.collom2016.arms import (
 )
 from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
+
+CONSTANT = 1.05
+"""Rates within this ratio do not grow."""
 
 
 def _toml(evidence: Evidence, arm: Arm | None = None) -> dict[str, Any]:
@@ -84,8 +89,21 @@ def four_players(evidence: Evidence) -> Finding:
 
 
 @check("p2p-overhead")
-def peer_to_peer(_: Evidence) -> Finding:
-    return cannot_tell("no peer-to-peer game model yet")
+def peer_to_peer(evidence: Evidence) -> Finding:
+    rates: dict[str, list[float]] = {"player": [], "host": []}
+    for role, found in rates.items():
+        for players in (2, 4, 8):
+            keys = {"role": role, "players": str(players), "client": "game"}
+            arm = alone().with_({f"flow.{GAME}.{key}": value for key, value in keys.items()})
+            found.append(float(evidence.values(arm, THROUGHPUT_UP).mean()) / 1e3)
+    client, host = rates["player"], rates["host"]
+    kbit = ", ".join(f"{rate:.0f}" for rate in host)
+    return given(
+        max(client) / min(client) < CONSTANT and all(more > 2 * less for less, more in pairwise(host)),
+        f"2, 4, 8 players: {kbit} kbit/s up from who hosts for the others, {client[0]:.0f} to {client[-1]:.0f} from a"
+        " client",
+        "one player hosts for all others; a mesh of equals is not modelled",
+    )
 
 
 @check("discovery")
