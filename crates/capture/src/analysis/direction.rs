@@ -61,6 +61,12 @@ impl Direction {
         self.bin.resent += u32::from(resent);
     }
 
+    /// All is counted: quantiles are asked for next.
+    pub(super) fn settle(&mut self) {
+        self.sizes.settle();
+        self.gaps.settle();
+    }
+
     /// The bin at the end.
     pub(super) fn last_bin(&mut self) -> Option<Bin> {
         self.close_bin();

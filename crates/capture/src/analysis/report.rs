@@ -114,10 +114,12 @@ impl HalfReport {
 impl TcpReport {
     pub(super) fn new(connection: Connection) -> Self {
         let (from_handshake, sack) = (connection.halves[0].syn.is_some(), connection.has_sack());
-        let Connection { halves, both, handshake_rtt_ns, end, .. } = connection;
+        let Connection { halves, mut both, handshake_rtt_ns, end, .. } = connection;
+        both.settle();
         let habits: [Habits; 2] = [halves[0].habits, halves[1].habits];
         let mut habits = habits.into_iter();
-        let halves = halves.map(|half| {
+        let halves = halves.map(|mut half| {
+            half.counts.settle();
             let (unacknowledged, missing_bytes) = half.left_open();
             let settled = habits.next().unwrap_or_default().settle();
             HalfReport { counts: half.counts, totals: half.totals, unacknowledged, missing_bytes, settled }

@@ -5,14 +5,15 @@
 /// Values of one kind: nanoseconds, bytes, packets.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    count: u64,
     min: u64,
     max: u64,
+    /// The latest values, which nothing below counts yet; all values, as long as there are no more than [`KEPT`].
+    kept: Vec<u64>,
+    count: u64,
     sum: u128,
     /// Of squares: exact for a billion values of a thousand seconds in nanoseconds.
     squares: u128,
-    kept: Vec<u64>,
-    /// Counts by bucket from `first` on, once there are more than [`KEPT`] values.
+    /// Counts by bucket from `first` on.
     buckets: Vec<u32>,
     first: usize,
 }
@@ -21,78 +22,122 @@ impl Samples {
     /// Takes one value.
     #[inline]
     pub fn push(&mut self, value: u64) {
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        if self.kept.len() == self.kept.capacity() {
+            self.make_room();
+        }
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.count += 1;
-        let value_squared = u128::from(value) * u128::from(value);
-        self.sum += u128::from(value);
-        self.squares = self.squares.saturating_add(value_squared);
-        if self.count <= KEPT as u64 {
-            self.kept.push(value);
+        self.kept.push(value);
+    }
+
+    /// Room for more values: up to [`KEPT`], then by counting those kept, [`TOGETHER`] at a time.
+    #[cold]
+    fn make_room(&mut self) {
+        let (many, len) = (self.count > 0, self.kept.len());
+        if !many && len == 0 {
+            self.min = u64::MAX;
+        }
+        if len >= if many { TOGETHER } else { KEPT } {
+            self.count_kept();
+            self.kept.shrink_to(TOGETHER);
         } else {
-            if !self.kept.is_empty() {
-                self.spill();
-            }
-            self.put(value);
+            let room = if many { TOGETHER } else { (len * 2).clamp(4, KEPT) };
+            self.kept.reserve_exact(room - len);
         }
     }
 
-    /// Puts the values kept so far into buckets.
-    #[cold]
-    fn spill(&mut self) {
-        for value in std::mem::take(&mut self.kept) {
+    /// Counts the values kept, if they are not all there are: what is asked of many values then takes less time.
+    pub(crate) fn settle(&mut self) {
+        if self.count > 0 {
+            self.count_kept();
+        }
+    }
+
+    fn count_kept(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        (self.sum, self.squares) = self.sums_with(&kept);
+        self.count += kept.len() as u64;
+        for &value in &kept {
             self.put(value);
         }
+        self.kept = kept;
+        self.kept.clear();
+    }
+
+    /// Sum and sum of squares, with no more than [`KEPT`] further values.
+    fn sums_with(&self, values: &[u64]) -> (u128, u128) {
+        let sum = values.iter().fold(self.sum, |sum, &value| sum + u128::from(value));
+        let square = |&value: &u64| u128::from(value) * u128::from(value);
+        let squares = if self.max < SMALL {
+            values.iter().map(square).sum()
+        } else {
+            values.iter().map(square).fold(0, u128::saturating_add)
+        };
+        (sum, self.squares.saturating_add(squares))
     }
 
     /// How many values.
     pub const fn count(&self) -> u64 {
-        self.count
+        self.count + self.kept.len() as u64
     }
 
     /// The least value; `None` of no values.
-    pub fn min(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.min)
+    pub const fn min(&self) -> Option<u64> {
+        if self.count() == 0 { None } else { Some(self.min) }
     }
 
     /// The greatest value.
-    pub fn max(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.max)
+    pub const fn max(&self) -> Option<u64> {
+        if self.count() == 0 { None } else { Some(self.max) }
     }
 
     /// Their mean.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        let (sum, _) = self.sums_with(&self.kept);
+        (self.count() > 0).then(|| sum as f64 / self.count() as f64)
     }
 
     /// Their standard deviation (of a sample: divided by n - 1).
     pub fn standard_deviation(&self) -> Option<f64> {
-        let n = u128::from(self.count);
-        let distances = self.squares.saturating_mul(n).saturating_sub(self.sum.saturating_mul(self.sum));
+        let (sum, squares) = self.sums_with(&self.kept);
+        let n = u128::from(self.count());
+        let distances = squares.saturating_mul(n).saturating_sub(sum.saturating_mul(sum));
         (n > 1).then(|| libm::sqrt(distances as f64 / (n * (n - 1)) as f64))
     }
 
     /// The value below which a share `q` of them lies.
     pub fn quantile(&self, q: f64) -> Option<f64> {
+        self.quantiles([q]).map(|[value]| value)
+    }
+
+    /// [`Samples::quantile`] of several ascending shares, for little more time than one takes.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
+        let last = self.count().checked_sub(1)?;
+        let ranks = shares.map(|q| q.clamp(0.0, 1.0) * last as f64);
         if self.count == 0 {
-            return None;
-        }
-        let rank = q.clamp(0.0, 1.0) * (self.count - 1) as f64;
-        if !self.kept.is_empty() {
             let mut sorted = self.kept.clone();
             sorted.sort_unstable();
-            let below = libm::floor(rank);
-            let (low, high) = (sorted[below as usize], sorted[libm::ceil(rank) as usize]);
-            return Some(low as f64 + (high - low) as f64 * (rank - below));
+            return Some(ranks.map(|rank| {
+                let below = libm::floor(rank);
+                let (low, high) = (sorted[below as usize], sorted[libm::ceil(rank) as usize]);
+                low as f64 + (high - low) as f64 * (rank - below)
+            }));
         }
-        let mut before = 0;
-        for (bucket, &count) in (self.first..).zip(&self.buckets) {
-            before += u64::from(count);
-            if before as f64 > rank {
-                return Some(middle(bucket).clamp(self.min as f64, self.max as f64));
+        if !self.kept.is_empty() {
+            let mut settled = self.clone();
+            settled.settle();
+            return settled.quantiles(shares);
+        }
+        let mut counts = (self.first..).zip(&self.buckets);
+        let (mut before, mut reached) = (0, self.max as f64);
+        Some(ranks.map(|rank| {
+            while before as f64 <= rank {
+                let Some((bucket, &count)) = counts.next() else { return self.max as f64 };
+                before += u64::from(count);
+                reached = middle(bucket).clamp(self.min as f64, self.max as f64);
             }
-        }
-        Some(self.max as f64)
+            reached
+        }))
     }
 
     /// The value half of them lie below.
@@ -100,19 +145,15 @@ impl Samples {
         self.quantile(0.5)
     }
 
-    /// The share of values in `low..=high`, by whole buckets once the values are not kept.
+    /// The share of values in `low..=high`, by whole buckets where there are more than are kept.
     pub fn share_within(&self, low: f64, high: f64) -> f64 {
-        if self.count == 0 {
-            return 0.0;
-        }
-        let within = if self.kept.is_empty() {
-            let buckets = (self.first..).zip(&self.buckets);
-            let inside = buckets.filter(|&(bucket, _)| (low..=high).contains(&middle(bucket)));
-            inside.map(|(_, &count)| u64::from(count)).sum()
-        } else {
-            self.kept.iter().filter(|&&value| (low..=high).contains(&(value as f64))).count() as u64
-        };
-        within as f64 / self.count as f64
+        let (range, counted) = (low..=high, self.count > 0);
+        let inside = |value: u64| range.contains(&if counted { middle(bucket(value)) } else { value as f64 });
+        let kept = self.kept.iter().filter(|&&value| inside(value)).count() as u64;
+        let buckets =
+            (self.first..).zip(&self.buckets).filter(|&(bucket, _)| range.contains(&middle(bucket)));
+        let within = kept + buckets.map(|(_, &count)| u64::from(count)).sum::<u64>();
+        if self.count() == 0 { 0.0 } else { within as f64 / self.count() as f64 }
     }
 
     #[inline]
@@ -165,6 +206,10 @@ fn middle(bucket: usize) -> f64 {
 
 /// Values kept as they are.
 const KEPT: usize = 256;
+/// The squares of [`KEPT`] smaller values do not overflow.
+const SMALL: u64 = 1 << 60;
+/// Values counted together once there are more: cheaper than one by one.
+const TOGETHER: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -189,8 +234,16 @@ mod tests {
             values in proptest::collection::vec(0u64..1 << 40, 300..600), q in 0.0..1.0f64,
         ) {
             let mut samples = Samples::default();
-            values.iter().for_each(|&value| samples.push(value));
+            for (n, &value) in values.iter().enumerate() {
+                samples.push(value);
+                if n % 97 == 0 {
+                    samples = samples.clone();
+                    samples.settle();
+                }
+            }
             let mut sorted = values.clone();
+            let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
+            prop_assert_eq!((samples.count(), samples.mean()), (values.len() as u64, Some(mean)));
             sorted.sort_unstable();
             let exact = sorted[(q * (values.len() - 1) as f64) as usize] as f64;
             let ours = samples.quantile(q).unwrap();

@@ -72,3 +72,21 @@ pub struct HalfCounts {
     /// What those waited beyond the fastest round trip.
     pub delayed_ack_ns: u64,
 }
+
+impl HalfCounts {
+    /// All is counted: quantiles are asked for next.
+    pub(crate) fn settle(&mut self) {
+        let all = [
+            &mut self.ack_rtt,
+            &mut self.stamp_rtt,
+            &mut self.packets_in_flight,
+            &mut self.bytes_in_flight,
+            &mut self.packets_per_rtt,
+            &mut self.application_delay,
+            &mut self.retransmitted_delay,
+            &mut self.missing_delay,
+            &mut self.stall_lengths.hundredths,
+        ];
+        all.into_iter().for_each(Samples::settle);
+    }
+}

@@ -279,7 +279,8 @@ fn estimate(of: &HalfReport) -> Option<f64> {
 pub(super) fn samples(of: &Samples, unit: f64) -> Value {
     let scaled = |value: Option<f64>| value.map(|value| value / unit);
     let whole = |value: Option<u64>| value.map(|value| value as f64 / unit);
-    let [p5, p25, p50, p75, p95, p99] = [0.05, 0.25, 0.5, 0.75, 0.95, 0.99].map(|q| scaled(of.quantile(q)));
+    let quantiles = of.quantiles([0.05, 0.25, 0.5, 0.75, 0.95, 0.99]);
+    let [p5, p25, p50, p75, p95, p99] = quantiles.map_or([None; 6], |values| values.map(|v| scaled(Some(v))));
     json!({
         "count": of.count(), "mean": scaled(of.mean()), "sd": scaled(of.standard_deviation()),
         "min": whole(of.min()), "p5": p5, "p25": p25, "p50": p50, "p75": p75, "p95": p95, "p99": p99,
