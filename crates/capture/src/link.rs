@@ -48,13 +48,16 @@ impl Link {
 }
 
 /// `bytes` begin with an EtherType.
+#[inline]
 fn ether(bytes: &[u8]) -> Option<&[u8]> {
-    let (ether_type, rest) = bytes.split_first_chunk::<2>()?;
-    after_ether_type(*ether_type, rest)
+    match bytes {
+        [0x08, 0x00, rest @ ..] | [0x86, 0xdd, rest @ ..] => Some(rest),
+        [first, second, rest @ ..] => after_ether_type([*first, *second], rest),
+        _ => None,
+    }
 }
 
 /// Skips VLAN tags and PPPoE.
-#[inline]
 fn after_ether_type(mut ether_type: [u8; 2], mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         match ether_type {

@@ -47,9 +47,10 @@ pub(super) struct Flows {
     /// By place: position in `flows`. Never iterated.
     known: HashMap<Place, u32>,
     flows: Vec<Flow>,
+    /// Positions in `flows` of those seen lately, by [`slot`]: most packets are found there, without a hash.
+    lately: Vec<u32>,
     /// Flows so far.
     number: u32,
-    latest: usize,
     looked_ns: u64,
 }
 
@@ -60,25 +61,33 @@ impl Flows {
             self.looked_ns = at_ns;
             self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= IDLE_NS);
         }
-        let place = Place::of(packet);
-        let at = match self.flows.get(self.latest) {
-            Some(latest) if latest.place == place => self.latest,
-            _ => match self.known.get(&place) {
-                Some(&at) => at as usize,
-                None => self.open(packet, place, at_ns, sink),
-            },
+        let slot = slot(packet);
+        let lately = self.lately.get(slot).map_or(0, |&at| at as usize);
+        let at = match self.flows.get(lately) {
+            Some(flow) if flow.carries(packet) => lately,
+            _ => self.find(packet, slot, at_ns, sink),
         };
         let at = if self.flows[at].is_reopened_by(packet) {
             let ended = self.flows.swap_remove(at);
             self.known.remove(&ended.place);
             self.moved(at);
             ended.finish(sink);
-            self.open(packet, place, at_ns, sink)
+            self.find(packet, slot, at_ns, sink)
         } else {
             at
         };
-        self.latest = at;
         self.flows[at].handle(packet, at_ns, sink);
+    }
+
+    fn find(&mut self, packet: &CapturedPacket, slot: usize, at_ns: u64, sink: &mut impl Sink) -> usize {
+        let place = Place::of(packet);
+        let at = match self.known.get(&place) {
+            Some(&at) => at as usize,
+            None => self.open(packet, place, at_ns, sink),
+        };
+        self.lately.resize(LATELY, 0);
+        self.lately[slot] = at as u32;
+        at
     }
 
     /// The capture is over.
@@ -152,6 +161,15 @@ impl Flow {
         Self { number, key, place, interface, first_ns: at_ns, last_ns: at_ns, directions, transport }
     }
 
+    /// Whether the packet is one of its, in either direction.
+    #[inline]
+    fn carries(&self, packet: &CapturedPacket) -> bool {
+        let (own, key) = (&self.key, &packet.key);
+        let same = (own.source == key.source && own.destination == key.destination)
+            || (own.source == key.destination && own.destination == key.source);
+        same && own.protocol == key.protocol && self.interface == packet.interface
+    }
+
     fn is_reopened_by(&self, packet: &CapturedPacket) -> bool {
         match (&self.transport, &packet.transport) {
             (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) if tcp.flags.syn => {
@@ -196,6 +214,7 @@ impl Flow {
 
     fn finish(mut self, sink: &mut impl Sink) {
         for (direction, of) in self.directions.iter_mut().enumerate() {
+            of.settle();
             if let Some(mut bin) = of.last_bin() {
                 (bin.flow, bin.direction) = (self.number, direction as u8);
                 sink.bin(&bin);
@@ -230,11 +249,24 @@ impl Place {
     }
 }
 
+/// Where in [`Flows::lately`] a packet's flow is looked for: the same for both directions, and different for most flows.
+#[inline]
+fn slot(packet: &CapturedPacket) -> usize {
+    let end = |end: SocketAddr| match end {
+        SocketAddr::V4(v4) => u64::from(v4.ip().to_bits()) << 16 ^ u64::from(v4.port()),
+        SocketAddr::V6(v6) => v6.ip().to_bits() as u64 ^ u64::from(v6.port()) << 32,
+    };
+    let both = end(packet.key.source).wrapping_add(end(packet.key.destination));
+    (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LATELY.trailing_zeros())) as usize
+}
+
 /// Servers listen on low ports; of equal ones the first to speak is the client.
 fn by_ports(key: FlowKey) -> FlowKey {
     if key.source.port() >= key.destination.port() { key } else { key.reverse() }
 }
 
+/// Flows found without a hash: 4 KiB.
+const LATELY: usize = 1 << 10;
 /// Flows going on at a time.
 const MAX_FLOWS: usize = 16_384;
 /// How often idle flows are looked for, in the capture's time.

@@ -39,6 +39,7 @@ impl<R: Read> Window<R> {
         self.end - self.start >= len || self.read(len)
     }
 
+    #[cold]
     fn read(&mut self, len: usize) -> bool {
         while self.end - self.start < len {
             if self.ended.is_some() {
@@ -61,6 +62,7 @@ impl<R: Read> Window<R> {
     }
 
     /// Moves on by `len` bytes, which must be in memory.
+    #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         debug_assert!(len <= self.end - self.start, "only what is in memory can be consumed");
         self.start += len;
