@@ -60,6 +60,14 @@ def test_the_verdict_says_whose_packets_waited_and_for_what(both: dict[str, Any]
         assert flow["down"]["delivery"]["late_lag_ms"] > 1000
 
 
+def test_the_receivers_end_tells_the_same_causes_as_the_senders(both: dict[str, Any]) -> None:
+    for pair in both["pair"]["flows"]:
+        ends = [both["captures"][n]["flows"][pair["ids"][n]]["tcp"] for n in (0, 1)]
+        for way in ("up", "down"):
+            server, client = (of[way]["retransmissions"]["fast"]["count"] / of[way]["resent"] for of in ends)
+            assert abs(server - client) < 0.12, (way, pair["ids"])
+
+
 def test_a_udp_game_is_found_with_its_ticks() -> None:
     document = found(MATCH)
     [flow] = document["captures"][0]["flows"]

@@ -120,6 +120,12 @@ impl RetransmissionLedger {
         self.packets.iter()
     }
 
+    /// The first of them.
+    #[inline]
+    pub fn oldest(&self) -> Option<&PacketHistory> {
+        self.packets.front()
+    }
+
     /// A segment of `len` payload bytes left at `at`.
     pub fn sent(&mut self, at: Instant, start: u64, len: u32, totals: &mut RetransmissionTotals) {
         let end = start + u64::from(len);

@@ -56,6 +56,8 @@ pub(crate) struct Circumstances {
     /// Since the first sign that later data had arrived while this had not: a duplicate ACK or a SACK block above it, told
     /// after its last transmission.
     pub(crate) since_sign_ns: Option<u64>,
+    /// There is such a sign, but it cannot have reached the sender yet.
+    pub(crate) sign_on_its_way: bool,
     /// The sign answers new data that was sent as a probe.
     pub(crate) probed: bool,
     /// Since the last acknowledgement of any kind.
@@ -124,6 +126,8 @@ impl Circumstances {
         match self.recovering {
             None if timer && self.is_tail && self.may_probe => return because(Cause::TimeoutOrProbe),
             _ if timer => return timeout,
+            // The timer would have sent what is missing.
+            None if self.is_tail && self.sign_on_its_way => return because(Cause::TailLossProbe),
             None if self.is_tail && (self.wait.is_over || self.since_sent_ns >= srtt + srtt / 2) => {
                 return because(Cause::TailLossProbe);
             }

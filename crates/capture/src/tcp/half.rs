@@ -62,6 +62,8 @@ pub(crate) struct Half {
     /// Segments smaller than the largest, and those of them sent with others in flight.
     small: u64,
     small_behind_others: u64,
+    /// Those that left at once when all before them was acknowledged: a sender that waits for that.
+    small_released: u64,
     /// New data that came when a probe was due: until where it goes.
     probe: Option<u64>,
 }
@@ -110,6 +112,7 @@ impl Default for Half {
             largest_payload: 0,
             small: 0,
             small_behind_others: 0,
+            small_released: 0,
             probe: None,
         }
     }
@@ -192,7 +195,7 @@ impl Half {
         }
         self.in_flight += self.totals.packets - packets;
         let result = match circumstances {
-            None => self.new_data(len, at_ns),
+            None => self.new_data(len, self.stream.missing_before(start), at_ns, near_ns),
             Some(_) if brought.hole.is_some_and(|hole| overtaken(&hole, &revealed)) => {
                 self.counts.reordered += 1;
                 Sent::Control
@@ -222,7 +225,8 @@ impl Half {
         result
     }
 
-    fn new_data(&mut self, len: u32, at_ns: u64) -> Sent {
+    /// `missed` bytes before it were not seen.
+    fn new_data(&mut self, len: u32, missed: u64, at_ns: u64, near_ns: u64) -> Sent {
         let in_flight = self.in_flight;
         self.counts.packets_in_flight.push(in_flight);
         self.counts.bytes_in_flight.push(self.stream.end() - self.ledger.acknowledged_to());
@@ -236,7 +240,7 @@ impl Half {
             }
             self.counts.packets_per_rtt.push(self.recent.len() as u64);
         }
-        self.look_for_probe(len, at_ns);
+        self.look_for_probe(len, missed, at_ns, near_ns);
         let prompt = self.last_advance_ns.is_some_and(|at| at_ns.saturating_sub(at) < RELEASE_NS);
         let after = self.last_sent_ns.is_some_and(|sent| self.last_advance_ns.is_some_and(|ack| sent < ack));
         if in_flight == 1 && prompt && after && len < self.largest_payload {

@@ -97,6 +97,12 @@ impl Stream {
         (filled as u32, first)
     }
 
+    /// Bytes right before `start` that were not seen.
+    #[inline]
+    pub(crate) fn missing_before(&self, start: u64) -> u64 {
+        self.holes.iter().rev().find(|hole| hole.end == start).map_or(0, |hole| hole.end - hole.start)
+    }
+
     /// Bytes below the highest that were never seen.
     pub(crate) fn missing(&self) -> u64 {
         self.holes.iter().map(|hole| hole.end - hole.start).sum()
@@ -117,7 +123,7 @@ mod tests {
         let at = |at_ns| Revealed { at_ns, ..Revealed::default() };
         assert_eq!(stream.saw(1, 10, at(0)), Brought { new: 10, ..Brought::default() });
         assert_eq!(stream.saw(21, 10, at(1)), Brought { new: 10, ..Brought::default() });
-        assert_eq!(stream.missing(), 10);
+        assert_eq!((stream.missing(), stream.missing_before(21), stream.missing_before(31)), (10, 10, 0));
         // Five of the hole, five that were there, and then five more of it with ten repeated and two new.
         let brought = stream.saw(6, 10, at(2));
         assert_eq!(brought, Brought { new: 0, filled: 5, repeated: 5, hole: Some(at(1)) });

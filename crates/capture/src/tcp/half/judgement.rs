@@ -1,19 +1,24 @@
 //! Why this direction's sender sent data again, from what had passed before, and what that tells of the sender.
 
-use super::Half;
+use super::{Half, RELEASE_NS};
 use crate::tcp::cause::{Cause, Circumstances, Verdict};
 
 impl Half {
     pub(super) fn circumstances(&self, start: u64, end: u64, at_ns: u64, near_ns: u64) -> Circumstances {
-        let head = self.ledger.outstanding().next();
+        let head = self.ledger.oldest();
         let since = |past: Option<u64>| past.map(|past| at_ns.saturating_sub(past));
         let last_sent = self.covering(start).map(|packet| packet.last_sent.as_nanos());
         let sent_ns = last_sent.unwrap_or(0);
         let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
         let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
+        // The least round trip: what happened since then the sender cannot have heard of.
+        let heard = |at: &u64| at_ns.saturating_sub(*at) + near_ns / 64 >= near_ns;
+        let unheard = signed.is_some_and(|at| !heard(&at));
+        let (sign, signed) = (sign.filter(|_| !unheard), signed.filter(heard));
         let wait = self.timer.wait(head.map(|head| head.last_sent.as_nanos()), at_ns, near_ns);
         Circumstances {
             since_sign_ns: since(signed),
+            sign_on_its_way: unheard,
             probed: sign.is_some_and(|sign| self.probe == Some(sign.above)),
             since_ack_ns: since(self.last_ack_ns),
             since_news_ns: since(self.last_news_ns),
@@ -91,11 +96,28 @@ impl Half {
 
     /// RFC 8985 probes with new data where there is some. A sender under Nagle's rule has some: it sends small segments
     /// one at a time, so another one that comes when the probe is due is the probe.
-    pub(super) fn look_for_probe(&mut self, len: u32, at_ns: u64) {
+    ///
+    /// Seen from afar, a small segment in front of it may be missing: nothing but a probe makes such a sender send two. And
+    /// what the receiver has acknowledged is in flight for the sender until `near_ns` later.
+    pub(super) fn look_for_probe(&mut self, len: u32, missed: u64, at_ns: u64, near_ns: u64) {
         let others = self.in_flight - 1;
-        if len < self.largest_payload {
+        let is_small = |len: u64| len < u64::from(self.largest_payload);
+        if missed > 0 {
+            if is_small(len.into()) && is_small(missed) && self.sends_one_by_one() {
+                self.probe = Some(self.stream.end());
+                self.habits.probes += 1;
+            }
+            return;
+        }
+        if is_small(len.into()) {
+            let since_ack = self.last_advance_ns.map(|ack| at_ns.saturating_sub(ack));
+            let unheard = since_ack.is_some_and(|since| since < near_ns);
+            let earliest = near_ns - near_ns / 64;
+            let at_once = earliest..earliest + near_ns / 32 + RELEASE_NS;
             self.small += 1;
-            self.small_behind_others += u64::from(others > 0);
+            self.small_behind_others += u64::from(others > 0 || unheard);
+            self.small_released +=
+                u64::from(others == 0 && since_ack.is_some_and(|since| at_once.contains(&since)));
         }
         let (Some(srtt), Some(sent)) = (self.timer.srtt(), self.last_sent_ns) else { return };
         if others == 0 || self.small_behind_others * 4 > self.small {
@@ -107,16 +129,28 @@ impl Half {
         // Linux's timer wheel is as coarse as an eighth of the wait.
         let on_time = waited >= due - due / 50 && waited <= due + due / 8 + TICK_NS;
         // Later than the timer it never comes; nor does a small segment otherwise.
-        let head_sent = self.ledger.outstanding().next().map(|head| head.last_sent.as_nanos());
-        let with_timer = len < self.largest_payload && self.timer.wait(head_sent, at_ns, 0).is_due;
-        if on_time || with_timer {
+        let with_timer = || {
+            let head_sent = self.ledger.oldest().map(|head| head.last_sent.as_nanos());
+            len < self.largest_payload && self.timer.wait(head_sent, at_ns, 0).is_due
+        };
+        if on_time || with_timer() {
             self.probe = Some(self.stream.end());
             self.habits.probes += 1;
         }
+    }
+
+    /// Whether the sender is seen to follow Nagle's rule: small segments leave when those before them are acknowledged, and
+    /// no more than probes leave earlier.
+    const fn sends_one_by_one(&self) -> bool {
+        self.small >= ENOUGH
+            && self.small_released * 8 >= self.small
+            && self.small_behind_others * 32 <= self.small
     }
 }
 
 /// Linux's allowance for a receiver that delays its ACK of a single segment.
 const MAX_ACK_DELAY_NS: u64 = 200_000_000;
+/// Small segments after which it shows whether they are sent one by one.
+const ENOUGH: u64 = 16;
 /// Linux's timers fire at a tick, of 1 to 10 ms, after they are due.
 const TICK_NS: u64 = 10_000_000;
