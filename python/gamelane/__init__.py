@@ -8,13 +8,15 @@ results.write("out")                                   # Parquet and manifest.js
 gamelane.overlay(["out", "lab"])                       # the same scenario from two engines, side by side
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 from gamelane._native import Cancelled, models, schema, version
 from gamelane.errors import Interrupted, OutputError, RecordsError, ScenarioError, UsageError
 
+TYPE_CHECKING = False  # typing's own takes as long to load as all else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from gamelane.experiment import Experiment, Hooks, compare, load
     from gamelane.records import Flow, Results, RunRecord, Source, Variant, overlay, read
 
@@ -52,5 +54,7 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
+        from importlib import import_module  # noqa: PLC0415 - likewise
+
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,12 +5,12 @@ The command maps them onto exit codes (docs/exit-codes.md); anything else that e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
 from gamelane._native import ScenarioError
 
+TYPE_CHECKING = False  # without typing, which is slow to load
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gamelane.records import Results
 
 __all__ = ["Interrupted", "LabError", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from gamelane import _native
 from gamelane.analysis.capture_verdict import verdict
 from gamelane.errors import UsageError
 
+TYPE_CHECKING = False  # without typing, which is slow to load
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
     import numpy as np
     import numpy.typing as npt
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+TYPE_CHECKING = False  # without typing, which is slow to load
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-Document = Mapping[str, Any]
+    Document = Mapping[str, Any]
 
 TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
 CAUSE_WORDS = {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from gamelane.errors import OutputError
 
+TYPE_CHECKING = False  # without typing, which is slow to load
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from rich.console import Console
     from rich.progress import Progress
