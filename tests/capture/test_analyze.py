@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,42 @@ def test_time_that_goes_back_is_told(tmp_path: Path) -> None:
     [capture] = found(path)["captures"]
     assert capture["time_went_back"] == {"packets": 1, "furthest_ms": 4000.0}
     assert capture["duration_s"] == 0.5
+
+
+LIMIT = 96 << 20
+"""Bytes a command may map, its program and libraries included: a quarter of the capture below."""
+
+
+def long_capture() -> Iterator[bytes]:
+    """A pcap of 384 MB: a datagram of 1400 bytes each millisecond."""
+    yield pcap()
+    data = DATAGRAM[:2] + struct.pack(">H", 1400) + DATAGRAM[4:24] + struct.pack(">H", 1380) + bytes(1374)
+    records = bytearray(pcap(*((n / 1000, data) for n in range(1000)))[24:])
+    for second in range(271):
+        for at in range(0, len(records), 16 + len(data)):
+            struct.pack_into("<I", records, at, second)
+        yield bytes(records)
+
+
+@pytest.mark.parametrize("piped", [True, False], ids=["pipe", "file"])
+def test_a_capture_larger_than_memory_is_read(piped: bool, tmp_path: Path) -> None:
+    words = ["prlimit", f"--as={LIMIT}", str(GAMELANE), "analyze", "--json"]
+    if piped:
+        process = subprocess.Popen([*words, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin is not None
+        for part in long_capture():
+            process.stdin.write(part)
+        out, _ = process.communicate()
+    else:
+        path = tmp_path / "long.pcap"
+        with path.open("wb") as file:
+            file.writelines(long_capture())
+        process = subprocess.Popen([*words, str(path)], stdout=subprocess.PIPE)
+        out, _ = process.communicate()
+        path.unlink()
+    assert process.returncode == 0
+    [capture] = json.loads(out)["captures"]
+    assert (capture["packets"], capture["flows"][0]["down"]["bytes"]) == (271_000, 271_000 * 1400)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
