@@ -104,14 +104,14 @@ class Command:
         self.scenario.write_text(scenario)
         self.environment = {**os.environ, "TMPDIR": str(self.place)}
 
-    def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        command = [GAMELANE, "run", str(self.scenario), "--engine", "lab", *map(str, words)]
+    def start(self, *words: str | Path, engine: str = "lab") -> subprocess.Popen[str]:
+        command = [GAMELANE, "run", str(self.scenario), "--engine", engine, *map(str, words)]
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment, process_group=0
         )
 
-    def run(self, *words: str | Path) -> tuple[str, str]:
-        with self.start(*words) as process:
+    def run(self, *words: str | Path, engine: str = "lab") -> tuple[str, str]:
+        with self.start(*words, engine=engine) as process:
             said, complaint = process.communicate(timeout=120)
         assert process.returncode == 0, complaint
         return said, complaint
@@ -192,15 +192,20 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
 def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) -> None:
     command = Command(tmp_path, MIXED)
     out = tmp_path / "out"
-    said, _ = command.run("--json", "-o", out)
-    flows = json.loads(said)["runs"][0]["flows"]
+    said, _ = command.run("--json", "-o", out, engine="sim,lab")
+    document = json.loads(said)
+    assert document["engine"] == "sim + lab"
+    assert list(document["variants"]) == ["run (sim)", "run (lab)"]
+    assert (out / "report.html").is_file()
+    assert gamelane.read(out / "sim").engine == "sim"
+    flows = document["variants"]["run (lab)"]["runs"][0]["flows"]
     assert flows["call"]["up"]["received"] == pytest.approx(250, abs=20)
     assert flows["page"]["transfers"] >= 3
     assert flows["video"]["chunks"] >= 3
     assert flows["far"]["rtt_ms"]["p5"] >= 60
     assert flows["call"]["rtt_ms"]["p5"] < 40
     assert flows["far"]["goodput_bps"] > 100 * 1024 * 8 / 5
-    results = gamelane.read(out)
+    results = gamelane.read(out / "lab")
     lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
     assert "link" in lost
     assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}
