@@ -1,8 +1,9 @@
 """Throughput and CPU per packet of the gateway beside a kernel bridge with htb, and its delay, between namespaces.
 
-Needs root, iproute2, ethtool and iperf3, and a release build: `python bench/gateway.py target/release/gamelane-gateway`.
-Prints a table row by row. CPU is that of the whole machine from /proc/stat (busy time of all processors, iperf3's ends
-included) over the packets that iperf3 sent, and for the gateway its own besides.
+Needs root, iproute2, ethtool, iperf3 and a release build: `python bench/gateway.py target/release/gamelane-gateway`.
+Prints a table row by row, with the load average, since other work slows all. CPU is that of the whole machine from
+/proc/stat (busy time of all processors, iperf3's ends included) over the packets that left the gateway, and for the
+gateway its own besides, in which the kernel counts the receiver's work on what it sends: that happens in its call.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ model = "quake3"
 
 
 def sh(script: str) -> str:
+    """Run a script that must succeed; what it prints."""
     done = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{script}\n{done.stderr}")
@@ -38,6 +40,7 @@ def sh(script: str) -> str:
 
 
 def network() -> None:
+    """Make a home, a gateway and an internet."""
     for place in "hgi":
         sh(f"ip netns add glb{place}; ip -n glb{place} link set lo up")
     sh(
@@ -51,6 +54,7 @@ def network() -> None:
 
 
 def clean() -> None:
+    """Take them away, with what runs there."""
     for place in "hgi":
         subprocess.run(
             ["sh", "-c", f"ip netns pids glb{place} | xargs -r kill -9; ip netns del glb{place}"],
@@ -60,16 +64,19 @@ def clean() -> None:
 
 
 def busy() -> float:
+    """Seconds all processors have been busy."""
     user, nice, system, _idle, _iowait, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + irq + softirq) / HZ
 
 
 def own(pid: int) -> float:
+    """Processor seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / HZ
 
 
 def iperf(*words: str) -> dict:
+    """Send from home to the internet; the result."""
     server = subprocess.Popen(["ip", "netns", "exec", "glbi", "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
     time.sleep(0.5)
     out = sh(f"ip netns exec glbh iperf3 -J -c 10.78.0.2 -t {SECONDS} {' '.join(words)}")
@@ -78,6 +85,7 @@ def iperf(*words: str) -> dict:
 
 
 def row(name: str, pid: int | None, *words: str) -> None:
+    """Measure and print one row."""
     before, own_before, packets_before = busy(), own(pid) if pid else 0.0, sent()
     end = iperf(*words)
     cpu, packets = busy() - before, sent() - packets_before
@@ -94,16 +102,18 @@ def sent() -> int:
     )
 
 
-def gateway(program: str, text: str) -> tuple[subprocess.Popen, Path]:
+def gateway(program: str, text: str, *options: str) -> subprocess.Popen:
+    """Start a gateway with this `[gateway]`."""
     path = Path(tempfile.mkdtemp()) / "policy.toml"
     path.write_text(POLICY.format(gateway=text))
-    words = ["ip", "netns", "exec", "glbg", program, "run", "--lan", "lan", "--wan", "wan", str(path)]
+    words = ["ip", "netns", "exec", "glbg", program, "run", "--lan", "lan", "--wan", "wan", str(path), *options]
     running = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     time.sleep(1.5)
-    return running, path
+    return running
 
 
 def kernel(rate: str | None) -> None:
+    """Bridge in the kernel instead, with htb for a rate."""
     sh(
         """ip -n glbg link add br0 type bridge forward_delay 0
         ip -n glbg link set lan master br0; ip -n glbg link set wan master br0; ip -n glbg link set br0 up"""
@@ -118,53 +128,68 @@ def kernel(rate: str | None) -> None:
 
 
 def unkernel() -> None:
+    """Take that bridge away."""
     sh(
-        "ip -n glbg link del br0; for i in lan wan; do ip netns exec glbg tc qdisc del dev $i root 2>/dev/null || :; done"
+        """ip -n glbg link del br0
+        for i in lan wan; do ip netns exec glbg tc qdisc del dev $i root 2>/dev/null || :; done"""
     )
 
 
+def end(running: subprocess.Popen) -> None:
+    """End a gateway."""
+    running.terminate()
+    running.wait()
+
+
 def main(program: str) -> None:
+    """Print the table."""
     clean()
     network()
     fair = 'up = { queue = "fq_codel" }\ndown = { queue = "fq_codel" }'
     try:
-        print(
-            f"{'1500 B, ' + str(SECONDS) + ' s':34}{'Mbit/s':>10}{'packets':>10}{'us/packet':>10}{'own us':>8}{'lost %':>8}"
-        )
+        head = ["Mbit/s", "packets", "us/packet", "own us", "lost %"]
+        print(f"{f'1500 B, {SECONDS} s':34}{head[0]:>10}{head[1]:>10}{head[2]:>10}{head[3]:>8}{head[4]:>8}")
         for rate in (None, "500mbit", "100mbit"):
+            print(f"  load {os.getloadavg()[0]:.1f}")
             said = f", htb {rate}" if rate else ""
             kernel(rate)
             row(f"kernel bridge{said}, tcp", None)
             unkernel()
             shape = f'shape = "{rate}"\n' if rate else ""
-            said = f", shaped to {rate}" if rate else ""
-            running, _ = gateway(program, shape + fair)
+            said = f", {rate}" if rate else ""
+            running = gateway(program, shape + fair)
             row(f"gateway fq_codel{said}, tcp", running.pid)
             if not rate:
                 row("gateway fq_codel, tcp -R", running.pid, "-R")
             print("  ", engine(program), flush=True)
-            running.terminate()
-            running.wait()
-        for name in ("kernel bridge", "gateway fq_codel"):
-            running = None
-            if name == "kernel bridge":
-                kernel(None)
-            else:
-                running, _ = gateway(program, fair)
-            ping = sh("ip netns exec glbh ping -n -q -i 0.002 -c 1500 10.78.0.2").strip().splitlines()[-1]
-            print(f"{name}: {ping}", flush=True)
-            if running:
-                running.terminate()
-                running.wait()
-            else:
-                unkernel()
+            end(running)
+        with tempfile.TemporaryDirectory() as folder:
+            running = gateway(program, fair, "--tap", f"{folder}/tap")
+            row("gateway fq_codel with --tap, tcp", running.pid)
+            print("  ", engine(program), flush=True)
+            end(running)
+        ping(program, fair)
     finally:
         clean()
 
 
+def ping(program: str, fair: str) -> None:
+    """Print round trips through an idle bridge and gateway."""
+    words = "ip netns exec glbh ping -n -q -i 0.002 -c 1500 10.78.0.2"
+    kernel(None)
+    print(f"kernel bridge: {sh(words).strip().splitlines()[-1]}", flush=True)
+    unkernel()
+    running = gateway(program, fair)
+    print(f"gateway fq_codel: {sh(words).strip().splitlines()[-1]}", flush=True)
+    end(running)
+
+
 def engine(program: str) -> str:
+    """What the gateway says of its loop, and of its tap."""
     status = json.loads(sh(f"ip netns exec glbg {program} status --json"))
-    return json.dumps({key: status["engine"][key] for key in ("ring_full", "stalls", "late_us")})
+    said = {key: status["engine"][key] for key in ("ring_full", "stalls", "late_us")}
+    tap = {key: status["tap"][key] for key in ("bytes", "lost", "full")} if status.get("tap") else {}
+    return json.dumps(said | tap)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import os
 import platform
@@ -55,8 +56,12 @@ def examine() -> list[Check]:
         _namespaces(),
         _lab(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
-        _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, "frames without copies; AF_PACKET does without"),
+        _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, "looked at only: gateway and impair use AF_PACKET"),
         _timer(),
+        _real_time(),
+        _preemption(),
+        _tool("iperf3", "iperf3", "bulk traffic of the lab and of bench/gateway.py"),
+        _tool("irtt", "irtt", "one-way delay through the gateway, in its tests"),
         _tool("tc", "iproute2", "kernel queue disciplines"),
         *(_qdisc(name) for name in QDISCS),
         _privileges(),
@@ -148,8 +153,43 @@ def _timer() -> Check:
         "timers",
         worst < LATE_US,
         f"a sleep of 1 ms ends {median:.0f} us late at the median, {worst:.0f} us at p99",
-        "other work delays packets: end it, or give gateway and impair a priority with `chrt -f 10`",
+        "other work delays programs of ordinary priority; gateway and impair take a higher one if they may",
     )
+
+
+def _real_time() -> Check:
+    """Whether a process of ours may run before all ordinary ones, asked of a child that ends at once."""
+    granted = _quiet(["chrt", "-f", "1", "true"])
+    return Check(
+        "real-time priority",
+        granted,
+        "gateway and impair run before other programs" if granted else "other programs delay gateway and impair",
+        "run as root, or grant CAP_SYS_NICE",
+    )
+
+
+def _preemption() -> Check:
+    """How long a woken gateway may wait for other programs' system calls to end, whatever its priority."""
+    mode = _preemption_mode()
+    waits = mode in {"none", "voluntary"}
+    cost = ": a gateway may wait a millisecond or two for system calls of others" if waits else ""
+    return Check("preemption", not waits, (mode or "the kernel does not say") + cost, "boot with preempt=full")
+
+
+def _preemption_mode() -> str:
+    """`none`, `voluntary`, `lazy`, `full` or `rt`: as booted, else as built; empty if neither is told."""
+    if "PREEMPT_RT" in platform.version():
+        return "rt"
+    try:
+        words = Path("/proc/cmdline").read_text(encoding="utf-8").split()
+        booted = [word.removeprefix("preempt=") for word in words if word.startswith("preempt=")]
+        if booted:
+            return booted[-1]
+        built = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode().splitlines()
+    except OSError:
+        return ""
+    options = {"NONE": "none", "VOLUNTARY": "voluntary", "LAZY": "lazy", "": "full"}
+    return next((mode for name, mode in options.items() if f"CONFIG_PREEMPT{name and '_' + name}=y" in built), "")
 
 
 def _tool(command: str, package: str, purpose: str) -> Check:

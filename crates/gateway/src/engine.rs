@@ -2,10 +2,10 @@
 //! deadline, whichever comes first; the clock is read once each time round, after at most [`TURN`] frames of each side.
 
 use std::io::Result;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use gamelane_core::{Direction, Duration, Instant};
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::Clock;
 use crate::device::{Interface, Received, Receiver, Refusal, RingCounters, Sender};
@@ -18,6 +18,13 @@ const TURN: usize = 64;
 const OUTBOX: usize = 16;
 /// Bytes in the interface's own queue, as the kernel counts: some 25 frames of 1500 B.
 const SEND_BUFFER: u32 = 64 << 10;
+/// Sources that wake it, besides the interfaces.
+const OTHERS: usize = 4;
+/// Turns without waiting at most: the other sources are to be heard too, some microseconds later.
+const MOST_UNWAITED: u32 = 16;
+/// Between two deadlines that are waited for. Arming a timer costs some 10 µs on a virtual machine; a frame of 1500 B takes as
+/// long at a gigabit. Below 240 Mbit/s frames leave further apart than this.
+const SLICE: Duration = Duration::from_micros(50);
 /// A look at the world outside at least so often.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
@@ -27,8 +34,13 @@ pub struct Engine {
     /// Home first: by the direction of what it receives.
     sides: [Side; 2],
     frames: Frames,
-    epoll: std::os::fd::OwnedFd,
+    /// What else wakes it.
+    others: Vec<OwnedFd>,
+    /// Turns since it last waited: while frames come, there is nothing to wait for.
+    unwaited: u32,
     clock: Clock,
+    /// When the last turn was.
+    turned: Instant,
     /// When it was last seen that both interfaces are there.
     seen: Instant,
     counters: EngineCounters,
@@ -82,6 +94,8 @@ pub struct EngineCounters {
 pub enum Turn {
     /// Something was done or waited for.
     Done,
+    /// The same, and a source of [`Engine::also_wait_for`] is readable.
+    Called,
     /// An interface is gone for good.
     Gone(Direction),
 }
@@ -92,29 +106,32 @@ impl Engine {
         let longest = home.mtu.max(internet.mtu) as usize + FRAMING;
         let slot = longest.next_multiple_of(64);
         let count = u32::try_from(memory / slot).unwrap_or(u32::MAX).max(256);
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let side = |interface: Interface, direction: Direction| -> Result<Side> {
+        let side = |interface: Interface| -> Result<Side> {
             let sender = Sender::open(&interface, SEND_BUFFER)?;
             let receiver = Receiver::open(&interface, longest)?;
-            let token = |what: u64| epoll::EventData::new_u64(direction.index() as u64 * 2 + what);
-            epoll::add(&epoll, &receiver, token(0), epoll::EventFlags::IN)?;
-            epoll::add(&epoll, &sender, token(1), epoll::EventFlags::empty())?;
             Ok(Side { interface, receiver, sender, outbox: Outbox::default(), blocked: false })
         };
-        let sides = [side(home, Direction::Up)?, side(internet, Direction::Down)?];
+        let sides = [side(home)?, side(internet)?];
         Ok(Self {
             sides,
             frames: Frames::new(count, slot),
-            epoll,
+            others: Vec::new(),
+            unwaited: 0,
             clock: Clock::start(),
+            turned: Instant::ZERO,
             seen: Instant::ZERO,
             counters: EngineCounters::default(),
         })
     }
 
     /// Wakes [`Engine::turn`] when there is something to read: a pipe of signals, say.
-    pub fn also_wait_for(&self, source: impl AsFd) -> Result<()> {
-        epoll::add(&self.epoll, source, epoll::EventData::new_u64(u64::MAX), epoll::EventFlags::IN)?;
+    ///
+    /// # Panics
+    ///
+    /// At the fifth.
+    pub fn also_wait_for(&mut self, source: impl AsFd) -> Result<()> {
+        assert!(self.others.len() < OTHERS, "so many sources were thought of");
+        self.others.push(source.as_fd().try_clone_to_owned()?);
         Ok(())
     }
 
@@ -161,7 +178,12 @@ impl Engine {
     pub fn turn(&mut self, plane: &mut impl Plane) -> Result<Turn> {
         let blocked = self.blocked();
         let deadline = plane.poll_timeout(blocked);
-        self.wait(deadline)?;
+        let called = match self.unwaited {
+            // What is due within the slice after a turn leaves at its end, together: its lateness is less than the shaper makes up.
+            0 => self.wait(deadline.map(|deadline| deadline.max(self.turned + SLICE)))?,
+            // Frames came the last time round, and so most likely more: to look costs less than to ask the kernel.
+            _ => false,
+        };
         let now = self.clock.now();
         if now.saturating_since(self.seen) >= LONGEST_WAIT {
             self.seen = now;
@@ -169,6 +191,7 @@ impl Engine {
                 return Ok(Turn::Gone(gone));
             }
         }
+        self.turned = now;
         self.counters.turns += 1;
         if let Some(deadline) = deadline.filter(|deadline| *deadline <= now && !deadline.as_nanos().eq(&0)) {
             let late = now - deadline;
@@ -177,13 +200,17 @@ impl Engine {
             self.counters.latest = self.counters.latest.max(late);
         }
         plane.handle_timeout(&mut self.frames, now);
+        let mut any = false;
         for direction in Direction::BOTH {
-            self.receive(direction, plane, now);
+            any |= self.receive(direction, plane, now);
         }
         for direction in Direction::BOTH {
-            self.transmit(direction, plane, now)?;
+            self.transmit(direction, plane, now);
         }
-        Ok(Turn::Done)
+        // Who waits to send is heard by waiting only.
+        let looks = any && self.unwaited < MOST_UNWAITED && self.blocked() == [false; 2];
+        self.unwaited = if looks { self.unwaited + 1 } else { 0 };
+        Ok(if called { Turn::Called } else { Turn::Done })
     }
 
     /// Whether the interface that frames of each direction leave by takes nothing for now.
@@ -199,52 +226,54 @@ impl Engine {
         })
     }
 
-    fn wait(&mut self, deadline: Option<Instant>) -> Result<()> {
-        let now = self.clock.now();
+    /// Waits for what the interfaces or the deadline bring; true if one of the other sources is readable.
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<bool> {
+        let Self { sides: [home, internet], others, clock, .. } = self;
+        let now = clock.now();
         let wait = deadline.map_or(LONGEST_WAIT, |at| at.saturating_since(now).min(LONGEST_WAIT));
         let nanos = wait.as_nanos();
         let timeout =
             Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ };
-        let mut space =
-            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }; 8];
-        let ready = |space: &mut [epoll::Event]| match epoll::wait(&self.epoll, space, Some(&AT_ONCE)) {
-            Err(rustix::io::Errno::INTR) => Ok(0),
-            result => result,
-        };
-        let mut count = ready(&mut space)?;
-        if count == 0 && !wait.is_zero() {
-            // To the nanosecond; waiting by epoll itself knows milliseconds only, before Linux 5.11.
-            match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timeout)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            count = ready(&mut space)?;
+        let room = |side: &Side| if side.blocked { PollFlags::OUT } else { PollFlags::empty() };
+        let count = 4 + others.len();
+        let mut sources: [PollFd<'_>; 4 + OTHERS] = std::array::from_fn(|place| match place {
+            0 => PollFd::new(&home.receiver, PollFlags::IN),
+            1 => PollFd::new(&home.sender, room(home)),
+            2 => PollFd::new(&internet.receiver, PollFlags::IN),
+            3 => PollFd::new(&internet.sender, room(internet)),
+            _ => match others.get(place - 4) {
+                Some(other) => PollFd::new(other, PollFlags::IN),
+                // Not asked about.
+                None => PollFd::new(&home.receiver, PollFlags::empty()),
+            },
+        });
+        // To the nanosecond; waiting by epoll knows milliseconds only, before Linux 5.11.
+        match poll(&mut sources[..count], Some(&timeout)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
         }
-        for event in &space[..count] {
-            let (token, flags) = (event.data.u64(), event.flags);
-            let Some(side) = self.sides.get_mut((token / 2) as usize) else { continue };
-            if flags.intersects(epoll::EventFlags::ERR | epoll::EventFlags::HUP) {
+        let seen = sources.map(|source| source.revents());
+        for (side, seen) in [home, internet].into_iter().zip(seen.chunks_exact(2)) {
+            if (seen[0] | seen[1]).intersects(PollFlags::ERR | PollFlags::HUP) {
                 // An interface that went down says so once, and comes back by itself.
                 side.receiver.take_error()?;
                 side.sender.take_error()?;
             }
-            if token % 2 == 1 && flags.contains(epoll::EventFlags::OUT) {
-                side.blocked = false;
-                let token = epoll::EventData::new_u64(token);
-                epoll::modify(&self.epoll, &side.sender, token, epoll::EventFlags::empty())?;
-            }
+            side.blocked &= !seen[1].contains(PollFlags::OUT);
         }
-        Ok(())
+        Ok(seen[4..count].iter().any(|seen| !seen.is_empty()))
     }
 
-    fn receive(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) {
+    /// Hands a turn's frames to the plane; whether there were any.
+    fn receive(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) -> bool {
         let own = self.sides.each_ref().map(|side| side.interface.mac);
         let Self { sides, frames, counters, .. } = self;
         let index = direction.index();
-        for _ in 0..TURN {
+        for received in 0..TURN {
             let taken = sides[index].receiver.next(|received| accept(&received, own, frames));
             match taken {
-                None => break,
+                None => return received > 0,
                 Some(Accepted::Frame(id)) => plane.handle_frame(direction, id, frames, now),
                 Some(Accepted::Own) => counters.own[index] += 1,
                 Some(Accepted::TooLong) => {
@@ -254,10 +283,11 @@ impl Engine {
                 Some(Accepted::NoRoom) => plane.no_room(direction),
             }
         }
+        true
     }
 
-    fn transmit(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) -> Result<()> {
-        let Self { sides, frames, counters, epoll, .. } = self;
+    fn transmit(&mut self, direction: Direction, plane: &mut impl Plane, now: Instant) {
+        let Self { sides, frames, counters, .. } = self;
         let (index, out) = (direction.index(), direction.reverse().index());
         let side = &mut sides[out];
         while !side.blocked {
@@ -286,8 +316,6 @@ impl Engine {
                 Err(Refusal::Full) => {
                     side.blocked = true;
                     counters.stalls[index] += 1;
-                    let token = epoll::EventData::new_u64(out as u64 * 2 + 1);
-                    epoll::modify(&*epoll, &side.sender, token, epoll::EventFlags::OUT)?;
                 }
                 Err(Refusal::Lost(_)) => {
                     frames.give_back(ids[0]);
@@ -296,7 +324,6 @@ impl Engine {
                 }
             }
         }
-        Ok(())
     }
 }
 
@@ -359,6 +386,5 @@ impl Outbox {
     }
 }
 
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 /// What a frame is longer than the packet in it: addresses and EtherType, and two tags or PPPoE.
 const FRAMING: usize = 14 + 2 * 4 + 8;

@@ -118,7 +118,8 @@ fn run_guarded(
         }
         let now = engine.now();
         let mut nothing = [0; 16];
-        let hung_up = signals.read(&mut nothing).is_ok() && told.to_reload();
+        let called = turn == Turn::Called;
+        let hung_up = called && signals.read(&mut nothing).is_ok() && told.to_reload();
         if now.saturating_since(looked) >= LOOK || hung_up {
             looked = now;
             if policies.read_again(hung_up) {
@@ -141,7 +142,7 @@ fn run_guarded(
                 now,
             );
         }
-        if board.is_asked() {
+        if called && board.is_asked() {
             let counters = engine.counters();
             let mut status = Status::of(&gateway, &policies.current, engine.frames(), &counters, now);
             status.policy_refused = policies.refused.clone();

@@ -130,7 +130,7 @@ fn mutated(random: &mut Stream) -> Vec<u8> {
 
 #[test]
 fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
-    let Some(net) = net(1500, &["iperf3"]) else { return };
+    let Some(net) = net(1500, &["iperf3", "nstat"]) else { return };
     let gateway = net.gateway(FQ);
     let policy = net.folder.path().join("policy.toml");
     let result = std::thread::scope(|scope| {
@@ -154,7 +154,14 @@ fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
     });
     let status = gateway.status();
     let sum = &result["end"]["sum"];
-    assert_eq!(sum["lost_packets"].as_u64(), Some(0), "{sum} {:?} {:?}", status.queues, status.engine);
+    // What a busy machine's receiver has no room for reached it all the same.
+    let unread = net.counter(Place::Internet, "UdpRcvbufErrors");
+    let lost = sum["lost_packets"].as_u64().unwrap();
+    assert_eq!(lost.saturating_sub(unread), 0, "{sum} {:?} {:?}", status.queues, status.engine);
+    assert_eq!(
+        status.engine.sent,
+        status.queues.values().map(|queue| queue.arrived).rev().collect::<Vec<_>>()[..]
+    );
     assert_eq!((status.reloads, status.queues["up"].kind.as_str()), (5, "dualpi2"));
     assert!(status.policy_refused.unwrap().contains("fifi"));
     gateway.assert_conserves();
@@ -323,8 +330,10 @@ fn with_a_fail_open_wrapper_the_link_forwards_whatever_happens_to_the_gateway() 
             .status
             .success()
     };
-    assert!(wait(Duration::from_secs(3), bridge), "the kernel forwards");
-    assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
+    let answered = || {
+        net.command(Place::Home, &["ping", "-c", "1", "-W", "1", SERVER]).output().unwrap().status.success()
+    };
+    assert!(wait(Duration::from_secs(3), || bridge() && answered()), "the kernel forwards");
     assert!(wait(Duration::from_secs(10), || runs() && !bridge()), "and then the gateway again");
     assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
     sh(&format!("kill -TERM {}", wrapper.id()));

@@ -86,8 +86,10 @@ fn run_guarded(plan: &Plan, options: &Options) -> anyhow::Result<()> {
             .duration
             .is_none_or(|duration| began.elapsed() < StdDuration::from_nanos(duration.as_nanos()))
     {
-        if let Turn::Gone(side) = engine.turn(&mut plane)? {
-            anyhow::bail!("the interface {} was removed", engine.interface(side).name);
+        match engine.turn(&mut plane)? {
+            Turn::Gone(side) => anyhow::bail!("the interface {} was removed", engine.interface(side).name),
+            Turn::Called => {}
+            Turn::Done => continue,
         }
         let mut nothing = [0; 16];
         if wakes.read(&mut nothing).is_err() {

@@ -157,6 +157,13 @@ impl Net {
         serde_json::from_str(&self.run(Place::Home, &words)).unwrap()
     }
 
+    /// A counter of the kernel somewhere since it was made, by nstat's name.
+    pub fn counter(&self, place: Place, name: &str) -> u64 {
+        let said = self.run(place, &["nstat", "-asz", name]);
+        let line = said.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
     /// Features, promiscuity, queues, master and processes of the gateway's interfaces.
     pub fn state(&self) -> String {
         let mut text = String::new();
