@@ -3,9 +3,9 @@
 usage: sudo .venv/bin/python bench/live.py [SECONDS]    default: 4 s of each rate and program
 
 A pair of virtual interfaces joins two network namespaces made for this; datagrams of 100 bytes from 64 ports cross it
-at paced rates, and as fast as one sender can; nobody answers them. Each program takes the other end, writes what it sees
-to a file, and is measured by its own processor time, less what it takes to record nothing. `gamelane capture` also
-follows every flow.
+at paced rates, and as fast as one sender can; nobody answers them. Each program takes the other end, writes what it
+sees to a file, and is measured by its own processor time, less what it takes to record nothing. `gamelane capture`
+also follows every flow.
 """
 
 from __future__ import annotations
