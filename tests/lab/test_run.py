@@ -178,9 +178,9 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
         seen = results.frames[table]
         assert set(seen["variant"].unique()) == {"fifo", "fq_codel"}, table
     states = results.tcp.filter((pl.col("variant") == "fifo") & (pl.col("side") == "client"))
-    assert states["in_flight_bytes"].max() <= 64 * 1024
+    assert states["in_flight_bytes"].to_numpy().max() <= 64 * 1024
     backlog = results.queues.filter((pl.col("variant") == "fifo") & (pl.col("direction") == "up"))["packets"]
-    assert backlog.max() > 30
+    assert backlog.to_numpy().max() > 30
     assert (out / "report.html").is_file()
 
     # The same round trips from both sides' captures, by another program: ours, in Rust.
@@ -211,7 +211,7 @@ def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) 
     lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
     assert "link" in lost
     assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}
-    assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].max() > 20
+    assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].drop_nulls().to_numpy().max() > 20
 
 
 def test_ctrl_c_keeps_what_had_finished(tmp_path: Path) -> None:
