@@ -3,7 +3,8 @@
 usage: .venv/bin/python bench/lab.py [REPEATS] [KEY=VALUE ...]    as root; default: once, scenarios/household.toml
 
 Agreement is 10 % or 3 ms at the median and the 95th percentile, and the same order of the queues. Runs are in real
-time. Linux finds losses by RACK, so `flow.upload.tcp.recovery=rack` compares like with like. The load is that of the whole machine, just before each run: processes that want a core, over a minute.
+time. Linux finds losses by RACK, so `flow.upload.tcp.recovery=rack` compares like with like. The load is that of the
+whole machine, just before each run: processes that want a core, over a minute.
 """
 
 from __future__ import annotations

@@ -48,6 +48,13 @@ def test_flows_of_one_path_share_it_and_those_that_lose_do_not() -> None:
     assert planned.hosts == ("pc",)
 
 
+def test_losses_in_bursts_and_one_way_are_of_a_path_too() -> None:
+    experiment = gamelane.load("lossy-path")
+    planned = plan(experiment.scenario, experiment.file)
+    assert [way.owner for way in planned.paths] == ["random", "bursty", "quake3"]
+    assert planned.paths[1].loss["down"]["bad_to_good"] == "20%"
+
+
 def test_tcp_of_a_flow_is_in_its_routes() -> None:
     upload = _plan(("tcp.congestion", "cubic"), ("flow.upload.tcp.receive_window", "64KiB")).flows[1].tcp
     assert " ".join(upload.route) == "congctl cubic window 65536 initcwnd 10"

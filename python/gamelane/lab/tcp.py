@@ -62,6 +62,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
         route += ["features", "ecn"]
     settings = {
         "tcp_sack": _switch(recovery != "newreno"),
+        "tcp_recovery": _switch(recovery == "rack"),
         "tcp_early_retrans": "3" if recovery == "rack" else "0",
         "tcp_timestamps": _switch(keys.get("timestamps", True)),
         "tcp_dsack": _switch(keys.get("dsack", False)),
