@@ -107,15 +107,19 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
         gateway.assert_conserves();
         let stats = &serde_json::from_str::<serde_json::Value>(&said).unwrap()["stats"];
         let median = |of: &str| stats[of]["median"].as_f64().unwrap() / 1e6;
-        let received = stats["packets_received"].as_u64().unwrap();
+        let count = |of: &str| stats[of].as_f64().unwrap();
+        let arrived = count("packets_received") / count("packets_sent");
         // Both ends have one clock: one way is as good as a round trip.
-        (median("rtt"), median("send_delay"), received, gateway.status().queues["up"].sojourn_ms.p95)
+        let flows = gateway.status().flows;
+        let game = flows.iter().find(|flow| flow.server == format!("{SERVER}:2112")).unwrap();
+        (median("rtt"), median("send_delay"), arrived, game.up.sojourn_ms.p50)
     };
-    let (fifo, up, received, waited) =
+    let (fifo, up, arrived, waited) =
         measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
     // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of what floods is lost, and so may half of the game be.
-    assert!(fifo > 80.0 && received > 20, "{fifo} ms behind a FIFO, {received} received");
-    assert!((up - waited).abs() < 0.2 * waited, "{up} ms one way, {waited} ms in the queue");
-    let (fair, _, received, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
-    assert!(fair < 12.0 && received > 90, "{fair} ms behind FQ-CoDel, {received} received");
+    assert!(fifo > 80.0 && arrived > 0.2, "{fifo} ms behind a FIFO, {arrived} of all arrived");
+    // The gateway's quantiles are right within an eighth.
+    assert!((up - waited).abs() < waited / 8.0 + 2.0, "{up} ms one way, {waited} ms in the queue");
+    let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
+    assert!(fair < 12.0 && arrived > 0.95, "{fair} ms behind FQ-CoDel, {arrived} of all arrived");
 }
