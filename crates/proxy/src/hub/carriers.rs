@@ -190,12 +190,12 @@ impl Hub {
             _ => return false,
         };
         loop {
-            let mut any = false;
-            while link.has_room()
-                && let Some(frame) = session.poll_frame(carrier, BATCH, now)
-            {
-                any = true;
-                link.put(&frame);
+            let mut more = true;
+            while more && link.has_room() {
+                match session.poll_frame(carrier, BATCH, now) {
+                    Some(frame) => link.put(&frame),
+                    None => more = false,
+                }
             }
             match link.flush() {
                 Ok(0) => {}
@@ -213,7 +213,7 @@ impl Hub {
             if link.blocked {
                 link.waiting.wake();
             }
-            if !any || link.blocked {
+            if !more || link.blocked {
                 return false;
             }
         }

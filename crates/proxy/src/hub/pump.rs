@@ -145,7 +145,11 @@ impl Hub {
     /// Wakes the timer if there is something to do before it would. What is overdue because a carrier takes no more is not
     /// looked at every microsecond.
     pub(super) fn arm(&self, inner: &mut Inner) {
-        let wanted = inner.wanted().max(self.clock.now() + TIMER_STEP);
+        let wanted = inner.wanted();
+        if inner.armed.is_some_and(|armed| armed <= wanted) {
+            return;
+        }
+        let wanted = wanted.max(self.clock.now() + TIMER_STEP);
         if inner.armed.is_none_or(|armed| wanted < armed) {
             inner.armed = Some(wanted);
             inner.timer.wake();
