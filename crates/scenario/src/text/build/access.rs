@@ -183,8 +183,9 @@ fn shapers(
             let fault = Fault::new(format!(
                 "a shaper above the link's rate of {link_rate} shapes nothing: the queue forms below it"
             ));
-            let hint =
-                format!("a little below it, such as \"{}\"", Bitrate::from_bps(link_rate.bps() / 20 * 19));
+            let below = link_rate.bps() / 20 * 19;
+            let whole = if below < 10_000 { below } else { below / 1000 * 1000 };
+            let hint = format!("a little below it, such as \"{}\"", Bitrate::from_bps(whole));
             return Err(place.refuse(fault.allowed(format!("up to \"{link_rate}\"")).hint(hint)));
         }
         Ok(Some(LinkConfig {
