@@ -33,8 +33,8 @@ def run_all(
 ) -> Batch:
     """Run every job; what cannot be run is refused before the first one is. Ctrl-C keeps those that had finished."""
     path = str(library.find(file))
-    check()
     plans = [plan(job.scenario, path) for job in jobs]
+    check()
     variants = list(dict.fromkeys(job.variant for job in jobs))
     flows = list(dict.fromkeys(name for job in jobs for name in flow_names(job.scenario)))
     batch = Batch()
