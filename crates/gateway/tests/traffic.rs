@@ -76,7 +76,7 @@ fn a_flood_cannot_delay_a_sparse_flow_behind_fq_codel_and_does_behind_a_fifo() {
         let gateway = net.gateway(gateway);
         let ping = std::thread::scope(|scope| {
             scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "3"]));
-            std::thread::sleep(std::time::Duration::from_millis(1200));
+            wait_for_a_queue(&gateway);
             net.ping(&["-c", "20", SERVER])
         });
         gateway.assert_conserves();
@@ -99,7 +99,7 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
         let _server = net.serve(&["irtt", "server", "-b", &format!("{SERVER}:2112")], "-luH", ":2112");
         let said = std::thread::scope(|scope| {
             scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "4"]));
-            std::thread::sleep(std::time::Duration::from_millis(1500));
+            wait_for_a_queue(&gateway);
             // A packet of 92 B of payload each 20 ms, as a game or a call sends.
             let words = ["irtt", "client", "-i", "20ms", "-d", "2s", "-l", "92", "-q", "-o", "-", SERVER];
             net.run(Place::Home, &words)
@@ -122,4 +122,10 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
     assert!((up - waited).abs() < waited / 8.0 + 2.0, "{up} ms one way, {waited} ms in the queue");
     let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
     assert!(fair < 12.0 && arrived > 0.95, "{fair} ms behind FQ-CoDel, {arrived} of all arrived");
+}
+
+/// The flood has begun.
+fn wait_for_a_queue(gateway: &common::Running<'_>) {
+    let fills = || gateway.status().queues["up"].qlen > 40;
+    assert!(common::wait(std::time::Duration::from_secs(10), fills), "{:?}", gateway.status().queues["up"]);
 }
