@@ -479,7 +479,8 @@ impl<R: Recorder> Household<R> {
         self.first_bundle() + 2 * self.bundles.len()
     }
 
-    /// The next packet of a host.
+    /// The next packet of a host. Built in place: a packet returned from a call is copied once more.
+    #[inline]
     fn packet(&mut self, flow: usize, side: Side, content: Content, len: IpLen, ecn: Ecn) -> Packet<FrameId> {
         let now = self.now;
         let state = &mut self.flows[flow];
