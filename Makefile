@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
 
-PYTHON_FILES := python tests
+PYTHON_FILES := python tests bench
 # Crates that must run without an operating system; the web page is built from them.
 PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-sim
 
