@@ -204,13 +204,13 @@ fn what_real_kernels_send_is_decided_the_same_again() {
     let fair = format!("shape = {{ up = \"8mbit\", down = \"20mbit\" }}\n{FQ}");
     let report = live(&net, &fair, &["-C", "reno", "-R", "-t", "2"]);
     assert!(report.dropped > 0, "the download fills its queue: {report:?}");
-    assert_told(&net, &fair.replace("20mbit", "20001kbit"));
+    assert_told(&net, &fair.replace("20mbit", "18mbit"));
 
     let first = "shape = \"20mbit\"\nvoap = { alpha = \"5ms\", beta = \"15ms\" }\npriority = [\"quake3\"]\n\
                  up = { queue = \"priority\", acks = \"prioritise\" }\ndown = { queue = \"priority\" }";
     let report = live(&net, first, &["-C", "reno", "-R", "-t", "3"]);
     assert!(report.windows_lowered > 100, "{report:?}");
-    assert_told(&net, &first.replace("beta = \"15ms\"", "beta = \"14ms\""));
+    assert_told(&net, &first.replace("beta = \"15ms\"", "beta = \"8ms\""));
 }
 
 /// A game and a transfer, recorded and replayed by the program.
