@@ -62,7 +62,8 @@ fn a_sender_that_leaves_checksums_to_hardware_is_helped() {
         net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "off", "gso", "off"]);
     }
     let _gateway = net.gateway(FQ);
-    let result = net.iperf(&["-n", "5M"]);
+    // By time: iperf3 that sends an amount counts what arrived when the last byte was sent.
+    let result = net.iperf(&["-t", "2"]);
     assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
     let errors = net.run(Place::Internet, &["nstat", "-az", "TcpInCsumErrors"]);
     assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
@@ -74,15 +75,16 @@ fn a_flood_cannot_delay_a_sparse_flow_behind_fq_codel_and_does_behind_a_fifo() {
     let Some(net) = net(1500, &["iperf3"]) else { return };
     let delay = |gateway: &str| {
         let gateway = net.gateway(gateway);
-        let ping = std::thread::scope(|scope| {
-            scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "3"]));
-            wait_for_a_queue(&gateway);
-            net.ping(&["-c", "20", SERVER])
-        });
+        let flood = net.flood();
+        wait_for_a_queue(&gateway);
+        let said = net.run(Place::Home, &["ping", "-n", "-i", "0.05", "-W", "2", "-c", "30", SERVER]);
+        drop(flood);
         gateway.assert_conserves();
-        // rtt min/avg/max/mdev = 0.136/0.359/4.048/0.848 ms
-        let numbers = ping.rsplit_once("= ").unwrap().1;
-        numbers.split('/').nth(1).unwrap().parse::<f64>().unwrap()
+        // 64 bytes from 10.77.0.2: icmp_seq=1 ttl=64 time=0.068 ms
+        let times = said.split("time=").skip(1).map(|rest| rest.split(' ').next().unwrap().parse().unwrap());
+        let mut times: Vec<f64> = times.collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
     };
     let fifo = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
     let fair = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
@@ -97,13 +99,12 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
     let measure = |gateway: &str| {
         let gateway = net.gateway(gateway);
         let _server = net.serve(&["irtt", "server", "-b", &format!("{SERVER}:2112")], "-luH", ":2112");
-        let said = std::thread::scope(|scope| {
-            scope.spawn(|| net.iperf(&["-u", "-b", "8M", "-l", "1200", "-t", "4"]));
-            wait_for_a_queue(&gateway);
-            // A packet of 92 B of payload each 20 ms, as a game or a call sends.
-            let words = ["irtt", "client", "-i", "20ms", "-d", "2s", "-l", "92", "-q", "-o", "-", SERVER];
-            net.run(Place::Home, &words)
-        });
+        let flood = net.flood();
+        wait_for_a_queue(&gateway);
+        // A packet of 92 B of payload each 20 ms, as a game or a call sends.
+        let words = ["irtt", "client", "-i", "20ms", "-d", "2s", "-l", "92", "-q", "-o", "-", SERVER];
+        let said = net.run(Place::Home, &words);
+        drop(flood);
         gateway.assert_conserves();
         let stats = &serde_json::from_str::<serde_json::Value>(&said).unwrap()["stats"];
         let median = |of: &str| stats[of]["median"].as_f64().unwrap() / 1e6;
@@ -116,8 +117,9 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
     };
     let (fifo, up, arrived, waited) =
         measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
-    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of what floods is lost, and so may half of the game be.
-    assert!(fifo > 80.0 && arrived > 0.2, "{fifo} ms behind a FIFO, {arrived} of all arrived");
+    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of the flood is lost; of a game whose packets are as regular, more or
+    // less, as they fall between the flood's. Of five packets there is a median.
+    assert!(fifo > 80.0 && arrived > 0.05, "{fifo} ms behind a FIFO, {arrived} of all arrived");
     // The gateway's quantiles are right within an eighth.
     assert!((up - waited).abs() < waited / 8.0 + 2.0, "{up} ms one way, {waited} ms in the queue");
     let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");

@@ -142,9 +142,9 @@ impl Net {
     }
 
     /// A server in the internet until it is dropped, once `ss` with these flags shows that it listens.
-    pub fn serve(&self, words: &[&str], flags: &str, port: &str) -> Server {
+    pub fn serve(&self, words: &[&str], flags: &str, port: &str) -> Process {
         let mut command = self.command(Place::Internet, words);
-        let server = Server(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+        let server = Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let listens = || self.run(Place::Internet, &["ss", flags]).contains(port);
         assert!(wait(Duration::from_secs(5), listens), "{words:?} does not listen");
         server
@@ -155,6 +155,14 @@ impl Net {
         let _server = self.serve(&["iperf3", "-s", "-1", "--forceflush"], "-ltnH", ":5201");
         let words: Vec<&str> = ["iperf3", "-J", "-c", SERVER].iter().chain(words).copied().collect();
         serde_json::from_str(&self.run(Place::Home, &words)).unwrap()
+    }
+
+    /// 8 Mbit/s of datagrams of 1228 B from home to the internet until this is dropped.
+    pub fn flood(&self) -> [Process; 2] {
+        let server = self.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
+        let words = ["iperf3", "-c", SERVER, "-u", "-b", "8M", "-l", "1200", "-t", "60"];
+        let client = self.command(Place::Home, &words).stdout(Stdio::null()).spawn().unwrap();
+        [Process(client), server]
     }
 
     /// A counter of the kernel somewhere since it was made, by nstat's name.
@@ -199,9 +207,9 @@ impl Drop for Net {
 }
 
 /// A process that ends with this.
-pub struct Server(Child);
+pub struct Process(Child);
 
-impl Drop for Server {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
