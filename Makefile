@@ -53,7 +53,8 @@ test-wasm:
 
 test-python: dev
 	cargo build --quiet -p gamelane-gateway -p gamelane-impair -p gamelane-generator
-	.venv/bin/pytest -q
+	.venv/bin/pytest -q -n auto --dist loadfile --ignore tests/lab
+	.venv/bin/pytest -q tests/lab  # real time: with nothing beside it
 
 bench:  ## packets per CPU-second of the simulator, time per TCP segment
 	cargo bench --workspace --benches

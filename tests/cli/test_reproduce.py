@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gamelane.claims import Paper
 
-from .command import GAMELANE, gamelane
+from .command import GAMELANE, computes, gamelane
 
 
 def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not folder.exists():
             time.sleep(0.1)
-        time.sleep(3)
+        computes(process, 5)
         process.send_signal(signal.SIGINT)
         stdout, said = process.communicate(timeout=120)
     assert process.returncode == 130, said

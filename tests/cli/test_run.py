@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 import gamelane as library
 from tests.needs import needs
 
-from .command import GAMELANE, gamelane
+from .command import GAMELANE, computes, gamelane
 
 ROOT = Path(__file__).parents[2]
 QUEUES = "gateway.*.queue=fifo,fq_codel"
@@ -122,7 +121,7 @@ def test_ctrl_c_keeps_what_is_finished(
         "--repeat", "2", "--threads", "1", "--json", "-o", str(tmp_path),
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(6)
+        computes(process, 4)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr
@@ -138,7 +137,7 @@ def test_ctrl_c_keeps_what_is_finished(
 def test_ctrl_c_before_anything_is_finished(household: Path) -> None:
     command = [GAMELANE, "run", str(household), "--set", "duration=720000s", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(3)
+        computes(process, 3)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130

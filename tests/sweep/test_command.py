@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.command import GAMELANE, gamelane
+from tests.cli.command import GAMELANE, computes, gamelane
 
 from .conftest import SWEEP, Write
 
@@ -78,12 +78,9 @@ def test_ctrl_c_finishes_what_is_under_way_and_says_how_to_go_on(write: Write, t
 def test_ctrl_c_twice_gives_up_a_run_that_lasts_for_hours(write: Write, tmp_path: Path) -> None:
     sweep = write(SWEEP.replace("[budget]", '[set]\n"duration" = "720000s"\n[budget]'))
     with _start(sweep, tmp_path / "out") as process:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "out" / "journal.jsonl").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.5)
+        computes(process, 4)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        computes(process, 6)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
