@@ -178,11 +178,12 @@ async fn serve(
     let wake = Arc::new(Notify::new());
     let number = hub.attach(carrier, Carrier::Quic(wake.clone()));
     let place = Place { hub: hub.clone(), carrier, number };
+    let greeted = Notify::new();
     let error = tokio::select! {
         error = write(&place, &connection, control_out, &wake) => error,
-        error = accept(&place, &connection) => error,
+        error = accept(&place, &connection, &greeted) => error,
         error = datagrams(&place, &connection) => error,
-        error = read(&place, control_in, early) => error,
+        error = read(&place, control_in, early, Some(&greeted)) => error,
         error = connection.closed() => lost(error),
     };
     hub.detach(carrier, number);
@@ -289,13 +290,16 @@ async fn put(out: &mut SendStream, frame: &Frame<Payload>) -> Result<(), LinkErr
     Ok(out.write_all(&bytes_of(frame)).await.map_err(io::Error::other)?)
 }
 
-async fn accept(place: &Place, connection: &quinn::Connection) -> LinkError {
+/// Hands on what comes in streams of their own. They may overtake the other end's hello, which comes in the first one: if a packet
+/// was lost they do. What they hold has to wait for it.
+async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify) -> LinkError {
+    greeted.notified().await;
     loop {
         match connection.accept_uni().await {
             Ok(stream) => {
                 let (place, connection) = (place.clone(), connection.clone());
                 tokio::spawn(async move {
-                    match read(&place, stream, Vec::new()).await {
+                    match read(&place, stream, Vec::new(), None).await {
                         LinkError::Closed => {}
                         error => {
                             tracing::warn!(carrier = place.carrier.0, %error, "carrier given up");
@@ -309,10 +313,22 @@ async fn accept(place: &Place, connection: &quinn::Connection) -> LinkError {
     }
 }
 
-/// Hands on frames until the stream ends.
-async fn read(place: &Place, mut stream: RecvStream, mut partial: Vec<u8>) -> LinkError {
+/// Hands on frames until the stream ends, and tells of a hello that was accepted.
+async fn read(
+    place: &Place,
+    mut stream: RecvStream,
+    mut partial: Vec<u8>,
+    greeted: Option<&Notify>,
+) -> LinkError {
     loop {
-        let mut handle = |frame| place.hub.take_frame(place.carrier, place.number, frame);
+        let mut handle = |frame| {
+            let greets = matches!(frame, Frame::Hello(_));
+            place.hub.take_frame(place.carrier, place.number, frame)?;
+            if let (true, Some(greeted)) = (greets, greeted) {
+                greeted.notify_one();
+            }
+            Ok(())
+        };
         match split_frames(&partial, &mut handle) {
             Ok(used) => drop(partial.drain(..used)),
             Err(error) => return error,

@@ -54,11 +54,17 @@ async fn many_clients_over_quic() {
 async fn over_quic_late_messages_come_again_in_datagrams_and_count_once() {
     let keys = "transport = \"quic\"\n[repeat]\nafter = 0.5\n";
     let pair = pair(echo().await, &Setup::both(keys).tls()).await;
-    timeout(millis(20_000), converse(pair.address, 1, 100, millis(2))).await.expect("in time");
-    // The echo takes the near end's acknowledgements along before its timer's millisecond; the far end's wait for company.
-    let (near, far) = (pair.near.hub().status(), pair.far.hubs()[0].status());
-    assert!(far.sent.repeats > 30, "{far:?}");
-    assert!(near.received.duplicate_bytes > 1000, "{near:?}");
+    // How many is a matter of the round trip, which on a busy machine is not that of loopback: until there were some.
+    let seen =
+        || (pair.far.hubs()[0].status().sent.repeats, pair.near.hub().status().received.duplicate_bytes);
+    for seed in 0..20 {
+        timeout(millis(20_000), converse(pair.address, seed, 100, millis(2))).await.expect("in time");
+        let (repeats, duplicates) = seen();
+        if repeats > 30 && duplicates > 1000 {
+            return;
+        }
+    }
+    panic!("repeats, duplicate bytes: {:?}", seen());
 }
 
 async fn renewed(setup: Setup) {
@@ -99,7 +105,11 @@ async fn carriers_die(setup: Setup) {
     let clients: Vec<_> =
         (0..40).map(|seed| tokio::spawn(converse(pair.address, seed, 150, millis(10)))).collect();
     let mut random = gamelane_core::Seed(5).stream("cuts");
-    for _ in 0..20 {
+    let lost = || pair.near.metrics.carriers_lost.value();
+    let mut cuts = 0;
+    // One that is not up yet again cannot be cut.
+    while cuts < 20 || lost() < 5 {
+        cuts += 1;
         tokio::time::sleep(millis(30 + random.below(60))).await;
         let carrier = CarrierId(random.below(2) as u8);
         match random.below(2) {
@@ -110,7 +120,6 @@ async fn carriers_die(setup: Setup) {
     for client in clients {
         timeout(millis(20_000), client).await.expect("in time").unwrap();
     }
-    assert!(pair.near.metrics.carriers_lost.value() >= 5);
     assert_eq!(pair.near.metrics.aborted.value(), 0);
     eventually(
         || pair.near.hub().is_idle() && pair.far.hubs().iter().all(|hub| hub.is_idle()),
@@ -127,6 +136,12 @@ async fn nothing_is_lost_or_doubled_when_carriers_are_cut_at_random() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_over_quic() {
     carriers_die(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_over_quic_that_loses_packets() {
+    // A lost packet lets streams overtake the hello of the connection they come in.
+    carriers_die(Setup::both("carriers = 2\ntransport = \"quic\"").tls().loss(0.1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,13 +9,15 @@ use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinHandle;
 
 pub struct Pair {
@@ -37,6 +39,8 @@ pub struct Setup {
     pub near: String,
     pub far: String,
     pub tls: bool,
+    /// Datagrams of the pair's path lost each way.
+    pub loss: f64,
 }
 
 impl Setup {
@@ -46,6 +50,10 @@ impl Setup {
 
     pub fn tls(self) -> Self {
         Self { tls: true, ..self }
+    }
+
+    pub fn loss(self, loss: f64) -> Self {
+        Self { loss, ..self }
     }
 }
 
@@ -100,9 +108,10 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
         Far::bind(Arc::new(config), far_shown.as_ref().map(|shown| shown.current()).as_deref()).unwrap();
     let far_task = tokio::spawn(far.clone().run(listener, far_shown.clone()));
 
+    let way = if setup.loss > 0.0 { lossy(far.address, setup.loss).await } else { far.address };
     let text = format!(
         "listen = \"127.0.0.1:0\"\nfar = \"{}\"\n{}\n{}\n{}",
-        far.address,
+        way,
         setup.near,
         setup.both,
         tls("near")
@@ -139,6 +148,39 @@ where
         }
     });
     address
+}
+
+/// A way to `to` on which a share of the datagrams is lost, each way.
+async fn lossy(to: SocketAddr, loss: f64) -> SocketAddr {
+    let outside = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+    let address = outside.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut insides: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+        let mut random = Seed(11).stream("loss");
+        let mut datagram = [0; 2048];
+        while let Ok((len, from)) = outside.recv_from(&mut datagram).await {
+            if let Entry::Vacant(place) = insides.entry(from) {
+                let inside = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                inside.connect(to).await.unwrap();
+                tokio::spawn(back(inside.clone(), outside.clone(), from, loss));
+                place.insert(inside);
+            }
+            if !random.chance(loss) {
+                let _ = insides[&from].send(&datagram[..len]).await;
+            }
+        }
+    });
+    address
+}
+
+async fn back(inside: Arc<UdpSocket>, outside: Arc<UdpSocket>, to: SocketAddr, loss: f64) {
+    let mut random = Seed(u64::from(to.port())).stream("loss");
+    let mut datagram = [0; 2048];
+    while let Ok(len) = inside.recv(&mut datagram).await {
+        if !random.chance(loss) {
+            let _ = outside.send_to(&datagram[..len], to).await;
+        }
+    }
 }
 
 /// The same bytes for the same seed, so that nothing has to be kept to check them.
