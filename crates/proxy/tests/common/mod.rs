@@ -9,8 +9,8 @@ use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ async fn lossy(to: SocketAddr, loss: f64) -> SocketAddr {
     let outside = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
     let address = outside.local_addr().unwrap();
     tokio::spawn(async move {
-        let mut insides: HashMap<SocketAddr, Arc<UdpSocket>> = HashMap::new();
+        let mut insides: BTreeMap<SocketAddr, Arc<UdpSocket>> = BTreeMap::new();
         let mut random = Seed(11).stream("loss");
         let mut datagram = [0; 2048];
         while let Ok((len, from)) = outside.recv_from(&mut datagram).await {
