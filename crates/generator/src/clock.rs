@@ -8,9 +8,15 @@ pub fn now() -> Instant {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// Now, on `CLOCK_REALTIME`: only to convert the kernel's stamps.
-pub(crate) fn real_time() -> Instant {
-    read(ClockId::CLOCK_REALTIME)
+/// When `CLOCK_REALTIME` showed `stamp`, on [`now`]'s clock; never later than now. Both are read here, so a step of the wall clock
+/// spoils one stamp. A reader that lost its processor between them would take the pause for age: it reads again.
+pub(crate) fn of_real_time(stamp: Instant) -> Instant {
+    let readings = (0..4).map(|_| {
+        let (before, real, after) = (now(), read(ClockId::CLOCK_REALTIME), now());
+        (after.saturating_since(before), before, real)
+    });
+    let (_, now, real) = readings.min_by_key(|(took, ..)| *took).expect("four of them");
+    Instant::from_nanos(now.as_nanos().saturating_sub(real.saturating_since(stamp).as_nanos()))
 }
 
 fn read(clock: ClockId) -> Instant {

@@ -89,10 +89,8 @@ impl Socket {
         let mut at = clock::now();
         for control in message.cmsgs()? {
             if let ControlMessageOwned::ScmTimestampns(stamp) = control {
-                // Both clocks are read now: what a step of the wall clock can spoil is one packet's stamp.
                 let nanos = stamp.tv_sec() as u64 * 1_000_000_000 + stamp.tv_nsec() as u64;
-                let ago = clock::real_time().saturating_since(Instant::from_nanos(nanos));
-                at = Instant::from_nanos(at.as_nanos().saturating_sub(ago.as_nanos()));
+                at = clock::of_real_time(Instant::from_nanos(nanos));
             }
         }
         let from = message.address.as_ref().and_then(address);
