@@ -82,3 +82,46 @@ fn fold(mut sum: u64) -> u16 {
     }
     !(sum as u16)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An Ethernet frame with a TCP segment of five bytes.
+    fn segment() -> Vec<u8> {
+        let mut frame = vec![2; 12];
+        frame.extend([8, 0, 0x45, 0, 0, 45, 0, 1, 0x40, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 99]);
+        frame.extend([0x9c, 0x40, 0, 80, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, 0, 0, 0, 0]);
+        frame.extend(*b"hello");
+        frame
+    }
+
+    const PLACE: std::ops::Range<usize> = 50..52;
+
+    #[test]
+    fn a_missing_checksum_is_filled_in_and_a_wrong_one_stays_wrong() {
+        let mut complete_one = segment();
+        complete(&mut complete_one);
+        let transport = &complete_one[34..];
+        let pseudo_header = [192, 0, 2, 1, 192, 0, 2, 99, 0, 6, 0, 25];
+        assert_eq!(
+            fold(sum(&pseudo_header) + sum(transport)),
+            0,
+            "RFC 1071: with the checksum all bits are set"
+        );
+
+        let mut left_to_hardware = segment();
+        left_to_hardware[PLACE].copy_from_slice(&(!fold(sum(&pseudo_header))).to_be_bytes());
+        complete_if_missing(&mut left_to_hardware);
+        assert_eq!(left_to_hardware, complete_one);
+
+        let mut untouched = complete_one.clone();
+        complete_if_missing(&mut untouched);
+        assert_eq!(untouched, complete_one);
+
+        untouched[PLACE.start] ^= 1;
+        let wrong = untouched.clone();
+        complete_if_missing(&mut untouched);
+        assert_eq!(untouched, wrong, "the receiver is to see that it was damaged");
+    }
+}

@@ -120,7 +120,7 @@ pub enum Turn {
 impl Engine {
     /// Opens `home` and `internet` for frames of the longer of their MTUs, with room for `memory` bytes of frames.
     pub fn open(home: Interface, internet: Interface, io: Io, memory: usize) -> Result<Self> {
-        let longest = longest([&home, &internet]);
+        let longest = home.mtu.max(internet.mtu) as usize + FRAMING;
         let own = [home.mac, internet.mac];
         let slot = longest.next_multiple_of(64);
         let count = u32::try_from(memory / slot).unwrap_or(u32::MAX).max(256);
@@ -416,10 +416,5 @@ impl Outbox {
     }
 }
 
-/// Bytes of the longest frame that may come or go by either interface.
-pub fn longest(sides: [&Interface; 2]) -> usize {
-    sides.map(|side| side.mtu as usize).into_iter().fold(0, usize::max) + FRAMING
-}
-
 /// What a frame is longer than the packet in it: addresses and EtherType, and two tags or PPPoE.
-const FRAMING: usize = 14 + 2 * 4 + 8;
+pub(crate) const FRAMING: usize = 14 + 2 * 4 + 8;

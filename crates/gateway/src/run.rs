@@ -107,6 +107,7 @@ fn run_guarded(
         lan = plan.home.name,
         wan = plan.internet.name,
         io = io.kind,
+        why = io.why,
         policy = policies.current.name,
         "forwarding"
     );

@@ -20,6 +20,7 @@ use super::interface::Interface;
 use super::receiver::{Checksum, Received, RingCounters};
 use super::sender::Refusal;
 use super::socket::{packet_socket, receive_all};
+use crate::engine::FRAMING;
 use crate::frames::{FrameId, Frames};
 
 /// An interface whose frames come and go by AF_XDP.
@@ -44,10 +45,10 @@ impl XdpPort {
     /// promiscuous as long as this lives, and its frames come here instead of to this machine.
     ///
     /// # Errors
-    /// Why it cannot be, which may be long known: [`XdpPort::unfit`].
+    /// Why it cannot be. Some of that can be known before: [`XdpPort::unfit`].
     pub fn open(interface: &Interface, longest: usize, own: &[[u8; 6]]) -> Result<Self> {
-        if let Some(why) = Self::unfit(interface, longest) {
-            return Err(Error::other(why));
+        if longest + HEADROOM > LONG_PIECE {
+            return Err(Error::other(format!("frames of up to {longest} B do not fit AF_XDP's memory")));
         }
         let piece = if longest + HEADROOM <= SHORT_PIECE { SHORT_PIECE } else { LONG_PIECE };
         let count = queues(&interface.name);
@@ -73,15 +74,12 @@ impl XdpPort {
         })
     }
 
-    /// Why an interface cannot be opened for frames of up to `longest` bytes, as far as can be known by looking, and what
-    /// helps.
-    pub fn unfit(interface: &Interface, longest: usize) -> Option<String> {
-        let most = LONG_PIECE - HEADROOM;
-        let count = queues(&interface.name);
-        if longest > most {
-            let mtu = interface.mtu as usize - (longest - most).min(interface.mtu as usize);
+    /// Why an interface cannot be opened, as far as can be known by looking, and what helps.
+    pub fn unfit(interface: &Interface) -> Option<String> {
+        let (mtu, count) = (interface.mtu as usize, queues(&interface.name));
+        if mtu > MOST_MTU {
             Some(format!(
-                "frames of up to {longest} B do not fit AF_XDP's {most}\n  hint:    `ip link set {} mtu {mtu}` or less",
+                "its MTU of {mtu} B is more than the {MOST_MTU} B that fit AF_XDP's memory\n  hint:    `ip link set {} mtu {MOST_MTU}`",
                 interface.name
             ))
         } else if count > MOST_QUEUES {
@@ -184,6 +182,8 @@ fn queues(name: &str) -> usize {
 const HEADROOM: usize = 256;
 /// A piece of memory is a page at most, and a power of two.
 const LONG_PIECE: usize = 4096;
+/// Longest packet for which that is enough.
+const MOST_MTU: usize = LONG_PIECE - HEADROOM - FRAMING;
 /// Enough for an MTU of 1500.
 const SHORT_PIECE: usize = 2048;
 /// Frames that may wait to be read, of all queues together.
