@@ -29,6 +29,17 @@ fn frames_that_do_not_fit_are_refused_before_anything_is_touched_and_pass_by_the
 }
 
 #[test]
+fn longer_frames_pass_up_to_what_the_driver_takes() {
+    if !is_here() {
+        return;
+    }
+    let Some(net) = net(3000, &[]) else { return };
+    let gateway = net.gateway_by("xdp", FQ);
+    assert!(net.ping(&["-c", "3", "-M", "do", "-s", "2972", SERVER]).contains("3 received"));
+    gateway.assert_conserves();
+}
+
+#[test]
 fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     if !is_here() {
         return;

@@ -38,7 +38,7 @@ impl Program {
         };
         let link = call(LINK_CREATE, &link).map_err(|error| match error.raw_os_error() {
             Some(libc::EBUSY | libc::EEXIST) => Error::other("another XDP program is attached to it"),
-            Some(libc::EOPNOTSUPP) => Error::other("its driver runs no XDP programs"),
+            Some(libc::EOPNOTSUPP) => Error::other("its driver runs no XDP programs, or not with the offloads that are on"),
             _ => Error::new(
                 error.kind(),
                 format!(
