@@ -211,6 +211,55 @@ fn interfaces_may_go_down_and_come_back_and_their_removal_ends_it() {
     }
 }
 
+/// Frames of 1200 B from home to no host, at once.
+fn flood(net: &common::Net, count: usize) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            net.enter(Place::Home);
+            let mut sender = Sender::open(&Interface::find("eth0").unwrap(), 1 << 20).unwrap();
+            let mut frames = Frames::new(1, 2048);
+            let id = frames.fill([&ethernet(&[&[0x88, 0xb5], &[3; 1186]]), &[], &[]]).unwrap();
+            for round in 0..count {
+                assert!(wait(Duration::from_secs(1), || sender.send(&frames, &[id]).is_ok()));
+                if round % 64 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted() {
+    let Some(net) = net(1500, &["tc"]) else { return };
+    // Behind the far end a bridge and a link of 10 Mbit/s, whose queue holds on to the frames: not sent until they leave that.
+    let slow = "ip link add br0 type bridge forward_delay 0; ip link set eth0 master br0; ip link set br0 up
+                ip link add slow txqueuelen 1000 type veth peer name sink; ip link set slow master br0 up; ip link set sink up
+                tc qdisc add dev slow root handle 1: htb default 1
+                tc class add dev slow parent 1: classid 1:1 htb rate 10mbit";
+    net.run(Place::Internet, &["sh", "-ec", slow]);
+    for way in ways() {
+        let gateway = net.gateway_by(way, "up = { queue = \"fifo\", limit = \"5000p\" }");
+        flood(&net, 1000);
+        let status = gateway.status();
+        let up = &status.queues["up"];
+        assert!(status.engine.stalls[0] > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
+        let drained = || gateway.status().queues["up"].qlen == 0;
+        assert!(wait(Duration::from_secs(10), drained), "{way}: {:?}", gateway.status().queues["up"]);
+        assert_eq!(gateway.status().queues["up"].not_sent, 0, "{way}");
+
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "down"]);
+        flood(&net, 200);
+        let counted = || gateway.status().queues["up"].not_sent >= 100;
+        assert!(wait(Duration::from_secs(5), counted), "{way}: {:?}", gateway.status().queues["up"]);
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
+        let before = gateway.status().engine.sent[0];
+        flood(&net, 50);
+        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent[0] >= before + 50), "{way}");
+        gateway.assert_conserves();
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_touched() {
     let Some(net) = net(1500, &["setpriv"]) else { return };

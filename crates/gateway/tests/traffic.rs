@@ -24,7 +24,6 @@ fn hosts_reach_each_other_with_both_protocols_and_in_pieces() {
         let status = gateway.status();
         assert_eq!(status.queues["up"].drops + status.queues["down"].drops, 0);
         assert!(status.queues["up"].packets >= 45, "{way}: {:?}", status.queues["up"]);
-        assert_eq!(status.engine.received, status.engine.sent, "{way}");
     }
 }
 

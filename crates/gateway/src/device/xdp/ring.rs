@@ -142,3 +142,47 @@ impl Ring {
         self.entries + (self.ours & self.mask) as usize * entry
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+    use super::*;
+
+    const SIZE: u32 = 8;
+    const AT: xdp_ring_offset = xdp_ring_offset { producer: 0, consumer: 64, flags: 128, desc: 192 };
+
+    /// Both ends of a ring, as if one of them were the kernel, whose indices have come so far.
+    fn ends(so_far: u32) -> (Producer<Descriptor>, Consumer<Descriptor>) {
+        let file = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, 4096).unwrap();
+        let mut producer = Producer::open(&file, 0, &AT, SIZE).unwrap();
+        let mut consumer = Consumer::open(&file, 0, &AT, SIZE).unwrap();
+        for index in [AT.producer, AT.consumer] {
+            producer.ring.map.shared_number(index as usize).store(so_far, Ordering::Relaxed);
+        }
+        (producer.ring.ours, consumer.ring.ours, consumer.written) = (so_far, so_far, so_far);
+        (producer, consumer)
+    }
+
+    #[test]
+    fn entries_come_out_as_they_went_in_also_when_the_indices_begin_again() {
+        // Four thousand million frames are six hours at 2 Gbit/s.
+        for so_far in [0, u32::MAX - 20] {
+            let (mut producer, mut consumer) = ends(so_far);
+            let mut sent = 0..;
+            let mut received = 0..;
+            for round in 0..20 {
+                for at in sent.by_ref().take(1 + round % SIZE as usize) {
+                    producer.push(Descriptor { at, len: at as u32 });
+                }
+                assert_eq!(producer.untaken(), 1 + round as u32 % SIZE);
+                while let Some(Descriptor { at, len }) = consumer.pop() {
+                    assert_eq!((Some(at), u64::from(len)), (received.next(), at));
+                }
+                assert_eq!(producer.untaken(), 0);
+            }
+            assert_eq!(sent, received);
+        }
+    }
+}
