@@ -78,9 +78,16 @@ pub(super) fn pair_option(socket: &OwnedFd, level: c_int, option: c_int) -> Resu
     if result < 0 { Err(Error::last_os_error()) } else { Ok(value) }
 }
 
-/// Reads an option that is a structure of plain numbers: any bytes make one.
-pub(super) fn get_option<T: Copy>(socket: &OwnedFd, level: c_int, option: c_int) -> Result<T> {
-    // SAFETY: all zeros is a valid structure of numbers.
+/// A structure of plain numbers.
+///
+/// # Safety
+///
+/// Any bytes make a valid value.
+pub(super) unsafe trait Numbers: Copy {}
+
+/// Reads an option that is a structure.
+pub(super) fn get_option<T: Numbers>(socket: &OwnedFd, level: c_int, option: c_int) -> Result<T> {
+    // SAFETY: any bytes are a valid value.
     let mut value: T = unsafe { zeroed() };
     let mut len = size_of::<T>() as socklen_t;
     // SAFETY: the pointers are to a value and its length, which live through the call; the kernel writes at most `len`.

@@ -6,13 +6,13 @@
 use std::io::{Error, ErrorKind, Result};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use libc::{SOL_XDP, c_int, socklen_t};
 
 use super::super::mapping::Mapping;
 use super::super::sender::Refusal;
-use super::super::socket::{get_option, set_option, take_error};
+use super::super::socket::{Numbers, get_option, set_option, take_error};
 use super::ring::{Consumer, Descriptor, Producer};
 use crate::frames::{FrameId, Frames};
 
@@ -81,10 +81,31 @@ impl Socket {
 
     /// Shows the next frame to `look`, and hands its place back to the kernel; `None` if there is none.
     pub(super) fn next<R>(&mut self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let Descriptor { at, len } = self.receive.pop()?;
+        let Some(Descriptor { at, len }) = self.receive.pop() else {
+            self.ask_for_more();
+            return None;
+        };
         let result = look(self.memory.bytes(at as usize, len as usize));
         self.fill.push(at - at % self.piece as u64);
         Some(result)
+    }
+
+    /// A driver that found no memory to receive into wants to be told that there is some.
+    fn ask_for_more(&self) {
+        if self.fill.wants_call() {
+            // If it cannot look now, it is asked again.
+            // SAFETY: there is no room for bytes or an address, and none is said to be there.
+            let _ = unsafe {
+                libc::recvfrom(
+                    self.socket.as_raw_fd(),
+                    null_mut(),
+                    0,
+                    libc::MSG_DONTWAIT,
+                    null_mut(),
+                    null_mut(),
+                )
+            };
+        }
     }
 
     /// Sends the first of `ids`, as many as there is memory for.
@@ -160,6 +181,13 @@ impl AsRawFd for Socket {
         self.socket.as_raw_fd()
     }
 }
+
+// SAFETY: numbers only, for which any bytes are values.
+unsafe impl Numbers for libc::xdp_mmap_offsets {}
+// SAFETY: the same.
+unsafe impl Numbers for libc::xdp_options {}
+// SAFETY: the same.
+unsafe impl Numbers for libc::xdp_statistics {}
 
 fn register(socket: &OwnedFd, memory: &Mapping, piece: usize) -> Result<()> {
     let region = libc::xdp_umem_reg {
