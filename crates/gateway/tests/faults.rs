@@ -363,11 +363,17 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 
 #[test]
 fn with_a_fail_open_wrapper_the_link_forwards_whatever_happens_to_the_gateway() {
+    for way in ways() {
+        forwards_whatever_happens(way);
+    }
+}
+
+fn forwards_whatever_happens(way: &str) {
     let Some(net) = net(1500, &[]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway/fail-open");
     let policy = net.policy(FQ);
     let mut wrapper = net
-        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap()])
+        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap(), "--io", way])
         .env("GAMELANE_GATEWAY", common::PROGRAM)
         .stderr(std::process::Stdio::null())
         .spawn()

@@ -1,7 +1,7 @@
 //! AF_XDP: frames come from the driver before the kernel's network stack sees them, into memory shared with it, and go to
 //! the driver the same way. `Documentation/networking/af_xdp.rst`. What it leaves out: frames longer than a piece of that
-//! memory, tags that the interface takes out of frames (the stripping is switched off, see [`super::VLAN_STRIPPING`]), and drivers without
-//! XDP, where the kernel could only imitate it.
+//! memory, tags that the interface takes out of frames (that is switched off, see [`super::VLAN_STRIPPING`]), and drivers
+//! without XDP, where the kernel could only imitate it.
 
 mod program;
 mod ring;
@@ -26,13 +26,14 @@ use crate::frames::{FrameId, Frames};
 /// An interface whose frames come and go by AF_XDP.
 #[derive(Debug)]
 pub struct XdpPort {
+    /// Ends first: frames then go to the machine again, not to sockets that are gone.
+    program: Program,
     /// One for each of the interface's receive queues. The first sends, too.
     queues: Vec<Socket>,
     /// Whose turn it is.
     turn: usize,
     /// Readable when a queue is, if there are several.
     any: Option<OwnedFd>,
-    program: Program,
     checksum: Checksum,
     shown: u64,
     told: RingCounters,
@@ -63,10 +64,10 @@ impl XdpPort {
         let program = Program::attach(interface.index, &sockets, own)?;
         let checksum = if interface.is_software() { Checksum::Untold } else { Checksum::There };
         Ok(Self {
+            program,
             queues,
             turn: 0,
             any,
-            program,
             checksum,
             shown: 0,
             told: RingCounters::default(),
