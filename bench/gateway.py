@@ -1,7 +1,8 @@
 """Throughput and CPU per packet of the gateway beside a kernel bridge with htb, and its delay, between namespaces.
 
 Needs root, iproute2, ethtool, iperf3 and a release build: `python bench/gateway.py target/release/gamelane-gateway`.
-Prints a table row by row, with the load average, since other work slows all. CPU is that of the whole machine from
+Prints a table row by row, with the load average, since other work slows all; the ways to frames (AF_PACKET, AF_XDP) in
+turns, for the same reason. CPU is that of the whole machine from
 /proc/stat (busy time of all processors, iperf3's ends included) over the packets that left the gateway, and for the
 gateway its own besides, in which the kernel counts the receiver's work on what it sends: that happens in its call.
 """
@@ -17,6 +18,8 @@ import time
 from pathlib import Path
 
 SECONDS = 5
+TURNS = 3
+WAYS = ("packet", "xdp")
 HZ = os.sysconf("SC_CLK_TCK")
 POLICY = """name = "bench"
 [link]
@@ -157,12 +160,13 @@ def main(program: str) -> None:
             unkernel()
             shape = f'shape = "{rate}"\n' if rate else ""
             said = f", {rate}" if rate else ""
-            running = gateway(program, shape + fair)
-            row(f"gateway fq_codel{said}, tcp", running.pid)
-            if not rate:
-                row("gateway fq_codel, tcp -R", running.pid, "-R")
-            print("  ", engine(program), flush=True)
-            end(running)
+            for way in WAYS * (1 if rate else TURNS):
+                running = gateway(program, shape + fair, "--io", way)
+                row(f"gateway fq_codel{said}, {way}, tcp", running.pid)
+                if not rate:
+                    row(f"gateway fq_codel, {way}, tcp -R", running.pid, "-R")
+                print("  ", engine(program), flush=True)
+                end(running)
         with tempfile.TemporaryDirectory() as folder:
             running = gateway(program, fair, "--tap", f"{folder}/tap")
             row("gateway fq_codel with --tap, tcp", running.pid)
@@ -174,14 +178,15 @@ def main(program: str) -> None:
 
 
 def ping(program: str, fair: str) -> None:
-    """Print round trips through an idle bridge and gateway."""
+    """Print round trips through an idle bridge and gateway, by either way."""
     words = "ip netns exec glbh ping -n -q -i 0.002 -c 1500 10.78.0.2"
     kernel(None)
     print(f"kernel bridge: {sh(words).strip().splitlines()[-1]}", flush=True)
     unkernel()
-    running = gateway(program, fair)
-    print(f"gateway fq_codel: {sh(words).strip().splitlines()[-1]}", flush=True)
-    end(running)
+    for way in WAYS * TURNS:
+        running = gateway(program, fair, "--io", way)
+        print(f"gateway fq_codel, {way}: {sh(words).strip().splitlines()[-1]}", flush=True)
+        end(running)
 
 
 def engine(program: str) -> str:

@@ -23,6 +23,8 @@ from gamelane.lab import namespaces
 
 QDISCS = ("fq_codel", "codel", "pie", "fq_pie", "cake", "netem", "htb")
 CAP_NET_ADMIN = 12
+CAP_SYS_ADMIN = 21
+CAP_BPF = 39
 AF_XDP = 44
 SLEEPS = 100
 LATE_US = 1000
@@ -56,7 +58,7 @@ def examine() -> list[Check]:
         _namespaces(),
         _lab(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
-        _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, "looked at only: gateway and impair use AF_PACKET"),
+        _xdp(),
         _timer(),
         _real_time(),
         _preemption(),
@@ -138,6 +140,15 @@ def _sockets(name: str, family: int, kind: int, purpose: str) -> Check:
     except OSError as error:
         return Check(name, False, f"not in this kernel ({error.strerror}); {purpose}", "boot a kernel that has it")
     return Check(name, True, purpose)
+
+
+def _xdp() -> Check:
+    """Whether `gateway run --io xdp` could be, as far as it does not depend on the interfaces."""
+    purpose = "gateway run --io xdp may use it, where the driver runs XDP programs"
+    found = _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, purpose)
+    if found.ok and not (_holds(CAP_BPF) or _holds(CAP_SYS_ADMIN)):
+        return Check("AF_XDP", False, f"no program may be loaded for it; {purpose}", "run as root, or grant CAP_BPF")
+    return found
 
 
 def _timer() -> Check:
@@ -242,16 +253,16 @@ def _privileges() -> Check:
     """Whether this process could change network interfaces."""
     return Check(
         "privileges",
-        _may_administer_networks(),
-        f"user {os.geteuid()}, CAP_NET_ADMIN {'held' if _may_administer_networks() else 'not held'}",
+        _holds(CAP_NET_ADMIN),
+        f"user {os.geteuid()}, CAP_NET_ADMIN {'held' if _holds(CAP_NET_ADMIN) else 'not held'}",
         "run as root for anything on real interfaces; simulating needs nothing",
     )
 
 
-def _may_administer_networks() -> bool:
+def _holds(capability: int) -> bool:
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
         return False
     effective = next((line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")), "0")
-    return bool(int(effective, 16) >> CAP_NET_ADMIN & 1)
+    return bool(int(effective, 16) >> capability & 1)

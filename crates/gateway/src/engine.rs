@@ -1,14 +1,15 @@
 //! The loop: two interfaces, a plane between them, one thread. It waits for frames, for room to send and for the plane's next
 //! deadline, whichever comes first; the clock is read once each time round, after at most [`TURN`] frames of each side.
 
-use std::io::Result;
+use std::io::{Error, Result};
 use std::os::fd::{AsFd, OwnedFd};
 
 use gamelane_core::{Direction, Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::checksum;
 use crate::clock::Clock;
-use crate::device::{Interface, Received, Receiver, Refusal, RingCounters, Sender};
+use crate::device::{Checksum, Interface, Io, Port, Received, Refusal, RingCounters, Sent};
 use crate::frames::{FrameId, Frames};
 use crate::plane::Plane;
 
@@ -16,8 +17,6 @@ use crate::plane::Plane;
 const TURN: usize = 64;
 /// Frames taken from the plane that an interface has not taken yet: small, since they are past its queues.
 const OUTBOX: usize = 16;
-/// Bytes in the interface's own queue, as the kernel counts: some 25 frames of 1500 B.
-const SEND_BUFFER: u32 = 64 << 10;
 /// Sources that wake it, besides the interfaces.
 const OTHERS: usize = 4;
 /// Turns without waiting at most: the other sources are to be heard too, some microseconds later.
@@ -49,12 +48,30 @@ pub struct Engine {
 #[derive(Debug)]
 struct Side {
     interface: Interface,
-    receiver: Receiver,
-    sender: Sender,
+    port: Port,
     /// To be sent out here.
     outbox: Outbox,
     /// It takes nothing for now.
     blocked: bool,
+}
+
+impl Side {
+    fn to_read(&self) -> PollFd<'_> {
+        PollFd::from_borrowed_fd(self.port.readable(), PollFlags::IN)
+    }
+
+    fn to_write(&self) -> PollFd<'_> {
+        let waits = self.blocked && self.port.tells_of_room();
+        PollFd::from_borrowed_fd(
+            self.port.writable(),
+            if waits { PollFlags::OUT } else { PollFlags::empty() },
+        )
+    }
+
+    /// There may be room again, and only trying shows it.
+    const fn has_to_try(&self) -> bool {
+        self.blocked && !self.port.tells_of_room()
+    }
 }
 
 /// A short line of frames, first in first out.
@@ -102,14 +119,15 @@ pub enum Turn {
 
 impl Engine {
     /// Opens `home` and `internet` for frames of the longer of their MTUs, with room for `memory` bytes of frames.
-    pub fn open(home: Interface, internet: Interface, memory: usize) -> Result<Self> {
+    pub fn open(home: Interface, internet: Interface, io: Io, memory: usize) -> Result<Self> {
         let longest = home.mtu.max(internet.mtu) as usize + FRAMING;
+        let own = [home.mac, internet.mac];
         let slot = longest.next_multiple_of(64);
         let count = u32::try_from(memory / slot).unwrap_or(u32::MAX).max(256);
         let side = |interface: Interface| -> Result<Side> {
-            let sender = Sender::open(&interface, SEND_BUFFER)?;
-            let receiver = Receiver::open(&interface, longest)?;
-            Ok(Side { interface, receiver, sender, outbox: Outbox::default(), blocked: false })
+            let port = Port::open(&interface, io, longest, &own)
+                .map_err(|error| Error::new(error.kind(), format!("{}: {error}", interface.name)))?;
+            Ok(Side { interface, port, outbox: Outbox::default(), blocked: false })
         };
         let sides = [side(home)?, side(internet)?];
         Ok(Self {
@@ -155,6 +173,11 @@ impl Engine {
         &mut self.frames
     }
 
+    /// Whether the interfaces themselves read and write the memory frames lie in.
+    pub fn is_zero_copy(&self) -> bool {
+        self.sides.iter().all(|side| side.port.is_zero_copy().unwrap_or(false))
+    }
+
     /// The interface frames of this direction come in at.
     pub const fn interface(&self, direction: Direction) -> &Interface {
         &self.sides[direction.index()].interface
@@ -162,10 +185,13 @@ impl Engine {
 
     /// What was counted, with the kernel's share as of now.
     pub fn counters(&mut self) -> EngineCounters {
-        for (side, ring) in self.sides.iter().zip(&mut self.counters.ring) {
-            if let Ok(more) = side.receiver.counters() {
-                ring.frames += more.frames;
-                ring.dropped += more.dropped;
+        let Self { sides, counters, .. } = self;
+        for (index, side) in sides.iter_mut().enumerate() {
+            if let Ok(more) = side.port.counters() {
+                counters.ring[index].frames += more.frames;
+                counters.ring[index].dropped += more.dropped;
+                counters.own[index] += more.own;
+                counters.too_long[index] += more.too_long;
             }
         }
         self.counters
@@ -230,21 +256,21 @@ impl Engine {
     fn wait(&mut self, deadline: Option<Instant>) -> Result<bool> {
         let Self { sides: [home, internet], others, clock, .. } = self;
         let now = clock.now();
-        let wait = deadline.map_or(LONGEST_WAIT, |at| at.saturating_since(now).min(LONGEST_WAIT));
+        let longest = if home.has_to_try() || internet.has_to_try() { SLICE } else { LONGEST_WAIT };
+        let wait = deadline.map_or(longest, |at| at.saturating_since(now).min(longest));
         let nanos = wait.as_nanos();
         let timeout =
             Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ };
-        let room = |side: &Side| if side.blocked { PollFlags::OUT } else { PollFlags::empty() };
         let count = 4 + others.len();
         let mut sources: [PollFd<'_>; 4 + OTHERS] = std::array::from_fn(|place| match place {
-            0 => PollFd::new(&home.receiver, PollFlags::IN),
-            1 => PollFd::new(&home.sender, room(home)),
-            2 => PollFd::new(&internet.receiver, PollFlags::IN),
-            3 => PollFd::new(&internet.sender, room(internet)),
+            0 => home.to_read(),
+            1 => home.to_write(),
+            2 => internet.to_read(),
+            3 => internet.to_write(),
             _ => match others.get(place - 4) {
                 Some(other) => PollFd::new(other, PollFlags::IN),
                 // Not asked about.
-                None => PollFd::new(&home.receiver, PollFlags::empty()),
+                None => PollFd::from_borrowed_fd(home.port.readable(), PollFlags::empty()),
             },
         });
         // To the nanosecond; waiting by epoll knows milliseconds only, before Linux 5.11.
@@ -257,10 +283,9 @@ impl Engine {
         for (side, seen) in [home, internet].into_iter().zip(seen.chunks_exact(2)) {
             if (seen[0] | seen[1]).intersects(PollFlags::ERR | PollFlags::HUP) {
                 // An interface that went down says so once, and comes back by itself.
-                side.receiver.take_error()?;
-                side.sender.take_error()?;
+                side.port.take_error()?;
             }
-            side.blocked &= !seen[1].contains(PollFlags::OUT);
+            side.blocked &= side.port.tells_of_room() && !seen[1].contains(PollFlags::OUT);
         }
         Ok(seen[4..count].iter().any(|seen| !seen.is_empty()))
     }
@@ -271,7 +296,7 @@ impl Engine {
         let Self { sides, frames, counters, .. } = self;
         let index = direction.index();
         for received in 0..TURN {
-            let taken = sides[index].receiver.next(|received| accept(&received, own, frames));
+            let taken = sides[index].port.next(|received| accept(&received, own, frames));
             match taken {
                 None => return received > 0,
                 Some(Accepted::Frame(id)) => plane.handle_frame(direction, id, frames, now),
@@ -304,14 +329,17 @@ impl Engine {
                     &waiting[..side.outbox.len]
                 }
             };
-            match side.sender.send(frames, ids) {
-                Ok(sent) => {
-                    for id in &ids[..sent] {
+            match side.port.send(frames, ids) {
+                Ok(Sent { taken, lost }) => {
+                    for id in &ids[..taken] {
                         counters.sent_bytes[index] += frames.bytes(*id).len() as u64;
                         frames.give_back(*id);
                     }
-                    counters.sent[index] += sent as u64;
-                    side.outbox.remove(sent);
+                    counters.sent[index] += taken as u64;
+                    side.outbox.remove(taken);
+                    for _ in 0..lost {
+                        plane.not_sent(direction);
+                    }
                 }
                 Err(Refusal::Full) => {
                     side.blocked = true;
@@ -350,8 +378,10 @@ fn accept(received: &Received<'_>, own: [[u8; 6]; 2], frames: &mut Frames) -> Ac
     let tag = received.vlan.as_ref().map_or(&[][..], |tag| &tag[..]);
     match frames.fill([addresses, tag, rest]) {
         Some(id) => {
-            if received.checksum_missing {
-                crate::checksum::complete(frames.bytes_mut(id));
+            match received.checksum {
+                Checksum::There => {}
+                Checksum::Missing => checksum::complete(frames.bytes_mut(id)),
+                Checksum::Untold => checksum::complete_if_missing(frames.bytes_mut(id)),
             }
             Accepted::Frame(id)
         }
@@ -387,4 +417,4 @@ impl Outbox {
 }
 
 /// What a frame is longer than the packet in it: addresses and EtherType, and two tags or PPPoE.
-const FRAMING: usize = 14 + 2 * 4 + 8;
+pub(crate) const FRAMING: usize = 14 + 2 * 4 + 8;

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::device::{OFFLOADS, Offload, Offloads};
+use crate::device::{Offload, Offloads};
 
 /// The waiting process.
 #[derive(Debug)]
@@ -60,9 +60,9 @@ pub fn run(words: &[String]) -> Result<()> {
     while input.read(&mut nothing)? > 0 {}
     for word in words {
         let Some((interface, name)) = word.rsplit_once('=') else { continue };
-        let Some(offload) = OFFLOADS.iter().find(|offload| offload.name == name) else { continue };
+        let Some(offload) = Offload::named(name) else { continue };
         // An interface that is gone has nothing to be put back.
-        if let Err(error) = Offloads::of(interface).and_then(|offloads| offloads.switch(offload, true)) {
+        if let Err(error) = Offloads::of(interface).and_then(|offloads| offloads.switch(&offload, true)) {
             eprintln!("{interface}: {name} could not be switched on again: {error}");
         }
     }

@@ -3,7 +3,7 @@
 //! who runs it.
 //!
 //! ```text
-//! interface -> device::Receiver -> frames (a pool) -> Plane: parse, steer, classify, queue -> device::Sender -> interface
+//! interface -> device::Port -> frames (a pool) -> Plane: parse, steer, classify, queue -> device::Port -> interface
 //! ```
 
 pub mod checksum;
@@ -15,6 +15,7 @@ pub mod gateway;
 pub mod guard;
 pub mod headers;
 pub mod http;
+pub mod io;
 mod lane;
 pub mod metrics;
 pub mod plane;

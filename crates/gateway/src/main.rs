@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use gamelane_gateway::io::IoChoice;
 use gamelane_gateway::policy::Policy;
 use gamelane_gateway::preflight::{self, PreflightError};
 use gamelane_gateway::run::{Options, run};
@@ -78,6 +79,9 @@ struct Run {
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
+    /// How frames come and go: AF_PACKET or AF_XDP; `status` says which it is and why.
+    #[arg(long, value_enum, default_value_t = IoChoice::Auto)]
+    io: IoChoice,
     /// Where status and metrics are served, on loopback; `none` serves nothing.
     #[arg(long, default_value = DEFAULT_LISTEN)]
     listen: String,
@@ -156,11 +160,11 @@ fn forward(arguments: Run) -> Result<(), Failure> {
             ))
         })?;
     }
-    let plan = preflight::check(&arguments.lan, &arguments.wan, &policy, arguments.allow_login_interface)
-        .map_err(|error| {
-            let code = if matches!(error, PreflightError::Privilege(_)) { CANNOT_RUN } else { USAGE };
-            Failure(code, error.to_string())
-        })?;
+    let Run { lan, wan, io, allow_login_interface, .. } = &arguments;
+    let plan = preflight::check(lan, wan, &policy, *io, *allow_login_interface).map_err(|error| {
+        let code = if matches!(error, PreflightError::Privilege(_)) { CANNOT_RUN } else { USAGE };
+        Failure(code, error.to_string())
+    })?;
     for note in &plan.notes {
         tracing::warn!("{note}");
     }

@@ -7,7 +7,8 @@ use std::path::Path;
 use gamelane_core::{Bitrate, Direction};
 use rustix::thread::CapabilitySet;
 
-use crate::device::{Interface, OFFLOADS, Offload, Offloads, addresses};
+use crate::device::{Interface, Io, OFFLOADS, Offload, Offloads, addresses};
+use crate::io::IoChoice;
 use crate::policy::Policy;
 
 /// What a gateway would do to this machine.
@@ -19,6 +20,10 @@ pub struct Plan {
     pub internet: Interface,
     /// Offloads that are on and will be switched off, by the name of the interface.
     pub offloads: Vec<(String, Offload)>,
+    /// The way to frames.
+    pub io: Io,
+    /// Why that one.
+    pub why: String,
     /// What its owner should know.
     pub notes: Vec<String>,
 }
@@ -81,9 +86,18 @@ pub enum PreflightError {
         /// Where the user comes from.
         client: IpAddr,
     },
+    /// AF_XDP was asked for.
+    #[error("--io xdp: {name}: {why}")]
+    NoXdp {
+        /// The interface.
+        name: String,
+        /// Why it cannot be, and what helps.
+        why: String,
+    },
     /// Not allowed.
     #[error(
-        "this needs {0}\n  hint:    run it as root, or `setcap cap_net_raw,cap_net_admin+ep` on the program"
+        "this needs {0}\n  hint:    run it as root, or `setcap cap_net_raw,cap_net_admin+ep` on the program; \
+             for --io xdp cap_bpf, too"
     )]
     Privilege(&'static str),
     /// The policy was made for another link.
@@ -107,8 +121,15 @@ pub enum PreflightError {
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn check(lan: &str, wan: &str, policy: &Policy, allow_login: bool) -> Result<Plan, PreflightError> {
+pub fn check(
+    lan: &str,
+    wan: &str,
+    policy: &Policy,
+    io: IoChoice,
+    allow_login: bool,
+) -> Result<Plan, PreflightError> {
     let mut plan = interfaces(["--lan", "--wan"], [lan, wan], allow_login)?;
+    plan.choose(io)?;
     plan.notes.splice(..0, policy.notes.iter().cloned());
     let internet = &plan.internet;
     for direction in Direction::BOTH {
@@ -169,7 +190,7 @@ pub fn interfaces(
         }
     }
     let offloads = [&home, &internet].into_iter().flat_map(|interface| on(&interface.name)).collect();
-    Ok(Plan { home, internet, offloads, notes })
+    Ok(Plan { home, internet, offloads, io: Io::Packet, why: String::new(), notes })
 }
 
 impl Plan {
@@ -180,8 +201,8 @@ impl Plan {
         for (side, interface) in [("lan", &self.home), ("wan", &self.internet)] {
             let _ = writeln!(
                 text,
-                "{side} {}: receive and send every frame, promiscuous while running",
-                interface.name
+                "{side} {}: receive and send every frame by {}, promiscuous while running",
+                interface.name, self.io
             );
         }
         for (name, offload) in &self.offloads {

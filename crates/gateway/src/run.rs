@@ -22,7 +22,7 @@ use crate::policy::Policy;
 use crate::preflight::Plan;
 use crate::privileges;
 use crate::selftest::SelfTest;
-use crate::status::Status;
+use crate::status::{IoStatus, Status};
 use crate::tap::{self, About, Tap, Tapped};
 
 /// What the command line says beside the policy.
@@ -72,8 +72,8 @@ fn run_guarded(
             .switch(offload, false)
             .with_context(|| format!("{interface}: cannot switch {} off", offload.name))?;
     }
-    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), options.memory)
-        .context("cannot open the interfaces")?;
+    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), plan.io, options.memory)
+        .with_context(|| format!("cannot open the interfaces by {}", plan.io))?;
     let (mut signals, writer) = UnixStream::pair()?;
     signals.set_nonblocking(true)?;
     engine.also_wait_for(&signals)?;
@@ -102,9 +102,12 @@ fn run_guarded(
     }
     let mut self_test = SelfTest::new(engine.now());
     let mut looked = engine.now();
+    let io = IoStatus::of(plan, &engine);
     tracing::info!(
         lan = plan.home.name,
         wan = plan.internet.name,
+        io = io.kind,
+        why = io.why,
         policy = policies.current.name,
         "forwarding"
     );
@@ -147,6 +150,7 @@ fn run_guarded(
             let mut status = Status::of(&gateway, &policies.current, engine.frames(), &counters, now);
             status.policy_refused = policies.refused.clone();
             status.tap = tap.as_ref().map(Tap::status);
+            status.io = io.clone();
             status.interfaces =
                 [("lan".into(), plan.home.name.clone()), ("wan".into(), plan.internet.name.clone())].into();
             let names = Direction::BOTH.map(|direction| direction.name().to_string());

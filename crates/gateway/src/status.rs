@@ -8,10 +8,11 @@ use gamelane_qdisc::{DisciplineConfig, QueueKind};
 use gamelane_stage::voap::VoapCounters;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::EngineCounters;
+use crate::engine::{Engine, EngineCounters};
 use crate::frames::Frames;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
+use crate::preflight::Plan;
 use crate::tap::TapStatus;
 use crate::truth::histogram::Histogram;
 use crate::truth::{Conversation, Way};
@@ -40,6 +41,9 @@ pub struct Status {
     pub uptime_s: f64,
     /// Interfaces: `lan`, `wan`.
     pub interfaces: BTreeMap<String, String>,
+    /// How frames come and go.
+    #[serde(default)]
+    pub io: IoStatus,
     /// `up` and `down`.
     pub queues: BTreeMap<String, QueueStatus>,
     /// What window control did, if there is one.
@@ -58,6 +62,24 @@ pub struct Status {
     pub shaper: BTreeMap<String, ShaperStatus>,
     /// How the recording fares, if there is one.
     pub tap: Option<TapStatus>,
+}
+
+/// The way to the frames of the interfaces.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IoStatus {
+    /// `AF_PACKET`, or `AF_XDP`.
+    pub kind: String,
+    /// Whether the interfaces read and write the gateway's memory themselves.
+    pub zero_copy: bool,
+    /// Why this way.
+    pub why: String,
+}
+
+impl IoStatus {
+    /// Of what was planned and opened.
+    pub fn of(plan: &Plan, engine: &Engine) -> Self {
+        Self { kind: plan.io.to_string(), zero_copy: engine.is_zero_copy(), why: plan.why.clone() }
+    }
 }
 
 /// A queue, with the names `tc -s -j qdisc show` has for it.
@@ -257,6 +279,7 @@ impl Status {
             reloads: gateway.reloads(),
             uptime_s: now.as_secs_f64(),
             interfaces: BTreeMap::new(),
+            io: IoStatus::default(),
             queues: Direction::BOTH
                 .map(|direction| (direction.name().into(), QueueStatus::of(gateway, policy, direction)))
                 .into(),

@@ -27,9 +27,10 @@ pub fn page(status: &Status, colour: bool) -> String {
     let interface = |side: &str| status.interfaces.get(side).map_or("?", String::as_str).to_string();
     let _ = writeln!(
         out,
-        "\n{} - {}   policy {} ({})   up {:.0} s, {} reloads",
+        "\n{} - {} by {}   policy {} ({})   up {:.0} s, {} reloads",
         interface("lan"),
         interface("wan"),
+        status.io.kind,
         status.policy,
         status.policy_hash,
         status.uptime_s,

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{FQ, Place, SERVER, net, sh, wait, write_policy};
+use common::{FQ, Place, SERVER, net, sh, wait, ways, write_policy};
 use gamelane_core::{Seed, Stream};
 use gamelane_gateway::Frames;
 use gamelane_gateway::device::{Interface, Receiver, Sender};
@@ -61,7 +61,6 @@ fn ethernet(rest: &[&[u8]]) -> Vec<u8> {
 #[test]
 fn what_is_not_understood_passes_as_it_is() {
     let Some(net) = net(1500, &[]) else { return };
-    let gateway = net.gateway(FQ);
     let ip = [0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
     let sent = [
         // VLAN tags: one, two, one that leads nowhere; priority kept.
@@ -84,29 +83,34 @@ fn what_is_not_understood_passes_as_it_is() {
         ethernet(&[&[0x88, 0x63, 0x11, 9, 0, 0, 0, 4, 1, 1, 0, 0]]),
         ethernet(&[&[0x88, 0x64, 0x11, 0, 0, 1, 0, 30, 0, 0x21], &ip]),
     ];
-    let received = across(&net, &sent);
-    // Each is of a flow of its own kind: order between kinds may change.
-    for frame in &sent {
-        assert!(received.contains(frame), "lost or changed: {frame:02x?}");
+    for way in ways() {
+        let gateway = net.gateway_by(way, FQ);
+        let received = across(&net, &sent);
+        // Each is of a flow of its own kind: order between kinds may change.
+        for frame in &sent {
+            assert!(received.contains(frame), "{way}: lost or changed: {frame:02x?}");
+        }
+        assert_eq!(received.len(), sent.len());
+        gateway.assert_conserves();
     }
-    assert_eq!(received.len(), sent.len());
-    gateway.assert_conserves();
 }
 
 #[test]
 fn no_frame_off_the_wire_brings_it_down() {
     let Some(net) = net(1500, &[]) else { return };
-    let mut gateway = net.gateway(&format!("voap = {{}}\nshape = \"500mbit\"\n{FQ}"));
     let mut random = Seed(7).stream("frames");
     let sent: Vec<Vec<u8>> = (0..20_000).map(|_| mutated(&mut random)).collect();
-    let received = across(&net, &sent);
-    assert!(!received.is_empty());
-    // What the listener at the far end missed is its own affair; what the gateway saw is not.
-    let arrived = gateway.status().queues["up"].arrived;
-    assert!(arrived > 10_000, "{arrived} of {}", sent.len());
-    assert!(!gateway.is_over(), "{}", gateway.log());
-    assert!(net.ping(&["-c", "5", SERVER]).contains("5 received"));
-    gateway.assert_conserves();
+    for way in ways() {
+        let mut gateway = net.gateway_by(way, &format!("voap = {{}}\nshape = \"500mbit\"\n{FQ}"));
+        let received = across(&net, &sent);
+        assert!(!received.is_empty());
+        // What the listener at the far end missed is its own affair; what the gateway saw is not.
+        let arrived = gateway.status().queues["up"].arrived;
+        assert!(arrived > 10_000, "{way}: {arrived} of {}", sent.len());
+        assert!(!gateway.is_over(), "{}", gateway.log());
+        assert!(net.ping(&["-c", "5", SERVER]).contains("5 received"));
+        gateway.assert_conserves();
+    }
 }
 
 /// A TCP, UDP or other frame with some bytes changed, or cut.
@@ -172,33 +176,88 @@ fn the_host_is_left_as_found_however_it_ends() {
     let Some(net) = net(1500, &[]) else { return };
     let found = net.state();
     assert!(found.contains("generic-segmentation-offload: on"), "there is something to restore: {found}");
-    for signal in ["TERM", "INT", "KILL"] {
-        let gateway = net.gateway(FQ);
-        assert_ne!(net.state(), found, "it switched something");
-        assert_eq!(gateway.end(signal), if signal == "KILL" { None } else { Some(0) });
-        let restored = wait(Duration::from_secs(5), || net.state() == found && net.processes().is_empty());
-        assert!(restored, "{signal}: {}\nfound: {found}", net.state());
+    for way in ways() {
+        for signal in ["TERM", "INT", "KILL"] {
+            let gateway = net.gateway_by(way, FQ);
+            let state = net.state();
+            assert_ne!(state, found, "it switched something");
+            assert_eq!(state.contains(" xdp "), *way == "xdp", "{state}");
+            assert_eq!(gateway.end(signal), if signal == "KILL" { None } else { Some(0) });
+            let restored =
+                wait(Duration::from_secs(5), || net.state() == found && net.processes().is_empty());
+            assert!(restored, "{way} {signal}: {}\nfound: {found}", net.state());
+        }
     }
 }
 
 #[test]
 fn interfaces_may_go_down_and_come_back_and_their_removal_ends_it() {
-    let Some(net) = net(1500, &[]) else { return };
-    let mut gateway = net.gateway(FQ);
-    assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
-    net.run(Place::Gateway, &["ip", "link", "set", "wan", "down"]);
-    assert!(
-        !net.command(Place::Home, &["ping", "-c", "1", "-W", "1", SERVER]).output().unwrap().status.success()
-    );
-    net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
-    let back = wait(Duration::from_secs(10), || {
-        net.command(Place::Home, &["ping", "-c", "1", "-W", "1", SERVER]).output().unwrap().status.success()
+    for way in ways() {
+        let Some(net) = net(1500, &[]) else { return };
+        let mut gateway = net.gateway_by(way, FQ);
+        assert!(net.ping(&["-c", "2", SERVER]).contains("2 received"));
+        let answers = || {
+            let words = ["ping", "-c", "1", "-W", "1", SERVER];
+            net.command(Place::Home, &words).output().unwrap().status.success()
+        };
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "down"]);
+        assert!(!answers());
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
+        assert!(wait(Duration::from_secs(10), answers) && !gateway.is_over(), "{way}: {}", gateway.log());
+        gateway.assert_conserves();
+        net.run(Place::Gateway, &["ip", "link", "del", "wan"]);
+        assert!(wait(Duration::from_secs(5), || gateway.is_over()), "it has nothing left to do");
+        assert!(gateway.log().contains("wan was removed"), "{way}: {}", gateway.log());
+    }
+}
+
+/// Frames of 1200 B from home to no host, at once.
+fn flood(net: &common::Net, count: usize) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            net.enter(Place::Home);
+            let mut sender = Sender::open(&Interface::find("eth0").unwrap(), 1 << 20).unwrap();
+            let mut frames = Frames::new(1, 2048);
+            let id = frames.fill([&ethernet(&[&[0x88, 0xb5], &[3; 1186]]), &[], &[]]).unwrap();
+            for round in 0..count {
+                assert!(wait(Duration::from_secs(1), || sender.send(&frames, &[id]).is_ok()));
+                if round % 64 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
     });
-    assert!(back && !gateway.is_over(), "{}", gateway.log());
-    gateway.assert_conserves();
-    net.run(Place::Gateway, &["ip", "link", "del", "wan"]);
-    assert!(wait(Duration::from_secs(5), || gateway.is_over()), "it has nothing left to do");
-    assert!(gateway.log().contains("wan was removed"), "{}", gateway.log());
+}
+
+#[test]
+fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted() {
+    let Some(net) = net(1500, &["tc"]) else { return };
+    // Behind the far end a bridge and a link of 10 Mbit/s, whose queue holds on to the frames: not sent until they leave that.
+    let slow = "ip link add br0 type bridge forward_delay 0; ip link set eth0 master br0; ip link set br0 up
+                ip link add slow txqueuelen 1000 type veth peer name sink; ip link set slow master br0 up; ip link set sink up
+                tc qdisc add dev slow root handle 1: htb default 1
+                tc class add dev slow parent 1: classid 1:1 htb rate 10mbit";
+    net.run(Place::Internet, &["sh", "-ec", slow]);
+    for way in ways() {
+        let gateway = net.gateway_by(way, "up = { queue = \"fifo\", limit = \"5000p\" }");
+        flood(&net, 1000);
+        let status = gateway.status();
+        let up = &status.queues["up"];
+        assert!(status.engine.stalls[0] > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
+        let drained = || gateway.status().queues["up"].qlen == 0;
+        assert!(wait(Duration::from_secs(10), drained), "{way}: {:?}", gateway.status().queues["up"]);
+        assert_eq!(gateway.status().queues["up"].not_sent, 0, "{way}");
+
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "down"]);
+        flood(&net, 200);
+        let counted = || gateway.status().queues["up"].not_sent >= 100;
+        assert!(wait(Duration::from_secs(5), counted), "{way}: {:?}", gateway.status().queues["up"]);
+        net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
+        let before = gateway.status().engine.sent[0];
+        flood(&net, 50);
+        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent[0] >= before + 50), "{way}");
+        gateway.assert_conserves();
+    }
 }
 
 #[test]
@@ -304,11 +363,17 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 
 #[test]
 fn with_a_fail_open_wrapper_the_link_forwards_whatever_happens_to_the_gateway() {
+    for way in ways() {
+        forwards_whatever_happens(way);
+    }
+}
+
+fn forwards_whatever_happens(way: &str) {
     let Some(net) = net(1500, &[]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway/fail-open");
     let policy = net.policy(FQ);
     let mut wrapper = net
-        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap()])
+        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap(), "--io", way])
         .env("GAMELANE_GATEWAY", common::PROGRAM)
         .stderr(std::process::Stdio::null())
         .spawn()

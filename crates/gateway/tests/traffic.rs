@@ -2,27 +2,29 @@
 
 mod common;
 
-use common::{FQ, Place, SERVER, SERVER_V6, net};
+use common::{FQ, Place, SERVER, SERVER_V6, net, ways};
 
 #[test]
 fn hosts_reach_each_other_with_both_protocols_and_in_pieces() {
     let Some(net) = net(1500, &[]) else { return };
-    let gateway = net.gateway(FQ);
-    for words in [["-c", "10", "-s", "56", SERVER], ["-c", "10", "-s", "56", SERVER_V6]] {
-        assert!(net.ping(&words).contains("10 received"));
+    for way in ways() {
+        let gateway = net.gateway_by(way, FQ);
+        for words in [["-c", "10", "-s", "56", SERVER], ["-c", "10", "-s", "56", SERVER_V6]] {
+            assert!(net.ping(&words).contains("10 received"), "{way}");
+        }
+        // Pieces of 6000 B, and all sizes around the padding of short frames.
+        for words in [
+            ["-c", "5", "-s", "6000", SERVER],
+            ["-c", "5", "-s", "6000", SERVER_V6],
+            ["-c", "5", "-s", "1", SERVER],
+        ] {
+            assert!(net.ping(&words).contains("5 received"), "{way}: {words:?}");
+        }
+        gateway.assert_conserves();
+        let status = gateway.status();
+        assert_eq!(status.queues["up"].drops + status.queues["down"].drops, 0);
+        assert!(status.queues["up"].packets >= 45, "{way}: {:?}", status.queues["up"]);
     }
-    // Pieces of 6000 B, and all sizes around the padding of short frames.
-    for words in [
-        ["-c", "5", "-s", "6000", SERVER],
-        ["-c", "5", "-s", "6000", SERVER_V6],
-        ["-c", "5", "-s", "1", SERVER],
-    ] {
-        assert!(net.ping(&words).contains("5 received"), "{words:?}");
-    }
-    gateway.assert_conserves();
-    let status = gateway.status();
-    assert_eq!(status.queues["up"].drops + status.queues["down"].drops, 0);
-    assert!(status.queues["up"].packets >= 45, "{:?}", status.queues["up"]);
 }
 
 #[test]
@@ -36,8 +38,19 @@ fn jumbo_frames_pass_whole() {
 
 #[test]
 fn tcp_and_udp_keep_to_the_rates_they_are_shaped_to() {
+    keeps_to_rates("packet");
+}
+
+#[test]
+fn tcp_and_udp_keep_to_the_rates_they_are_shaped_to_by_af_xdp() {
+    if ways().contains(&"xdp") {
+        keeps_to_rates("xdp");
+    }
+}
+
+fn keeps_to_rates(way: &str) {
     let Some(net) = net(1500, &["iperf3"]) else { return };
-    let gateway = net.gateway(&format!("shape = {{ up = \"10mbit\", down = \"20mbit\" }}\n{FQ}"));
+    let gateway = net.gateway_by(way, &format!("shape = {{ up = \"10mbit\", down = \"20mbit\" }}\n{FQ}"));
     // Of 1500 B, TCP with time stamps has 1448 for the application.
     for (words, rate) in [(&["-t", "3"][..], 10e6), (&["-t", "3", "-R"][..], 20e6)] {
         let result = net.iperf(words);
@@ -61,13 +74,18 @@ fn a_sender_that_leaves_checksums_to_hardware_is_helped() {
     for place in [Place::Home, Place::Internet] {
         net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "off", "gso", "off"]);
     }
-    let _gateway = net.gateway(FQ);
-    // By time: iperf3 that sends an amount counts what arrived when the last byte was sent.
-    let result = net.iperf(&["-t", "2"]);
-    assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
-    let errors = net.run(Place::Internet, &["nstat", "-az", "TcpInCsumErrors"]);
-    assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
-    assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
+    for way in ways() {
+        let _gateway = net.gateway_by(way, FQ);
+        // By time: iperf3 that sends an amount counts what arrived when the last byte was sent.
+        for family in [&["-t", "1"][..], &["-t", "1", "-6", "-c", SERVER_V6]] {
+            let result = net.iperf(family);
+            let arrived = result["end"]["sum_received"]["bytes"].as_u64();
+            assert!(arrived > Some(2 << 20), "{way}: {}", result["end"]);
+        }
+        let errors = net.run(Place::Internet, &["nstat", "-az", "TcpInCsumErrors"]);
+        assert!(errors.lines().skip(1).all(|line| line.split_whitespace().nth(1) == Some("0")), "{errors}");
+        assert!(net.ping(&["-c", "3", SERVER]).contains("3 received"));
+    }
 }
 
 #[test]

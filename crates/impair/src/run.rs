@@ -62,7 +62,7 @@ fn run_guarded(plan: &Plan, options: &Options) -> anyhow::Result<()> {
             .switch(offload, false)
             .with_context(|| format!("{interface}: cannot switch {} off", offload.name))?;
     }
-    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), options.memory)
+    let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), plan.io, options.memory)
         .context("cannot open the interfaces")?;
     engine.also_wait_for(&wakes)?;
     // Without it timers are up to 50 µs later.

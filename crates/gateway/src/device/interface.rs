@@ -3,6 +3,7 @@
 use std::io::{Error, ErrorKind, Result};
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 
 use libc::{c_int, c_ulong};
 
@@ -55,6 +56,14 @@ impl Interface {
             is_up: c_int::from(flags) & libc::IFF_UP != 0,
             is_ethernet: hardware.sa_family == libc::ARPHRD_ETHER,
         })
+    }
+}
+
+impl Interface {
+    /// Whether there is no device behind it: frames come from another part of the kernel, which may leave out what hardware
+    /// would do on the way.
+    pub fn is_software(&self) -> bool {
+        !Path::new("/sys/class/net").join(&self.name).join("device").exists()
     }
 }
 

@@ -1,6 +1,7 @@
-//! Everything that talks to the kernel about interfaces, and the only module with `unsafe` code: packet sockets with a
-//! receive ring ([`Receiver`]), sending many frames at a call ([`Sender`]), and what an interface is and can
-//! ([`Interface`], [`Offloads`]). See packet(7) and the kernel's `Documentation/networking/packet_mmap.rst`.
+//! Everything that talks to the kernel about interfaces, and the only module with `unsafe` code: an open interface
+//! ([`Port`]), by packet sockets with a receive ring ([`Receiver`]) and sending many frames at a call ([`Sender`]) or by
+//! AF_XDP ([`XdpPort`]), and what an interface is and can ([`Interface`], [`Offloads`]). See packet(7) and the kernel's
+//! `Documentation/networking/{packet_mmap,af_xdp}.rst`.
 
 #![expect(unsafe_code, reason = "system calls and a memory map; each block says why it is sound")]
 
@@ -8,14 +9,18 @@ mod addresses;
 mod interface;
 mod mapping;
 mod offloads;
+mod port;
 mod priority;
 mod receiver;
 mod sender;
 mod socket;
+mod xdp;
 
 pub use addresses::addresses;
 pub use interface::Interface;
-pub use offloads::{OFFLOADS, Offload, Offloads};
+pub use offloads::{OFFLOADS, Offload, Offloads, VLAN_STRIPPING};
+pub use port::{Io, Port};
 pub use priority::run_in_real_time;
-pub use receiver::{Received, Receiver, RingCounters};
+pub use receiver::{Checksum, Received, Receiver, RingCounters};
 pub use sender::{Refusal, Sender};
+pub use xdp::{Sent, XdpPort};

@@ -25,9 +25,19 @@ pub const OFFLOADS: [Offload; 4] = [
     Offload { name: "lro", query: 0x25, set: 0x26, bit: 1 << 15 },
 ];
 
+/// The interface takes VLAN tags out of frames and says beside them what they were; AF_XDP does not hear that.
+pub const VLAN_STRIPPING: Offload = Offload { name: "rxvlan", query: 0x25, set: 0x26, bit: 1 << 8 };
+
 /// The offloads of one interface.
 #[derive(Debug)]
 pub struct Offloads(Asked);
+
+impl Offload {
+    /// One of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        OFFLOADS.into_iter().chain([VLAN_STRIPPING]).find(|offload| offload.name == name)
+    }
+}
 
 impl Offloads {
     /// Of the interface of this name.

@@ -9,7 +9,7 @@ use libc::{SOL_PACKET, c_int};
 
 use super::interface::Interface;
 use super::mapping::Mapping;
-use super::socket::{bind, packet_socket, pair_option, set_option, take_error};
+use super::socket::{bind, packet_socket, pair_option, receive_all, set_option, take_error};
 
 /// Receives every frame that comes in at an interface, whoever it is for; not those the host itself sends there.
 #[derive(Debug)]
@@ -30,8 +30,20 @@ pub struct Received<'a> {
     pub vlan: Option<[u8; 4]>,
     /// Bytes the frame had; more than there are if it did not fit.
     pub len: usize,
-    /// Its transport checksum is not filled in: it comes from this machine, whose hardware would have done it.
-    pub checksum_missing: bool,
+    /// Whether its transport checksum is filled in.
+    pub checksum: Checksum,
+}
+
+/// Whether a frame has the checksum that hardware fills in on its way out. One that comes from this machine itself, over a
+/// virtual interface, may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksum {
+    /// It has.
+    There,
+    /// It has not.
+    Missing,
+    /// It may not have, and nobody says so.
+    Untold,
 }
 
 /// What the kernel counted since it was last asked.
@@ -41,11 +53,14 @@ pub struct RingCounters {
     pub frames: u64,
     /// Of these: lost because the ring was full.
     pub dropped: u64,
+    /// Of these: for this machine itself, and not shown.
+    pub own: u64,
+    /// Of these: too long to be received, and lost.
+    pub too_long: u64,
 }
 
 impl Receiver {
-    /// Opens an interface for frames of up to `longest` bytes. The interface is promiscuous as long as this lives: the
-    /// kernel takes that back by itself, however the process ends.
+    /// Opens an interface for frames of up to `longest` bytes. The interface is promiscuous as long as this lives.
     pub fn open(interface: &Interface, longest: usize) -> Result<Self> {
         let slot = (longest + SLOT_HEADROOM).next_power_of_two().max(2048);
         let slots = (RING_BYTES / slot).clamp(64, 4096);
@@ -65,14 +80,8 @@ impl Receiver {
             tp_frame_nr: slots as u32,
         };
         set_option(&socket, SOL_PACKET, libc::PACKET_RX_RING, &request)?;
-        let ring = Mapping::new(&socket, slot * slots)?;
-        let membership = libc::packet_mreq {
-            mr_ifindex: interface.index as c_int,
-            mr_type: libc::PACKET_MR_PROMISC as u16,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set_option(&socket, SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+        let ring = Mapping::of(&socket, 0, slot * slots)?;
+        receive_all(&socket, interface.index)?;
         bind(&socket, interface.index, libc::ETH_P_ALL as u16)?;
         Ok(Self { ring, slot, slots, next: 0, socket })
     }
@@ -98,13 +107,10 @@ impl Receiver {
             let ([a, b], [c, d]) = (tpid.to_be_bytes(), tci.to_be_bytes());
             [a, b, c, d]
         });
+        let is_missing = status & libc::TP_STATUS_CSUMNOTREADY != 0;
+        let checksum = if is_missing { Checksum::Missing } else { Checksum::There };
         let captured = captured.min(self.slot.saturating_sub(offset));
-        let result = look(Received {
-            bytes: self.ring.bytes(start + offset, captured),
-            vlan,
-            len,
-            checksum_missing: status & libc::TP_STATUS_CSUMNOTREADY != 0,
-        });
+        let result = look(Received { bytes: self.ring.bytes(start + offset, captured), vlan, len, checksum });
         self.ring.shared_number(start).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
         Some(result)
@@ -113,7 +119,7 @@ impl Receiver {
     /// What was received and lost since the last call.
     pub fn counters(&self) -> Result<RingCounters> {
         let [frames, dropped] = pair_option(&self.socket, SOL_PACKET, libc::PACKET_STATISTICS)?;
-        Ok(RingCounters { frames: frames.into(), dropped: dropped.into() })
+        Ok(RingCounters { frames: frames.into(), dropped: dropped.into(), ..RingCounters::default() })
     }
 
     /// Takes the error that the interface going down leaves, so that waiting works again.

@@ -1,6 +1,6 @@
-//! Packet sockets and their options, typed.
+//! Packet sockets, and options of sockets, typed.
 
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -40,6 +40,18 @@ pub(super) fn bind(socket: &OwnedFd, index: u32, protocol: u16) -> Result<()> {
     if result < 0 { Err(Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Lets an interface receive every frame, whoever it is for, as long as the socket lives: the kernel takes that back by itself,
+/// however the process ends.
+pub(super) fn receive_all(socket: &OwnedFd, index: u32) -> Result<()> {
+    let membership = libc::packet_mreq {
+        mr_ifindex: index as c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+}
+
 /// Sets an option to a plain value.
 pub(super) fn set_option<T: Copy>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> Result<()> {
     // SAFETY: the pointer is to a `T` that lives through the call, the length is its own, and the kernel only reads.
@@ -64,6 +76,28 @@ pub(super) fn pair_option(socket: &OwnedFd, level: c_int, option: c_int) -> Resu
         libc::getsockopt(socket.as_raw_fd(), level, option, value.as_mut_ptr().cast(), &raw mut len)
     };
     if result < 0 { Err(Error::last_os_error()) } else { Ok(value) }
+}
+
+/// A structure of plain numbers.
+///
+/// # Safety
+///
+/// Any bytes make a valid value.
+pub(super) unsafe trait Numbers: Copy {}
+
+/// Reads an option that is a structure.
+pub(super) fn get_option<T: Numbers>(socket: &OwnedFd, level: c_int, option: c_int) -> Result<T> {
+    // SAFETY: any bytes are a valid value.
+    let mut value: T = unsafe { zeroed() };
+    let mut len = size_of::<T>() as socklen_t;
+    // SAFETY: the pointers are to a value and its length, which live through the call; the kernel writes at most `len`.
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut len) };
+    if result < 0 {
+        return Err(Error::last_os_error());
+    }
+    // An older kernel knows less of it.
+    if len as usize == size_of::<T>() { Ok(value) } else { Err(ErrorKind::Unsupported.into()) }
 }
 
 /// Takes the pending error of a socket, so that it no longer reports it.

@@ -20,6 +20,18 @@ pub const HOME: &str = "10.77.0.1";
 pub const SERVER: &str = "10.77.0.2";
 pub const SERVER_V6: &str = "fd77::2";
 
+/// The ways to frames there are here, as `--io` calls them. A kernel without AF_XDP is said, and is a failure in CI.
+pub fn ways() -> &'static [&'static str] {
+    match rustix::net::socket(rustix::net::AddressFamily::XDP, rustix::net::SocketType::RAW, None) {
+        Ok(_) => &["packet", "xdp"],
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "no AF_XDP: {error}");
+            eprintln!("skipped: AF_XDP: {error}");
+            &["packet"]
+        }
+    }
+}
+
 /// The three places.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -30,6 +42,11 @@ pub enum Place {
 
 /// A network of `mtu`; `None` where there can be none, which is said, and is a failure in CI.
 pub fn net(mtu: u32, programs: &[&str]) -> Option<Net> {
+    net_of(mtu, [1, 1], programs)
+}
+
+/// The same with so many queues at the gateway's home side: to receive from there, and at home to send.
+pub fn net_of(mtu: u32, [receive, send]: [u32; 2], programs: &[&str]) -> Option<Net> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let lacks =
         |program: &&&str| Command::new("which").arg(program).output().is_ok_and(|out| !out.status.success());
@@ -57,7 +74,8 @@ pub fn net(mtu: u32, programs: &[&str]) -> Option<Net> {
     let (home, gateway, internet) =
         (net.namespace(Place::Home), net.namespace(Place::Gateway), net.namespace(Place::Internet));
     sh(&format!(
-        "ip link add lan netns {gateway} mtu {mtu} type veth peer name eth0 netns {home}
+        "ip link add lan netns {gateway} mtu {mtu} numrxqueues {receive} numtxqueues 1 type veth \
+         peer name eth0 netns {home} numtxqueues {send} numrxqueues 1
          ip link add wan netns {gateway} mtu {mtu} type veth peer name eth0 netns {internet}
          ip -n {home} link set eth0 mtu {mtu} up; ip -n {internet} link set eth0 mtu {mtu} up
          ip -n {gateway} link set lan up; ip -n {gateway} link set wan up
@@ -110,6 +128,14 @@ impl Net {
     pub fn gateway(&self, gateway: &str) -> Running<'_> {
         let path = self.policy(gateway);
         self.gateway_with(&path, &[])
+    }
+
+    /// The same by this way to frames.
+    pub fn gateway_by(&self, way: &str, gateway: &str) -> Running<'_> {
+        let path = self.policy(gateway);
+        let running = self.gateway_with(&path, &["--io", way]);
+        assert_eq!(running.status().io.kind, format!("AF_{}", way.to_uppercase()));
+        running
     }
 
     /// The same with options.
