@@ -232,6 +232,22 @@ def test_tags_of_virtual_lans_stay_on(own: Own) -> None:
         assert log.read_text().splitlines().count(f"tag {0x6007} {0x8100}") == times
 
 
+def test_who_may_join_the_network_is_not_impaired(own: Own) -> None:
+    """Wi-Fi's keys come in frames of IEEE 802.1X: a lost one would end the game in another way."""
+    own.start("--loss", "100%")
+    for number, (sender, receiver) in enumerate(((own.player, own.server), (own.server, own.player))):
+        log = own.folder / f"see{number}.log"
+        seer = own.lab.start(receiver, sys.executable, "-c", SEE.replace("88b5", "888e"), log=log)
+        wait(partial(says, log, "listening"))
+        frame = bytes.fromhex("ffffffffffff 020000000001 888e") + bytes(46)
+        send = f"import socket; s = socket.socket(17, 3); s.bind(('eth0', 0)); s.send({frame!r})"
+        sender.run(sys.executable, "-c", send)
+        assert seer.wait(timeout=20) == 0
+        assert log.read_text().count("tag") == 1
+    with pytest.raises(LabError):
+        own.player.run("ping", "-c", "1", "-W", "1", SERVER)
+
+
 def test_a_download_and_an_upload_are_fast(own: Own) -> None:
     """The path is no bottleneck of its own: well above what homes have, with all offloads on."""
     own.start()
@@ -290,6 +306,12 @@ def test_nothing_of_this_machine_gets_onto_the_path_by_itself(own: Own) -> None:
 
 
 def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
+    others = own.links()
+    process = own.start("--delay", "1ms")
+    own.player.run("ip", "link", "delete", (own.links() - others).pop())
+    assert process.wait(timeout=10) == 4
+    assert "the virtual interfaces beside eth0 were removed" in own.log().read_text()
+    assert least_ms(own.player, SERVER) < 20
     process = own.start("--delay", "1ms")
     own.player.run("ip", "link", "delete", "eth0")
     assert process.wait(timeout=10) == 4

@@ -136,6 +136,9 @@ fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
             }
         }
         match turn {
+            Turn::Gone(_) if detour.is_some() => {
+                anyhow::bail!("the virtual interfaces beside {name} were removed")
+            }
             Turn::Gone(side) => anyhow::bail!("the interface {} was removed", engine.interface(side).name),
             Turn::Called => {}
             Turn::Done => continue,

@@ -116,6 +116,13 @@ impl Detour {
     }
 }
 
+impl Drop for Detour {
+    /// Back to front: what leads onto the path goes first.
+    fn drop(&mut self) {
+        while self.links.pop().is_some() {}
+    }
+}
+
 /// Whether this machine can do all this, tried where nobody is: in a namespace that ends with it.
 ///
 /// # Errors

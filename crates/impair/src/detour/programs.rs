@@ -3,6 +3,9 @@
 //! A frame that has been on the impaired path comes past the interface's hooks again. On the way out it is known by where it
 //! came in, the inner pair. On the way in the kernel forgets that, but not `tc_index`, sixteen bits that only queue disciplines
 //! of old used. So marks (`skb->mark`), which policy routing and VPNs need, are left alone.
+//!
+//! Frames by which a machine gets onto a network (IEEE 802.1X, so Wi-Fi's keys) are let pass: without them there is none to be
+//! impaired.
 
 use gamelane_gateway::device::bpf::{Helper, Instruction, Register, SharedNumber};
 use {Helper::*, Register::*};
@@ -69,16 +72,22 @@ fn aside(
     let redirect = redirect(to, 0);
     let turned = mark.len() + redirect.len();
     let [low, high] = Instruction::address_of(R1, alive);
+    let tail = turned + undo.len();
     let age = [
         Instruction::call(KtimeGetNs),
         low,
         high,
         Instruction::load_double(R1, R1, 0),
         Instruction::subtract(R0, R1),
-        Instruction::skip_if_greater(R0, PATIENCE_NS, (turned + undo.len()) as i16),
+        Instruction::skip_if_greater(R0, PATIENCE_NS, tail as i16),
     ];
-    let mut all = vec![Instruction::copy(R6, R1), load];
-    all.push(Instruction::skip_if_equal(R2, ours, (age.len() + turned) as i16));
+    let mut all = vec![
+        Instruction::copy(R6, R1),
+        load,
+        Instruction::skip_if_equal(R2, ours, (2 + age.len() + turned) as i16),
+        Instruction::load_word(R2, R1, PROTOCOL),
+        Instruction::skip_if_equal(R2, EAPOL, (age.len() + tail) as i16),
+    ];
     all.extend(age);
     all.extend(mark);
     all.extend(redirect);
@@ -101,8 +110,11 @@ fn redirect(to: u32, flags: i32) -> [Instruction; 4] {
 }
 
 /// Of `struct __sk_buff`.
+const PROTOCOL: i16 = 16;
 const INGRESS_INTERFACE: i16 = 36;
 const TC_INDEX: i16 = 44;
+/// An EtherType, as it lies in memory.
+const EAPOL: i32 = 0x888e_u16.to_be() as i32;
 /// A value of `tc_index` that nothing else is likely to choose.
 const OURS: i32 = 0x676c;
 /// `TCX_NEXT`: as if this program were not there.
