@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -316,6 +320,50 @@ def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
     own.player.run("ip", "link", "delete", "eth0")
     assert process.wait(timeout=10) == 4
     assert "the interface eth0 was removed" in own.log().read_text()
+
+
+def test_keys_change_what_is_in_force(own: Own) -> None:
+    own.start("--delay", "20ms")
+    screen, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    words = own.player.command([own.impair, "tune", "eth0"])
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal) as tune:
+        for keys, delay, loss in (
+            (b"\x1b[A\x1b[A\x1b[C", "40ms", "1%"),
+            (b" ", "0s", "0%"),
+            (b" ", "40ms", "1%"),
+            (b"\x1b[B\x1b[D", "30ms", "0%"),
+        ):
+            shows(screen, b"leave it so")
+            os.write(screen, keys)
+            wait(partial(in_force, own, delay, loss))
+        shows(screen, b"a round trip takes 60 ms longer")
+        os.write(screen, b"q")
+        shows(screen, b"\x1b[?1049l")
+        assert tune.wait(timeout=10) == 0
+    assert termios.tcgetattr(terminal) == before
+    assert 60 <= least_ms(own.player, SERVER) < 90
+    with pytest.raises(LabError, match="this needs a terminal"):
+        own.player.run(own.impair, "tune", "eth0")
+
+
+def shows(screen: int, word: bytes) -> None:
+    """Wait until a terminal shows something."""
+    shown = b""
+    deadline = time.monotonic() + 20
+    while word not in shown:
+        assert time.monotonic() < deadline, shown
+        if select.select([screen], [], [], 1)[0]:
+            shown += os.read(screen, 4096)
+
+
+def in_force(own: Own, delay: str, loss: str) -> bool:
+    config = tomllib.loads(str(own.show()["config"]))
+    ways = [
+        {way: value if isinstance(value, str) else value[way] for way in ("up", "down")}
+        for value in (config["delay"], config["loss"])
+    ]
+    return ways == [{"up": delay, "down": delay}, {"up": loss, "down": loss}]
 
 
 def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> None:

@@ -1,4 +1,5 @@
-//! `gamelane-impair run IF [--to IF] --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `profiles`, `check`.
+//! `gamelane-impair run IF [--to IF] --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `tune IF`, `profiles`,
+//! `check`.
 //!
 //! Exit codes: 0 ended as asked; 2 the command, a value or an interface makes no sense; 4 it cannot run: no privilege, nobody
 //! impairs that interface, an interface was removed, the kernel cannot turn frames of one interface aside.
@@ -7,12 +8,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use gamelane_core::{Direction, Duration};
+use gamelane_core::Duration;
 use gamelane_gateway::guard;
 use gamelane_gateway::preflight::{self, PreflightError};
-use gamelane_impair::control::{self, Answer, Begin, Counters, Request};
+use gamelane_impair::control::{self, Begin, Request};
 use gamelane_impair::detour;
+use gamelane_impair::page::page;
 use gamelane_impair::run::{Options, Place, run};
+use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
 
@@ -57,6 +60,11 @@ enum Command {
     },
     #[command(name = guard::COMMAND, hide = true)]
     Guard { words: Vec<String> },
+    /// Show what is in force and change it by keys, in a terminal.
+    Tune {
+        /// The interface it was started with.
+        interface: String,
+    },
     /// Say whether this machine can impair one interface without --to, and why not. Changes nothing.
     Check,
     /// List the shipped profiles.
@@ -150,6 +158,9 @@ fn main() -> ExitCode {
         Command::Show { interface, json } => ask(&interface, &Request::default(), json),
         Command::Guard { words } => {
             guard::run(&words).map_err(|error| Failure(CANNOT_RUN, error.to_string()))
+        }
+        Command::Tune { interface } => {
+            tune(&interface).map_err(|error| Failure(CANNOT_RUN, format!("{interface}: {error:#}")))
         }
         Command::Check => detour::check().map_err(unable),
         Command::Profiles { json } => profiles(json),
@@ -288,28 +299,6 @@ fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
         print!("{}", page(&answer));
     }
     Ok(())
-}
-
-fn page(answer: &Answer) -> String {
-    let line = |direction: Direction, of: &Counters| {
-        format!(
-            "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-            direction.name(),
-            of.arrived,
-            of.delivered,
-            of.lost,
-            of.tail,
-            of.duplicated,
-            of.reordered,
-            of.inside
-        )
-    };
-    let [up, down] = Direction::BOTH;
-    let head = format!(
-        "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-        "", "arrived", "delivered", "lost", "tail", "copied", "late", "inside"
-    );
-    format!("{}\n{head}{}{}", answer.config, line(up, &answer.up), line(down, &answer.down))
 }
 
 fn profiles(json: bool) -> Result<(), Failure> {

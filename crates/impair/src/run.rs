@@ -174,6 +174,7 @@ fn change(
     let next = match &request.begin {
         None => Impair::parse(&now.to_toml(), "what is in force", &request.set)?,
         Some(Begin::Nothing) => Impair::parse("", "nothing", &request.set)?,
+        Some(Begin::Text(text)) => Impair::parse(text, "what is asked for", &request.set)?,
         Some(Begin::Profile(name)) => Impair::shipped(name, &request.set)?,
     };
     let configs = next.to_configs()?;
