@@ -81,6 +81,13 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as at:
         pass
 """
 
+FLOOD = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
+    for _ in range(6000):
+        at.sendto(b"", ("10.9.0.2", 7002))
+"""
+
 
 class Own:
     """A player's machine and a server, joined by Ethernet with all the offloads hosts have."""
@@ -295,6 +302,20 @@ def test_a_process_that_stands_still_holds_nothing_up_for_long(own: Own) -> None
     finally:
         os.kill(process.pid, signal.SIGCONT)
     wait(lambda: least_ms(own.player, SERVER) >= 80)
+
+
+def test_what_is_lost_because_this_machine_is_late_is_counted(own: Own) -> None:
+    process = own.start()
+    own.player.run("ping", "-c", "1", SERVER)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        # More than the ring of 4096 frames holds, well within the second that frames still go there.
+        own.player.run(sys.executable, "-c", FLOOD)
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    wait(lambda: own.show()["up"]["arrived"] >= 4096)
+    assert own.show()["up"]["ring_full"] > 500
+    assert "too slow" in own.player.run(own.impair, "show", "eth0")
 
 
 def test_nothing_of_this_machine_gets_onto_the_path_by_itself(own: Own) -> None:

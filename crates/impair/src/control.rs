@@ -69,6 +69,9 @@ pub struct Counters {
     pub inside: u64,
     /// Found no memory.
     pub no_room: u64,
+    /// Came while this program was too late to take them: the kernel dropped them, and they count nowhere else.
+    #[serde(default)]
+    pub ring_full: u64,
     /// Refused by the interface.
     pub not_sent: u64,
 }

@@ -29,5 +29,12 @@ pub fn counters(answer: &Answer) -> String {
         "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
         "", "arrived", "delivered", "lost", "tail", "copied", "late", "inside"
     );
-    head + &line(up, &answer.up) + &line(down, &answer.down)
+    let missed = |of: &Counters| of.no_room + of.ring_full + of.not_sent;
+    let more = match (missed(&answer.up), missed(&answer.down)) {
+        (0, 0) => String::new(),
+        (up, down) => format!(
+            "this machine was too slow, or an interface down: {up} up and {down} down are lost besides\n"
+        ),
+    };
+    head + &line(up, &answer.up) + &line(down, &answer.down) + &more
 }

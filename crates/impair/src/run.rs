@@ -19,7 +19,7 @@ use gamelane_scenario::Impair;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::control::{self, Answer, Asked, Begin, Counters, Request};
+use crate::control::{self, Answer, Begin, Counters, Request};
 use crate::detour::Detour;
 use crate::plane::Impaired;
 
@@ -119,7 +119,7 @@ fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
     privileges::drop_all().context("cannot give privileges up")?;
     let requests = control::listen(listener, wake)?;
     let (began, mut looked) = (now(), engine.now());
-    log.write("begin", &impair, &plane)?;
+    log.write("begin", &impair, &both(&plane, &mut engine))?;
     eprintln!("impairing {name}, seed {seed}");
     while !stop.load(Ordering::Relaxed)
         && options
@@ -154,13 +154,14 @@ fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
                 let at = engine.now();
                 plane.set(configs, engine.frames_mut(), at);
                 impair = next;
-                log.write("set", &impair, &plane)?;
+                log.write("set", &impair, &both(&plane, &mut engine))?;
             }
-            answer(asked, error, &impair, &plane);
+            let [up, down] = both(&plane, &mut engine);
+            asked.answer(Answer { schema: 1, error, config: impair.to_toml(), up, down });
         }
     }
     drop(detour);
-    log.write("end", &impair, &plane)
+    log.write("end", &impair, &both(&plane, &mut engine))
 }
 
 /// What is in force after `request`; `None` if it asks for no change.
@@ -181,24 +182,24 @@ fn change(
     Ok(Some((next, configs)))
 }
 
-fn answer(asked: Asked, error: Option<String>, impair: &Impair, plane: &Impaired) {
-    let [up, down] = Direction::BOTH.map(|direction| counters(plane, direction));
-    asked.answer(Answer { schema: 1, error, config: impair.to_toml(), up, down });
-}
-
-fn counters(plane: &Impaired, direction: Direction) -> Counters {
-    let (of, missed) = (plane.counters(direction), plane.missed(direction));
-    Counters {
-        arrived: of.hop.arrived,
-        delivered: of.hop.delivered,
-        lost: of.hop.dropped.of(DropReason::Path),
-        tail: of.hop.dropped.of(DropReason::Tail),
-        duplicated: of.duplicated,
-        reordered: of.reordered,
-        inside: plane.inside(direction),
-        no_room: missed.no_room,
-        not_sent: missed.not_sent,
-    }
+/// What was counted each way.
+fn both(plane: &Impaired, engine: &mut Engine) -> [Counters; 2] {
+    let ring = engine.counters().ring;
+    Direction::BOTH.map(|direction| {
+        let (of, missed) = (plane.counters(direction), plane.missed(direction));
+        Counters {
+            arrived: of.hop.arrived,
+            delivered: of.hop.delivered,
+            lost: of.hop.dropped.of(DropReason::Path),
+            tail: of.hop.dropped.of(DropReason::Tail),
+            duplicated: of.duplicated,
+            reordered: of.reordered,
+            inside: plane.inside(direction),
+            no_room: missed.no_room,
+            ring_full: ring[direction.index()].dropped,
+            not_sent: missed.not_sent,
+        }
+    })
 }
 
 /// What was set when: a line of JSON for each change, `unix_s` by the wall clock.
@@ -216,9 +217,8 @@ impl Log {
         Ok(Self(path.map(open).transpose()?))
     }
 
-    fn write(&mut self, what: &str, impair: &Impair, plane: &Impaired) -> anyhow::Result<()> {
+    fn write(&mut self, what: &str, impair: &Impair, [up, down]: &[Counters; 2]) -> anyhow::Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
-        let [up, down] = Direction::BOTH.map(|direction| counters(plane, direction));
         let line = json!({
             "unix_s": unix_s(), "what": what, "config": impair.to_toml(), "up": up, "down": down,
         });

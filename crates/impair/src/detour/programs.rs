@@ -71,7 +71,7 @@ fn aside(
     let mark = mark(R6);
     let redirect = redirect(to, 0);
     let turned = mark.len() + redirect.len();
-    let [low, high] = Instruction::address_of(R1, alive);
+    let [low, high] = Instruction::address_of(R1, alive.map());
     let tail = turned + undo.len();
     let age = [
         Instruction::call(KtimeGetNs),

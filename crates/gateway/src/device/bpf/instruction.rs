@@ -1,6 +1,8 @@
 //! One instruction of the kernel's virtual machine: RFC 9669. Those that are used.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+
+use super::Map;
 
 /// A register. Calls take their arguments from [`Register::R1`] on and answer in [`Register::R0`]; they leave `R6` to `R9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +93,7 @@ impl Instruction {
     }
 
     /// `to` = address of the first value of `map`: an instruction of double length.
-    pub fn address_of(to: Register, map: &impl AsFd) -> [Self; 2] {
+    pub fn address_of(to: Register, map: &Map) -> [Self; 2] {
         const PSEUDO_MAP_VALUE: u8 = 2;
         let map = map.as_fd().as_raw_fd();
         [Self::new(0x18, to, PSEUDO_MAP_VALUE, 0, map), Self::new(0, Register::R0, 0, 0, 0)]

@@ -105,33 +105,56 @@ impl Link {
     }
 }
 
+/// What a map holds, `BPF_MAP_TYPE_…`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MapType {
+    /// Values by their place.
+    Array = 2,
+}
+
+/// Memory that programs share, by number from zero.
+#[derive(Debug)]
+pub struct Map(OwnedFd);
+
+impl Map {
+    /// Of `entries` values of `value` bytes, all zeros.
+    pub fn create(kind: MapType, value: u32, entries: u32, flags: u32) -> Result<Self> {
+        let attributes = MapCreate { kind: kind as u32, key: 4, value, entries, flags };
+        // SAFETY: the attributes are those of this command, and hold no pointers.
+        unsafe { bpf(MAP_CREATE, &attributes) }.map(Self)
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// A number that this process writes and programs read.
 #[derive(Debug)]
 pub struct SharedNumber {
-    map: OwnedFd,
+    map: Map,
     memory: Mapping,
 }
 
 impl SharedNumber {
     /// Zero.
     pub fn new() -> Result<Self> {
-        const LEN: u32 = 8;
-        let attributes = MapCreate { kind: ARRAY, key: 4, value: LEN, entries: 1, flags: MMAPABLE };
-        // SAFETY: the attributes are those of this command, and hold no pointers.
-        let map = unsafe { bpf(MAP_CREATE, &attributes) }?;
-        let memory = Mapping::of(&map, 0, LEN as usize)?;
+        let map = Map::create(MapType::Array, size_of::<u64>() as u32, 1, MMAPABLE)?;
+        let memory = Mapping::of(&map.0, 0, size_of::<u64>())?;
         Ok(Self { map, memory })
+    }
+
+    /// The map it is the first value of.
+    pub const fn map(&self) -> &Map {
+        &self.map
     }
 
     /// Sets it. No system call.
     pub fn store(&self, value: u64) {
         self.memory.shared_long(0).store(value, Ordering::Relaxed);
-    }
-}
-
-impl AsFd for SharedNumber {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.map.as_fd()
     }
 }
 
@@ -152,7 +175,9 @@ unsafe fn bpf<T>(command: c_int, attributes: &T) -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as c_int) })
 }
 
-/// Of `union bpf_attr`, `BPF_PROG_LOAD`.
+// Parts of `union bpf_attr`, each without padding, so that every byte the kernel reads is written.
+
+/// Of `BPF_PROG_LOAD`.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Load {
@@ -170,7 +195,7 @@ struct Load {
     attach: u32,
 }
 
-/// Of `union bpf_attr`, `BPF_LINK_CREATE`.
+/// Of `BPF_LINK_CREATE`.
 #[derive(Debug)]
 #[repr(C)]
 struct LinkCreate {
@@ -182,7 +207,7 @@ struct LinkCreate {
     rest: [u64; 2],
 }
 
-/// Of `union bpf_attr`, `BPF_MAP_CREATE`.
+/// Of `BPF_MAP_CREATE`.
 #[derive(Debug)]
 #[repr(C)]
 struct MapCreate {
@@ -196,7 +221,6 @@ struct MapCreate {
 const MAP_CREATE: c_int = 0;
 const PROG_LOAD: c_int = 5;
 const LINK_CREATE: c_int = 28;
-const ARRAY: u32 = 2;
 const MMAPABLE: u32 = 1 << 10;
 const BEFORE: u32 = 1 << 3;
-const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";
+const LICENSE: &std::ffi::CStr = c"MIT OR Apache-2.0";
