@@ -330,6 +330,29 @@ def test_nothing_of_this_machine_gets_onto_the_path_by_itself(own: Own) -> None:
             own.player.run(sys.executable, "-c", send)
 
 
+def test_an_interface_that_goes_down_and_comes_back_goes_on(own: Own) -> None:
+    own.start("--delay", "40ms")
+    for state in ("down", "up"):
+        own.player.run("ip", "link", "set", "eth0", state)
+        time.sleep(0.3)
+    assert 80 <= least_ms(own.player, SERVER) < 110
+
+
+def test_two_interfaces_are_impaired_each_in_its_own_way(own: Own) -> None:
+    own.lab.link(own.player, own.server, names=("eth1", "eth1"))
+    for host, last in ((own.player, 1), (own.server, 2)):
+        host.run("ip", "addr", "add", f"10.9.8.{last}/24", "dev", "eth1")
+    own.start("--delay", "40ms")
+    second = (own.impair, "run", "eth1", "--delay", "10ms")
+    with own.lab.start(own.player, *second, log=own.log("second")) as process:
+        wait(partial(says, own.log("second"), "impairing eth1"))
+        assert 20 <= least_ms(own.player, "10.9.8.2") < 50
+        assert 80 <= least_ms(own.player, SERVER) < 110
+        process.terminate()
+    assert least_ms(own.player, "10.9.8.2") < 20
+    assert 80 <= least_ms(own.player, SERVER) < 110
+
+
 def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
     others = own.links()
     process = own.start("--delay", "1ms")

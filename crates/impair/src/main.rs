@@ -233,7 +233,11 @@ fn place(arguments: &Run) -> Result<Place, Failure> {
 }
 
 fn unable(error: anyhow::Error) -> Failure {
-    let hint = "a bridge between two interfaces, with --to IF, works everywhere";
+    let refused = error.downcast_ref::<std::io::Error>().or_else(|| error.root_cause().downcast_ref());
+    let hint = match refused.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::PermissionDenied) => "run it as root",
+        _ => "a bridge between two interfaces, with --to IF, works everywhere",
+    };
     Failure(CANNOT_RUN, format!("one interface cannot be impaired here: {error:#}\n  hint:    {hint}"))
 }
 

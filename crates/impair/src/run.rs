@@ -1,7 +1,7 @@
 //! `gamelane-impair run`: from one or two interfaces to frames that pass, late and not all of them, until a signal.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,6 +121,9 @@ fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
     let (began, mut looked) = (now(), engine.now());
     log.write("begin", &impair, &both(&plane, &mut engine))?;
     eprintln!("impairing {name}, seed {seed}");
+    if std::io::stderr().is_terminal() {
+        eprintln!("`gamelane impair tune {name}` changes it by keys, from another terminal; Ctrl-C ends it");
+    }
     while !stop.load(Ordering::Relaxed)
         && options
             .duration
