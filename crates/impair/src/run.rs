@@ -106,7 +106,8 @@ fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
             (Some(detour), ends, Io::Packet)
         }
     };
-    let mut engine = Engine::open(home, internet, io, options.memory).context("cannot open the interfaces")?;
+    let mut engine =
+        Engine::open(home, internet, io, options.memory).context("cannot open the interfaces")?;
     engine.also_wait_for(&wakes)?;
     // Without it timers are up to 50 µs later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));

@@ -11,7 +11,10 @@ pub enum Register {
     R0,
     R1,
     R2,
-    R6 = 6,
+    R3,
+    R4,
+    R5,
+    R6,
 }
 
 /// A function of the kernel that programs may call, `BPF_FUNC_…`.
@@ -21,6 +24,8 @@ pub enum Helper {
     KtimeGetNs = 5,
     /// To the interface of a number; flag 1: as if it came in there, not out by it.
     Redirect = 23,
+    /// To what a map has at a place, a socket of AF_XDP say.
+    RedirectMap = 51,
 }
 
 /// An instruction. Offsets of jumps count instructions from the next one; offsets of memory are bytes.
@@ -47,6 +52,11 @@ impl Instruction {
         Self::new(0x61, to, from as u8, offset, 0)
     }
 
+    /// `to = *(u16 *)(from + offset)`
+    pub const fn load_half(to: Register, from: Register, offset: i16) -> Self {
+        Self::new(0x69, to, from as u8, offset, 0)
+    }
+
     /// `to = *(u64 *)(from + offset)`
     pub const fn load_double(to: Register, from: Register, offset: i16) -> Self {
         Self::new(0x79, to, from as u8, offset, 0)
@@ -57,6 +67,11 @@ impl Instruction {
         Self::new(0x63, to, from as u8, offset, 0)
     }
 
+    /// `*(u64 *)(to + offset) += from`, whoever else does so
+    pub const fn add_atomically(to: Register, offset: i16, from: Register) -> Self {
+        Self::new(0xdb, to, from as u8, offset, 0)
+    }
+
     /// `to = from`
     pub const fn copy(to: Register, from: Register) -> Self {
         Self::new(0xbf, to, from as u8, 0, 0)
@@ -65,6 +80,11 @@ impl Instruction {
     /// `to = value`, its sign extended
     pub const fn set(to: Register, value: i32) -> Self {
         Self::new(0xb7, to, 0, 0, value)
+    }
+
+    /// `to += value`
+    pub const fn add(to: Register, value: i32) -> Self {
+        Self::new(0x07, to, 0, 0, value)
     }
 
     /// `to -= from`
@@ -82,6 +102,21 @@ impl Instruction {
         Self::new(0x65, left, 0, count, right)
     }
 
+    /// Skips `count` instructions if `left > right`, both without sign.
+    pub const fn skip_if_above(left: Register, right: Register, count: i16) -> Self {
+        Self::new(0x2d, left, right as u8, count, 0)
+    }
+
+    /// Skips `count` instructions if the lower halves differ.
+    pub const fn skip_if_other_word(left: Register, right: i32, count: i16) -> Self {
+        Self::new(0x56, left, 0, count, right)
+    }
+
+    /// Skips `count` instructions.
+    pub const fn skip(count: i16) -> Self {
+        Self::new(0x05, Register::R0, 0, count, 0)
+    }
+
     /// Calls the kernel.
     pub const fn call(helper: Helper) -> Self {
         Self::new(0x85, Register::R0, 0, 0, helper as i32)
@@ -92,11 +127,21 @@ impl Instruction {
         Self::new(0x95, Register::R0, 0, 0, 0)
     }
 
+    /// `to = map`, for calls: an instruction of double length.
+    pub fn map(to: Register, map: &Map) -> [Self; 2] {
+        const PSEUDO_MAP: u8 = 1;
+        Self::wide(to, PSEUDO_MAP, map)
+    }
+
     /// `to` = address of the first value of `map`: an instruction of double length.
     pub fn address_of(to: Register, map: &Map) -> [Self; 2] {
         const PSEUDO_MAP_VALUE: u8 = 2;
+        Self::wide(to, PSEUDO_MAP_VALUE, map)
+    }
+
+    fn wide(to: Register, what: u8, map: &Map) -> [Self; 2] {
         let map = map.as_fd().as_raw_fd();
-        [Self::new(0x18, to, PSEUDO_MAP_VALUE, 0, map), Self::new(0, Register::R0, 0, 0, 0)]
+        [Self::new(0x18, to, what, 0, map), Self::new(0, Register::R0, 0, 0, 0)]
     }
 }
 

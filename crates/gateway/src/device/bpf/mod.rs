@@ -1,13 +1,13 @@
 //! Programs that the kernel runs for frames: bpf(2). They are a handful of instructions each, written down with
 //! [`Instruction`]'s functions, and need neither compiler nor object file. Programs, maps and links end with the values here,
-//! so with the process too, however it ends. Left out: pinning, BTF, maps of other kinds than are used.
+//! so with the process too, however it ends. Left out: pinning, BTF, and what is not used of the instruction set.
 
 mod instruction;
 
 use std::ffi::c_int;
 use std::io::{Error, Result};
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
 
 pub use instruction::{Helper, Instruction, Register};
@@ -20,12 +20,16 @@ use super::mapping::Mapping;
 pub enum ProgramType {
     /// A frame, with its metadata (`struct __sk_buff`).
     SchedCls = 3,
+    /// A frame as it comes from the driver (`struct xdp_md`).
+    Xdp = 6,
 }
 
 /// Where a program is hooked in, `BPF_…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum AttachType {
+    /// Where the driver has a frame.
+    Xdp = 37,
     /// Where frames come in at an interface. Since Linux 6.6.
     TcxIngress = 46,
     /// Where frames leave by an interface. Since Linux 6.6.
@@ -59,7 +63,7 @@ impl Program {
             *place = byte;
         }
         // SAFETY: the attributes are those of this command; instructions and licence live through the call.
-        let error = match unsafe { bpf(PROG_LOAD, &attributes) } {
+        let error = match unsafe { make(PROG_LOAD, &attributes) } {
             Ok(fd) => return Ok(Self(fd)),
             Err(error) if error.raw_os_error() == Some(libc::EPERM) => return Err(error),
             Err(error) => error,
@@ -69,7 +73,7 @@ impl Program {
         attributes.log_size = log.len() as u32;
         attributes.log_level = 1;
         // SAFETY: as above; the log is as long as is said, lives through the call, and only the kernel writes to it then.
-        if let Ok(fd) = unsafe { bpf(PROG_LOAD, &attributes) } {
+        if let Ok(fd) = unsafe { make(PROG_LOAD, &attributes) } {
             return Ok(Self(fd));
         }
         let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
@@ -101,7 +105,7 @@ impl Link {
         let program = program.0.as_raw_fd();
         let attributes = LinkCreate { program, interface, attach: attach as u32, flags, rest: [0; 2] };
         // SAFETY: the attributes are those of this command, and hold no pointers.
-        Ok(Self { _held: unsafe { bpf(LINK_CREATE, &attributes) }? })
+        Ok(Self { _held: unsafe { make(LINK_CREATE, &attributes) }? })
     }
 }
 
@@ -111,6 +115,8 @@ impl Link {
 pub enum MapType {
     /// Values by their place.
     Array = 2,
+    /// Sockets of AF_XDP by their place.
+    XskMap = 17,
 }
 
 /// Memory that programs share, by number from zero.
@@ -122,7 +128,21 @@ impl Map {
     pub fn create(kind: MapType, value: u32, entries: u32, flags: u32) -> Result<Self> {
         let attributes = MapCreate { kind: kind as u32, key: 4, value, entries, flags };
         // SAFETY: the attributes are those of this command, and hold no pointers.
-        unsafe { bpf(MAP_CREATE, &attributes) }.map(Self)
+        unsafe { make(MAP_CREATE, &attributes) }.map(Self)
+    }
+
+    /// Puts a descriptor at a place of a map that holds such.
+    pub fn put(&self, key: u32, value: RawFd) -> Result<()> {
+        let attributes = MapUpdate {
+            map: self.0.as_raw_fd(),
+            padding: 0,
+            key: (&raw const key) as u64,
+            value: (&raw const value) as u64,
+            flags: 0,
+        };
+        // SAFETY: key and value live through the call and are of four bytes, as in all maps of descriptors; the kernel only
+        // reads them.
+        unsafe { bpf(MAP_UPDATE, &attributes) }.map(|_| ())
     }
 }
 
@@ -132,7 +152,7 @@ impl AsFd for Map {
     }
 }
 
-/// A number that this process writes and programs read.
+/// A number that this process and programs share.
 #[derive(Debug)]
 pub struct SharedNumber {
     map: Map,
@@ -152,6 +172,11 @@ impl SharedNumber {
         &self.map
     }
 
+    /// What it is. No system call.
+    pub fn load(&self) -> u64 {
+        self.memory.shared_long(0).load(Ordering::Relaxed)
+    }
+
     /// Sets it. No system call.
     pub fn store(&self, value: u64) {
         self.memory.shared_long(0).store(value, Ordering::Relaxed);
@@ -162,17 +187,25 @@ impl SharedNumber {
 ///
 /// # Safety
 ///
+/// As for [`bpf`]; the command answers with a new descriptor.
+unsafe fn make<T>(command: c_int, attributes: &T) -> Result<OwnedFd> {
+    // SAFETY: the caller's promise.
+    let made = unsafe { bpf(command, attributes) }?;
+    // SAFETY: it was just made, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made) })
+}
+
+/// bpf(2).
+///
+/// # Safety
+///
 /// `attributes` are those of the command, and its pointers are to what the command expects, for as long as it takes.
-unsafe fn bpf<T>(command: c_int, attributes: &T) -> Result<OwnedFd> {
+unsafe fn bpf<T>(command: c_int, attributes: &T) -> Result<RawFd> {
     // SAFETY: the attributes live through the call and the size is theirs; the rest is the caller's promise.
-    let fd = unsafe {
+    let result = unsafe {
         libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(attributes), size_of::<T>() as libc::c_uint)
     };
-    if fd < 0 {
-        return Err(Error::last_os_error());
-    }
-    // SAFETY: commands given to this function answer with a new descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as c_int) })
+    if result < 0 { Err(Error::last_os_error()) } else { Ok(result as RawFd) }
 }
 
 // Parts of `union bpf_attr`, each without padding, so that every byte the kernel reads is written.
@@ -218,7 +251,19 @@ struct MapCreate {
     flags: u32,
 }
 
+/// Of `BPF_MAP_UPDATE_ELEM`.
+#[derive(Debug)]
+#[repr(C)]
+struct MapUpdate {
+    map: c_int,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
 const MAP_CREATE: c_int = 0;
+const MAP_UPDATE: c_int = 2;
 const PROG_LOAD: c_int = 5;
 const LINK_CREATE: c_int = 28;
 const MMAPABLE: u32 = 1 << 10;
