@@ -28,6 +28,8 @@ CAP_BPF = 39
 AF_XDP = 44
 SLEEPS = 100
 LATE_US = 1000
+TRIED_S = 10
+CANNOT_ONE = "one interface cannot be impaired here: "
 PROGRAMS = (
     (programs.GATEWAY, "runs a policy on real packets"),
     (programs.IMPAIR, "delays and loses real packets"),
@@ -57,6 +59,7 @@ def examine() -> list[Check]:
         *(_program(name, purpose) for name, purpose in PROGRAMS),
         _namespaces(),
         _lab(),
+        _impair_one(),
         _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
         _xdp(),
         _timer(),
@@ -122,6 +125,21 @@ def _lab() -> Check:
         why, hint = _first_two(str(error).removeprefix("--engine lab: "))
         return Check("engine lab", False, why, hint)
     return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(run.congestion_controls())}")
+
+
+def _impair_one() -> Check:
+    """Whether `impair IF` can do without `--to`: the program tries it in a namespace of its own."""
+    name = "impair one interface"
+    try:
+        done = subprocess.run(
+            [programs.IMPAIR.find(), "check"], capture_output=True, text=True, check=False, timeout=TRIED_S
+        )
+    except (UsageError, OSError, subprocess.TimeoutExpired) as error:
+        return Check(name, False, _first_two(str(error))[0], f"`make {programs.IMPAIR.target}`")
+    if done.returncode == 0:
+        return Check(name, True, "yes: its frames can be turned aside, with nothing else changed")
+    why, hint = _first_two(done.stderr.removeprefix("error: "))
+    return Check(name, False, f"no: {why.removeprefix(CANNOT_ONE)}", hint or "run as root")
 
 
 def _namespaces() -> Check:

@@ -28,6 +28,17 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+/// What would be done to this machine by whoever turns frames of one interface aside.
+#[derive(Debug)]
+pub struct Alone {
+    /// Whose frames.
+    pub interface: Interface,
+    /// Offloads that are on and will be switched off, by the name of the interface.
+    pub offloads: Vec<(String, Offload)>,
+    /// What its owner should know.
+    pub notes: Vec<String>,
+}
+
 /// Why a gateway cannot be.
 #[derive(Debug, thiserror::Error)]
 pub enum PreflightError {
@@ -73,6 +84,30 @@ pub enum PreflightError {
         /// A bridge or bond.
         master: String,
     },
+    /// Alone it is the wrong one.
+    #[error(
+        "{side} {name}: it is part of {master}, which forwards its frames\n  hint:    `{master}` itself is what this \
+             machine sends by"
+    )]
+    Part {
+        /// As the command calls it.
+        side: &'static str,
+        /// As given.
+        name: String,
+        /// A bridge or bond.
+        master: String,
+    },
+    /// Not from this machine to others.
+    #[error(
+        "{side} {name}: Linux takes packets from 127.0.0.1 only if they never left its own hands, so they cannot be \
+             turned aside\n  hint:    put one end into a network namespace of its own, and name the interface that leads there"
+    )]
+    Loopback {
+        /// As the command calls it.
+        side: &'static str,
+        /// As given.
+        name: String,
+    },
     /// The user's own way in.
     #[error(
         "{side} {name}: you are logged in over it, from {client}: a mistake would lock you out\n  hint:    use the \
@@ -100,6 +135,11 @@ pub enum PreflightError {
              for --io xdp cap_bpf, too"
     )]
     Privilege(&'static str),
+    /// Not allowed.
+    #[error(
+        "this needs {0}\n  hint:    run it as root, or `setcap cap_net_raw,cap_net_admin,cap_sys_admin+ep` on the program"
+    )]
+    PrivilegeAlone(&'static str),
     /// The policy was made for another link.
     #[error(
         "`gateway.shape.{direction}`: {shape} is above the {speed} of {name}: this policy is for another link\n  \
@@ -191,6 +231,45 @@ pub fn interfaces(
     }
     let offloads = [&home, &internet].into_iter().flat_map(|interface| on(&interface.name)).collect();
     Ok(Plan { home, internet, offloads, io: Io::Packet, why: String::new(), notes })
+}
+
+/// The same for whoever turns frames of one interface aside.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn alone(side: &'static str, name: &str, allow_login: bool) -> Result<Alone, PreflightError> {
+    let found =
+        Interface::find(name).map_err(|error| PreflightError::Missing { side, name: name.into(), error })?;
+    if found.is_loopback {
+        return Err(PreflightError::Loopback { side, name: name.into() });
+    }
+    if !found.is_ethernet {
+        return Err(PreflightError::NotEthernet { side, name: name.into() });
+    }
+    if let Some(master) = master(name) {
+        return Err(PreflightError::Part { side, name: name.into(), master });
+    }
+    if !allow_login && let Some(client) = login_over(name) {
+        return Err(PreflightError::Login { side, name: name.into(), client });
+    }
+    let mut notes = Vec::new();
+    if !found.is_up {
+        notes.push(format!("{name} is down: nothing passes until `ip link set {name} up`"));
+    }
+    let effective =
+        rustix::thread::capabilities(None).map(|sets| sets.effective).unwrap_or(CapabilitySet::empty());
+    for (needed, what) in [
+        (CapabilitySet::SYS_ADMIN, "CAP_SYS_ADMIN, for a network namespace and programs in the kernel"),
+        (CapabilitySet::NET_RAW, "CAP_NET_RAW, to receive and send frames"),
+        (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN, to make interfaces and to hook programs in"),
+    ] {
+        if !effective.contains(needed) {
+            return Err(PreflightError::PrivilegeAlone(what));
+        }
+    }
+    // The others can be taken apart again; frames that the hardware put together may not be as they were.
+    let offloads = on(name).into_iter().filter(|(_, offload)| offload.name == "lro").collect();
+    Ok(Alone { interface: found, offloads, notes })
 }
 
 impl Plan {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Begin with nothing, or with this shipped profile, instead of what is in force.
+    /// Begin with something else than what is in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Begin>,
     /// Keys and values put over that.
@@ -30,6 +30,8 @@ pub enum Begin {
     Nothing,
     /// A shipped profile.
     Profile(String),
+    /// Keys and values, as TOML.
+    Text(String),
 }
 
 /// What is answered.
@@ -67,6 +69,9 @@ pub struct Counters {
     pub inside: u64,
     /// Found no memory.
     pub no_room: u64,
+    /// Came while this program was too late to take them: the kernel dropped them, and they count nowhere else.
+    #[serde(default)]
+    pub ring_full: u64,
     /// Refused by the interface.
     pub not_sent: u64,
 }

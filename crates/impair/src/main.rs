@@ -1,24 +1,28 @@
-//! `gamelane-impair run IF --to IF --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `profiles`.
+//! `gamelane-impair run IF [--to IF] --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `tune IF`, `profiles`,
+//! `check`.
 //!
 //! Exit codes: 0 ended as asked; 2 the command, a value or an interface makes no sense; 4 it cannot run: no privilege, nobody
-//! impairs that interface, an interface was removed.
+//! impairs that interface, an interface was removed, the kernel cannot turn frames of one interface aside.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use gamelane_core::{Direction, Duration};
+use gamelane_core::Duration;
 use gamelane_gateway::guard;
 use gamelane_gateway::preflight::{self, PreflightError};
-use gamelane_impair::control::{self, Answer, Begin, Counters, Request};
-use gamelane_impair::run::{Options, run};
+use gamelane_impair::control::{self, Begin, Request};
+use gamelane_impair::detour;
+use gamelane_impair::page::page;
+use gamelane_impair::run::{Options, Place, run};
+use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
 
 const USAGE: u8 = 2;
 const CANNOT_RUN: u8 = 4;
 
-/// Delay, jitter, loss, reordering, duplication and rates between two interfaces, changed live.
+/// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
 #[command(name = "gamelane-impair", version)]
 struct Arguments {
@@ -28,7 +32,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bridge two interfaces, with something done to packets on the way, until SIGTERM or Ctrl-C.
+    /// Do something to the packets of an interface, or of a bridge between two, until SIGTERM or Ctrl-C.
     Run(Run),
     /// Change what is done while it runs.
     Set {
@@ -56,6 +60,13 @@ enum Command {
     },
     #[command(name = guard::COMMAND, hide = true)]
     Guard { words: Vec<String> },
+    /// Show what is in force and change it by keys, in a terminal.
+    Tune {
+        /// The interface it was started with.
+        interface: String,
+    },
+    /// Say whether this machine can impair one interface without --to, and why not. Changes nothing.
+    Check,
     /// List the shipped profiles.
     Profiles {
         /// Print JSON.
@@ -66,11 +77,11 @@ enum Command {
 
 #[derive(Args)]
 struct Run {
-    /// Interface towards the player; what comes in here goes up.
+    /// The interface this machine plays over; what it sends goes up. With --to, the one towards the player.
     interface: String,
-    /// The other interface.
+    /// Bridge to this interface: for players on other machines.
     #[arg(long, value_name = "IF")]
-    to: String,
+    to: Option<String>,
     /// A shipped profile to begin with.
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     profile: Option<String>,
@@ -148,6 +159,10 @@ fn main() -> ExitCode {
         Command::Guard { words } => {
             guard::run(&words).map_err(|error| Failure(CANNOT_RUN, error.to_string()))
         }
+        Command::Tune { interface } => {
+            tune(&interface).map_err(|error| Failure(CANNOT_RUN, format!("{interface}: {error:#}")))
+        }
+        Command::Check => detour::check().map_err(unable),
         Command::Profiles { json } => profiles(json),
     };
     match result {
@@ -178,26 +193,77 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         Ok::<Duration, Failure>(span.0)
     });
     let duration = duration.transpose()?;
-    let sides = ["INTERFACE", "--to"];
-    let names = [arguments.interface.as_str(), arguments.to.as_str()];
-    let plan = preflight::interfaces(sides, names, arguments.allow_login_interface).map_err(|error| {
-        let code = if matches!(error, PreflightError::Privilege(_)) { CANNOT_RUN } else { USAGE };
-        Failure(code, error.to_string())
-    })?;
-    for note in &plan.notes {
+    let place = place(&arguments)?;
+    let notes = match &place {
+        Place::Between(plan) => &plan.notes,
+        Place::At(alone) => &alone.notes,
+    };
+    for note in notes {
         eprintln!("note: {note}");
     }
     if arguments.dry_run {
-        println!("bridge {} and {}, both promiscuous while this runs", plan.home.name, plan.internet.name);
-        for (name, offload) in &plan.offloads {
-            println!("{name}: switch {} off, and on again at the end", offload.name);
-        }
-        print!("{}", impair.to_toml());
+        print!("{}{}", describe(&place), impair.to_toml());
         return Ok(());
     }
     let memory = (arguments.memory as usize) << 20;
     let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log };
-    run(&plan, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
+    run(&place, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
+}
+
+/// Looks whether it can be, and touches nothing.
+fn place(arguments: &Run) -> Result<Place, Failure> {
+    let allow = arguments.allow_login_interface;
+    let refused = |error: PreflightError| {
+        let code = match error {
+            PreflightError::Privilege(_) | PreflightError::PrivilegeAlone(_) => CANNOT_RUN,
+            _ => USAGE,
+        };
+        Failure(code, error.to_string())
+    };
+    match &arguments.to {
+        Some(to) => preflight::interfaces(["INTERFACE", "--to"], [&arguments.interface, to], allow)
+            .map(Place::Between)
+            .map_err(refused),
+        None => {
+            let alone = preflight::alone("INTERFACE", &arguments.interface, allow).map_err(refused)?;
+            detour::check().map_err(unable)?;
+            Ok(Place::At(alone))
+        }
+    }
+}
+
+fn unable(error: anyhow::Error) -> Failure {
+    let refused = error.downcast_ref::<std::io::Error>().or_else(|| error.root_cause().downcast_ref());
+    let hint = match refused.map(std::io::Error::kind) {
+        Some(std::io::ErrorKind::PermissionDenied) => "run it as root",
+        _ => "a bridge between two interfaces, with --to IF, works everywhere",
+    };
+    Failure(CANNOT_RUN, format!("one interface cannot be impaired here: {error:#}\n  hint:    {hint}"))
+}
+
+/// What would be done, for people.
+fn describe(place: &Place) -> String {
+    let (mut text, offloads) = match place {
+        Place::Between(plan) => (
+            format!(
+                "bridge {} and {}, both promiscuous while this runs\n",
+                plan.home.name, plan.internet.name
+            ),
+            &plan.offloads,
+        ),
+        Place::At(alone) => (
+            format!(
+                "turn the frames of {} aside, both ways, by programs at its hooks and two pairs of virtual interfaces; the \
+                 kernel takes all of it away when this ends\n",
+                alone.interface.name
+            ),
+            &alone.offloads,
+        ),
+    };
+    for (name, offload) in offloads {
+        text += &format!("{name}: switch {} off, and on again at the end\n", offload.name);
+    }
+    text
 }
 
 impl Values {
@@ -225,8 +291,7 @@ impl Values {
 
 fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
     let answer = control::ask(interface, request).map_err(|error| {
-        let hint =
-            format!("`gamelane impair {interface} --to IF …` starts; ask in the same network namespace");
+        let hint = format!("`gamelane impair {interface} …` starts; ask in the same network namespace");
         Failure(CANNOT_RUN, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
     })?;
     if let Some(error) = answer.error {
@@ -238,28 +303,6 @@ fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
         print!("{}", page(&answer));
     }
     Ok(())
-}
-
-fn page(answer: &Answer) -> String {
-    let line = |direction: Direction, of: &Counters| {
-        format!(
-            "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-            direction.name(),
-            of.arrived,
-            of.delivered,
-            of.lost,
-            of.tail,
-            of.duplicated,
-            of.reordered,
-            of.inside
-        )
-    };
-    let [up, down] = Direction::BOTH;
-    let head = format!(
-        "{:<5} {:>9} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7}\n",
-        "", "arrived", "delivered", "lost", "tail", "copied", "late", "inside"
-    );
-    format!("{}\n{head}{}{}", answer.config, line(up, &answer.up), line(down, &answer.down))
 }
 
 fn profiles(json: bool) -> Result<(), Failure> {

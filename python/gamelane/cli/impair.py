@@ -14,7 +14,7 @@ from gamelane.errors import UsageError
 from gamelane.report.style import number
 from gamelane.trials import analysis, blind
 
-WORDS = ("run", "set", "show", "profiles")
+WORDS = ("run", "set", "show", "profiles", "check", "tune")
 OWN = ("trial", "analyze")
 
 commands = typer.Typer(add_completion=False, help="Blind trials.", no_args_is_help=True)
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def impair(context: typer.Context) -> None:
-    """Delay and lose real packets: IF --to IF --delay 40ms|set|show|profiles|trial|analyze. See docs/impair.md."""
+    """Delay and lose real packets: IF [--to IF] --delay 40ms|set|show|tune|check|profiles|trial|analyze."""
     words = context.args
     if words and words[0] in OWN:
         commands(args=words, prog_name="gamelane impair", standalone_mode=False)

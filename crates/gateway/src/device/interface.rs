@@ -20,6 +20,8 @@ pub struct Interface {
     pub mtu: u32,
     /// Whether it is switched on.
     pub is_up: bool,
+    /// Whether it is the machine's own, `lo`.
+    pub is_loopback: bool,
     /// Whether it is Ethernet: others (tunnels, PPP) have no frames to bridge.
     pub is_ethernet: bool,
 }
@@ -54,6 +56,7 @@ impl Interface {
             mac: std::array::from_fn(|byte| hardware.sa_data[byte] as u8),
             mtu: mtu as u32,
             is_up: c_int::from(flags) & libc::IFF_UP != 0,
+            is_loopback: c_int::from(flags) & libc::IFF_LOOPBACK != 0,
             is_ethernet: hardware.sa_family == libc::ARPHRD_ETHER,
         })
     }
@@ -64,6 +67,28 @@ impl Interface {
     /// would do on the way.
     pub fn is_software(&self) -> bool {
         !Path::new("/sys/class/net").join(&self.name).join("device").exists()
+    }
+}
+
+/// Whether an interface is still there: asked in the network namespace this was made in, wherever the thread has gone since.
+#[derive(Debug)]
+pub struct Presence {
+    asked: Asked,
+    index: u32,
+}
+
+impl Presence {
+    /// Of this interface of this thread's network namespace.
+    pub fn of(interface: &Interface) -> Result<Self> {
+        Ok(Self { asked: Asked::new(&interface.name)?, index: interface.index })
+    }
+
+    /// Whether it is there, and the same.
+    pub fn lasts(&self) -> bool {
+        // SAFETY: the call filled in the member of the union that is read here, a plain number.
+        self.asked
+            .get(libc::SIOCGIFINDEX)
+            .is_ok_and(|now| unsafe { now.ifr_ifru.ifru_ifindex } as u32 == self.index)
     }
 }
 

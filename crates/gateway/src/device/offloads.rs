@@ -28,6 +28,9 @@ pub const OFFLOADS: [Offload; 4] = [
 /// The interface takes VLAN tags out of frames and says beside them what they were; AF_XDP does not hear that.
 pub const VLAN_STRIPPING: Offload = Offload { name: "rxvlan", query: 0x25, set: 0x26, bit: 1 << 8 };
 
+/// Leaving checksums of frames that go out to the hardware.
+pub const CHECKSUMS: Offload = Offload { name: "tx", query: 0x16, set: 0x17, bit: 1 };
+
 /// The offloads of one interface.
 #[derive(Debug)]
 pub struct Offloads(Asked);

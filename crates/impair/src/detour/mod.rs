@@ -1,0 +1,171 @@
+//! The way frames of one interface take while it is impaired: off it, over the path, and back to where they were going. What
+//! runs on the path is the same bridge as between two interfaces.
+//!
+//! ```text
+//! this machine's sockets, addresses, routes                  the network
+//!        |            ^                                       ^        |
+//!   out by eth0   in at eth0                             out by eth0   in at eth0
+//!        v            |                                       |        v
+//!       glN-host ===== lan ---- the bridge ---- wan ===== glN-net
+//!                     (a namespace without a name)
+//! ```
+//!
+//! Everything here hangs on descriptors: the kernel takes programs, namespace and pairs away with the process, however it
+//! ends. If the process lives but does nothing, the programs let frames pass after a second ([`programs::PATIENCE_NS`]).
+
+mod pairs;
+mod programs;
+
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
+
+use anyhow::{Context as _, bail};
+use gamelane_gateway::device::bpf::{AttachType, Instruction, Link, Program, ProgramType, SharedNumber};
+use gamelane_gateway::device::{CHECKSUMS, Interface, Offloads, Presence, namespace};
+use rustix::time::{ClockId, clock_gettime};
+
+use programs::Places;
+
+/// Frames of one interface, turned aside while this lives. This thread is in the namespace of the path from then on.
+#[derive(Debug)]
+pub struct Detour {
+    places: Places,
+    /// Of the path: this machine's, the network's.
+    ends: [Interface; 2],
+    alive: SharedNumber,
+    links: Vec<Link>,
+    /// Of the impaired interface.
+    presence: Presence,
+    outside: OwnedFd,
+    inside: OwnedFd,
+}
+
+impl Detour {
+    /// Makes the path beside an interface. Nothing goes there yet.
+    pub fn beside(interface: &Interface) -> anyhow::Result<Self> {
+        let outside = namespace::current()?;
+        let inside = namespace::create().context("no network namespace for the path")?;
+        let process = std::process::id();
+        let near = ["host", "net"].map(|side| format!("gl{process}-{side}"));
+        let mut indices = [0; 2];
+        for ((near, far), index) in near.iter().zip(ENDS).zip(&mut indices) {
+            pairs::create(near, far, interface.mtu, &inside)
+                .with_context(|| format!("no pair of virtual interfaces {near} and {far}"))?;
+            namespace::be_silent(near).with_context(|| format!("{near}: cannot switch IPv6 off"))?;
+            // The kernel completes checksums that hardware would have: nobody does on the path.
+            Offloads::of(near)?
+                .switch(&CHECKSUMS, false)
+                .with_context(|| format!("{near}: cannot switch {} off", CHECKSUMS.name))?;
+            *index = Interface::find(near)?.index;
+        }
+        let [host, net] = indices;
+        let places = Places { interface: interface.index, host, net };
+        let links = vec![
+            hook("gl_to_host", AttachType::TcxIngress, host, &programs::to_host(places))?,
+            hook("gl_to_net", AttachType::TcxIngress, net, &programs::to_net(places))?,
+            hook("gl_onto_path", AttachType::TcxEgress, host, &programs::onto_path())?,
+            hook("gl_onto_path", AttachType::TcxEgress, net, &programs::onto_path())?,
+        ];
+        for index in indices {
+            pairs::switch_on(index)?;
+        }
+        let presence = Presence::of(interface)?;
+        namespace::enter(&inside)?;
+        let [lan, wan] = ENDS.map(Interface::find);
+        let ends = [lan?, wan?];
+        for end in &ends {
+            pairs::switch_on(end.index)?;
+        }
+        Ok(Self {
+            places,
+            ends,
+            alive: SharedNumber::new().context("no memory for programs")?,
+            links,
+            presence,
+            outside,
+            inside,
+        })
+    }
+
+    /// The interfaces between which frames are to be forwarded: towards this machine, towards the network.
+    pub fn ends(&self) -> [Interface; 2] {
+        self.ends.clone()
+    }
+
+    /// Turns frames aside from now on: somebody forwards them.
+    pub fn begin(&mut self) -> anyhow::Result<()> {
+        let Self { places, alive, links, .. } = self;
+        let (leaving, arriving) = (programs::leaving(*places, alive), programs::arriving(*places, alive));
+        self.alive.store(monotonic_ns());
+        namespace::enter(&self.outside)?;
+        let interface = self.places.interface;
+        links.push(hook("gl_arriving", AttachType::TcxIngress, interface, &arriving)?);
+        links.push(hook("gl_leaving", AttachType::TcxEgress, interface, &leaving)?);
+        namespace::enter(&self.inside)?;
+        Ok(())
+    }
+
+    /// Says that frames are being forwarded: to be said more often than once a second. No system call.
+    pub fn is_alive(&self) {
+        self.alive.store(monotonic_ns());
+    }
+
+    /// Whether the impaired interface is still there.
+    pub fn lasts(&self) -> bool {
+        self.presence.lasts()
+    }
+}
+
+impl Drop for Detour {
+    /// Back to front: what leads onto the path goes first.
+    fn drop(&mut self) {
+        while self.links.pop().is_some() {}
+    }
+}
+
+/// Whether this machine can do all this, tried where nobody is: in a namespace that ends with it.
+///
+/// # Errors
+/// What is missing, with a hint.
+pub fn check() -> anyhow::Result<()> {
+    let tried = std::thread::spawn(|| {
+        let inside = namespace::create().context("no network namespaces")?;
+        namespace::enter(&inside)?;
+        pairs::create(ENDS[0], ENDS[1], 1500, &inside).context("no pairs of virtual interfaces (veth)")?;
+        // Where `tc_index` is, which programs tell frames by.
+        if !std::path::Path::new("/proc/thread-self/net/psched").exists() {
+            bail!("this kernel was built without traffic control (CONFIG_NET_SCHED)");
+        }
+        let alive = SharedNumber::new().context("no programs for frames (bpf)")?;
+        let index = Interface::find(ENDS[0])?.index;
+        let places = Places { interface: index, host: index, net: index };
+        hook("gl_arriving", AttachType::TcxIngress, index, &programs::arriving(places, &alive))?;
+        hook("gl_leaving", AttachType::TcxEgress, index, &programs::leaving(places, &alive))?;
+        Ok(())
+    });
+    tried.join().unwrap_or_else(|_| bail!("the thread that tries it panicked"))
+}
+
+fn hook(name: &str, attach: AttachType, interface: u32, program: &[Instruction]) -> anyhow::Result<Link> {
+    let program = Program::load(ProgramType::SchedCls, attach, name, program)
+        .context("the kernel takes no program for frames (bpf)")?;
+    Link::first(&program, interface, attach).map_err(|error| match error.kind() {
+        ErrorKind::InvalidInput => {
+            let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+            anyhow::anyhow!(
+                "this needs Linux 6.6 or later, for its hooks at interfaces (tcx); here runs {}",
+                running.trim()
+            )
+        }
+        _ => anyhow::Error::new(error).context("the kernel hooks no program in at an interface"),
+    })
+}
+
+/// As programs of the kernel tell time.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// Names in the namespace of the path.
+const ENDS: [&str; 2] = ["lan", "wan"];

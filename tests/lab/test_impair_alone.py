@@ -1,0 +1,441 @@
+"""One interface impaired, that of the player's own machine: nothing else changes, whatever becomes of the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from gamelane import programs
+from gamelane.errors import LabError
+from gamelane.lab.namespaces import Host, Lab, missing
+from tests.lab.conftest import program
+from tests.needs import lacking
+
+SERVER, SERVER_V6 = "10.9.0.2", "fd09::2"
+
+GIVE = """
+import hashlib, random, socket
+payload = random.Random(1).randbytes(4_000_000)
+with socket.create_server(("", 7000)) as listener:
+    print("listening", flush=True)
+    link, _ = listener.accept()
+    with link:
+        link.sendall(payload)
+        link.shutdown(socket.SHUT_WR)
+        back = b"".join(iter(lambda: link.recv(1 << 16), b""))
+print("whole" if back == payload else f"{len(back)} B came back otherwise", flush=True)
+"""
+TAKE = """
+import socket, threading
+with socket.create_connection(("10.9.0.2", 7000)) as link:
+    payload = b"".join(iter(lambda: link.recv(1 << 16), b""))
+    link.sendall(payload)
+    link.shutdown(socket.SHUT_WR)
+print(len(payload))
+"""
+COLLECT = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
+    at.bind(("", 7001))
+    at.settimeout(5)
+    print("listening", flush=True)
+    print([at.recv(2000) for _ in range(12)] == [bytes([n]) * 1000 for n in range(12)], flush=True)
+"""
+SEGMENTS = """
+import socket
+SOL_UDP, UDP_SEGMENT = 17, 103
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
+    at.setsockopt(SOL_UDP, UDP_SEGMENT, 1000)
+    at.sendto(b"".join(bytes([n]) * 1000 for n in range(12)), ("10.9.0.2", 7001))
+"""
+
+TAGGED = bytes.fromhex("ffffffffffff 020000000001 8100 6007 88b5") + bytes(46)
+SEE = """
+import socket, struct
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as at:
+    at.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+    at.bind(("eth0", 3))
+    at.settimeout(0.5)
+    print("listening", flush=True)
+    try:
+        while True:
+            frame, about, *_ = at.recvmsg(2000, 100)
+            if frame[12:14] == bytes.fromhex("88b5"):
+                print("tag", *struct.unpack("@IIIHHHH", about[0][2])[-2:], flush=True)
+    except TimeoutError:
+        pass
+"""
+
+FLOOD = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
+    for _ in range(6000):
+        at.sendto(b"", ("10.9.0.2", 7002))
+"""
+
+
+class Own:
+    """A player's machine and a server, joined by Ethernet with all the offloads hosts have."""
+
+    def __init__(self, lab: Lab, folder: Path, mtu: int = 1500) -> None:
+        self.lab, self.folder = lab, folder
+        self.impair = program(programs.IMPAIR)
+        self.player, self.server = lab.host("player"), lab.host("server")
+        for host in (self.player, self.server):
+            host.run("sysctl", "-qw", "net.ipv6.conf.all.accept_dad=0", "net.ipv6.conf.default.accept_dad=0")
+        lab.link(self.player, self.server, names=("eth0", "eth0"), mtu=mtu)
+        for host, last in ((self.player, 1), (self.server, 2)):
+            host.run("ethtool", "-K", "eth0", "gro", "on", "gso", "on", "tso", "on")
+            host.run("ip", "addr", "add", f"10.9.0.{last}/24", "dev", "eth0")
+            host.run("ip", "addr", "add", f"fd09::{last}/64", "dev", "eth0", "nodad")
+
+        wait(lambda: "tentative" not in self.player.run("ip", "addr") + self.server.run("ip", "addr"))
+
+    def start(self, *words: str, name: str = "impair") -> subprocess.Popen[str]:
+        """Impair the player's interface."""
+        return self.wait_for(self.lab.start(self.player, self.impair, "run", "eth0", *words, log=self.log(name)), name)
+
+    def log(self, name: str = "impair") -> Path:
+        """Return where it says what it does."""
+        return self.folder / f"{name}.log"
+
+    def wait_for(self, process: subprocess.Popen[str], name: str = "impair") -> subprocess.Popen[str]:
+        """Wait until it runs."""
+        log = self.log(name)
+        wait(lambda: "impairing eth0" in log.read_text() or process.poll() is not None)
+        assert process.poll() is None, log.read_text()
+        return process
+
+    def show(self, *words: str) -> dict[str, dict[str, int]]:
+        """Change what is in force, or show it."""
+        command = ["set", "eth0", *words] if words else ["show", "eth0"]
+        answer: dict[str, dict[str, int]] = json.loads(self.player.run(self.impair, *command, "--json"))
+        return answer
+
+    def state(self) -> str:
+        """Everything of the player's network that a user could miss."""
+        looks = (
+            ("ip", "-d", "link", "show", "eth0"),
+            ("ip", "addr", "show", "eth0"),
+            ("ip", "route", "show", "table", "all"),
+            ("ip", "-6", "route", "show", "table", "all"),
+            ("ip", "rule"),
+            ("tc", "qdisc", "show", "dev", "eth0"),
+            ("ethtool", "-k", "eth0"),
+        )
+        return "\n".join(self.player.run(*look) for look in looks)
+
+    def links(self) -> set[str]:
+        """Return the names of the player's interfaces."""
+        return {link["ifname"] for link in self.player.ip("link")}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Own]:
+    if why := missing():
+        lacking(why)
+    with Lab() as lab:
+        yield Own(lab, tmp_path)
+        # A host's end is no promise: see that there is nothing to take down.
+
+
+def wait(is_true: Callable[[], bool], patience_s: float = 20) -> None:
+    deadline = time.monotonic() + patience_s
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.02)
+
+
+def says(log: Path, word: str) -> bool:
+    return word in log.read_text()
+
+
+def least_ms(host: Host, to: str, *words: str) -> float:
+    """Return the shortest round trip of six: what a busy machine adds comes on top."""
+    said = host.run("ping", "-n", "-q", "-c", "6", "-i", "0.05", "-W", "2", *words, to)
+    found = re.search(r"= ([\d.]+)/", said)
+    assert found, said
+    return float(found[1])
+
+
+def test_a_machines_own_traffic_is_late_both_ways_and_nothing_else_changes(own: Own) -> None:
+    before, links = own.state(), own.links()
+    own.server.run("ip", "neigh", "flush", "all")
+    own.player.run("ip", "neigh", "flush", "all")
+    # As a player would type it.
+    command = (sys.executable, "-m", "gamelane", "impair", "eth0", "--delay", "40ms")
+    process = own.wait_for(own.lab.start(own.player, *command, log=own.log()))
+    assert own.state() == before
+    for host, to in ((own.player, SERVER), (own.player, SERVER_V6), (own.server, "10.9.0.1")):
+        assert 80 <= least_ms(host, to) < 110, to
+    # Up is what the player sends: each way alone.
+    own.show("--clear", "--set", "delay.up=30ms")
+    assert 30 <= least_ms(own.player, SERVER) < 60
+    shown = own.show()
+    for way in ("up", "down"):
+        assert shown[way]["arrived"] >= 24
+        assert shown[way]["arrived"] == shown[way]["delivered"] + shown[way]["inside"]
+    # Longer than the MTU, as IP fragments.
+    assert 30 <= least_ms(own.player, SERVER, "-s", "4000", "-M", "dont") < 60
+    process.terminate()
+    assert process.wait(timeout=10) == 0
+    assert least_ms(own.player, SERVER) < 20
+    assert own.state() == before
+    wait(lambda: own.links() == links)
+
+
+def test_bytes_arrive_whole_through_loss_both_ways(own: Own) -> None:
+    """With segmentation offload on: the kernel takes apart what it put together, and checksums are right."""
+    own.start("--delay", "2ms", "--loss", "0.5%")
+    log = own.folder / "give.log"
+    giver = own.lab.start(own.server, sys.executable, "-c", GIVE, log=log)
+    wait(lambda: "listening" in log.read_text())
+    assert int(own.player.run(sys.executable, "-c", TAKE)) == 4_000_000
+    assert giver.wait(timeout=20) == 0
+    assert "whole" in log.read_text()
+    shown = own.show()
+    # 4 MB are 2762 segments of 1448 B each way; 0.5 % of them is 13.8, and four standard deviations less is none.
+    assert shown["up"]["arrived"] > 2762
+    assert shown["down"]["arrived"] > 2762
+    assert shown["up"]["lost"] + shown["down"]["lost"] > 5
+    assert shown["up"]["no_room"] + shown["down"]["no_room"] == 0
+
+
+def test_datagrams_sent_as_one_arrive_as_they_would(own: Own) -> None:
+    """UDP segmentation offload, as QUIC uses it."""
+    own.start("--delay", "2ms")
+    log = own.folder / "collect.log"
+    collector = own.lab.start(own.server, sys.executable, "-c", COLLECT, log=log)
+    wait(lambda: "listening" in log.read_text())
+    before = own.show()["up"]["arrived"]
+    own.player.run(sys.executable, "-c", SEGMENTS)
+    assert collector.wait(timeout=20) == 0
+    assert "True" in log.read_text()
+    assert own.show()["up"]["arrived"] - before >= 12
+
+
+def test_tags_of_virtual_lans_stay_on(own: Own) -> None:
+    """A program that looks at the player's interface sees what comes in twice: when it comes, and when it is let in."""
+    own.start("--delay", "2ms")
+    for number, (sender, receiver, times) in enumerate(((own.player, own.server, 1), (own.server, own.player, 2))):
+        log = own.folder / f"see{number}.log"
+        seer = own.lab.start(receiver, sys.executable, "-c", SEE, log=log)
+        wait(partial(says, log, "listening"))
+        send = f"import socket; s = socket.socket(17, 3); s.bind(('eth0', 0)); s.send({TAGGED!r})"
+        sender.run(sys.executable, "-c", send)
+        assert seer.wait(timeout=20) == 0
+        # Priority 3, number 7, TPID of IEEE 802.1Q.
+        assert log.read_text().splitlines().count(f"tag {0x6007} {0x8100}") == times
+
+
+def test_who_may_join_the_network_is_not_impaired(own: Own) -> None:
+    """Wi-Fi's keys come in frames of IEEE 802.1X: a lost one would end the game in another way."""
+    own.start("--loss", "100%")
+    for number, (sender, receiver) in enumerate(((own.player, own.server), (own.server, own.player))):
+        log = own.folder / f"see{number}.log"
+        seer = own.lab.start(receiver, sys.executable, "-c", SEE.replace("88b5", "888e"), log=log)
+        wait(partial(says, log, "listening"))
+        frame = bytes.fromhex("ffffffffffff 020000000001 888e") + bytes(46)
+        send = f"import socket; s = socket.socket(17, 3); s.bind(('eth0', 0)); s.send({frame!r})"
+        sender.run(sys.executable, "-c", send)
+        assert seer.wait(timeout=20) == 0
+        assert log.read_text().count("tag") == 1
+    with pytest.raises(LabError):
+        own.player.run("ping", "-c", "1", "-W", "1", SERVER)
+
+
+def test_a_download_and_an_upload_are_fast(own: Own) -> None:
+    """The path is no bottleneck of its own: well above what homes have, with all offloads on."""
+    own.start()
+    own.lab.start(own.server, "iperf3", "-s", "--forceflush", log=own.folder / "iperf.log")
+    wait(lambda: "listening" in (own.folder / "iperf.log").read_text())
+    for way in ((), ("-R",)):
+        said = json.loads(own.player.run("iperf3", "-c", SERVER, "-J", "-t", "1", *way))
+        assert said["end"]["sum_received"]["bits_per_second"] > 100e6, way
+    assert own.show()["up"]["no_room"] == 0
+
+
+def test_jumbo_frames_pass(tmp_path: Path) -> None:
+    if why := missing():
+        lacking(why)
+    with Lab() as lab:
+        own = Own(lab, tmp_path, mtu=9000)
+        own.start("--delay", "10ms")
+        assert 20 <= least_ms(own.player, SERVER, "-s", "8900", "-M", "do") < 50
+
+
+def test_a_kill_leaves_nothing_behind(own: Own) -> None:
+    before, links = own.state(), own.links()
+    for number in range(2):
+        process = own.start("--delay", "40ms", name=f"impair{number}")
+        assert least_ms(own.player, SERVER) >= 80
+        process.kill()
+        process.wait(timeout=10)
+        # At once, and its name is free for the next.
+        assert least_ms(own.player, SERVER) < 20
+    assert own.state() == before
+    wait(lambda: own.links() == links)
+
+
+def test_a_process_that_stands_still_holds_nothing_up_for_long(own: Own) -> None:
+    process = own.start("--delay", "40ms")
+    assert least_ms(own.player, SERVER) >= 80
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        time.sleep(1.2)
+        assert least_ms(own.player, SERVER) < 20
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    wait(lambda: least_ms(own.player, SERVER) >= 80)
+
+
+def test_what_is_lost_because_this_machine_is_late_is_counted(own: Own) -> None:
+    process = own.start()
+    own.player.run("ping", "-c", "1", SERVER)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        # More than the ring of 4096 frames holds, well within the second that frames still go there.
+        own.player.run(sys.executable, "-c", FLOOD)
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    wait(lambda: own.show()["up"]["arrived"] >= 4096)
+    assert own.show()["up"]["ring_full"] > 500
+    assert "too slow" in own.player.run(own.impair, "show", "eth0")
+
+
+def test_nothing_of_this_machine_gets_onto_the_path_by_itself(own: Own) -> None:
+    """Whoever sends on all interfaces there are, sends nothing twice."""
+    others = own.links()
+    own.start("--delay", "1ms")
+    pairs = own.links() - others
+    assert len(pairs) == 2
+    for name in pairs:
+        send = f"import socket; s = socket.socket(17, 3); s.bind(({name!r}, 0)); s.send(bytes(60))"
+        with pytest.raises(LabError, match="No buffer space available"):
+            own.player.run(sys.executable, "-c", send)
+
+
+def test_an_interface_that_goes_down_and_comes_back_goes_on(own: Own) -> None:
+    own.start("--delay", "40ms")
+    for state in ("down", "up"):
+        own.player.run("ip", "link", "set", "eth0", state)
+        time.sleep(0.3)
+    assert 80 <= least_ms(own.player, SERVER) < 110
+
+
+def test_two_interfaces_are_impaired_each_in_its_own_way(own: Own) -> None:
+    own.lab.link(own.player, own.server, names=("eth1", "eth1"))
+    for host, last in ((own.player, 1), (own.server, 2)):
+        host.run("ip", "addr", "add", f"10.9.8.{last}/24", "dev", "eth1")
+    own.start("--delay", "40ms")
+    second = (own.impair, "run", "eth1", "--delay", "10ms")
+    with own.lab.start(own.player, *second, log=own.log("second")) as process:
+        wait(partial(says, own.log("second"), "impairing eth1"))
+        assert 20 <= least_ms(own.player, "10.9.8.2") < 50
+        assert 80 <= least_ms(own.player, SERVER) < 110
+        process.terminate()
+    assert least_ms(own.player, "10.9.8.2") < 20
+    assert 80 <= least_ms(own.player, SERVER) < 110
+
+
+def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
+    others = own.links()
+    process = own.start("--delay", "1ms")
+    own.player.run("ip", "link", "delete", (own.links() - others).pop())
+    assert process.wait(timeout=10) == 4
+    assert "the virtual interfaces beside eth0 were removed" in own.log().read_text()
+    assert least_ms(own.player, SERVER) < 20
+    process = own.start("--delay", "1ms")
+    own.player.run("ip", "link", "delete", "eth0")
+    assert process.wait(timeout=10) == 4
+    assert "the interface eth0 was removed" in own.log().read_text()
+
+
+def test_keys_change_what_is_in_force(own: Own) -> None:
+    own.start("--delay", "20ms")
+    screen, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    words = own.player.command([own.impair, "tune", "eth0"])
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal) as tune:
+        for keys, delay, loss in (
+            (b"\x1b[A\x1b[A\x1b[C", "40ms", "1%"),
+            (b" ", "0s", "0%"),
+            (b" ", "40ms", "1%"),
+            (b"\x1b[B\x1b[D", "30ms", "0%"),
+        ):
+            shows(screen, b"leave it so")
+            os.write(screen, keys)
+            wait(partial(in_force, own, delay, loss))
+        shows(screen, b"a round trip takes 60 ms longer")
+        os.write(screen, b"q")
+        shows(screen, b"\x1b[?1049l")
+        assert tune.wait(timeout=10) == 0
+    assert termios.tcgetattr(terminal) == before
+    assert 60 <= least_ms(own.player, SERVER) < 90
+    with pytest.raises(LabError, match="this needs a terminal"):
+        own.player.run(own.impair, "tune", "eth0")
+
+
+def shows(screen: int, word: bytes) -> None:
+    """Wait until a terminal shows something."""
+    shown = b""
+    deadline = time.monotonic() + 20
+    while word not in shown:
+        assert time.monotonic() < deadline, shown
+        if select.select([screen], [], [], 1)[0]:
+            shown += os.read(screen, 4096)
+
+
+def in_force(own: Own, delay: str, loss: str) -> bool:
+    config = tomllib.loads(str(own.show()["config"]))
+    ways = [
+        {way: value if isinstance(value, str) else value[way] for way in ("up", "down")}
+        for value in (config["delay"], config["loss"])
+    ]
+    return ways == [{"up": delay, "down": delay}, {"up": loss, "down": loss}]
+
+
+def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> None:
+    own.player.run("ip", "link", "add", "br0", "type", "bridge")
+    own.player.run("ip", "link", "add", "one", "type", "veth", "peer", "name", "two")
+    own.player.run("ip", "link", "set", "one", "master", "br0")
+    own.player.run("ip", "tuntap", "add", "tun0", "mode", "tun")
+    links = own.links()
+    # What is part of what stands in /sys, which has to be that of the namespace.
+    there = ("unshare", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh")
+    for name, why in (
+        ("nowhere", "no such interface"),
+        ("lo", "127.0.0.1"),
+        ("tun0", "no Ethernet interface"),
+        ("one", "part of br0"),
+    ):
+        with pytest.raises(LabError, match=why):
+            own.player.run(*there, own.impair, "run", name, "--duration", "2s")
+    bound = ["setpriv", "--bounding-set=-sys_admin", "--"]
+    with pytest.raises(LabError, match="CAP_SYS_ADMIN"):
+        own.player.run(*bound, own.impair, "run", "eth0")
+    with pytest.raises(LabError, match="one interface cannot be impaired here"):
+        own.player.run(*bound, own.impair, "check")
+    assert own.links() == links
+    own.start("--delay", "40ms")
+    with pytest.raises(LabError, match="it is impaired already"):
+        own.player.run(own.impair, "run", "eth0")
+    said = own.player.run(own.impair, "run", "eth0", "--dry-run", "--delay", "7ms")
+    assert "turn the frames of eth0 aside" in said
+    assert 'delay = "7ms"' in said
+    assert least_ms(own.player, SERVER) >= 80
