@@ -5,8 +5,9 @@
 use alloc::vec::Vec;
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant, IpLen, Overhead, Packet, WireLen};
+use gamelane_link::trace::RateTrace;
 use gamelane_qdisc::Backlog;
-use gamelane_scenario::Model;
+use gamelane_scenario::{Medium, Model};
 use gamelane_stage::autorate::{AutorateCounters, Signal};
 use gamelane_stage::{Echo, EvenStream, following};
 use gamelane_traffic::cbr;
@@ -20,11 +21,18 @@ pub(crate) struct Following {
     shapers: following::Following,
     /// Indexed by direction.
     overheads: [Overhead; 2],
+    links: [Option<LinkRate>; 2],
     lanes: Vec<Lane>,
     /// The lane that probes go through.
     probes: Option<usize>,
     /// When probe n left the gateway, at n modulo its length.
     probes_left: [Instant; PROBES],
+}
+
+/// What a link has.
+enum LinkRate {
+    Constant(Bitrate),
+    Trace(RateTrace),
 }
 
 /// What a shaper that follows did in a run.
@@ -82,6 +90,7 @@ impl Following {
         Some(Self {
             shapers,
             overheads,
+            links: link_rates(model),
             lanes: lanes.collect(),
             probes,
             probes_left: [Instant::ZERO; PROBES],
@@ -174,6 +183,14 @@ impl Following {
         self.shapers.rate(direction)
     }
 
+    /// The rate of the link behind the shaper of `direction`, where it has one.
+    pub(crate) fn link_rate(&self, direction: Direction, now: Instant) -> Option<Bitrate> {
+        match self.links[direction.index()].as_ref()? {
+            LinkRate::Constant(rate) => Some(*rate),
+            LinkRate::Trace(trace) => Some(trace.rate_at(now)),
+        }
+    }
+
     /// What each did in a run that ended at `end`.
     pub(crate) fn outcome(self, end: Instant) -> [Option<FollowingOutcome>; 2] {
         Direction::BOTH.map(|direction| {
@@ -185,6 +202,20 @@ impl Following {
             })
         })
     }
+}
+
+/// By direction; a modem that asks for each packet and a shared radio have no rate of their own.
+fn link_rates(model: &Model) -> [Option<LinkRate>; 2] {
+    Direction::BOTH.map(|direction| {
+        let constant = || Some(LinkRate::Constant(model.hop(direction).link.rate));
+        match (&model.access.medium, direction) {
+            (Medium::Wired, _) | (Medium::Docsis { .. }, Direction::Down) => constant(),
+            (Medium::Trace(traces), _) => {
+                traces[direction.index()].clone().map(LinkRate::Trace).or_else(constant)
+            }
+            (Medium::Docsis { .. }, Direction::Up) | (Medium::WifiG(_), _) => None,
+        }
+    })
 }
 
 /// The time between packets of the internet that are sent at even times.

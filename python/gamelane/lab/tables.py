@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gamelane import quantity
 from gamelane.lab import bulk
-from gamelane.lab.plan import Flow, Plan
+from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.reports import Report
 from gamelane.lab.sampler import CLIENT, Samples
 from gamelane.lab.sockdiag import TcpState
@@ -142,6 +143,7 @@ def columns(seen: Seen) -> dict[str, Columns]:
         "drops": _drops(seen),
         "tcp": _tcp(seen),
         "queues": _queues(seen),
+        "rates": _rates(seen),
         "app": _app(seen),
     }
 
@@ -257,6 +259,18 @@ def _queues(seen: Seen) -> Columns:
         "direction": _u([row[1] for row in own]),
         "packets": _u([row[2] for row in own]),
         "bytes": _big([row[3] for row in own]),
+    }
+
+
+def _rates(seen: Seen) -> Columns:
+    end_ns = seen.plan.duration_s * SECOND_NS
+    own = [row for row in seen.samples.rates if 0 <= row[0] - seen.began_monotonic_ns <= end_ns]
+    links = [round(quantity.parse(seen.plan.link[direction], "bit/s") or 0) for direction in DIRECTIONS]
+    return {
+        "t_ns": _i([row[0] - seen.began_monotonic_ns for row in own]),
+        "direction": _u([row[1] for row in own]),
+        "shaped_bps": _big([row[2] for row in own]),
+        "link_bps": _big([links[row[1]] for row in own]),
     }
 
 
