@@ -184,10 +184,12 @@ pub struct Move {
 pub struct Autorate {
     config: AutorateConfig,
     rate: Bitrate,
-    /// The rate before an outage: what is likely to be carried again.
+    /// What is likely to be carried: the link's rate when it was lowered, the rate before an outage.
     known: Bitrate,
     /// It was lowered and has not risen since.
     falling: bool,
+    /// Windows in a row with delay.
+    late_windows: u32,
     /// End of the window under way; `None` while nothing has been sent since the last one.
     window_ends: Option<Instant>,
     sent: u64,
@@ -220,6 +222,7 @@ impl Autorate {
             rate: config.start,
             known: Bitrate::default(),
             falling: false,
+            late_windows: 0,
             window_ends: None,
             sent: 0,
             heard: 0,
@@ -342,6 +345,9 @@ impl Autorate {
         } else {
             self.window_ends = Some(now.saturating_add(self.config.window));
         }
+        if self.late * 2 <= self.heard {
+            self.late_windows = 0;
+        }
         (self.sent, self.heard, self.late) = (0, 0, 0);
         self.trend.first = self.trend.last;
     }
@@ -355,8 +361,13 @@ impl Autorate {
         let (target, cause) = if self.late * 2 > self.heard {
             self.counters.lowered += 1;
             let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
-            // Delay that does not grow under little load is somebody else's, and costs little by little.
-            let ours = busy || self.trend.grows();
+            // Delay that does not grow under little load is somebody else's, and costs little by little; not if it stays while
+            // there is some load: a sender that opens its window slowly fills the link's queue so.
+            self.late_windows = self.late_windows.saturating_add(1);
+            // Backlog is told in time at our own rate, which a lower one makes longer.
+            let slowly = self.last_late != Some(Source::Backlog);
+            let stays = slowly && self.late_windows >= STAYS && load >= part(rate, SOME);
+            let ours = busy || stays || self.trend.grows();
             let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
                 self.config.back_off * 2 / 3
             } else {
@@ -364,8 +375,12 @@ impl Autorate {
             };
             // Next to nothing let through is an outage, which says nothing of the rate after it.
             let outage = link < rate / OUTAGE;
-            if !self.falling || !outage {
-                self.known = if outage { self.rate } else { Bitrate::default() };
+            if !self.falling || self.known == Bitrate::default() {
+                self.known = match (outage, ours) {
+                    (true, _) => self.rate,
+                    (false, true) => Bitrate::from_bps(link.min(rate)),
+                    (false, false) => Bitrate::default(),
+                };
             }
             self.falling = true;
             let target =
@@ -458,6 +473,9 @@ impl Trend {
     }
 }
 
+/// Windows in a row with delay, and load in thousandths of the rate, that make the delay ours.
+const STAYS: u32 = 5;
+const SOME: u32 = 333;
 /// Less than this part of the rate let through is an outage.
 const OUTAGE: u64 = 8;
 /// How many times as fast it rises to a rate that was carried before.
@@ -629,7 +647,26 @@ mod tests {
             rates.push(autorate.rate());
         }
         assert!(rates[100_000] < rates[29_999]);
-        assert!(rates[299_999] > rates[150_001], "{} {}", rates[299_999], rates[150_001]);
+        assert!(rates[299_999] > rates[100_000], "{} {}", rates[299_999], rates[100_000]);
+    }
+
+    #[test]
+    fn a_delay_that_stays_is_ours_after_a_second_if_there_is_some_load() {
+        let after = |load_bps: u64, windows: u64| {
+            let mut autorate = Autorate::new(config(), Instant::ZERO);
+            for ms in 0..windows * 200 + 1 {
+                let now = Instant::ZERO + MS * ms;
+                autorate.note_sent(ByteCount(load_bps / 8000), now);
+                let signal = Signal::TcpRoundTrip { seen: MS * 100, delay: MS * 60, slack: MS };
+                autorate.handle_signal(signal, now);
+                autorate.handle_timeout(now);
+            }
+            autorate.rate().bps() as f64 / 1e6
+        };
+        // 2 % a window, then nine tenths of what the link lets through.
+        assert!((7.3..7.5).contains(&after(3_200_000, 4)), "{}", after(3_200_000, 4));
+        assert!((2.8..3.0).contains(&after(3_200_000, 6)), "{}", after(3_200_000, 6));
+        assert!((7.0..7.2).contains(&after(1_000_000, 6)), "{}", after(1_000_000, 6));
     }
 
     #[test]
