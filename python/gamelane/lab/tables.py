@@ -112,14 +112,15 @@ def _lost(flow: Flow, passage: Passage, reasons: list[int]) -> tuple[int | None,
     return REASONS.index("path" if path_loses else "link"), passage.out_ns
 
 
-def goodput(of: Iterable[Fate]) -> dict[int, int]:
-    """Bytes delivered: UDP's as they came, TCP's as far as they were acknowledged, each way."""
+def goodput(of: Iterable[Fate], *, warmup_ns: int) -> dict[int, int]:
+    """Bytes delivered after the warm-up: UDP's as they came, TCP's as far as they were acknowledged, each way."""
     total: dict[int, int] = defaultdict(int)
     acknowledged: dict[tuple[int, bool, int, int], int] = {}
     for fate in of:
         passage = fate.passage
         if passage.tcp is None:
-            total[fate.flow] += passage.length - UDP_HEADERS if fate.arrived_ns is not None else 0
+            counts = fate.arrived_ns is not None and fate.arrived_ns >= warmup_ns
+            total[fate.flow] += passage.length - UDP_HEADERS if counts else 0
             continue
         source, destination, flags, number, _ = passage.tcp
         if not flags & ACK or flags & RST:
@@ -129,7 +130,7 @@ def goodput(of: Iterable[Fate]) -> dict[int, int]:
         step = 0 if before is None else (number - before) & 0xFFFF_FFFF
         if before is None or step < 1 << 31:
             acknowledged[key] = number
-            total[fate.flow] += step
+            total[fate.flow] += step if fate.sent_ns >= warmup_ns else 0
     return dict(total)
 
 
