@@ -8,7 +8,7 @@ use gamelane_core::{Duration, Instant};
 use crate::autorate::Signal;
 use crate::least::Least;
 
-/// What a gateway remembers of a connection; 88 bytes.
+/// What a gateway remembers of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Echo {
     /// The newest value that has left.
