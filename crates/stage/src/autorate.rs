@@ -651,6 +651,20 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_that_a_pause_may_have_made_long_is_not_heard() {
+        let mut autorate = Autorate::new(config(), Instant::ZERO);
+        let mut tell = |delay_ms, slack_ms| {
+            let [delay, slack] = [MS * delay_ms, MS * slack_ms];
+            let signal = Signal::TcpRoundTrip { seen: MS * 40 + delay, delay, slack };
+            autorate.handle_signal(signal, Instant::from_millis(1000));
+            (autorate.heard, autorate.late)
+        };
+        // Above the target of 15 ms only if nothing of it was a pause.
+        assert_eq!([tell(20, 10), tell(90, 80)], [(0, 0); 2]);
+        assert_eq!([tell(26, 10), tell(10, 100), tell(0, 5)], [(1, 1), (2, 1), (3, 1)]);
+    }
+
+    #[test]
     fn a_delay_that_stays_is_ours_after_a_second_if_there_is_some_load() {
         let after = |load_bps: u64, windows: u64| {
             let mut autorate = Autorate::new(config(), Instant::ZERO);

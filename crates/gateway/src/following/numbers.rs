@@ -80,6 +80,7 @@ const KNOWN: u8 = 32;
 mod tests {
     use super::*;
     use gamelane_core::Seed;
+    use proptest::prelude::*;
 
     fn rtp(number: u16, kind: u8) -> [u8; 40] {
         let mut payload = [0xaa; 40];
@@ -124,5 +125,23 @@ mod tests {
             assert_eq!(noise.read(&[]), None);
         }
         assert!(last.iter().all(|number| number.is_some_and(|number| number > 1900)), "{last:?}");
+    }
+
+    proptest! {
+        /// Whatever comes, numbers go up.
+        #[test]
+        fn any_payloads(payloads in prop::collection::vec((any::<bool>(), prop::collection::vec(any::<u8>(), 0..16)), 1..200)) {
+            let mut numbers = Numbers::default();
+            let mut counter = u16::MAX - 60;
+            let mut last = 0;
+            for (is_noise, noise) in payloads {
+                counter = counter.wrapping_add(1);
+                let number = if is_noise { numbers.read(&noise) } else { numbers.read(&rtp(counter, 96)) };
+                if let Some(number) = number {
+                    prop_assert!(number > last && number - last <= MOST_LOST as u32);
+                    last = number;
+                }
+            }
+        }
     }
 }
