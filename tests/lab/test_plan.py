@@ -87,6 +87,15 @@ def test_what_linux_or_the_lab_lacks_is_refused(key: str, value: str, said: str)
     assert "hint:" in str(refused.value)
 
 
+def test_shapers_follow_what_a_real_gateway_hears() -> None:
+    shaped = ("gateway.shape.up", "900kbit")
+    assert _plan(shaped, ("gateway.autorate.up.signals", '["tcp"]')).gateway["autorate"]["up"]["signals"] == ["tcp"]
+    assert "up" in _plan(shaped, ("gateway.autorate.up", "true")).gateway["autorate"]
+    with pytest.raises(ScenarioError, match="no modem of the lab tells what waits in it") as refused:
+        _plan(shaped, ("gateway.autorate.up.signals", '["tcp", "backlog"]'))
+    assert "`gateway.autorate.up.signals` in home.toml" in str(refused.value)
+
+
 def test_one_host_has_one_receive_buffer() -> None:
     scenario = BASE.replace('stop = "8s"', 'stop = "8s"\n[[flow]]\nname = "video"\napp = "dash"\nhost = "pc"\n')
     with pytest.raises(ScenarioError, match="`download` receives there too"):

@@ -52,6 +52,7 @@ loss = { down = "2%" }
 overhead = "ethernet"
 [gateway]
 shape = { up = "1900kbit" }
+autorate = { up = { highest = "2mbit" } }
 up = { queue = "priority", acks = "prioritise" }
 down = { queue = "fq_codel", ecn = true }
 priority = ["call"]
@@ -207,7 +208,12 @@ def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) 
     assert flows["far"]["rtt_ms"]["p5"] >= 60
     assert flows["call"]["rtt_ms"]["p5"] < 40
     assert flows["far"]["goodput_bps"] > 100 * 1024 * 8 / 5
+    follows = document["variants"]["run (lab)"]["runs"][0]["autorate"]["up"]
+    assert follows["windows"] > 10
+    assert 1e6 < follows["rate_bps"]["mean"] <= 2e6
     results = gamelane.read(out / "lab")
+    assert set(results.rates["direction"]) == {"up"}
+    assert set(results.rates["link_bps"]) == {2_000_000}
     lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
     assert "link" in lost
     assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}

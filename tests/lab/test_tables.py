@@ -108,7 +108,8 @@ def test_goodput_is_what_was_acknowledged_across_the_turn_of_numbers(planned: Pl
     ]
     upload.append(acknowledgement(5, 7777, port=50_000))  # iperf3's own connection
     found = of(planned, [passage(True, 1, 1, 1, 21)], upload)
-    assert goodput(found) == {0: 72, 1: 2500}
+    assert goodput(found, warmup_ns=0) == {0: 72, 1: 2500}
+    assert goodput(found, warmup_ns=3 * MS) == {0: 72, 1: 1000}, "what a warm-up delivered is none"
     assert len(found) == 5
 
 

@@ -42,6 +42,15 @@ def test_another_seed_gives_other_numbers(short: Experiment) -> None:
     assert one != two
 
 
+def test_records_of_before_there_were_rates_are_read(alone: Results, tmp_path: Path) -> None:
+    alone.write(tmp_path)
+    (tmp_path / "rates.parquet").unlink()
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    manifest["tables"].remove("rates")
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    assert_frame_equal(gamelane.read(tmp_path).rates, alone.rates)
+
+
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import gamelane
 from gamelane import Results
 from gamelane.report import series
 from gamelane.report.figures import figures
@@ -51,6 +52,23 @@ def test_every_figure_of_a_model_of_ours_says_so(queues: Results, text: str) -> 
 def test_every_caption_says_which_way_is_better(queues: Results) -> None:
     for figure in figures(queues):
         assert "better" in figure.caption or "less delay" in figure.caption, figure.name
+
+
+def test_a_shaper_that_follows_is_drawn_beside_its_link() -> None:
+    results = gamelane.load("autorate").with_(duration="25s").run()
+    rates = results.rates
+    assert set(rates["direction"]) == {"down"}
+    links = rates.group_by("link_bps", maintain_order=True).agg(pl.col("t_s").min(), pl.col("shaped_bps").mean())
+    # 12 Mbit/s, and 5 from 20 s on.
+    assert links["link_bps"].to_list() == [12_000_000, 5_000_000]
+    assert links["t_s"].to_list() == pytest.approx([0, 20], abs=0.2)
+    assert links["shaped_bps"][0] > links["shaped_bps"][1]
+    drawn = {figure.name for figure in figures(results)}
+    assert "rate-down" in drawn
+    assert "rate-up" not in drawn
+    down = series.rates(results, results.variants[0], "down")
+    assert set(down["what"]) == {"shaper", "link"}
+    assert down.filter(pl.col("what") == "link")["v"].max() == 12
 
 
 def test_the_page_says_how_to_repeat_it(queues: Results, text: str) -> None:

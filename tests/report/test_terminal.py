@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+import gamelane
 from gamelane import Results
 from gamelane.report.terminal import show
 
@@ -19,3 +20,17 @@ def test_nothing_is_cut(queues: Results, width: int, intervals: bool) -> None:
     row = next(line for line in text.getvalue().splitlines() if line.startswith("FQ-CoDel "))
     assert (" ± " in row) == intervals
     assert len(row.replace(" ± ", "±").split()) == 7  # the label, four round trips, loss, goodput
+
+
+def test_what_a_shaper_that_follows_did_is_a_table_of_its_own() -> None:
+    variants: dict[str, dict[str, bool]] = {"fixed": {"gateway.autorate": False}, "follows": {}}
+    results = gamelane.compare(gamelane.load("autorate").with_(duration="12s"), variants)
+    text = io.StringIO()
+    show(results, Console(file=text, width=120))
+    table = text.getvalue().split("Shapers that follow their link")[1].splitlines()
+    assert "down: mean rate" in table[1]
+    fixed, follows = (next(line for line in table if line.startswith(name)).split() for name in variants)
+    own = results.variants[1].runs[0].summary["autorate"]["down"]
+    assert float(follows[1]) == pytest.approx(own["rate_bps"]["mean"] / 1e6, abs=0.05)
+    assert [float(number) for number in follows[2:4]] == [own["lowered"], own["raised"]]
+    assert not any(character.isdigit() for character in "".join(fixed[1:]))

@@ -1,14 +1,17 @@
 //! The gateway itself, without interfaces: each frame is looked into, its window perhaps lowered, put into a class, and
 //! queued; each that leaves is noted. What it does to a packet it does as the simulator does it.
 
-use gamelane_core::{ClassId, Ecn, Overhead, Seed};
+use gamelane_core::time::earliest;
+use gamelane_core::{Bitrate, ByteCount, ClassId, Ecn, Overhead, Seed};
 use gamelane_core::{
     Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
 use gamelane_qdisc::{Backlog, Classifier};
+use gamelane_stage::following::Follower;
 use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, Verdict, Voap};
 
+use crate::following::Listening;
 use crate::frames::{FrameId, Frames};
 use crate::headers::{Headers, at_home};
 use crate::lane::Lane;
@@ -30,6 +33,8 @@ pub struct Gateway {
     /// Of what no rule names, and of what is no IP.
     default_class: ClassId,
     voap: Option<Voap>,
+    /// Shapers that follow their link.
+    following: Option<Listening>,
     /// Time in the queue of the frame that left last.
     last_wait: [Duration; 2],
     accounts: [Account; 2],
@@ -85,6 +90,7 @@ impl Gateway {
             classifier: classifier(policy),
             default_class: policy.default_class(),
             voap: policy.voap.map(|config| Voap::new(config, seed)),
+            following: Listening::new(policy.autorate, Instant::ZERO),
             last_wait: [Duration::ZERO; 2],
             accounts: [Account::default(); 2],
             truth: Truth::new(CONVERSATIONS, seed.stream("gateway/truth").bits()),
@@ -94,7 +100,8 @@ impl Gateway {
     }
 
     /// Goes on under another policy. Frames that wait leave first, in the order of their old queues; connections whose
-    /// windows are steered stay known if they are steered the same way.
+    /// windows are steered stay known if they are steered the same way. A rate that followed the link stays, where the new
+    /// policy follows in a range that has it.
     pub fn reload(&mut self, policy: &Policy, now: Instant) {
         let before = std::mem::replace(&mut self.lanes, lanes(policy, self.seed));
         for (lane, before) in self.lanes.iter_mut().zip(before) {
@@ -106,6 +113,11 @@ impl Gateway {
         if self.voap.as_ref().map(Voap::config) != policy.voap.as_ref() {
             self.voap = policy.voap.map(|config| Voap::new(config, self.seed));
         }
+        let before = std::mem::replace(&mut self.following, Listening::new(policy.autorate, now));
+        if let (Some(own), Some(before)) = (&mut self.following, before) {
+            own.succeed(before);
+        }
+        self.follow();
         self.reloads += 1;
     }
 
@@ -139,6 +151,17 @@ impl Gateway {
         self.voap.as_ref().map(Voap::counters)
     }
 
+    /// The shaper of `direction`, if it follows its link.
+    pub fn follower(&self, direction: Direction) -> Option<&Follower> {
+        self.following.as_ref()?.shapers.follower(direction)
+    }
+
+    /// The rate of the shaper of `direction` now, `policy`'s or the one it has come to; `None` if nothing shapes.
+    pub fn shaped_to(&self, direction: Direction, policy: &Policy) -> Option<Bitrate> {
+        let followed = self.follower(direction).map(|follower| follower.autorate().rate());
+        followed.or_else(|| policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate))
+    }
+
     /// What it knows of flows.
     pub const fn truth(&self) -> &Truth {
         &self.truth
@@ -156,6 +179,16 @@ impl Gateway {
             false => self.last_wait[direction.index()],
         };
         HopView { queue_delay: Direction::BOTH.map(delay) }
+    }
+
+    /// Shapes to the rates that were followed to.
+    fn follow(&mut self) {
+        let Some(following) = &self.following else { return };
+        for (lane, direction) in self.lanes.iter_mut().zip(Direction::BOTH) {
+            if let Some(rate) = following.shapers.rate(direction) {
+                lane.set_rate(rate);
+            }
+        }
     }
 
     fn steer(
@@ -202,6 +235,9 @@ impl Plane for Gateway {
         };
         self.steer(direction, &headers, &meta, frames.bytes_mut(frame), now);
         meta.flow = self.truth.arrived(&headers, &meta, direction, now);
+        if let (Some(following), Direction::Down) = (&mut self.following, direction) {
+            following.came(&headers, frames.bytes(frame), &meta, &mut self.truth, now);
+        }
         frames.set_headers(frame, headers);
         let Self { lanes, accounts, truth, drops, .. } = self;
         let account = &mut accounts[index];
@@ -213,7 +249,7 @@ impl Plane for Gateway {
     }
 
     fn poll_transmit(&mut self, direction: Direction, frames: &mut Frames, now: Instant) -> Option<FrameId> {
-        let Self { lanes, overheads, accounts, truth, last_wait, drops, .. } = self;
+        let Self { lanes, overheads, accounts, truth, last_wait, drops, following, .. } = self;
         let index = direction.index();
         let account = &mut accounts[index];
         let mut losses = Losses { account, truth, frames, drops, direction, now };
@@ -222,9 +258,14 @@ impl Plane for Gateway {
         last_wait[index] = sojourn;
         account.counters.delivered += 1;
         account.bytes += meta.len.bytes();
-        account.wire_bytes += overheads[index].wire_len(meta.len).bytes();
+        let wire_bytes = overheads[index].wire_len(meta.len).bytes();
+        account.wire_bytes += wire_bytes;
         account.sojourn.record(sojourn);
         truth.left(&meta, direction, sojourn, now);
+        if let Some(following) = following {
+            let headers = frames.headers(frame);
+            following.left(direction, ByteCount(wire_bytes), headers, &meta, truth, now);
+        }
         if meta.ecn == Ecn::Ce {
             let headers = *frames.headers(frame);
             if headers.ip.is_some_and(|ip| ip.ecn != Ecn::Ce) {
@@ -236,12 +277,22 @@ impl Plane for Gateway {
 
     fn poll_timeout(&self, blocked: [bool; 2]) -> Option<Instant> {
         let [up, down] = &self.lanes;
-        gamelane_core::time::earliest(up.poll_timeout(blocked[0]), down.poll_timeout(blocked[1]))
+        let lanes = earliest(up.poll_timeout(blocked[0]), down.poll_timeout(blocked[1]));
+        earliest(lanes, self.following.as_ref().and_then(|following| following.shapers.next_timeout()))
     }
 
     fn handle_timeout(&mut self, _frames: &mut Frames, now: Instant) {
         for lane in &mut self.lanes {
             lane.handle_timeout(now);
+        }
+        if let Some(following) = &mut self.following
+            && following.shapers.next_timeout().is_some_and(|at| at <= now)
+        {
+            for direction in Direction::BOTH {
+                // Nobody sends the probes it may ask for.
+                following.shapers.handle_timeout(direction, now);
+            }
+            self.follow();
         }
     }
 

@@ -3,7 +3,7 @@
 //! stores it whole by itself.
 
 use gamelane_core::time::earliest;
-use gamelane_core::{Instant, Outlet, Packet, Seed};
+use gamelane_core::{Bitrate, Instant, Outlet, Packet, Seed};
 use gamelane_link::{Link, PortId, WiredLink};
 use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
 
@@ -73,6 +73,13 @@ impl Lane {
         }
         self.offer(now);
         packet
+    }
+
+    /// Another rate for the shaper, from the next frame on.
+    pub(crate) const fn set_rate(&mut self, rate: Bitrate) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.set_rate(rate);
+        }
     }
 
     pub(crate) fn backlog(&self) -> Backlog {

@@ -10,6 +10,7 @@ pub mod checksum;
 pub mod clock;
 pub mod device;
 pub mod engine;
+mod following;
 pub mod frames;
 pub mod gateway;
 pub mod guard;

@@ -82,6 +82,40 @@ pub fn prometheus(status: &Status) -> String {
         "Sent by others past the shaper.",
         &shapers(|shaper| shaper.bypass_bps as f64),
     );
+    type Follows = fn(&crate::status::AutorateStatus) -> f64;
+    let followers: [(&str, &str, &str, Follows); 6] = [
+        ("autorate_rate_bps", "gauge", "Rate it has come to.", |own| own.rate_bps as f64),
+        ("autorate_signals_total", "counter", "Signals heard.", |own| own.signals as f64),
+        ("autorate_lowered_total", "counter", "Times it was lowered.", |own| own.lowered as f64),
+        ("autorate_raised_total", "counter", "Times it was raised.", |own| own.raised as f64),
+        ("autorate_windows_total", "counter", "Windows with traffic.", |own| own.windows as f64),
+        ("autorate_windows_unheard_total", "counter", "Windows with traffic and no signal.", |own| {
+            own.windows_unheard as f64
+        }),
+    ];
+    for (name, kind, help, field) in followers {
+        let values: Vec<_> = status
+            .autorate
+            .iter()
+            .map(|(direction, own)| (format!("direction=\"{direction}\""), field(own)))
+            .collect();
+        if !values.is_empty() {
+            family(name, kind, help, &values);
+        }
+    }
+    let moves: Vec<_> = status
+        .autorate
+        .iter()
+        .filter_map(|(direction, own)| {
+            let moved = own.moved.as_ref()?;
+            let signal = moved.signal.as_deref().unwrap_or("none");
+            let labels = format!("direction=\"{direction}\",cause=\"{}\",signal=\"{signal}\"", moved.cause);
+            Some((labels, moved.ago_s))
+        })
+        .collect();
+    if !moves.is_empty() {
+        family("autorate_moved_seconds", "gauge", "Since its rate moved last, and why it did.", &moves);
+    }
     let ring: Vec<_> = ["up", "down"]
         .into_iter()
         .zip(status.engine.ring_full)

@@ -10,7 +10,7 @@ use gamelane_qdisc::{ClassifierConfig, DisciplineConfig};
 use gamelane_scenario::text::error::Refusal;
 use gamelane_scenario::text::keys::{App, Flow};
 use gamelane_scenario::{Medium, Model, Scenario, ScenarioError};
-use gamelane_stage::VoapConfig;
+use gamelane_stage::{FollowerConfig, VoapConfig};
 
 /// What a gateway does.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Policy {
     pub lanes: [LanePolicy; 2],
     /// Lowers the windows that passing TCP segments advertise.
     pub voap: Option<VoapConfig>,
+    /// Shapers that follow their link, indexed by [`Direction::index`].
+    pub autorate: [Option<FollowerConfig>; 2],
     /// How many classes there are for queues that tell them apart.
     pub classes: usize,
     /// Puts packets into them.
@@ -108,12 +110,7 @@ impl Policy {
                 ));
             }
         }
-        if model.gateway.autorate.iter().any(Option::is_some) {
-            notes.push(
-                "`gateway.autorate` is for the simulator: this gateway shapes to `shape` and stays there"
-                    .into(),
-            );
-        }
+        notes.extend(unheard(&model.gateway.autorate));
         let classifier = match &model.gateway.classifier {
             Some(config) => Some(real_rules(&scenario, &model, config, file)?),
             None => None,
@@ -128,6 +125,7 @@ impl Policy {
             hash: scenario.hash(),
             lanes: Direction::BOTH.map(lane),
             voap: model.gateway.voap,
+            autorate: model.gateway.autorate,
             classes: model.gateway.classes,
             classifier,
             notes,
@@ -138,6 +136,35 @@ impl Policy {
     pub fn default_class(&self) -> ClassId {
         self.classifier.as_ref().map_or(ClassId::default(), |config| config.default)
     }
+}
+
+/// What shapers listen to that nobody here can hear.
+fn unheard(autorate: &[Option<FollowerConfig>; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let hears = autorate.iter().flatten().map(|config| config.hears);
+    let (probes, backlog) = hears
+        .clone()
+        .fold((false, false), |(probes, backlog), hears| (probes | hears.probes, backlog | hears.backlog));
+    if probes {
+        notes.push(
+            "`gateway.autorate` sends no probes here: a bridge has no address to be answered at. Without TCP timestamps or a numbered \
+             game or call to listen to, the rate stays where it is"
+                .into(),
+        );
+    }
+    if backlog {
+        notes.push(
+            "`gateway.autorate` does not hear `backlog` here: no modem tells it what waits in it".into(),
+        );
+    }
+    if hears.into_iter().any(|hears| !hears.tcp && !hears.game) {
+        notes.push(
+            "`gateway.autorate` listens to nothing that can be heard here and will never move: add \"tcp\" to its `signals`, or leave \
+             them out"
+                .into(),
+        );
+    }
+    notes
 }
 
 /// The model's rules, those for a flow of the scenario put in terms of what can be seen on the wire.
@@ -258,5 +285,17 @@ direction = "up"
         let unshaped = HOUSEHOLD.replace("shape = { up = \"1900kbit\", down = \"19mbit\" }", "voap = {}");
         let policy = Policy::parse(&unshaped, "home.toml", &[]).unwrap();
         assert_eq!(policy.notes.len(), 3, "{:?}", policy.notes);
+    }
+
+    #[test]
+    fn what_a_shaper_that_follows_cannot_hear_here_is_said() {
+        let notes = |autorate: &str| {
+            let text = HOUSEHOLD.replace("priority =", &format!("autorate = {autorate}\npriority ="));
+            Policy::parse(&text, "home.toml", &[]).unwrap().notes
+        };
+        assert_eq!(notes("true"), [] as [&str; 0]);
+        assert_eq!(notes("{ up = { signals = [\"tcp\", \"backlog\"] } }").len(), 1);
+        let notes = notes("{ up = { signals = [\"backlog\"] } }");
+        assert!(notes.len() == 2 && notes[1].contains("never move"), "{notes:?}");
     }
 }

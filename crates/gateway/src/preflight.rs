@@ -291,7 +291,15 @@ impl Plan {
             let lane = &policy.lanes[direction.index()];
             let shape =
                 lane.shape.as_ref().map_or("not shaped".into(), |shape| format!("shaped to {}", shape.rate));
-            let _ = writeln!(text, "{}: {}, {shape}", direction.name(), crate::status::kind(&lane.queue));
+            let follows = policy.autorate[direction.index()].map_or(String::new(), |config| {
+                format!(", follows the link from {} to {}", config.law.lowest, config.law.highest)
+            });
+            let _ = writeln!(
+                text,
+                "{}: {}, {shape}{follows}",
+                direction.name(),
+                crate::status::kind(&lane.queue)
+            );
         }
         if let Some(voap) = &policy.voap {
             let _ = writeln!(text, "voap: alpha {}, beta {}", voap.alpha, voap.beta);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use gamelane_core::{Direction, Duration, Instant};
+use gamelane_core::{Bitrate, Direction, Duration, Instant};
 
 use crate::engine::EngineCounters;
 use crate::gateway::Gateway;
@@ -68,7 +68,7 @@ impl SelfTest {
             let own = reading.sent - before.sent;
             let all = reading.interface.saturating_sub(before.interface);
             self.result[index] = ShaperStatus {
-                rate_bps: policy.lanes[index].shape.as_ref().map(|shape| shape.rate.bps()),
+                rate_bps: gateway.shaped_to(direction, policy).map(Bitrate::bps),
                 measured_bps: per_second(reading.shaped - before.shaped),
                 busy: self.busy[index],
                 bypass_bps: if before.interface == 0 { 0 } else { per_second(all.saturating_sub(own)) },

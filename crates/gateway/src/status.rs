@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, DropReason, Duration, Instant};
 use gamelane_qdisc::{DisciplineConfig, QueueKind};
+use gamelane_stage::autorate::Cause;
+use gamelane_stage::following::Follower;
 use gamelane_stage::voap::VoapCounters;
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +62,9 @@ pub struct Status {
     pub engine: EngineStatus,
     /// Whether shaping works, by direction.
     pub shaper: BTreeMap<String, ShaperStatus>,
+    /// Shapers that follow their link, by direction.
+    #[serde(default)]
+    pub autorate: BTreeMap<String, AutorateStatus>,
     /// How the recording fares, if there is one.
     pub tap: Option<TapStatus>,
 }
@@ -246,7 +251,7 @@ pub struct EngineStatus {
 /// Is it shaping, to what, is anything bypassing it?
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ShaperStatus {
-    /// Rate it is set to; `null` if it does not shape.
+    /// Rate it was set to at the end of that second; `null` if it does not shape.
     pub rate_bps: Option<u64>,
     /// Rate on the wire, framing included, over the last whole second.
     pub measured_bps: u64,
@@ -254,6 +259,72 @@ pub struct ShaperStatus {
     pub busy: bool,
     /// Bytes a second that others send out of the same interface, past the shaper.
     pub bypass_bps: u64,
+}
+
+/// A shaper that follows its link.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AutorateStatus {
+    /// What it shapes to now.
+    pub rate_bps: u64,
+    /// Never below this.
+    pub lowest_bps: u64,
+    /// Never above this.
+    pub highest_bps: u64,
+    /// How it moved last; `null` while it stands where it began.
+    pub moved: Option<MoveStatus>,
+    /// Signals heard.
+    pub signals: u64,
+    /// Times it was lowered.
+    pub lowered: u64,
+    /// Times it was raised.
+    pub raised: u64,
+    /// Windows in which there was traffic.
+    pub windows: u64,
+    /// Those of them in which nothing was heard: under load the rate then stays.
+    pub windows_unheard: u64,
+}
+
+/// A move of a shaper's rate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MoveStatus {
+    /// So long ago.
+    pub ago_s: f64,
+    /// The rate before.
+    pub from_bps: u64,
+    /// `delay`, `load`, or `idle`: it drifts to where it began.
+    pub cause: String,
+    /// What told: `tcp` or `game`; `null` if `idle`.
+    pub signal: Option<String>,
+}
+
+impl AutorateStatus {
+    fn of(follower: &Follower, now: Instant) -> Self {
+        let autorate = follower.autorate();
+        let (config, counters) = (autorate.config(), autorate.counters());
+        Self {
+            rate_bps: autorate.rate().bps(),
+            lowest_bps: config.lowest.bps(),
+            highest_bps: config.highest.bps(),
+            moved: autorate.moved().map(|moved| {
+                let (cause, source) = match moved.cause {
+                    Cause::Delay(source) => ("delay", Some(source)),
+                    Cause::Load(source) => ("load", Some(source)),
+                    Cause::Idle => ("idle", None),
+                };
+                MoveStatus {
+                    ago_s: now.saturating_since(moved.at).as_secs_f64(),
+                    from_bps: moved.from.bps(),
+                    cause: cause.into(),
+                    signal: source.map(|source| source.name().into()),
+                }
+            }),
+            signals: counters.passive,
+            lowered: counters.lowered,
+            raised: counters.raised,
+            windows: counters.windows,
+            windows_unheard: counters.unheard,
+        }
+    }
 }
 
 impl Status {
@@ -298,6 +369,13 @@ impl Status {
                 late_us: [late, engine.latest.as_nanos() as f64 / 1e3],
             },
             shaper: BTreeMap::new(),
+            autorate: Direction::BOTH
+                .into_iter()
+                .filter_map(|direction| {
+                    let follower = gateway.follower(direction)?;
+                    Some((direction.name().into(), AutorateStatus::of(follower, now)))
+                })
+                .collect(),
             tap: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::status::{FlowStatus, Spread, Status};
+use crate::status::{AutorateStatus, FlowStatus, Spread, Status};
 use crate::verdict::State;
 
 /// Flows shown.
@@ -68,7 +68,13 @@ pub fn page(status: &Status, colour: bool) -> String {
                 megabits(shaper.bypass_bps)
             );
         }
+        let autorate = status.autorate.get(direction);
+        if let Some(autorate) = autorate {
+            following(&mut out, autorate);
+        }
+        // A rate that moved within the second need not be what was measured over it.
         if let Some(rate) = shaper.rate_bps
+            && autorate.is_none()
             && shaper.busy
             && shaper.measured_bps * 100 < rate * 97
         {
@@ -131,6 +137,35 @@ pub fn page(status: &Status, colour: bool) -> String {
     out
 }
 
+fn following(out: &mut String, autorate: &AutorateStatus) {
+    let moved = match &autorate.moved {
+        None => "has not moved".into(),
+        Some(moved) => {
+            let why = match (moved.cause.as_str(), moved.signal.as_deref().unwrap_or("nothing")) {
+                ("delay", signal) => format!("{signal} was late"),
+                ("load", signal) => format!("load, and {signal} was not late"),
+                _ => "little load".into(),
+            };
+            format!("came from {} {:.1} s ago: {why}", megabits(moved.from_bps), moved.ago_s)
+        }
+    };
+    let _ = writeln!(
+        out,
+        "      follows the link from {} to {}; now {}, {moved}",
+        megabits(autorate.lowest_bps),
+        megabits(autorate.highest_bps),
+        megabits(autorate.rate_bps)
+    );
+    let share = autorate.windows_unheard as f64 / autorate.windows.max(1) as f64;
+    if autorate.windows >= WINDOWS_WORTH_JUDGING && share > UNHEARD_WORTH_SAYING {
+        let _ = writeln!(
+            out,
+            "      in {:.0} % of the time with traffic it heard nothing: no TCP with timestamps, no numbered game or call",
+            share * 100.0
+        );
+    }
+}
+
 fn line(out: &mut String, flow: &FlowStatus) {
     let way = |spread: &Spread, drops: u64| format!("{:.1} ms/{drops}", spread.p95);
     let rtt = match (flow.rtt_internet_ms, flow.rtt_home_ms) {
@@ -157,3 +192,7 @@ fn megabits(bps: u64) -> String {
 
 /// Neighbour discovery and the like are nothing.
 const BYPASS_WORTH_SAYING: u64 = 100_000;
+/// Ten seconds of traffic, with the usual window.
+const WINDOWS_WORTH_JUDGING: u64 = 50;
+/// Share of windows.
+const UNHEARD_WORTH_SAYING: f64 = 0.2;

@@ -12,7 +12,7 @@ fn policy(gateway: &str) -> Policy {
     Policy::parse(&text, "test.toml", &[]).unwrap()
 }
 
-const ALL_OF_IT: &str = "shape = \"40mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
+const ALL_OF_IT: &str = "shape = \"40mbit\"\nautorate = true\nvoap = {}\npriority = [\"quake3\"]\n\
                          up = { queue = \"priority\", acks = \"filter\" }\ndown = { queue = \"fq_codel\", limit = \"300p\" }";
 
 #[test]

@@ -6,6 +6,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration as Wait;
 
+use common::slow_link::SlowLink;
 use common::{FQ, HOME, Net, Place, SERVER, net, sh};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_gateway::replay::{Differences, Ended, Report, replay};
@@ -25,18 +26,7 @@ fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> Ta
     let parse = |text: &str| Policy::parse(text, "test.toml", &[]).unwrap();
     let seed = Seed(9);
     let mut frames = Frames::new(300, 1600);
-    let about = About {
-        schema: about::SCHEMA,
-        version: "test".into(),
-        policy: "test".into(),
-        policy_hash: parse(&first).hash,
-        overrides: Vec::new(),
-        seed: seed.0,
-        epoch_ns: 1_800_000_000_000_000_000,
-        snap: options.snap,
-        interfaces: ["lan".into(), "wan".into()],
-        pool: [frames.capacity(), frames.slot()],
-    };
+    let about = about_of(&parse(&first), &options, &frames);
     let mut gateway = Gateway::new(&parse(&first), seed);
     gateway.watch_drops();
     let mut tap = Tap::start(&options, &about, &first, &frames).unwrap();
@@ -61,6 +51,21 @@ fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> Ta
         }
     }
     tap.finish(now)
+}
+
+fn about_of(policy: &Policy, options: &Options, frames: &Frames) -> About {
+    About {
+        schema: about::SCHEMA,
+        version: "test".into(),
+        policy: "test".into(),
+        policy_hash: policy.hash.clone(),
+        overrides: Vec::new(),
+        seed: 9,
+        epoch_ns: 1_800_000_000_000_000_000,
+        snap: options.snap,
+        interfaces: ["lan".into(), "wan".into()],
+        pool: [frames.capacity(), frames.slot()],
+    }
 }
 
 /// UDP over IPv4 of a flow, ECN capable so that a law may mark it.
@@ -129,6 +134,33 @@ fn another_policy_and_a_changed_record_are_told() {
     std::fs::write(&path, changed).unwrap();
     let report = replay(&folder, None).unwrap();
     assert_eq!(report.differences, Differences { dropped: 1, ..Differences::default() }, "{report:?}");
+}
+
+#[test]
+fn a_rate_that_followed_the_link_follows_it_again() {
+    let whole = tempfile::tempdir().unwrap();
+    let folder = whole.path().join("tap");
+    let options = Options { folder: folder.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
+    let text = common::policy_text(SlowLink::POLICY);
+    let policy = Policy::parse(&text, "test.toml", &[]).unwrap();
+    let mut link = SlowLink::new();
+    let about = about_of(&policy, &options, link.frames());
+    let mut gateway = Gateway::new(&policy, Seed(about.seed));
+    gateway.watch_drops();
+    let mut tap = Tap::start(&options, &about, &text, link.frames()).unwrap();
+    let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
+    link.run(&mut plane, 4, 10e6);
+    link.run(&mut plane, 6, 4e6);
+    tap.finish(link.now());
+    let counters = *gateway.follower(Direction::Up).unwrap().autorate().counters();
+    assert!(counters.lowered > 2 && counters.raised > 10, "{counters:?}");
+    let report = replay(&folder, None).unwrap();
+    assert!(report.identical && report.ended == Ended::Whole && report.left > 5000, "{report:?}");
+    // It is the rate that decides: the same without following is not the same.
+    let fixed = whole.path().join("fixed.toml");
+    std::fs::write(&fixed, text.replace("autorate =", "# autorate =")).unwrap();
+    let report = replay(&folder, Some(&fixed)).unwrap();
+    assert!(!report.identical && report.differences.left > 1000, "{report:?}");
 }
 
 /// Where in a pcapng the first frame of an interface lies, and its traffic class in it.

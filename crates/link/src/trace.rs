@@ -12,7 +12,7 @@ pub use opportunities::Opportunities;
 pub use parse::{TraceError, TraceProblem};
 pub use pieces::RatePieces;
 
-use gamelane_core::Bitrate;
+use gamelane_core::{Bitrate, Instant};
 
 /// A rate trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +42,14 @@ impl RateTrace {
         match self {
             Self::Opportunities(trace) => trace.peak(),
             Self::Pieces(trace) => trace.peak(),
+        }
+    }
+
+    /// Its rate at a moment; of opportunities, that of the 100 ms before.
+    pub fn rate_at(&self, now: Instant) -> Bitrate {
+        match self {
+            Self::Opportunities(trace) => trace.rate_at(now),
+            Self::Pieces(trace) => trace.rate_at(now),
         }
     }
 

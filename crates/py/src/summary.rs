@@ -45,6 +45,8 @@ fn following(outcome: &FollowingOutcome) -> Value {
         "probes": outcome.counters.probes,
         "lowered": outcome.counters.lowered,
         "raised": outcome.counters.raised,
+        "windows": outcome.counters.windows,
+        "unheard": outcome.counters.unheard,
     })
 }
 

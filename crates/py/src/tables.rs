@@ -1,6 +1,6 @@
 //! Records as columns: each table is a dictionary of numpy arrays, in order of flow and time.
 
-use gamelane_core::{Direction, Duration, Instant};
+use gamelane_core::{Bitrate, Direction, Duration, Instant};
 use gamelane_sim::Records;
 use gamelane_sim::records::WINDOW;
 use gamelane_traffic::AppReport;
@@ -12,13 +12,14 @@ use pyo3::types::PyDict;
 /// Makes one table of records.
 type Make = for<'py> fn(Python<'py>, &Records) -> PyResult<Bound<'py, PyDict>>;
 
-const TABLES: [(&str, Make); 9] = [
+const TABLES: [(&str, Make); 10] = [
     ("rtt", rtt),
     ("delay", delay),
     ("windows", windows),
     ("drops", drops),
     ("tcp", tcp),
     ("queues", queues),
+    ("rates", rates),
     ("app", app),
     ("deliveries", deliveries),
     ("retransmissions", retransmissions),
@@ -168,6 +169,16 @@ fn queues<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict
         .column("direction", rows().map(|row| row.direction as u8))?
         .column("packets", rows().map(|row| row.backlog.packets))?
         .column("bytes", rows().map(|row| row.backlog.bytes))?;
+    Ok(table.columns)
+}
+
+fn rates<'py>(py: Python<'py>, records: &Records) -> PyResult<Bound<'py, PyDict>> {
+    let rows = || records.rates.iter();
+    let table = Table::new(py)
+        .column("t_ns", rows().map(|row| row.at.as_nanos()))?
+        .column("direction", rows().map(|row| row.direction as u8))?
+        .column("shaped_bps", rows().map(|row| row.shaped.bps()))?
+        .column("link_bps", rows().map(|row| row.link.map_or(0, Bitrate::bps)))?;
     Ok(table.columns)
 }
 

@@ -15,7 +15,7 @@ pub mod model;
 pub mod text;
 
 pub use access::{Access, Medium, Station, WifiModel};
-pub use model::{AutorateModel, Carriage, FlowModel, GatewayModel, Hears, HopModel, Model};
+pub use model::{Carriage, FlowModel, GatewayModel, HopModel, Model};
 #[cfg(feature = "text")]
 pub use text::{
     FlowDescription, Impair, ModelInfo, PROFILES, Scenario, ScenarioError, models, reference_page, schema,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, IpLen, Seed};
 use gamelane_link::{LinkConfig, PathConfig};
 use gamelane_qdisc::{ClassifierConfig, DisciplineConfig};
-use gamelane_stage::{AutorateConfig, VoapConfig};
+use gamelane_stage::{FollowerConfig, VoapConfig};
 use gamelane_tcp::TcpConfig;
 use gamelane_traffic::config::{AppConfig, Schedule};
 
@@ -42,33 +42,11 @@ pub struct GatewayModel {
     /// Lowers the windows that passing TCP segments advertise.
     pub voap: Option<VoapConfig>,
     /// Shapers that follow their link, indexed by [`Direction::index`]; only where there is a shaper.
-    pub autorate: [Option<AutorateModel>; 2],
+    pub autorate: [Option<FollowerConfig>; 2],
     /// How many classes there are for queues that tell them apart, 1 or more.
     pub classes: usize,
     /// Puts packets into them.
     pub classifier: Option<ClassifierConfig>,
-}
-
-/// A shaper that follows its link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AutorateModel {
-    /// How.
-    pub config: AutorateConfig,
-    /// What it listens to.
-    pub hears: Hears,
-}
-
-/// Signals of the link's state that an autorate listens to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hears {
-    /// Round trips of TCP that passes.
-    pub tcp: bool,
-    /// Lateness of what the internet sends at even times.
-    pub game: bool,
-    /// What waits below the shaper, where the modem tells.
-    pub backlog: bool,
-    /// Probes, when the others are silent.
-    pub probes: bool,
 }
 
 /// A queue and the link it feeds.

@@ -1,16 +1,15 @@
 //! Shapers that follow their link (`gateway.autorate`): what a gateway can see of the packets that pass it, told to
-//! [`Autorate`], and the rate that comes of it. A round trip is timed from where a packet leaves the gateway's queue to where
-//! its answer comes to the gateway, by the timestamps of TCP (RFC 7323) or by a probe; so it holds the queues of both
-//! directions beyond the gateway and none of its own. Of flows that the internet sends at even times the interval is taken
-//! from their model, and what was lost from their numbers, which RTP and most games have.
+//! [`gamelane_stage::Following`]. A probe's round trip is timed like TCP's. Of flows that the internet sends at even times the
+//! interval is taken from their model, and what was lost from their numbers, which RTP and most games have.
 
 use alloc::vec::Vec;
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant, IpLen, Overhead, Packet, WireLen};
+use gamelane_link::trace::RateTrace;
 use gamelane_qdisc::Backlog;
-use gamelane_scenario::{AutorateModel, Model};
-use gamelane_stage::Autorate;
+use gamelane_scenario::{Medium, Model};
 use gamelane_stage::autorate::{AutorateCounters, Signal};
+use gamelane_stage::{Echo, EvenStream, following};
 use gamelane_traffic::cbr;
 use gamelane_traffic::config::{AppConfig, GameConfig};
 use gamelane_traffic::voip::PACKET_TIME;
@@ -19,8 +18,10 @@ use crate::frames::FrameId;
 use crate::payload::{Content, Payload};
 
 pub(crate) struct Following {
+    shapers: following::Following,
     /// Indexed by direction.
-    shapers: [Option<Shaper>; 2],
+    overheads: [Overhead; 2],
+    links: [Option<LinkRate>; 2],
     lanes: Vec<Lane>,
     /// The lane that probes go through.
     probes: Option<usize>,
@@ -28,13 +29,10 @@ pub(crate) struct Following {
     probes_left: [Instant; PROBES],
 }
 
-struct Shaper {
-    model: AutorateModel,
-    autorate: Autorate,
-    overhead: Overhead,
-    /// Sum of rate times time, bits, up to `since`.
-    shaped_bits: u128,
-    since: Instant,
+/// What a link has.
+enum LinkRate {
+    Constant(Bitrate),
+    Trace(RateTrace),
 }
 
 /// What a shaper that follows did in a run.
@@ -48,37 +46,35 @@ pub struct FollowingOutcome {
     pub counters: AutorateCounters,
 }
 
-/// What the gateway remembers of a connection.
+/// What the gateway remembers of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    /// Between packets of the internet, if they come at even times.
-    interval: Option<Duration>,
-    /// Number and arrival of the last packet from the internet.
-    came: Option<(u32, Instant)>,
-    /// The newest timestamp that has left.
-    newest: Option<(u16, u32)>,
-    /// The timestamp whose answer is awaited: of which connection, what it said, and when it left.
-    awaited: Option<(u16, u32, Instant)>,
+    /// Packets of the internet, if they come at even times.
+    stream: Option<EvenStream>,
+    /// The newest connection.
+    connection: u16,
+    echo: Echo,
+}
+
+impl Lane {
+    /// What is remembered of a connection, the newest.
+    fn echo(&mut self, connection: u16) -> &mut Echo {
+        if self.connection != connection {
+            (self.connection, self.echo) = (connection, Echo::default());
+        }
+        &mut self.echo
+    }
 }
 
 impl Following {
     /// The shapers of a household that follow, if any does.
     pub(crate) fn of(model: &Model) -> Option<Self> {
-        let shaper = |direction: Direction| {
-            let own = model.gateway.autorate[direction.index()]?;
-            let shape = model.access.shape[direction.index()].as_ref()?;
-            Some(Shaper {
-                model: own,
-                autorate: Autorate::new(own.config, Instant::ZERO),
-                overhead: shape.overhead,
-                shaped_bits: 0,
-                since: Instant::ZERO,
-            })
-        };
-        let shapers = [shaper(Direction::Up), shaper(Direction::Down)];
-        if shapers.iter().all(Option::is_none) {
-            return None;
-        }
+        let shapers = following::Following::new(model.gateway.autorate, Instant::ZERO)?;
+        let overheads = model
+            .access
+            .shape
+            .each_ref()
+            .map(|shape| shape.as_ref().map_or(Overhead::None, |shape| shape.overhead));
         let intervals = model.lanes().map(|(flow, _)| even_interval(&model.flows[flow].app));
         let intervals: Vec<_> = intervals.collect();
         // Of several even streams the fastest tells most.
@@ -86,12 +82,19 @@ impl Following {
             .filter(|lane| intervals[*lane].is_some())
             .min_by_key(|lane| intervals[*lane]);
         let lanes = intervals.iter().enumerate().map(|(lane, interval)| Lane {
-            interval: interval.filter(|_| fastest == Some(lane)),
+            stream: interval.filter(|_| fastest == Some(lane)).map(EvenStream::new),
             ..Lane::default()
         });
         let mut apps = model.lanes().map(|(flow, _)| &model.flows[flow].app);
         let probes = apps.position(|app| *app == AppConfig::Probe);
-        Some(Self { shapers, lanes: lanes.collect(), probes, probes_left: [Instant::ZERO; PROBES] })
+        Some(Self {
+            shapers,
+            overheads,
+            links: link_rates(model),
+            lanes: lanes.collect(),
+            probes,
+            probes_left: [Instant::ZERO; PROBES],
+        })
     }
 
     /// The lane that probes go through.
@@ -107,9 +110,8 @@ impl Following {
         payload: &Payload,
         now: Instant,
     ) {
-        if let Some(shaper) = &mut self.shapers[direction.index()] {
-            shaper.autorate.note_sent(ByteCount(shaper.overhead.wire_len(packet.meta.len).bytes()), now);
-        }
+        let bytes = ByteCount(self.overheads[direction.index()].wire_len(packet.meta.len).bytes());
+        self.shapers.note_sent(direction, bytes, now);
         if direction == Direction::Down {
             return;
         }
@@ -120,13 +122,7 @@ impl Following {
         if let Content::Segment(segment) = &payload.content
             && let Some((value, _)) = segment.timestamps
         {
-            let own = &mut self.lanes[lane];
-            // Only the first packet of a timestamp tells when that left.
-            if own.newest.replace((payload.connection, value)) != Some((payload.connection, value))
-                && own.awaited.is_none_or(|(connection, ..)| connection != payload.connection)
-            {
-                own.awaited = Some((payload.connection, value, now));
-            }
+            self.lanes[lane].echo(payload.connection).left(value, now);
         }
     }
 
@@ -141,98 +137,85 @@ impl Following {
         if self.probes == Some(lane) {
             if let Some(echo) = payload.echo {
                 let left = self.probes_left[echo.number as usize % PROBES];
-                self.tell(Signal::Probe(now.saturating_since(left)), now);
+                self.shapers.tell(Signal::Probe(now.saturating_since(left)), now);
             }
             return;
         }
         let own = &mut self.lanes[lane];
-        let before = own.came.replace((payload.number, now));
-        if let (Some(interval), Some((number, at))) = (own.interval, before) {
-            let missed = u64::from(payload.number.wrapping_sub(number));
-            let signal =
-                Signal::GameGap { seen: now.saturating_since(at), expected: interval.saturating_mul(missed) };
-            return self.tell(signal, now);
-        }
-        let Content::Segment(segment) = &payload.content else { return };
-        let Some((_, echoed)) = segment.timestamps else { return };
-        let Some((connection, value, left)) = own.awaited else { return };
-        if connection != payload.connection || (echoed.wrapping_sub(value) as i32) < 0 {
-            return;
-        }
-        own.awaited = None;
-        // Whoever has been silent answers when it has something to say.
-        let paused = before.is_none_or(|(_, at)| now.saturating_since(at) > PAUSE);
-        if !paused {
-            self.tell(Signal::TcpRoundTrip(now.saturating_since(left)), now);
+        let signal = if let Some(stream) = &mut own.stream {
+            stream.came(payload.number, now)
+        } else if let Content::Segment(segment) = &payload.content
+            && let Some((_, echoed)) = segment.timestamps
+            && own.connection == payload.connection
+        {
+            own.echo.came(echoed, self.shapers.memory(), now)
+        } else {
+            None
+        };
+        if let Some(signal) = signal {
+            self.shapers.tell(signal, now);
         }
     }
 
     /// The gateway has given the modem a packet, and so much waits in it.
     pub(crate) fn below(&mut self, waiting: Backlog, now: Instant) {
-        if let Some(shaper) = &self.shapers[Direction::Up.index()] {
+        if let Some(rate) = self.shapers.rate(Direction::Up) {
             let packets = u64::from(waiting.packets.max(1));
             let mean = IpLen((waiting.bytes / packets) as u32);
-            let bytes = shaper.overhead.wire_len(mean).bytes() * u64::from(waiting.packets);
-            let time = shaper.autorate.rate().time_to_send(WireLen(bytes as u32));
-            self.tell(Signal::Backlog(time), now);
-        }
-    }
-
-    fn tell(&mut self, signal: Signal, now: Instant) {
-        for (index, shaper) in self.shapers.iter_mut().enumerate() {
-            let Some(shaper) = shaper else { continue };
-            let hears = shaper.model.hears;
-            let heard = match signal {
-                Signal::TcpRoundTrip(_) => hears.tcp,
-                Signal::GameGap { .. } => hears.game && index == Direction::Down.index(),
-                Signal::Backlog(_) => hears.backlog && index == Direction::Up.index(),
-                Signal::Probe(_) => hears.probes,
-            };
-            if heard {
-                shaper.autorate.handle_signal(signal, now);
-            }
+            let overhead = self.overheads[Direction::Up.index()];
+            let bytes = overhead.wire_len(mean).bytes() * u64::from(waiting.packets);
+            self.shapers.tell(Signal::Backlog(rate.time_to_send(WireLen(bytes as u32))), now);
         }
     }
 
     /// When the shaper of `direction` wants [`Following::handle_timeout`].
     pub(crate) fn poll_timeout(&self, direction: Direction) -> Option<Instant> {
-        self.shapers[direction.index()].as_ref()?.autorate.poll_timeout()
+        self.shapers.poll_timeout(direction)
     }
 
     /// Lets the shaper of `direction` decide; whether it asks for a probe.
     pub(crate) fn handle_timeout(&mut self, direction: Direction, now: Instant) -> bool {
-        let Some(shaper) = &mut self.shapers[direction.index()] else { return false };
-        shaper.elapse(now);
-        shaper.autorate.handle_timeout(now);
-        shaper.autorate.poll_probe(now) && shaper.model.hears.probes
+        self.shapers.handle_timeout(direction, now)
     }
 
     /// The rate of the shaper of `direction`, if it follows.
     pub(crate) fn rate(&self, direction: Direction) -> Option<Bitrate> {
-        Some(self.shapers[direction.index()].as_ref()?.autorate.rate())
+        self.shapers.rate(direction)
+    }
+
+    /// The rate of the link behind the shaper of `direction`, where it has one.
+    pub(crate) fn link_rate(&self, direction: Direction, now: Instant) -> Option<Bitrate> {
+        match self.links[direction.index()].as_ref()? {
+            LinkRate::Constant(rate) => Some(*rate),
+            LinkRate::Trace(trace) => Some(trace.rate_at(now)),
+        }
     }
 
     /// What each did in a run that ended at `end`.
-    pub(crate) fn outcome(mut self, end: Instant) -> [Option<FollowingOutcome>; 2] {
-        self.shapers.each_mut().map(|shaper| {
-            let shaper = shaper.as_mut()?;
-            shaper.elapse(end);
+    pub(crate) fn outcome(self, end: Instant) -> [Option<FollowingOutcome>; 2] {
+        Direction::BOTH.map(|direction| {
+            let shaper = self.shapers.follower(direction)?;
             Some(FollowingOutcome {
-                mean_rate_bps: shaper.shaped_bits as f64 / 1e9 / end.as_secs_f64(),
-                last_rate_bps: shaper.autorate.rate().bps(),
-                counters: *shaper.autorate.counters(),
+                mean_rate_bps: shaper.mean_rate_bps(end),
+                last_rate_bps: shaper.autorate().rate().bps(),
+                counters: *shaper.autorate().counters(),
             })
         })
     }
 }
 
-impl Shaper {
-    /// Its rate has held until `now`.
-    fn elapse(&mut self, now: Instant) {
-        let time = u128::from(now.saturating_since(self.since).as_nanos());
-        self.shaped_bits += u128::from(self.autorate.rate().bps()) * time;
-        self.since = self.since.max(now);
-    }
+/// By direction; a modem that asks for each packet and a shared radio have no rate of their own.
+fn link_rates(model: &Model) -> [Option<LinkRate>; 2] {
+    Direction::BOTH.map(|direction| {
+        let constant = || Some(LinkRate::Constant(model.hop(direction).link.rate));
+        match (&model.access.medium, direction) {
+            (Medium::Wired, _) | (Medium::Docsis { .. }, Direction::Down) => constant(),
+            (Medium::Trace(traces), _) => {
+                traces[direction.index()].clone().map(LinkRate::Trace).or_else(constant)
+            }
+            (Medium::Docsis { .. }, Direction::Up) | (Medium::WifiG(_), _) => None,
+        }
+    })
 }
 
 /// The time between packets of the internet that are sent at even times.
@@ -250,5 +233,3 @@ fn even_interval(app: &AppConfig) -> Option<Duration> {
 
 /// Probes whose times of leaving are remembered: three seconds of them.
 const PROBES: usize = 64;
-/// A longer silence of a connection than this is its own, not the link's.
-const PAUSE: Duration = Duration::from_millis(250);

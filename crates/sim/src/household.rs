@@ -591,6 +591,12 @@ impl<R: Recorder> Household<R> {
         for direction in Direction::BOTH {
             let backlog = self.network.backlog(direction);
             self.recorder.record(now, &Event::Queue { direction, backlog });
+            if let Some(following) = &self.following
+                && let Some(shaped) = following.rate(direction)
+            {
+                let link = following.link_rate(direction, now);
+                self.recorder.record(now, &Event::Rate { direction, shaped, link });
+            }
         }
         for &lane in &self.sampled {
             let flow = &self.flows[lane as usize];

@@ -1,7 +1,7 @@
 //! What a run tells: typed events, pushed into a [`Recorder`]. The recorder decides what to keep; the engine never waits
 //! for it.
 
-use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
+use gamelane_core::{Bitrate, Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 use gamelane_tcp::TcpObservation;
 use gamelane_tcp::accounting::PacketHistory;
@@ -96,6 +96,15 @@ pub enum Event<'a> {
         direction: Direction,
         /// What waits.
         backlog: Backlog,
+    },
+    /// A shaper that follows its link, sampled.
+    Rate {
+        /// Which.
+        direction: Direction,
+        /// What it shapes to.
+        shaped: Bitrate,
+        /// What the link behind it has, where that is known.
+        link: Option<Bitrate>,
     },
     /// A TCP endpoint, sampled.
     Tcp {

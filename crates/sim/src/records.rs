@@ -3,7 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
+use gamelane_core::{Bitrate, Direction, DropReason, Duration, FlowId, Instant, PacketMeta};
 use gamelane_qdisc::Backlog;
 use gamelane_scenario::Model;
 use gamelane_tcp::TcpObservation;
@@ -27,6 +27,8 @@ pub struct Records {
     pub tcp: Vec<TcpRow>,
     /// Backlogs every 100 ms.
     pub queues: Vec<QueueRow>,
+    /// Rates of shapers that follow their link, every 100 ms.
+    pub rates: Vec<RateRow>,
     /// Application reports.
     pub app: Vec<AppRow>,
     /// Messages of games over TCP that were delivered.
@@ -129,6 +131,19 @@ pub struct QueueRow {
     pub backlog: Backlog,
 }
 
+/// The rate of a shaper at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateRow {
+    /// When.
+    pub at: Instant,
+    /// Which shaper.
+    pub direction: Direction,
+    /// What it shapes to.
+    pub shaped: Bitrate,
+    /// What the link behind it has, where that is known.
+    pub link: Option<Bitrate>,
+}
+
 /// An application report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppRow {
@@ -199,6 +214,7 @@ impl Records {
             drops: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
+            rates: Vec::new(),
             app: Vec::new(),
             deliveries: Vec::new(),
             retransmissions: Vec::new(),
@@ -288,6 +304,9 @@ impl Recorder for Records {
                 self.app.push(AppRow { at, flow, report });
             }
             Event::Queue { direction, backlog } => self.queues.push(QueueRow { at, direction, backlog }),
+            Event::Rate { direction, shaped, link } => {
+                self.rates.push(RateRow { at, direction, shaped, link });
+            }
             Event::Tcp { flow, side, observation } => {
                 let (flow, connection) = self.lanes[flow.index()];
                 self.tcp.push(TcpRow { at, flow: FlowId(flow), connection, side, observation });

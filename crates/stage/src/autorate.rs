@@ -3,9 +3,10 @@
 //! backlog below the shaper, and asks for probes only when these fall silent. Delay above the least seen lately lowers the rate below what
 //! the link let through; load without delay raises it. After cake-autorate in spirit, with numbers of our own.
 
-use core::mem::Discriminant;
 use gamelane_core::time::earliest;
 use gamelane_core::{Bitrate, ByteCount, Duration, Instant};
+
+use crate::least::Least;
 
 /// How to follow. The defaults are our choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,22 +82,61 @@ impl AutorateConfig {
     }
 }
 
-/// What was seen or heard. Each kind has a least delay of its own.
+/// What was seen or heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A round trip of TCP that passed the gateway (reference/measurement.md section 3.2).
-    TcpRoundTrip(Duration),
-    /// Two packets in a row of a stream that is sent at even times: from one arrival to the next.
-    GameGap {
-        /// What it was.
+    TcpRoundTrip {
+        /// How long it took.
         seen: Duration,
-        /// What the sender's interval is.
-        expected: Duration,
+        /// How much longer than the quickest of its connection lately.
+        delay: Duration,
+        /// So much of it the other end may have kept still for.
+        slack: Duration,
     },
+    /// A packet of a stream that is sent at even times came so much later than its promptest.
+    GameLag(Duration),
     /// Time that what waits below the shaper will take, where the driver or modem tells.
     Backlog(Duration),
     /// The answer to a probe, after this round trip.
     Probe(Duration),
+}
+
+/// The kind of a [`Signal`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Round trips of TCP.
+    Tcp,
+    /// Even streams.
+    Game,
+    /// What waits below.
+    Backlog,
+    /// Answers to probes.
+    Probe,
+}
+
+impl Source {
+    /// As scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Game => "game",
+            Self::Backlog => "backlog",
+            Self::Probe => "probe",
+        }
+    }
+}
+
+impl Signal {
+    /// What kind it is.
+    pub const fn source(&self) -> Source {
+        match self {
+            Self::TcpRoundTrip { .. } => Source::Tcp,
+            Self::GameLag(_) => Source::Game,
+            Self::Backlog(_) => Source::Backlog,
+            Self::Probe(_) => Source::Probe,
+        }
+    }
 }
 
 /// Counts of what happened.
@@ -110,6 +150,32 @@ pub struct AutorateCounters {
     pub lowered: u64,
     /// Decisions to raise it.
     pub raised: u64,
+    /// Windows in which there was traffic, each of which ended in a decision.
+    pub windows: u64,
+    /// Those of them in which nothing was heard.
+    pub unheard: u64,
+}
+
+/// Why the rate moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Delay below the shaper, last told by this kind of signal.
+    Delay(Source),
+    /// Load and no delay, last told by this kind of signal.
+    Load(Source),
+    /// Little load: it drifts to where it began.
+    Idle,
+}
+
+/// The rate as it was moved last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// When.
+    pub at: Instant,
+    /// The rate before.
+    pub from: Bitrate,
+    /// Why.
+    pub cause: Cause,
 }
 
 /// A rate that follows. Driven like every component: signals as they come, [`Autorate::handle_timeout`] when due, then
@@ -118,25 +184,28 @@ pub struct AutorateCounters {
 pub struct Autorate {
     config: AutorateConfig,
     rate: Bitrate,
-    /// The rate before an outage: what is likely to be carried again.
+    /// What is likely to be carried: the link's rate when it was lowered, the rate before an outage.
     known: Bitrate,
     /// It was lowered and has not risen since.
     falling: bool,
+    /// Windows in a row with delay.
+    late_windows: u32,
     /// End of the window under way; `None` while nothing has been sent since the last one.
     window_ends: Option<Instant>,
     sent: u64,
     /// Signals of this window, and those above target.
     heard: u32,
     late: u32,
+    /// The kind of the last signal, and of the last above target.
+    last_heard: Option<Source>,
+    last_late: Option<Source>,
+    moved: Option<Move>,
     trend: Trend,
     loads: Loads,
     /// When passive signals count as silent; moves on with each.
     silent_at: Instant,
     next_probe: Option<Instant>,
-    tcp: Least,
     probe: Least,
-    /// How far a game's packets lag behind their even times.
-    lag: Duration,
     counters: AutorateCounters,
 }
 
@@ -153,24 +222,41 @@ impl Autorate {
             rate: config.start,
             known: Bitrate::default(),
             falling: false,
+            late_windows: 0,
             window_ends: None,
             sent: 0,
             heard: 0,
             late: 0,
+            last_heard: None,
+            last_late: None,
+            moved: None,
             trend: Trend::default(),
             loads: Loads::default(),
             silent_at: now + config.silence,
             next_probe: None,
-            tcp: Least::default(),
             probe: Least::default(),
-            lag: Duration::ZERO,
             counters: AutorateCounters::default(),
         }
+    }
+
+    /// One that goes on at `rate`, or at the nearest its range has.
+    pub fn continue_at(&mut self, rate: Bitrate) {
+        self.rate = rate.clamp(self.config.lowest, self.config.highest);
+    }
+
+    /// How it follows.
+    pub const fn config(&self) -> &AutorateConfig {
+        &self.config
     }
 
     /// The rate to shape to.
     pub const fn rate(&self) -> Bitrate {
         self.rate
+    }
+
+    /// How the rate was moved last; `None` while it stands where it began.
+    pub const fn moved(&self) -> Option<&Move> {
+        self.moved.as_ref()
     }
 
     /// What happened so far.
@@ -191,17 +277,17 @@ impl Autorate {
 
     /// Something was seen or heard.
     pub fn handle_signal(&mut self, signal: Signal, now: Instant) {
-        let memory = self.config.memory;
+        let target = self.config.target;
         let delay = match signal {
-            Signal::TcpRoundTrip(time) => self.tcp.above(time, memory, now),
-            Signal::GameGap { seen, expected } => {
-                // A packet late against the one before adds to the lag, an early one takes from it: what stands is the
-                // delay above that of the promptest.
-                self.lag = (self.lag.min(LONGEST) + seen.min(LONGEST)).saturating_sub(expected);
-                self.lag
+            // The quickest it can have been is no queue, the slowest is: it says nothing.
+            Signal::TcpRoundTrip { delay, slack, .. }
+                if delay > target && delay.saturating_sub(slack) <= target =>
+            {
+                return;
             }
-            Signal::Backlog(time) => time,
-            Signal::Probe(time) => self.probe.above(time, memory, now),
+            Signal::TcpRoundTrip { delay, .. } => delay,
+            Signal::GameLag(time) | Signal::Backlog(time) => time,
+            Signal::Probe(time) => self.probe.above(time, self.config.memory, now),
         };
         if let Signal::Probe(_) = signal {
             self.counters.probes += 1;
@@ -213,13 +299,17 @@ impl Autorate {
         // A delayed signal tells of the time when it met the queue.
         let met_at = match signal {
             Signal::Backlog(_) => Duration::ZERO,
-            Signal::TcpRoundTrip(time) | Signal::Probe(time) => time,
-            Signal::GameGap { .. } => delay,
+            Signal::TcpRoundTrip { seen: time, .. } | Signal::Probe(time) | Signal::GameLag(time) => time,
         };
         let met_at = Instant::from_nanos(now.as_nanos().saturating_sub(met_at.as_nanos()));
-        self.trend.observe(core::mem::discriminant(&signal), delay, met_at);
+        let source = signal.source();
+        self.trend.observe(source, delay, met_at);
         self.heard = self.heard.saturating_add(1);
-        self.late = self.late.saturating_add(u32::from(delay > self.config.target));
+        self.last_heard = Some(source);
+        if delay > target {
+            self.late = self.late.saturating_add(1);
+            self.last_late = Some(source);
+        }
     }
 
     /// True if a probe should be sent now; the next one is due `probe_every` later.
@@ -243,27 +333,41 @@ impl Autorate {
         let Some(ends) = self.window_ends.filter(|ends| *ends <= now) else { return };
         let span = now.saturating_since(ends) + self.config.window;
         let load = u128::from(self.sent) * 8_000_000_000 / u128::from(span.as_nanos());
-        self.decide(u64::try_from(load).unwrap_or(u64::MAX), now);
+        let before = self.rate;
+        let cause = self.decide(u64::try_from(load).unwrap_or(u64::MAX), now);
+        if let Some(cause) = cause.filter(|_| self.rate != before) {
+            self.moved = Some(Move { at: now, from: before, cause });
+        }
+        self.counters.windows += u64::from(self.sent > 0);
+        self.counters.unheard += u64::from(self.sent > 0 && self.heard == 0);
         if self.sent == 0 {
             (self.window_ends, self.next_probe) = (None, None);
         } else {
             self.window_ends = Some(now.saturating_add(self.config.window));
         }
+        if self.late * 2 <= self.heard {
+            self.late_windows = 0;
+        }
         (self.sent, self.heard, self.late) = (0, 0, 0);
         self.trend.first = self.trend.last;
     }
 
-    /// `load` is what was sent in this window, in bit/s.
-    fn decide(&mut self, load: u64, now: Instant) {
+    /// `load` is what was sent in this window, in bit/s. Gives the reason to move, if there is one.
+    fn decide(&mut self, load: u64, now: Instant) -> Option<Cause> {
         let rate = self.rate.bps();
         let part = |of: u64, thousandths: u32| (u128::from(of) * u128::from(thousandths) / 1000) as u64;
         let busy = load >= part(rate, self.config.busy);
         self.loads.push(now, load);
-        let target = if self.late * 2 > self.heard {
+        let (target, cause) = if self.late * 2 > self.heard {
             self.counters.lowered += 1;
             let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
-            // Delay that does not grow under little load is somebody else's, and costs little by little.
-            let ours = busy || self.trend.grows();
+            // Delay that does not grow under little load is somebody else's, and costs little by little; not if it stays while
+            // there is some load: a sender that opens its window slowly fills the link's queue so.
+            self.late_windows = self.late_windows.saturating_add(1);
+            // Backlog is told in time at our own rate, which a lower one makes longer.
+            let slowly = self.last_late != Some(Source::Backlog);
+            let stays = slowly && self.late_windows >= STAYS && load >= part(rate, SOME);
+            let ours = busy || stays || self.trend.grows();
             let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
                 self.config.back_off * 2 / 3
             } else {
@@ -271,26 +375,35 @@ impl Autorate {
             };
             // Next to nothing let through is an outage, which says nothing of the rate after it.
             let outage = link < rate / OUTAGE;
-            if !self.falling || !outage {
-                self.known = if outage { self.rate } else { Bitrate::default() };
+            if !self.falling || self.known == Bitrate::default() {
+                self.known = match (outage, ours) {
+                    (true, _) => self.rate,
+                    (false, true) => Bitrate::from_bps(link.min(rate)),
+                    (false, false) => Bitrate::default(),
+                };
             }
             self.falling = true;
-            if ours { part(link, share).clamp(rate / 2, rate) } else { part(rate, 1000 - 4 * DRIFT) }
+            let target =
+                if ours { part(link, share).clamp(rate / 2, rate) } else { part(rate, 1000 - 4 * DRIFT) };
+            (target, self.last_late.map(Cause::Delay))
         } else if busy && self.heard > 0 {
             self.counters.raised += 1;
             self.falling = false;
             let again = rate < part(self.known.bps(), self.config.back_off);
             let rise = if again { self.config.rise * AGAIN } else { self.config.rise };
-            rate + part(rate, rise).max(1)
+            (rate + part(rate, rise).max(1), self.last_heard.map(Cause::Load))
         } else if busy {
             // Traffic and no word of how it fares: wait for the probes.
-            rate
+            (rate, None)
         } else {
             let start = self.config.start.bps();
             let drift = part(rate, DRIFT).max(1);
-            if rate < start { (rate + drift).min(start) } else { (rate - drift.min(rate)).max(start) }
+            let target =
+                if rate < start { (rate + drift).min(start) } else { (rate - drift.min(rate)).max(start) };
+            (target, Some(Cause::Idle))
         };
         self.rate = Bitrate::from_bps(target).clamp(self.config.lowest, self.config.highest);
+        cause
     }
 }
 
@@ -327,16 +440,16 @@ impl Loads {
 /// Where the delay went since the window before, by one kind of signal: changing from one kind to another begins anew.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trend {
-    kind: Option<Discriminant<Signal>>,
+    source: Option<Source>,
     first: (Instant, Duration),
     last: (Instant, Duration),
 }
 
 impl Trend {
-    fn observe(&mut self, kind: Discriminant<Signal>, delay: Duration, at: Instant) {
-        match self.kind {
-            Some(known) if known == kind => self.last = (at, delay),
-            _ => (self.kind, self.first, self.last) = (Some(kind), (at, delay), (at, delay)),
+    fn observe(&mut self, source: Source, delay: Duration, at: Instant) {
+        match self.source {
+            Some(known) if known == source => self.last = (at, delay),
+            _ => (self.source, self.first, self.last) = (Some(source), (at, delay), (at, delay)),
         }
     }
 
@@ -360,26 +473,9 @@ impl Trend {
     }
 }
 
-/// The least delay of a source in the memory now under way and the one before.
-#[derive(Clone, Copy, Debug, Default)]
-struct Least {
-    now: Option<Duration>,
-    before: Option<Duration>,
-    since: Instant,
-}
-
-impl Least {
-    /// How far `time` lies above the least.
-    fn above(&mut self, time: Duration, memory: Duration, now: Instant) -> Duration {
-        if now.saturating_since(self.since) >= memory {
-            (self.before, self.now, self.since) = (self.now, None, now);
-        }
-        let least = self.now.map_or(time, |least| least.min(time));
-        self.now = Some(least);
-        time.saturating_sub(self.before.map_or(least, |before| before.min(least)))
-    }
-}
-
+/// Windows in a row with delay, and load in thousandths of the rate, that make the delay ours.
+const STAYS: u32 = 5;
+const SOME: u32 = 333;
 /// Less than this part of the rate let through is an outage.
 const OUTAGE: u64 = 8;
 /// How many times as fast it rises to a rate that was carried before.
@@ -388,12 +484,11 @@ const AGAIN: u32 = 4;
 const LONG: Duration = Duration::from_millis(100);
 /// Share of the rate it drifts by in a window without load, in thousandths.
 const DRIFT: u32 = 5;
-/// Gaps and lags above this are a pause, not a queue.
-const LONGEST: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::even::EvenStream;
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -411,6 +506,9 @@ mod tests {
     /// A link with a queue below the shaper, in steps of a millisecond: what a second-by-second observer sees.
     struct Link {
         autorate: Autorate,
+        game: EvenStream,
+        number: u32,
+        least: Least,
         now: Instant,
         queue_bits: f64,
         /// What is on its way to us.
@@ -428,13 +526,21 @@ mod tests {
     impl Link {
         fn new(config: AutorateConfig) -> Self {
             let autorate = Autorate::new(config, Instant::ZERO);
-            Self { autorate, now: Instant::ZERO, queue_bits: 0.0, signals: Vec::new() }
+            let game = EvenStream::new(MS * 20);
+            Self {
+                autorate,
+                game,
+                number: 0,
+                least: Least::default(),
+                now: Instant::ZERO,
+                queue_bits: 0.0,
+                signals: Vec::new(),
+            }
         }
 
         /// Runs for `seconds` at a link rate and an offered load in bit/s; mean delay of the queue below in ms.
         fn run(&mut self, seconds: u64, link_bps: f64, offered_bps: f64, hears: Hears) -> f64 {
             let mut delays = 0.0;
-            let mut last = None;
             for step in 0..seconds * 1000 {
                 self.now += MS;
                 let sent = offered_bps.min(self.autorate.rate().bps() as f64) / 1000.0;
@@ -447,15 +553,16 @@ mod tests {
                 if step % 20 == 0 {
                     let signal = match hears {
                         Hears::Tcp => {
-                            let time = MS * 40 + delay;
-                            Some((self.now + time, Signal::TcpRoundTrip(time)))
+                            let seen = MS * 40 + delay;
+                            let delay = self.least.above(seen, config().memory, self.now + seen);
+                            let signal = Signal::TcpRoundTrip { seen, delay, slack: MS };
+                            Some((self.now + seen, signal))
                         }
                         Hears::Backlog => Some((self.now, Signal::Backlog(delay))),
                         Hears::Game => {
                             let arrival = self.now + delay;
-                            let seen = last.map(|last| arrival.saturating_since(last));
-                            last = Some(arrival);
-                            seen.map(|seen| (arrival, Signal::GameGap { seen, expected: MS * 20 }))
+                            self.number += 1;
+                            self.game.came(self.number, arrival).map(|signal| (arrival, signal))
                         }
                         Hears::Nothing => None,
                     };
@@ -498,6 +605,14 @@ mod tests {
             assert!(delay < 25.0, "{hears:?}, {delay} ms at 4 Mbit/s");
             link.run(40, 20e6, 30e6, hears);
             assert!((17.0..=21.8).contains(&link.mbit()), "{hears:?}, up to 20: {}", link.mbit());
+            let source = match hears {
+                Hears::Tcp => Source::Tcp,
+                Hears::Game => Source::Game,
+                Hears::Backlog => Source::Backlog,
+                Hears::Nothing => Source::Probe,
+            };
+            let cause = link.autorate.moved().expect("it moved").cause;
+            assert!([Cause::Delay(source), Cause::Load(source)].contains(&cause), "{hears:?}: {cause:?}");
             let probed = link.autorate.counters().probes > 0;
             assert_eq!(probed, hears == Hears::Nothing, "{:?}", link.autorate.counters());
         }
@@ -518,19 +633,54 @@ mod tests {
     fn a_route_that_gets_longer_is_forgiven_in_the_end() {
         let mut autorate = Autorate::new(config(), Instant::ZERO);
         let mut now = Instant::ZERO;
-        let mut rates = Vec::new();
+        let (mut rates, mut least) = (Vec::new(), Least::default());
         for ms in 0..300_000u64 {
             now += MS;
             autorate.note_sent(ByteCount(autorate.rate().bps() / 8000), now);
             if ms % 20 == 0 {
                 let route = if ms < 30_000 { 40 } else { 90 };
-                autorate.handle_signal(Signal::TcpRoundTrip(MS * route), now);
+                let seen = MS * route;
+                let delay = least.above(seen, config().memory, now);
+                autorate.handle_signal(Signal::TcpRoundTrip { seen, delay, slack: MS }, now);
             }
             autorate.handle_timeout(now);
             rates.push(autorate.rate());
         }
         assert!(rates[100_000] < rates[29_999]);
-        assert!(rates[299_999] > rates[150_001], "{} {}", rates[299_999], rates[150_001]);
+        assert!(rates[299_999] > rates[100_000], "{} {}", rates[299_999], rates[100_000]);
+    }
+
+    #[test]
+    fn a_round_trip_that_a_pause_may_have_made_long_is_not_heard() {
+        let mut autorate = Autorate::new(config(), Instant::ZERO);
+        let mut tell = |delay_ms, slack_ms| {
+            let [delay, slack] = [MS * delay_ms, MS * slack_ms];
+            let signal = Signal::TcpRoundTrip { seen: MS * 40 + delay, delay, slack };
+            autorate.handle_signal(signal, Instant::from_millis(1000));
+            (autorate.heard, autorate.late)
+        };
+        // Above the target of 15 ms only if nothing of it was a pause.
+        assert_eq!([tell(20, 10), tell(90, 80)], [(0, 0); 2]);
+        assert_eq!([tell(26, 10), tell(10, 100), tell(0, 5)], [(1, 1), (2, 1), (3, 1)]);
+    }
+
+    #[test]
+    fn a_delay_that_stays_is_ours_after_a_second_if_there_is_some_load() {
+        let after = |load_bps: u64, windows: u64| {
+            let mut autorate = Autorate::new(config(), Instant::ZERO);
+            for ms in 0..windows * 200 + 1 {
+                let now = Instant::ZERO + MS * ms;
+                autorate.note_sent(ByteCount(load_bps / 8000), now);
+                let signal = Signal::TcpRoundTrip { seen: MS * 100, delay: MS * 60, slack: MS };
+                autorate.handle_signal(signal, now);
+                autorate.handle_timeout(now);
+            }
+            autorate.rate().bps() as f64 / 1e6
+        };
+        // 2 % a window, then nine tenths of what the link lets through.
+        assert!((7.3..7.5).contains(&after(3_200_000, 4)), "{}", after(3_200_000, 4));
+        assert!((2.8..3.0).contains(&after(3_200_000, 6)), "{}", after(3_200_000, 6));
+        assert!((7.0..7.2).contains(&after(1_000_000, 6)), "{}", after(1_000_000, 6));
     }
 
     #[test]
@@ -555,8 +705,11 @@ mod tests {
                 let time = Duration::from_nanos(value);
                 match kind {
                     0 => autorate.note_sent(ByteCount(value % 10_000_000), now),
-                    1 => autorate.handle_signal(Signal::TcpRoundTrip(time), now),
-                    2 => autorate.handle_signal(Signal::GameGap { seen: time, expected: MS * 20 }, now),
+                    1 => {
+                        let [delay, slack] = [time / 2, Duration::from_nanos(wait)];
+                        autorate.handle_signal(Signal::TcpRoundTrip { seen: time, delay, slack }, now);
+                    }
+                    2 => autorate.handle_signal(Signal::GameLag(time), now),
                     3 => autorate.handle_signal(Signal::Backlog(time), now),
                     _ => autorate.handle_signal(Signal::Probe(time), now),
                 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,37 @@ def neighbours_table(results: Results, flow: Flow) -> Table:
     """Goodput of the flows that the summary leaves out."""
     others = [other for other in results.flows if other != flow and other.app != BULK]
     return _filled(results, tuple(_goodput(other) for other in others))
+
+
+def shapers_table(results: Results) -> Table | None:
+    """What shapers that follow their link did, each way; None where none follows."""
+    runs = [run.summary for variant in results.variants for run in variant.runs]
+    found = [way for way in ("up", "down") if any(way in run.get("autorate", {}) for run in runs)]
+    return _filled(results, tuple(column for way in found for column in _shaper(way))) if found else None
+
+
+def _shaper(way: str) -> Iterator[Column]:
+    """Columns of one direction; a variant may leave it at its rate."""
+
+    def of(value: Callable[[Run], float]) -> Callable[[Run], float | None]:
+        def known(run: Run) -> float | None:
+            own = run.get("autorate", {}).get(way)
+            return None if own is None else value(own)
+
+        return known
+
+    def unheard(own: Run) -> float:
+        # Records of before these were counted have neither.
+        return 100 * float(own.get("unheard", 0)) / max(float(own.get("windows", 0)), 1.0)
+
+    values: tuple[tuple[str, str, str, Callable[[Run], float]], ...] = (
+        ("mean", "mean rate", "Mbit/s", lambda own: float(own["rate_bps"]["mean"]) / 1e6),
+        ("lowered", "lowered", "times", lambda own: float(own["lowered"])),
+        ("raised", "raised", "times", lambda own: float(own["raised"])),
+        ("unheard", "unheard", "% of windows", unheard),
+    )
+    for key, heading, unit, value in values:
+        yield Column(f"autorate.{way}.{key}", f"{way}: {heading}", unit, "", "", of(value))
 
 
 def _filled(results: Results, columns: tuple[Column, ...]) -> Table:

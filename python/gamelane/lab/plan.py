@@ -79,9 +79,16 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
     link, gateway = document["link"], document.get("gateway", {})
     if link["kind"] != "wired":
         refuse("link.kind", link["kind"], "the lab has no such link", '"wired"', "simulate it, or give its rates")
-    if gateway.get("autorate"):
-        why = "only the simulator's gateway follows the link"
-        refuse("gateway.autorate", gateway["autorate"], why, "false", "--set gateway.autorate=false")
+    for direction, follows in zip(DIRECTIONS, each_way(gateway.get("autorate"), None), strict=True):
+        signals = (follows.get("signals") or []) if isinstance(follows, dict) else []
+        for signal in {"backlog", "probe"}.intersection(signals):
+            why = (
+                "no modem of the lab tells what waits in it"
+                if signal == "backlog"
+                else "a real gateway sends no probes"
+            )
+            key = f"gateway.autorate.{direction}.signals"
+            refuse(key, signal, why, "tcp, game", f"--set '{key}=[\"tcp\"]'")
     numbers = {flow["name"]: number for number, flow in enumerate(scenario.flows())}
     flows = tuple(
         _flow(keys, number=numbers[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)

@@ -210,7 +210,8 @@ def _seen(
     planned: Plan, passages: list[list[Passage]], samples: Samples, reports: Reports, began: tuple[int, int]
 ) -> tables.Seen:
     of = tables.fates(planned, passages, samples, began[1])
-    return tables.Seen(planned, of, samples, reports.all(), began[0], tables.goodput(of))
+    goodput = tables.goodput(of, warmup_ns=round(planned.warmup_s * tables.SECOND_NS))
+    return tables.Seen(planned, of, samples, reports.all(), began[0], goodput)
 
 
 def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -> Mapping[str, Any]:

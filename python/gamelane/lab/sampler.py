@@ -1,4 +1,4 @@
-"""Every 100 ms: what waits in the gateway's queues, what it dropped and why, and the state of every TCP connection."""
+"""Every 100 ms: what waits in the gateway's queues, what it dropped and why, its rate, and the state of all TCP."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Samples:
 
     queues: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Time, direction, packets, bytes."""
+    rates: list[tuple[int, int, int]] = field(default_factory=list)
+    """Time, direction, bit/s that a shaper which follows its link has come to."""
     drops: list[tuple[int, int, int, str, int]] = field(default_factory=list)
     """Time, direction, flow, reason, how many since the time before."""
     tcp: list[tuple[int, int, int, TcpState]] = field(default_factory=list)
@@ -94,6 +96,8 @@ class Sampler:
                 for number, direction in enumerate(DIRECTIONS):
                     queue = status["queues"][direction]
                     self.samples.queues.append((now, number, queue["qlen"], queue["backlog"]))
+                    if follows := status["autorate"].get(direction):
+                        self.samples.rates.append((now, number, follows["rate_bps"]))
             self._take_drops(box.name, status, now)
 
     def _take_drops(self, box: str, status: dict[str, Any], now: int) -> None:

@@ -17,11 +17,15 @@ Floats = npt.NDArray[np.float64]
 
 def summary(seen: Seen, tables: dict[str, Columns], *, seed: int) -> dict[str, Any]:
     """Of packets sent after the scenario's warm-up, as simulated."""
-    return {
+    run = {
         "seed": seed,
         "flows": {flow.name: _flow(seen, tables, flow) for flow in seen.plan.flows},
         "queues": {direction: _queue(seen, tables, at) for at, direction in enumerate(DIRECTIONS)},
     }
+    follows = seen.samples.last["autorate"]
+    if follows:
+        run["autorate"] = {direction: _follower(seen, direction, own) for direction, own in follows.items()}
+    return run
 
 
 def _flow(seen: Seen, tables: dict[str, Columns], flow: Flow) -> dict[str, Any]:
@@ -109,6 +113,20 @@ def _queue(seen: Seen, tables: dict[str, Columns], at: int) -> dict[str, Any]:
         },
         "marks": queue["ecn_mark"],
         "backlog_packets": {"mean": float(waiting.mean()) if len(waiting) else 0.0, "max": queue["peak_qlen"]},
+    }
+
+
+def _follower(seen: Seen, direction: str, own: dict[str, Any]) -> dict[str, Any]:
+    """A shaper that follows its link, of the whole run."""
+    rates = [rate for _, at, rate in seen.samples.rates if DIRECTIONS[at] == direction]
+    return {
+        "rate_bps": {"mean": float(np.mean(rates)), "last": own["rate_bps"]},
+        "signals": own["signals"],
+        "probes": 0,
+        "lowered": own["lowered"],
+        "raised": own["raised"],
+        "windows": own["windows"],
+        "unheard": own["windows_unheard"],
     }
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gamelane import quantity
 from gamelane.lab import bulk
-from gamelane.lab.plan import Flow, Plan
+from gamelane.lab.plan import DIRECTIONS, Flow, Plan
 from gamelane.lab.reports import Report
 from gamelane.lab.sampler import CLIENT, Samples
 from gamelane.lab.sockdiag import TcpState
@@ -111,14 +112,15 @@ def _lost(flow: Flow, passage: Passage, reasons: list[int]) -> tuple[int | None,
     return REASONS.index("path" if path_loses else "link"), passage.out_ns
 
 
-def goodput(of: Iterable[Fate]) -> dict[int, int]:
-    """Bytes delivered: UDP's as they came, TCP's as far as they were acknowledged, each way."""
+def goodput(of: Iterable[Fate], *, warmup_ns: int) -> dict[int, int]:
+    """Bytes delivered after the warm-up: UDP's as they came, TCP's as far as they were acknowledged, each way."""
     total: dict[int, int] = defaultdict(int)
     acknowledged: dict[tuple[int, bool, int, int], int] = {}
     for fate in of:
         passage = fate.passage
         if passage.tcp is None:
-            total[fate.flow] += passage.length - UDP_HEADERS if fate.arrived_ns is not None else 0
+            counts = fate.arrived_ns is not None and fate.arrived_ns >= warmup_ns
+            total[fate.flow] += passage.length - UDP_HEADERS if counts else 0
             continue
         source, destination, flags, number, _ = passage.tcp
         if not flags & ACK or flags & RST:
@@ -128,7 +130,7 @@ def goodput(of: Iterable[Fate]) -> dict[int, int]:
         step = 0 if before is None else (number - before) & 0xFFFF_FFFF
         if before is None or step < 1 << 31:
             acknowledged[key] = number
-            total[fate.flow] += step
+            total[fate.flow] += step if fate.sent_ns >= warmup_ns else 0
     return dict(total)
 
 
@@ -142,6 +144,7 @@ def columns(seen: Seen) -> dict[str, Columns]:
         "drops": _drops(seen),
         "tcp": _tcp(seen),
         "queues": _queues(seen),
+        "rates": _rates(seen),
         "app": _app(seen),
     }
 
@@ -257,6 +260,18 @@ def _queues(seen: Seen) -> Columns:
         "direction": _u([row[1] for row in own]),
         "packets": _u([row[2] for row in own]),
         "bytes": _big([row[3] for row in own]),
+    }
+
+
+def _rates(seen: Seen) -> Columns:
+    end_ns = seen.plan.duration_s * SECOND_NS
+    own = [row for row in seen.samples.rates if 0 <= row[0] - seen.began_monotonic_ns <= end_ns]
+    links = [round(quantity.parse(seen.plan.link[direction], "bit/s") or 0) for direction in DIRECTIONS]
+    return {
+        "t_ns": _i([row[0] - seen.began_monotonic_ns for row in own]),
+        "direction": _u([row[1] for row in own]),
+        "shaped_bps": _big([row[2] for row in own]),
+        "link_bps": _big([links[row[1]] for row in own]),
     }
 
 

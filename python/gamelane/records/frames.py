@@ -39,6 +39,7 @@ TABLES: dict[str, list[str]] = {
         "in_flight_bytes",
     ],
     "queues": ["t_s", "direction", "packets", "bytes"],
+    "rates": ["t_s", "direction", "shaped_bps", "link_bps"],
     "app": ["t_s", "flow", "kind", "index", "bytes", "took_ms"],
     "deliveries": ["t_s", "flow", "direction", "player", "delay_ms", "held_ms"],
     "retransmissions": [
@@ -101,6 +102,8 @@ def _series(column: str, native: Columns, names: Mapping[str, pl.Enum]) -> pl.Se
     if column.endswith("_s"):
         return pl.Series(column, native[column.removesuffix("_s") + "_ns"].astype(np.float64) / NS_PER_S)
     series = pl.Series(column, native[column])
+    if column == "link_bps":
+        return series.set(series == 0, None)
     if column == "ssthresh_bytes":
         return series.set(series >= UNBOUNDED, None)
     return series

@@ -226,7 +226,7 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 def _type(column: str) -> pl.DataType:
     if column.endswith(("_ms", "_s")):
         return pl.Float64()
-    if column.endswith("bytes"):
+    if column.endswith(("bytes", "_bps")):
         return pl.UInt64()
     return pl.UInt16() if column in ("retransmissions", "itself", "included") else pl.UInt32()
 

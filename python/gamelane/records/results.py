@@ -197,6 +197,11 @@ class Results:
         return self.frames["queues"]
 
     @property
+    def rates(self) -> pl.DataFrame:
+        """What each shaper that follows its link shaped to, and what the link had, each 100 ms."""
+        return self.frames["rates"]
+
+    @property
     def app(self) -> pl.DataFrame:
         """What applications reported: video chunks and stalls."""
         return self.frames["app"]

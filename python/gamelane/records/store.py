@@ -39,9 +39,12 @@ def read(folder: str | PathLike[str]) -> Results:
     path = Path(folder)
     document = documents.read(path / MANIFEST, schema=SCHEMA, holds="records", command="gamelane run SCENARIO")
     try:
-        frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES}
+        frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES if name in document["tables"]}
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RecordsError(f"{path}: a table of the records is missing or damaged: {error}") from error
+    if "rates" not in frames:  # written before there was this table
+        rates = [pl.lit(None, dtype=pl.UInt64).alias(name) for name in ("shaped_bps", "link_bps")]
+        frames["rates"] = frames["queues"].clear().select("variant", "seed", "t_s", "direction", *rates)
     return Results(
         name=document["scenario"]["name"],
         question=document["scenario"]["question"],

@@ -37,6 +37,8 @@ def figures(results: Results) -> list[Figure]:
             found += [_round_trips(results, flow), _distribution(results, flow), _boxes(results, flow)]
         found.append(_loss(results, flow))
     found += [_throughput(results, "up"), _throughput(results, "down"), _losses(results), _backlog(results)]
+    followed = results.rates["direction"].unique().to_list()
+    found += [_rates(results, direction) for direction in style.DIRECTIONS if direction in followed]
     if not results.tcp.is_empty():
         found.append(_windows(results))
     return found
@@ -193,6 +195,26 @@ def _backlog(results: Results) -> Figure:
             lambda _: {"color": colour_by("direction", style.DIRECTIONS)},
         ),
         (Key("upstream", style.DIRECTIONS["up"]), Key("downstream", style.DIRECTIONS["down"])),
+    )
+
+
+def _rates(results: Results, direction: str) -> Figure:
+    words = {"up": "upstream", "down": "downstream"}
+    colours = {"shaper": "$blue", "link": "$muted"}
+    return Figure(
+        f"rate-{direction}",
+        f"Rate of the {words[direction]} shaper and of its link",
+        "What the gateway shapes to, following the link, and what the link has, in Mbit/s against seconds; close "
+        "below the link is better: above it the queue moves out of the gateway, far below it some of the link is left "
+        f"unused. {_shown_run(results)}",
+        _over_time(
+            results,
+            lambda variant: series.rates(results, variant, direction),
+            "Mbit/s",
+            lambda _: {"color": colour_by("what", colours)},
+            interpolate="step-after",
+        ),
+        (Key("shaper", colours["shaper"]), Key("link, where its rate is known", colours["link"])),
     )
 
 

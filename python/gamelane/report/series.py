@@ -88,6 +88,14 @@ def backlog(results: Results, variant: Variant) -> pl.DataFrame:
     return rows.select(t="t_s", direction="direction", v="packets")
 
 
+def rates(results: Results, variant: Variant, direction: str) -> pl.DataFrame:
+    """`t, what, v`: Mbit/s that a shaper which follows its link shaped to, and that the link had."""
+    rows = first_run(results.rates, variant).filter(pl.col("direction") == direction)
+    rows = rows.select(t="t_s", shaper="shaped_bps", link="link_bps")
+    rows = rows.unpivot(index="t", variable_name="what", value_name="v").drop_nulls()
+    return rows.with_columns(pl.col("v") / 1e6)
+
+
 def windows_of_tcp(results: Results, variant: Variant) -> pl.DataFrame:
     """`t, flow, v`: congestion window in KiB of the side of each flow that sends more, on its first connection."""
     rows = first_run(results.tcp, variant)

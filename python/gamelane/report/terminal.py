@@ -8,7 +8,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import Column, Table, focus, summary_table
+from gamelane.analysis.tables import Column, Table, focus, shapers_table, summary_table
 from gamelane.records.results import Results
 from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
@@ -23,6 +23,11 @@ def show(results: Results, console: Console) -> None:
         console.print()
         console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
         console.print(_fitting(summary_table(results, flow), looks, console))
+    shapers = shapers_table(results)
+    if shapers:
+        console.print()
+        console.print(Text("Shapers that follow their link", style="italic"))
+        console.print(_fitting(shapers, looks, console))
     for sheet in sheets(results):
         console.print()
         console.print(Text(sheet.title, style="italic"))

@@ -12,6 +12,7 @@ use gamelane_core::{
     ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
 };
 use gamelane_qdisc::classify::{Behaviour, FlowTable, FlowTableParameters};
+use gamelane_stage::Echo;
 
 use crate::headers::{Headers, at_home};
 use histogram::Histogram;
@@ -36,6 +37,8 @@ pub struct Conversation {
     pub ways: [Way; 2],
     /// Round trips, of TCP with time stamps.
     pub round_trips: RoundTrips,
+    /// The same from the gateway's queue on, for shapers that follow.
+    pub echo: Echo,
 }
 
 /// One direction of a conversation.
@@ -107,6 +110,7 @@ impl Truth {
             class: meta.class,
             ways: [Way::default(); 2],
             round_trips: RoundTrips::default(),
+            echo: Echo::default(),
         });
         conversation.is_first = is_new;
         conversation.seen = now;
@@ -155,11 +159,15 @@ impl Truth {
         self.forgotten
     }
 
-    /// The place of a packet that was queued before: another conversation may have it by now.
-    fn way(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Way> {
+    /// The conversation of a packet that was queued before: another may have its place by now.
+    pub fn conversation_of(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Conversation> {
         let conversation = self.places.get_mut(meta.flow.index())?.as_mut()?;
         let key = at_home(conversation.key, direction);
-        (key.hash() == meta.flow_hash).then(|| &mut conversation.ways[direction.index()])
+        (key.hash() == meta.flow_hash).then_some(conversation)
+    }
+
+    fn way(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Way> {
+        Some(&mut self.conversation_of(meta, direction)?.ways[direction.index()])
     }
 
     fn place(&mut self, key: &FlowKey, now: Instant) -> usize {

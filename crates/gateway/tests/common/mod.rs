@@ -1,6 +1,8 @@
 //! A home, a gateway and an internet, each a network namespace of this machine, and the gateway's program between them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses its own part")]
 
+pub mod slow_link;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -167,6 +169,25 @@ impl Net {
         self.run(Place::Home, &words)
     }
 
+    /// A provider between gateway and internet: a bridge whose queue towards the gateway, 150 kB, drains at a rate `tc` knows. On a
+    /// machine of its own, or TCP would see that queue as its own interface's and leave it empty. Again: another rate.
+    pub fn provide(&self, rate: &str) {
+        let (provider, internet) = (format!("{}p", self.id), self.namespace(Place::Internet));
+        if !Path::new(&format!("/run/netns/{provider}")).exists() {
+            sh(&format!(
+                "ip netns add {provider}
+                 ip -n {internet} link set eth0 netns {provider}; ip -n {provider} link set eth0 name home
+                 ip link add far netns {provider} type veth peer name eth0 netns {internet}
+                 ip -n {provider} link add bridge type bridge
+                 for name in home far bridge; do ip -n {provider} link set $name up; done
+                 for name in home far; do ip -n {provider} link set $name master bridge; done
+                 ip -n {internet} link set eth0 up; ip -n {internet} addr add {SERVER}/24 dev eth0
+                 ip netns exec {internet} ethtool -K eth0 tx off tso off gso off gro off"
+            ));
+        }
+        sh(&format!("tc -n {provider} qdisc replace dev home root tbf rate {rate} burst 3000 limit 150000"));
+    }
+
     /// A server in the internet until it is dropped, once `ss` with these flags shows that it listens.
     pub fn serve(&self, words: &[&str], flags: &str, port: &str) -> Process {
         let mut command = self.command(Place::Internet, words);
@@ -222,6 +243,10 @@ impl Net {
 
 impl Drop for Net {
     fn drop(&mut self) {
+        let _ = Command::new("ip")
+            .args(["netns", "del", &format!("{}p", self.id)])
+            .stderr(Stdio::null())
+            .status();
         for place in [Place::Home, Place::Gateway, Place::Internet] {
             // What still runs there would keep it.
             let name = self.namespace(place);
@@ -233,7 +258,7 @@ impl Drop for Net {
 }
 
 /// A process that ends with this.
-pub struct Process(Child);
+pub struct Process(pub Child);
 
 impl Drop for Process {
     fn drop(&mut self) {

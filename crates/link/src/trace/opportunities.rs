@@ -108,6 +108,13 @@ impl Opportunities {
         Bitrate::from_bps(self.at_ms.len() as u64 * OPPORTUNITY * 8 * 1000 / self.period_ms())
     }
 
+    /// Of the [`WINDOW_MS`] up to now.
+    pub(super) fn rate_at(&self, now: Instant) -> Bitrate {
+        let before = Instant::from_nanos(now.as_nanos().saturating_sub(WINDOW_MS * 1_000_000));
+        let passed = self.first_after(now) - self.first_after(before);
+        Bitrate::from_bps(passed * OPPORTUNITY * 8 * 1000 / WINDOW_MS)
+    }
+
     pub(super) fn peak(&self) -> Bitrate {
         let mut from = 0;
         let mut most = 0;

@@ -134,6 +134,12 @@ impl RatePieces {
         self.pieces.get(piece + 1).map_or(self.period, |(at, _)| *at)
     }
 
+    pub(super) fn rate_at(&self, now: Instant) -> Bitrate {
+        let within = now.as_nanos() % self.period;
+        let piece = self.pieces.partition_point(|(at, _)| *at <= within) - 1;
+        self.pieces[piece].1
+    }
+
     pub(super) fn mean(&self) -> Bitrate {
         Bitrate::from_bps((self.round / u128::from(self.period)) as u64)
     }

@@ -131,6 +131,21 @@ fn rates_of_traces() {
     assert_eq!((constant.at_ms().len(), constant.mean().bps()), (1000, 12_032_000));
 }
 
+#[test]
+fn the_rate_at_a_moment_is_that_of_its_piece_or_of_the_opportunities_of_the_100_ms_before() {
+    let rate = |text: &str, ms| {
+        let trace = RateTrace::parse(text.as_bytes()).unwrap();
+        trace.rate_at(Instant::from_millis(ms)).bps() / 1000
+    };
+    let pieces = "0 12000\n500 800\n800 end\n";
+    let at = [0, 499, 500, 799, 800, 1300].map(|ms| rate(pieces, ms));
+    assert_eq!(at, [12_000, 12_000, 800, 800, 12_000, 800]);
+    // One of 1504 B each ms for 200 ms, then none for 200 ms.
+    let opportunities: String = (1..=200).chain([400]).map(|ms: u64| ms.to_string() + "\n").collect();
+    let at = [50, 150, 250, 350, 550].map(|ms| rate(&opportunities, ms));
+    assert_eq!(at, [6016, 12_032, 6016, 0, 12_032]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

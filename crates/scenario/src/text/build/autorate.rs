@@ -1,8 +1,8 @@
 //! `[gateway] autorate` to its configuration.
 
 use gamelane_core::{Bitrate, Direction};
-use gamelane_stage::AutorateConfig;
 use gamelane_stage::autorate::AutorateFault;
+use gamelane_stage::{AutorateConfig, FollowerConfig, Hears};
 use gamelane_traffic::config::AppConfig;
 
 use super::Place;
@@ -14,7 +14,7 @@ use crate::text::keys::queue::{Discipline, Queue};
 use crate::text::scenario::Scenario;
 use crate::text::switch::Switch;
 use crate::text::units::Percent;
-use crate::{Access, AutorateModel, FlowModel, Hears};
+use crate::{Access, FlowModel};
 
 /// The shapers that follow their links.
 pub(super) fn both(
@@ -22,7 +22,7 @@ pub(super) fn both(
     access: &Access,
     flows: &[FlowModel],
     gateway: &Place<'_>,
-) -> Result<[Option<AutorateModel>; 2], ScenarioError> {
+) -> Result<[Option<FollowerConfig>; 2], ScenarioError> {
     let given = scenario.gateway.autorate.as_ref();
     let probes = flows.iter().any(|flow| flow.app == AppConfig::Probe);
     let one = |direction: Direction| {
@@ -43,9 +43,9 @@ pub(super) fn both(
             return Err(place.refuse(fault.hint(hint)));
         };
         check_queue(scenario, direction, gateway)?;
-        let config = config(keys, shaper.rate, &place)?;
+        let law = config(keys, shaper.rate, &place)?;
         let hears = hears(keys, direction, probes, &place.key("signals"))?;
-        Ok(Some(AutorateModel { config, hears }))
+        Ok(Some(FollowerConfig { law, hears }))
     };
     let models = [one(Direction::Up)?, one(Direction::Down)?];
     if probes && !models.iter().flatten().any(|model| model.hears.probes) {

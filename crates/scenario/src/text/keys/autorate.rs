@@ -43,11 +43,11 @@ words! {
     SignalKind "signal" {
         /// Round trips between the gateway and the internet of TCP that passes, by its timestamps.
         Tcp = "tcp",
-        /// Lateness of games, calls and `udp` flows that the internet sends at even times.
+        /// Lateness of games, calls and `udp` flows that the internet sends at even times; on a real gateway of those that number their packets.
         Game = "game",
-        /// What waits in the modem, upstream. Few modems tell.
+        /// What waits in the modem, upstream. Few modems tell; none tells a real gateway.
         Backlog = "backlog",
-        /// Round trips of packets of its own, through a flow of app `probe`, while the others are silent.
+        /// Round trips of packets of its own, through a flow of app `probe`, while the others are silent. A real gateway sends none.
         Probe = "probe",
     }
 }
