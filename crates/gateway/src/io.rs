@@ -77,6 +77,6 @@ impl Plan {
     }
 }
 
-/// Why AF_PACKET, by default: `bench/runs`, and what `docs/gateway.md` says of reachability.
+/// Why AF_PACKET, by default: what `docs/gateway.md` says of speed and reachability.
 const AUTO: &str =
-    "AF_XDP was not faster where it was measured, and takes broadcasts from this machine; --io xdp uses it";
+    "it carries any home link and leaves this machine reachable; --io xdp takes less processor time where the driver runs XDP";
