@@ -78,5 +78,4 @@ impl Plan {
 }
 
 /// Why AF_PACKET, by default: what `docs/gateway.md` says of speed and reachability.
-const AUTO: &str =
-    "it carries any home link and leaves this machine reachable; --io xdp takes less processor time where the driver runs XDP";
+const AUTO: &str = "it carries any home link and leaves this machine reachable; --io xdp takes less processor time where the driver runs XDP";

@@ -105,9 +105,10 @@ impl Net {
         command
     }
 
-    /// What a command says; it must succeed.
+    /// What a command says; it must succeed, and soon: some wait forever for an answer.
     pub fn run(&self, place: Place, words: &[&str]) -> String {
-        let out = self.command(place, words).output().unwrap();
+        let bounded: Vec<&str> = ["timeout", "60"].iter().chain(words).copied().collect();
+        let out = self.command(place, &bounded).output().unwrap();
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         assert!(out.status.success(), "{words:?}: {text}{}", String::from_utf8_lossy(&out.stderr));
         text
