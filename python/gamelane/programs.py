@@ -55,8 +55,9 @@ class Program:
             yield Path(on_path)
         tree = Path(__file__).parents[2]
         target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
-        for profile in ("release", "debug"):
-            yield target / profile / self.name
+        built = [target / profile / self.name for profile in ("release", "debug")]
+        # The last one that was built: the other may be of older sources.
+        yield from sorted(filter(_runs, built), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def _runs(path: Path) -> bool:
