@@ -6,7 +6,7 @@ SHELL := bash
 
 PYTHON_FILES := python tests bench
 # Crates that must run without an operating system; the web page is built from them.
-PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-sim
+PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-record gamelane-sim
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,7 +1,7 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
 from collections.abc import Callable
-from typing import TypedDict, final, type_check_only
+from typing import NotRequired, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,11 @@ __all__ = [
     "Cancel",
     "Cancelled",
     "Live",
+    "Recording",
     "Run",
     "Scenario",
     "ScenarioError",
+    "Table",
     "analyze_capture",
     "compare_captures",
     "connection_log",
@@ -21,9 +23,11 @@ __all__ = [
     "generate",
     "match_parts",
     "models",
+    "played",
     "recorded_streams",
     "run",
     "schema",
+    "tables",
     "udp_datagrams",
     "version",
 ]
@@ -145,9 +149,82 @@ class Run:
     @property
     def bottleneck_packets(self) -> int: ...
     def summary_json(self) -> str: ...
-    def tables(self) -> dict[str, dict[str, npt.NDArray[np.generic]]]: ...
-    def table(self, name: str) -> dict[str, npt.NDArray[np.generic]]: ...
+    def table(self, name: str, flows: list[str] | None = None) -> Table: ...
     def write_pcapng(self, path: str, side: str) -> None: ...
+
+@final
+class Table:
+    """A table of a run, for any reader of the Arrow C data interface: `polars.DataFrame(table)`."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Recording:
+    """Collects the events of a run that is not simulated, in any order.
+
+    Times are nanoseconds from its start; flows are positions in the scenario; words are those of the tables.
+    """
+
+    def __new__(cls, scenario: Scenario) -> Recording: ...
+    def packets(
+        self,
+        flow: int,
+        direction: str,
+        sent_ns: npt.NDArray[np.int64],
+        arrived_ns: npt.NDArray[np.int64],
+        queue_ns: npt.NDArray[np.int64],
+        length: npt.NDArray[np.uint32],
+        marked: npt.NDArray[np.bool_],
+    ) -> None: ...
+    def drop(self, flow: int, direction: str, sent_ns: int, lost_ns: int, length: int, reason: str) -> None: ...
+    def goodput(self, flow: int, at_ns: int, byte_count: int) -> None: ...
+    def echoes(self, flow: int, path: str, began_ns: int) -> None: ...
+    def backlog(self, direction: str, at_ns: int, packets: int, byte_count: int) -> None: ...
+    def rate(self, direction: str, at_ns: int, shaped_bps: int, link_bps: int | None) -> None: ...
+    def tcp(
+        self,
+        flow: int,
+        connection: int,
+        side: str,
+        at_ns: int,
+        cwnd_bytes: int,
+        ssthresh_bytes: int | None,
+        srtt_ns: int | None,
+        rto_ns: int,
+        in_flight_bytes: int,
+    ) -> None: ...
+    def app(self, flow: int, kind: str, at_ns: int, index: int, byte_count: int, took_ns: int) -> None: ...
+    def queue(self, name: str, packets: int, drops: list[tuple[str, int]], marks: int, peak: int) -> None: ...
+    def follower(
+        self,
+        direction: str,
+        last_rate_bps: int,
+        signals: int,
+        lowered: int,
+        raised: int,
+        windows: int,
+        unheard: int,
+    ) -> None: ...
+    def retransmissions(self, flow: int, segments: int) -> None: ...
+    def finish(self, seed: int, cpu_seconds: float) -> Run: ...
+
+@type_check_only
+class ColumnDescription(TypedDict):
+    """A column of a table; `words` is there where it holds one of a few words."""
+
+    name: str
+    unit: str
+    nullable: bool
+    about: str
+    words: NotRequired[list[str]]
+
+@type_check_only
+class TableDescription(TypedDict):
+    """A table: what a row is, and its columns after `variant` and `seed`."""
+
+    name: str
+    row: str
+    columns: list[ColumnDescription]
 
 @type_check_only
 class Progress(TypedDict):
@@ -173,6 +250,8 @@ class Live:
     def finish(self) -> tuple[str, Progress, str | None]: ...
 
 def drop_privileges() -> None: ...
+def tables() -> list[TableDescription]: ...
+def played(scenario: Scenario, seed: int, client: str, server: str | None = None) -> Run: ...
 def run(
     scenario: Scenario, seed: int, *, samples: bool = True, packets: bool = False, cancel: Cancel | None = None
 ) -> Run: ...

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from gamelane import host
+from gamelane import _native, host
+from gamelane.errors import RecordsError
 from gamelane.experiment import Experiment, flows
-from gamelane.records import live
+from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, Results, RunRecord, Variant
 
 ENGINE = "live"
 
 
-def results(experiment: Experiment, match: live.Match, *, seed: int, command: tuple[str, ...] = ()) -> Results:
-    """Put what the ends recorded beside the scenario they played. Flows that were not sent have no rows."""
+def results(
+    experiment: Experiment, client: Path, server: Path | None = None, *, seed: int, command: tuple[str, ...] = ()
+) -> Results:
+    """Make results of the record files of one or both ends. Flows that were not played have no rows."""
     scenario = experiment.scenario
-    described = flows(scenario)
-    tables = live.frames(match, [flow.name for flow in described], variant=ALONE, variants=[ALONE], seed=seed)
-    summary = live.summary(tables, {flow.name: flow.app for flow in described}, seed=seed)
-    said = (ONE_END if match.server is None else BOTH_ENDS,)
-    played = tuple(replace(flow, caveats=(*flow.caveats, *said)) for flow in described if flow.name in summary["flows"])
-    record = RunRecord(seed=seed, cpu_seconds=0.0, events=0, bottleneck_packets=0, summary=summary)
+    try:
+        run = _native.played(scenario, seed, str(client), None if server is None else str(server))
+    except (OSError, ValueError) as error:
+        raise RecordsError(str(error)) from error
+    record = RunRecord.of(run)
+    caveat = ONE_END if server is None else BOTH_ENDS
+    played = tuple(
+        replace(flow, caveats=(*flow.caveats, caveat))
+        for flow in flows(scenario)
+        if flow.name in record.summary["flows"]
+    )
     variant = Variant(ALONE, {}, scenario.to_toml(), scenario.hash, played, (record,))
     return Results(
         name=scenario.name,
@@ -32,7 +41,7 @@ def results(experiment: Experiment, match: live.Match, *, seed: int, command: tu
         engine=ENGINE,
         variants=(variant,),
         planned_runs=1,
-        frames=tables,
+        frames=frames(run, variant=ALONE, variants=[ALONE]),
         host=host.describe(),
         command=command,
     )

@@ -5,7 +5,6 @@ Results come back in the order of the jobs, whichever finished first: the number
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ import polars as pl
 
 from gamelane import _native
 from gamelane.interrupts import on_ctrl_c
-from gamelane.records.frames import Flows, frames
+from gamelane.records.frames import frames
 from gamelane.records.results import RunRecord
 
 Input = TypeVar("Input")
@@ -104,16 +103,7 @@ def flow_names(scenario: _native.Scenario) -> list[str]:
 
 
 def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequence[str]) -> Finished:
-    record = RunRecord(
-        seed=run.seed,
-        cpu_seconds=run.cpu_seconds,
-        events=run.events,
-        bottleneck_packets=run.bottleneck_packets,
-        summary=json.loads(run.summary_json()),
-    )
-    among = Flows(own=flow_names(job.scenario), all=flows)
-    tables = frames(run.tables(), run=(job.variant, job.seed), variants=variants, flows=among)
-    return Finished(job, record, tables)
+    return Finished(job, RunRecord.of(run), frames(run, variant=job.variant, variants=variants, flows=flows))
 
 
 def each(

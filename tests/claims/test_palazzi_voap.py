@@ -6,7 +6,7 @@ import pytest
 
 from gamelane import experiment
 from gamelane.claims import Paper
-from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.evidence import Arm, Evidence, columns
 from gamelane.claims.findings import VERDICTS
 from gamelane.claims.palazzi_voap import CHECKS, SCENARIO
 from gamelane.claims.palazzi_voap.arms import GOODPUT, WAITING, averaged, queue_delay, regular, voap
@@ -53,10 +53,10 @@ def test_the_delay_counts_packets_of_both_flows(short: Evidence) -> None:
 
 
 def _mean_of_samples(run: object) -> float:
-    delay = run.tables()["delay"]  # type: ignore[attr-defined]
+    delay = columns(run, "delay")  # type: ignore[arg-type]
     # What was sent after the warm-up arrives 40 ms and the queue later.
-    late = (delay["direction"] == 1) & (delay["t_ns"] - delay["one_way_ns"] >= 5_000_000_000)
-    return float(delay["queue_delay_ns"][late].mean()) / 1e6
+    late = (delay["direction"] == "down") & (delay["t_s"] - delay["one_way_ms"] / 1e3 >= 5)
+    return float(delay["queue_delay_ms"][late].mean())
 
 
 def test_what_is_out_of_reach_is_counted(short: Evidence) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from gamelane import programs
 from gamelane.errors import LabError
-from gamelane.records import live
+from tests.lab import record_files
 from tests.lab.conftest import Triple, program
 
 SCENARIO = """
@@ -55,7 +55,7 @@ class Bridge:
         answer: dict[str, dict[str, int]] = json.loads(self.triple.bridge.run(self.impair, *command, "--json"))
         return answer
 
-    def measure(self, seconds: int = 2, rate: str = "160kbit") -> live.Match:
+    def measure(self, seconds: int = 2, rate: str = "160kbit") -> record_files.Match:
         """Send from player to server and read what both ends recorded."""
         scenario, token = self.folder / "probe.toml", self.folder / "token"
         scenario.write_text(SCENARIO.format(duration=f"{seconds}s", rate=rate))
@@ -71,13 +71,13 @@ class Bridge:
                 time.sleep(0.02)
             self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", str(ends[0]))
             server.terminate()
-        return live.read(*ends)
+        return record_files.read(*ends)
 
 
-def one_way_ms(match: live.Match) -> npt.NDArray[np.float64]:
+def one_way_ms(match: record_files.Match) -> npt.NDArray[np.float64]:
     """Return the delays of packets from player to server, in their order."""
     assert match.server is not None
-    of = match.server[match.server["what"] == live.RECEIVED]
+    of = match.server[match.server["what"] == record_files.RECEIVED]
     took_ms: npt.NDArray[np.float64] = of["value_ns"] / 1e6
     return took_ms
 
@@ -103,9 +103,9 @@ def test_loss_copies_and_order_are_as_set(triple: Triple, tmp_path: Path) -> Non
     bridge.set("--set", "duplicate.up=10%")
     match = bridge.measure(3, "800kbit")
     assert match.server is not None
-    sent = int((match.client["what"] == live.SENT).sum())
-    received = match.server[match.server["what"] == live.RECEIVED]
-    copies = int((match.server["what"] == live.DUPLICATE).sum())
+    sent = int((match.client["what"] == record_files.SENT).sum())
+    received = match.server[match.server["what"] == record_files.RECEIVED]
+    copies = int((match.server["what"] == record_files.DUPLICATE).sum())
     assert sent == 1500
     # Four standard deviations of a binomial: 20 % of 1500 is 300 with 15.5; 10 % of 1200 is 120 with 10.4.
     assert abs(sent - len(received) - 300) < 62
@@ -138,9 +138,9 @@ def test_changes_under_load_lose_and_reorder_nothing(triple: Triple, tmp_path: P
     assert sender.wait(timeout=20) == 0, (folder / "send.log").read_text()
     server.terminate()
     server.wait(timeout=10)
-    match = live.read(folder / "client", folder / "server")
+    match = record_files.read(folder / "client", folder / "server")
     assert match.server is not None
-    arrived = match.server[match.server["what"] == live.RECEIVED]["number"]
+    arrived = match.server[match.server["what"] == record_files.RECEIVED]["number"]
     assert (arrived == np.arange(1500)).all(), f"{len(arrived)} of 1500"
 
 

@@ -14,7 +14,7 @@ import pytest
 import gamelane
 from gamelane import live, programs
 from gamelane.cli import main
-from gamelane.records import live as records
+from tests.lab import record_files
 from tests.lab.conftest import program
 
 SCENARIO = """
@@ -74,8 +74,8 @@ def test_both_ends_agree_and_become_records(tmp_path: Path) -> None:
     said = json.loads(done.stdout)["flows"]
     assert set(said) == {"game", "call"}, "what is over TCP is not sent"
     assert said["call"]["client"]["sent"] == said["call"]["server"]["received"] == 100
-    match = records.read(tmp_path / "here", tmp_path / "there")
-    results = live.results(gamelane.load(tmp_path / "pair.toml"), match, seed=1)
+    match = record_files.read(tmp_path / "here", tmp_path / "there")
+    results = live.results(gamelane.load(tmp_path / "pair.toml"), tmp_path / "here", tmp_path / "there", seed=1)
     results.write(tmp_path / "records")
     again = gamelane.read(tmp_path / "records")
     assert again.engine == "live"
@@ -86,7 +86,7 @@ def test_both_ends_agree_and_become_records(tmp_path: Path) -> None:
     for name, frame in again.frames.items():
         assert frame.schema == simulated[name].schema, name
     # Same generators, same seed: the same packets as simulated, but for those at the very end.
-    up = match.client[(match.client["what"] == records.SENT) & (match.client["flow"] == 0)]
+    up = match.client[(match.client["what"] == record_files.SENT) & (match.client["flow"] == 0)]
     assert len(up) == pytest.approx(said["game"]["client"]["sent"], abs=0)
     rtt = again.rtt["rtt_ms"].to_numpy()
     assert len(rtt) > 100
@@ -95,14 +95,14 @@ def test_both_ends_agree_and_become_records(tmp_path: Path) -> None:
 
 def test_sizes_are_those_of_the_simulation(tmp_path: Path) -> None:
     _play(tmp_path, "--flow", "game")
-    match = records.read(tmp_path / "here", tmp_path / "there")
+    match = record_files.read(tmp_path / "here", tmp_path / "there")
     from gamelane import _native
 
     scenario = gamelane.load(tmp_path / "pair.toml").scenario
     generated = _native.generate(scenario, scenario.seed)
     for up, of in ((True, match.client), (False, match.server)):
         assert of is not None
-        sent = of[of["what"] == records.SENT]
+        sent = of[of["what"] == record_files.SENT]
         assert sent["payload"].tolist() == generated["payload"][generated["up"] == up].tolist()
 
 
@@ -134,5 +134,6 @@ def test_the_report_says_real_packets(
 
 def test_what_is_no_file_of_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"\xff" * 80)
-    with pytest.raises(gamelane.errors.RecordsError, match="no records of gamelane-traffic"):
-        records.read(tmp_path / "text")
+    (tmp_path / "pair.toml").write_text(SCENARIO)
+    with pytest.raises(gamelane.errors.RecordsError, match="text: these are no records of gamelane-traffic"):
+        live.results(gamelane.load(tmp_path / "pair.toml"), tmp_path / "text", seed=1)

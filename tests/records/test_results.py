@@ -8,13 +8,20 @@ import polars as pl
 import pytest
 
 import gamelane
-from gamelane import Experiment, Results, UsageError
-from gamelane.records import TABLES
+from gamelane import Experiment, Results, UsageError, _native
 
 
 def test_every_table_has_its_columns(alone: Results) -> None:
-    for name, columns in TABLES.items():
-        assert alone.frames[name].columns == ["variant", "seed", *columns]
+    for table in _native.tables():
+        names = [column["name"] for column in table["columns"]]
+        assert alone.frames[table["name"]].columns == ["variant", "seed", *names]
+
+
+def test_words_are_those_of_the_description(alone: Results) -> None:
+    for table in _native.tables():
+        for column in table["columns"]:
+            if "words" in column:
+                assert alone.frames[table["name"]].schema[column["name"]] == pl.Enum(column["words"])
 
 
 def test_flows_and_directions_have_names(alone: Results) -> None:

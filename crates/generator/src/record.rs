@@ -1,5 +1,5 @@
 //! What happened to each packet, as each end saw it. A file of records has 40 bytes for each, little-endian, in the order of
-//! the fields here; `python/gamelane/records/live.py` makes the tables of docs/records.md from the files of one or both ends.
+//! the fields here; [`crate::played`] hands the files of one or both ends to the recorder.
 
 use std::io::{self, Write};
 
@@ -98,6 +98,31 @@ pub const RECORD_BYTES: usize = 40;
 const UNKNOWN: u64 = u64::MAX;
 
 impl Record {
+    /// Reads what [`Record::bytes`] writes; `None` if these bytes are no record.
+    pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
+        fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+            bytes.get(at..)?.first_chunk().copied()
+        }
+        let value = u64::from_le_bytes(number(bytes, 32)?);
+        let known = Duration::from_nanos(value);
+        let what = match bytes[0] {
+            0 => What::Sent { late: known },
+            1 => What::Received { one_way: (value != UNKNOWN).then_some(known) },
+            2 => What::Duplicate,
+            3 => What::RoundTrip { took: known },
+            _ => return None,
+        };
+        Some(Self {
+            what,
+            direction: *Direction::BOTH.get(usize::from(bytes[1]))?,
+            flow: u16::from_le_bytes(number(bytes, 2)?),
+            payload: u32::from_le_bytes(number(bytes, 4)?),
+            session: u64::from_le_bytes(number(bytes, 8)?),
+            number: u32::from_le_bytes(number(bytes, 16)?),
+            at: Instant::from_nanos(u64::from_le_bytes(number(bytes, 24)?)),
+        })
+    }
+
     /// As it stands in a file.
     pub fn bytes(&self) -> [u8; RECORD_BYTES] {
         let (kind, value) = match self.what {

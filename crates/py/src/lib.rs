@@ -1,16 +1,16 @@
 //! The Python extension module `gamelane._native`: a scenario goes in, columns come out. No logic lives here; the types
 //! Python sees are described in `python/gamelane/_native.pyi`.
 
+mod arrow;
 mod capture;
 mod datagrams;
 mod error;
 mod generate;
 mod rate;
+mod recording;
 mod replay;
 mod run;
 mod scenario;
-mod summary;
-mod tables;
 
 use pyo3::prelude::*;
 
@@ -22,6 +22,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<arrow::Table>()?;
+    module.add_class::<recording::Recording>()?;
+    module.add_function(wrap_pyfunction!(arrow::tables, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::played, module)?)?;
     module.add_class::<capture::live::Live>()?;
     module.add_function(wrap_pyfunction!(capture::live::drop_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;

@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gamelane_capture::write::HEADERS_ONLY;
 use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
 use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
 use gamelane_sim::payload::{Content, connection_key, player_key};
-use gamelane_sim::{Household, Outcome, Records, Summary, Tap};
+use gamelane_sim::{Household, Passed, Tap};
 use gamelane_tcp::segment::HEADER_LEN;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::arrow;
 use crate::error::Cancelled;
 use crate::scenario::Scenario;
-use crate::{summary, tables};
 
 /// IPv4 and UDP.
 const UDP_HEADER_LEN: u32 = 28;
@@ -46,18 +46,21 @@ impl Cancel {
 /// A finished run.
 #[pyclass(frozen, module = "gamelane._native")]
 pub(crate) struct Run {
-    seed: u64,
     cpu_seconds: f64,
+    events: u64,
+    bottleneck_packets: u64,
     model: Model,
-    outcome: Outcome<Records>,
-    summary: Summary,
+    records: Records,
+    /// Packets at each tap, if they were kept.
+    packets: Vec<Passed>,
+    summary: RunSummary,
 }
 
 #[pymethods]
 impl Run {
     #[getter]
     fn seed(&self) -> u64 {
-        self.seed
+        self.summary.seed
     }
 
     #[getter]
@@ -67,24 +70,24 @@ impl Run {
 
     #[getter]
     fn events(&self) -> u64 {
-        self.outcome.events
+        self.events
     }
 
     #[getter]
     fn bottleneck_packets(&self) -> u64 {
-        self.outcome.bottleneck_packets()
+        self.bottleneck_packets
     }
 
-    fn summary_json(&self) -> String {
-        summary::run(&self.model, self.seed, &self.summary).to_string()
+    fn summary_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.summary).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        tables::all(py, &self.outcome.recorder)
-    }
-
-    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-        tables::one(py, &self.outcome.recorder, name)
+    /// One table. `flows` are the names that its column `flow` can take: those of all runs it will stand beside.
+    #[pyo3(signature = (name, flows = None))]
+    fn table(&self, name: &str, flows: Option<Vec<String>>) -> PyResult<arrow::Table> {
+        let own: Vec<&str> = self.model.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let all = flows.unwrap_or_else(|| own.iter().map(|name| (*name).to_owned()).collect());
+        arrow::table(&self.records, name, &own, &all)
     }
 
     /// Writes what passed one side of the gateway, `lan` or `wan`, or the server's host.
@@ -105,15 +108,22 @@ impl Run {
 }
 
 impl Run {
+    /// A run of another engine than the simulator.
+    pub(crate) fn recorded(model: Model, records: Records, summary: RunSummary, cpu_seconds: f64) -> Self {
+        let bottleneck_packets = summary.queues.values().map(|queue| queue.packets).sum();
+        Self { cpu_seconds, events: 0, bottleneck_packets, model, records, packets: Vec::new(), summary }
+    }
+
     fn write_tap(&self, path: &str, name: &str, tap: Tap) -> std::io::Result<()> {
         let options = WriteOptions { snap_len: Some(HEADERS_ONLY), ..WriteOptions::default() };
         let mut writer = PcapngWriter::new(BufWriter::new(File::create(path)?), options)?;
         let interface = writer.add_interface(name)?;
-        for row in self.outcome.recorder.packets.iter().flatten().filter(|row| row.tap == tap) {
+        let lanes: Vec<(usize, u32)> = self.model.lanes().collect();
+        for row in self.packets.iter().filter(|row| row.tap == tap) {
             let (meta, body) = (&row.meta, &row.payload);
-            let (flow, number) = self.outcome.recorder.lane(meta.flow);
-            let flow = &self.model.flows[flow as usize];
-            let key = player_key(flow.key, number);
+            let Some((flow, number)) = lanes.get(meta.flow.index()) else { continue };
+            let flow = &self.model.flows[*flow];
+            let key = player_key(flow.key, *number);
             let own = if row.direction == Direction::Up { key } else { key.reverse() };
             let header = PacketHeader {
                 at: row.at,
@@ -158,7 +168,8 @@ pub(crate) fn run(
 
 fn simulate(model: Model, seed: u64, samples: bool, packets: bool, cancel: &Cancel) -> Option<Run> {
     let started = cpu_seconds();
-    let mut household = Household::new(&model, Seed(seed), Records::new(&model, packets));
+    let build = if packets { Household::with_packets } else { Household::new };
+    let mut household = build(&model, Seed(seed), Records::new(&model));
     let mut until = Instant::ZERO + SLICE;
     while household.run_until(until) {
         if cancel.0.load(Ordering::Relaxed) {
@@ -167,11 +178,19 @@ fn simulate(model: Model, seed: u64, samples: bool, packets: bool, cancel: &Canc
         until += SLICE;
     }
     let mut outcome = household.finish();
-    let summary = Summary::new(&model, &outcome);
+    let summary = outcome.summary(&model, seed);
     if !samples {
         outcome.recorder.forget_samples();
     }
-    Some(Run { seed, cpu_seconds: cpu_seconds() - started, model, outcome, summary })
+    Some(Run {
+        cpu_seconds: cpu_seconds() - started,
+        events: outcome.events,
+        bottleneck_packets: outcome.bottleneck_packets(),
+        model,
+        records: outcome.recorder,
+        packets: outcome.packets,
+        summary,
+    })
 }
 
 /// CPU time of this thread.

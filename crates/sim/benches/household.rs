@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use gamelane_core::Seed;
+use gamelane_record::Records;
 use gamelane_scenario::{Model, Scenario};
-use gamelane_sim::{Household, Records};
+use gamelane_sim::Household;
 use rustix::time::{ClockId, clock_gettime};
 
 const QUEUES: [(&str, &str); 5] =
@@ -78,7 +79,7 @@ fn model(name: &str, overrides: &[(&str, &str)]) -> Model {
 /// CPU seconds, bottleneck packets and events of one run.
 fn run(model: &Model) -> (f64, u64, u64) {
     let started = cpu_seconds();
-    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
+    let outcome = Household::new(model, Seed(1), Records::new(model)).run();
     (cpu_seconds() - started, outcome.bottleneck_packets(), outcome.events)
 }
 

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use gamelane_core::Seed;
+use gamelane_record::Records;
 use gamelane_scenario::{Model, Scenario};
-use gamelane_sim::{Household, Records};
+use gamelane_sim::Household;
 use rustix::time::{ClockId, clock_gettime};
 
 fn main() {
@@ -16,7 +17,7 @@ fn main() {
     for connections in [1_000, 10_000, 100_000] {
         let model = model(connections);
         let started = cpu_seconds();
-        let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
+        let outcome = Household::new(&model, Seed(1), Records::new(&model)).run();
         let cpu = cpu_seconds() - started;
         let simulated = model.duration.as_secs_f64();
         println!(

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use gamelane_core::time::earliest;
 use gamelane_core::{Instant, Seed};
 use gamelane_mux::{CarrierId, CarrierKind, Frame, Length, Mux, MuxConfig, StreamId};
+use gamelane_record::Side;
 use gamelane_scenario::FlowModel;
 use gamelane_traffic::{AppAction, AppEvent, Source, TrafficSource};
 
-use crate::recorder::Side;
 use crate::timetable::Timetable;
 
 /// Messages of the multiplexer itself belong to nobody.

@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
 use gamelane_link::{Path, PathConfig};
+use gamelane_record::Side;
 use gamelane_scenario::{Carriage, FlowModel};
 use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent};
 use gamelane_traffic::config::AppConfig;
@@ -13,7 +14,6 @@ use gamelane_traffic::{AppAction, AppEvent, AppReport, Source, TrafficSource, Tr
 
 use crate::frames::FrameId;
 use crate::payload::{Content, Echo, connection_key, player_key};
-use crate::recorder::Side;
 use crate::repeats::Repeats;
 use crate::thin::{Order, ThinLane};
 

@@ -7,8 +7,9 @@ use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant, IpLen, Overhead, Packet, WireLen};
 use gamelane_link::trace::RateTrace;
 use gamelane_qdisc::Backlog;
+use gamelane_record::totals::FollowerTotals;
 use gamelane_scenario::{Medium, Model};
-use gamelane_stage::autorate::{AutorateCounters, Signal};
+use gamelane_stage::autorate::Signal;
 use gamelane_stage::{Echo, EvenStream, following};
 use gamelane_traffic::cbr;
 use gamelane_traffic::config::{AppConfig, GameConfig};
@@ -33,17 +34,6 @@ pub(crate) struct Following {
 enum LinkRate {
     Constant(Bitrate),
     Trace(RateTrace),
-}
-
-/// What a shaper that follows did in a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FollowingOutcome {
-    /// Mean of its rate over the run, bits per second.
-    pub mean_rate_bps: f64,
-    /// Its last rate, bits per second.
-    pub last_rate_bps: u64,
-    /// What it heard and did.
-    pub counters: AutorateCounters,
 }
 
 /// What the gateway remembers of a flow.
@@ -192,11 +182,11 @@ impl Following {
     }
 
     /// What each did in a run that ended at `end`.
-    pub(crate) fn outcome(self, end: Instant) -> [Option<FollowingOutcome>; 2] {
+    pub(crate) fn outcome(self, end: Instant) -> [Option<FollowerTotals>; 2] {
         Direction::BOTH.map(|direction| {
             let shaper = self.shapers.follower(direction)?;
-            Some(FollowingOutcome {
-                mean_rate_bps: shaper.mean_rate_bps(end),
+            Some(FollowerTotals {
+                mean_rate_bps: Some(shaper.mean_rate_bps(end)),
                 last_rate_bps: shaper.autorate().rate().bps(),
                 counters: *shaper.autorate().counters(),
             })

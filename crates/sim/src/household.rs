@@ -14,6 +14,8 @@ use gamelane_core::{
 };
 use gamelane_link::Path;
 use gamelane_link::wifi::StationCounters;
+use gamelane_record::totals::{FollowerTotals, QueueTotals};
+use gamelane_record::{Event, Recorder, Side};
 use gamelane_scenario::{Carriage, Model};
 use gamelane_stage::voap::VoapCounters;
 use gamelane_tcp::TcpCounters;
@@ -22,11 +24,10 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 use crate::bundle::Bundle;
 use crate::classes::Classes;
 use crate::flow::{Flow, Output};
-use crate::following::{Following, FollowingOutcome};
+use crate::following::Following;
 use crate::frames::{FrameId, Frames};
-use crate::network::{HopOutcome, Network, PathLosses, Place};
-use crate::payload::{Content, Echo, Payload, Tap};
-use crate::recorder::{Event, Recorder, Side};
+use crate::network::{Network, PathLosses, Place};
+use crate::payload::{Content, Echo, Passed, Payload, Tap};
 use crate::timetable::Timetable;
 use crate::window::Windows;
 
@@ -53,10 +54,11 @@ pub struct Household<R> {
     following: Option<Following>,
     frames: Frames,
     recorder: R,
-    wants_packets: bool,
+    /// Packets at each tap, if they are kept.
+    passed: Option<Vec<Passed>>,
     next_sample: Instant,
-    /// Connections whose TCP is sampled.
-    sampled: Vec<u32>,
+    /// Connections whose TCP is sampled: lane, flow, and number within the flow.
+    sampled: Vec<(u32, u32, u32)>,
     events: u64,
 }
 
@@ -65,12 +67,14 @@ pub struct Household<R> {
 pub struct Outcome<R> {
     /// The recorder, filled.
     pub recorder: R,
+    /// Packets at each tap, in order of time; empty unless they were kept.
+    pub packets: Vec<Passed>,
     /// Steps of the event loop.
     pub events: u64,
     /// What the gateway's queues did, indexed by direction.
-    pub hops: [HopOutcome; 2],
+    pub hops: [QueueTotals; 2],
     /// What the other queues on the way did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
-    pub others: Vec<(String, HopOutcome)>,
+    pub others: Vec<(String, QueueTotals)>,
     /// What each station cost the air, in the order of [`gamelane_scenario::WifiModel::stations`].
     pub stations: Vec<StationCounters>,
     /// Transport counters of each connection, as [`Model::lanes`] numbers them: client and server, where one was opened.
@@ -80,7 +84,7 @@ pub struct Outcome<R> {
     /// What VoAP did, if the gateway has it.
     pub voap: Option<VoapCounters>,
     /// What shapers that follow their link did, indexed by direction.
-    pub autorate: [Option<FollowingOutcome>; 2],
+    pub autorate: [Option<FollowerTotals>; 2],
 }
 
 impl<R> Outcome<R> {
@@ -93,6 +97,15 @@ impl<R> Outcome<R> {
 impl<R: Recorder> Household<R> {
     /// A household at time zero. `seed` replaces the model's own, so that repeats share a model.
     pub fn new(model: &Model, seed: Seed, recorder: R) -> Self {
+        Self::build(model, seed, recorder, None)
+    }
+
+    /// As [`Self::new`], and keeps every packet at every tap: about 200 bytes for each.
+    pub fn with_packets(model: &Model, seed: Seed, recorder: R) -> Self {
+        Self::build(model, seed, recorder, Some(Vec::new()))
+    }
+
+    fn build(model: &Model, seed: Seed, recorder: R, passed: Option<Vec<Passed>>) -> Self {
         let network = Network::new(model, seed);
         let lanes = (0u32..).zip(model.lanes());
         let flows: Vec<_> = lanes
@@ -112,7 +125,7 @@ impl<R: Recorder> Household<R> {
             windows: Windows::of(model, seed),
             following: Following::of(model),
             frames: Frames::default(),
-            wants_packets: recorder.wants_packets(),
+            passed,
             recorder,
             next_sample: Instant::ZERO + SAMPLE_EVERY,
             sampled,
@@ -192,6 +205,7 @@ impl<R: Recorder> Household<R> {
             voap: self.windows.as_ref().map(|windows| *windows.counters()),
             autorate: self.following.map_or([None; 2], |following| following.outcome(self.end)),
             recorder: self.recorder,
+            packets: self.passed.unwrap_or_default(),
         }
     }
 
@@ -366,7 +380,7 @@ impl<R: Recorder> Household<R> {
     fn receive(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
         let (now, meta) = (self.now, &packet.meta);
         let direction = side.peer().sends();
-        self.recorder.record(now, &Event::Received { direction, meta });
+        self.recorder.record(now, &Event::Received { direction, packet: meta.into() });
         if side == Side::Server {
             self.pass(Tap::Server, direction, packet);
         }
@@ -381,7 +395,7 @@ impl<R: Recorder> Household<R> {
             Side::Client => {
                 if let Some(echo) = payload.echo.filter(|echo| state.last_pair < Some(echo.number)) {
                     state.last_pair = Some(echo.number);
-                    self.recorder.record(now, &Event::Rtt { flow: meta.flow, rtt: echo.one_way + one_way });
+                    self.recorder.record(now, &Event::Rtt { lane: meta.flow, rtt: echo.one_way + one_way });
                 }
             }
         }
@@ -391,7 +405,7 @@ impl<R: Recorder> Household<R> {
                 Content::Datagram(payload) => {
                     host.handle_datagram(*payload, now);
                     self.recorder
-                        .record(now, &Event::Goodput { flow: meta.flow, bytes: u64::from(*payload) });
+                        .record(now, &Event::Goodput { lane: meta.flow, bytes: u64::from(*payload) });
                 }
                 // Taken in by `account_received`.
                 Content::Repeated(_) => {}
@@ -430,8 +444,8 @@ impl<R: Recorder> Household<R> {
                         thin.ways[side.sends().index()].wrote(player, bytes, now);
                     }
                 }
-                Output::Goodput(bytes) => self.recorder.record(now, &Event::Goodput { flow: id, bytes }),
-                Output::Report(report) => self.recorder.record(now, &Event::App { flow: id, report }),
+                Output::Goodput(bytes) => self.recorder.record(now, &Event::Goodput { lane: id, bytes }),
+                Output::Report(report) => self.recorder.record(now, &Event::App { lane: id, report }),
             }
         }
         let deadline = self.flows[flow].host(side).poll_timeout();
@@ -516,7 +530,7 @@ impl<R: Recorder> Household<R> {
                 content,
             }),
         };
-        self.recorder.record(now, &Event::Sent { direction: side.sends(), meta: &packet.meta });
+        self.recorder.record(now, &Event::Sent { direction: side.sends(), packet: (&packet.meta).into() });
         packet
     }
 
@@ -569,7 +583,7 @@ fn bundled(model: &Model, mut flows: Vec<Flow>, seed: Seed) -> (Vec<Flow>, Vec<B
 }
 
 /// The first few connections of each flow: a hundred thousand alike need no curve each.
-fn lanes_to_sample(model: &Model) -> Vec<u32> {
+fn lanes_to_sample(model: &Model) -> Vec<(u32, u32, u32)> {
     let few = (0u32..).zip(model.lanes()).filter(|(_, (_, number))| *number < SAMPLED_CONNECTIONS);
-    few.map(|(lane, _)| lane).collect()
+    few.map(|(lane, (flow, number))| (lane, flow as u32, number)).collect()
 }

@@ -5,15 +5,15 @@ mod build;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{
-    Bitrate, Direction, DropReason, Duration, HopCounters, Instant, MarkReason, Outlet, Packet, PacketMeta,
+    Bitrate, Direction, DropReason, Duration, Instant, MarkReason, Outlet, Packet, PacketMeta,
 };
 use gamelane_link::wifi::StationCounters;
 use gamelane_link::{AnyLink, Hop, HopOutlet, PortId};
 use gamelane_qdisc::Backlog;
+use gamelane_record::totals::QueueTotals;
+use gamelane_record::{BacklogMeter, Event, Recorder};
 
 use crate::frames::{FrameId, Frames};
-use crate::meter::BacklogMeter;
-use crate::recorder::{Event, Recorder};
 
 /// A queue of the network: a port of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,17 +43,6 @@ struct Port {
     /// Where its packets go next; `None` out of the network.
     next: Option<Place>,
     meter: BacklogMeter,
-}
-
-/// What a queue and the link below it did in a run.
-#[derive(Clone, Copy, Debug)]
-pub struct HopOutcome {
-    /// Conservation counters.
-    pub counters: HopCounters,
-    /// Mean packets waiting.
-    pub mean_backlog: f64,
-    /// Most packets waiting.
-    pub peak_backlog: u32,
 }
 
 impl Network {
@@ -174,12 +163,12 @@ impl Network {
     }
 
     /// What the gateway's queues did in a run of `span`, by direction.
-    pub(crate) fn gateway_outcomes(&self, span: Duration) -> [HopOutcome; 2] {
+    pub(crate) fn gateway_outcomes(&self, span: Duration) -> [QueueTotals; 2] {
         self.gateway.map(|place| self.outcome(place, span))
     }
 
     /// What the other queues did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
-    pub(crate) fn other_outcomes(&self, span: Duration) -> Vec<(String, HopOutcome)> {
+    pub(crate) fn other_outcomes(&self, span: Duration) -> Vec<(String, QueueTotals)> {
         let places = self.ports.iter().enumerate().flat_map(|(hop, ports)| {
             let place = move |port| Place { hop, port };
             (0..).map(PortId).map(place).zip(ports)
@@ -197,11 +186,11 @@ impl Network {
         air.unwrap_or_default()
     }
 
-    fn outcome(&self, place: Place, span: Duration) -> HopOutcome {
+    fn outcome(&self, place: Place, span: Duration) -> QueueTotals {
         let meter = &self.ports[place.hop][place.port.index()].meter;
-        HopOutcome {
+        QueueTotals {
             counters: *self.hops[place.hop].counters(place.port),
-            mean_backlog: meter.mean(span),
+            mean_backlog: Some(meter.mean(span)),
             peak_backlog: meter.peak(),
         }
     }
@@ -224,7 +213,7 @@ impl<R: Recorder> HopOutlet<FrameId> for HopLosses<'_, R> {
 
     fn marked(&mut self, port: PortId, meta: &PacketMeta, _reason: MarkReason) {
         let direction = self.ports[port.index()].direction;
-        self.recorder.record(self.now, &Event::Marked { direction, meta });
+        self.recorder.record(self.now, &Event::Marked { direction, packet: meta.into() });
     }
 }
 
@@ -239,7 +228,7 @@ pub(crate) struct PathLosses<'a, R> {
 impl<R: Recorder> Outlet<FrameId> for PathLosses<'_, R> {
     fn dropped(&mut self, packet: Packet<FrameId>, reason: DropReason) {
         self.frames.give_back(packet.body);
-        let event = Event::Dropped { direction: self.direction, meta: &packet.meta, reason };
+        let event = Event::Dropped { direction: self.direction, packet: (&packet.meta).into(), reason };
         self.recorder.record(self.now, &event);
     }
 }

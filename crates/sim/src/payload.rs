@@ -2,7 +2,7 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
-use gamelane_core::{Direction, Duration, FlowKey};
+use gamelane_core::{Direction, Duration, FlowKey, Instant, PacketMeta};
 use gamelane_tcp::Segment;
 
 /// The body of a packet in the simulator.
@@ -63,6 +63,21 @@ impl Tap {
     pub const fn after(direction: Direction) -> Self {
         Self::before(direction.reverse())
     }
+}
+
+/// A packet at a tap.
+#[derive(Clone, Copy, Debug)]
+pub struct Passed {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub tap: Tap,
+    /// Its direction.
+    pub direction: Direction,
+    /// What queues see of it.
+    pub meta: PacketMeta,
+    /// What it carries.
+    pub payload: Payload,
 }
 
 /// The addresses of a flow's n-th player: the first has the flow's own, the others count up from 100.64.0.0 (RFC 6598).

@@ -7,14 +7,13 @@ use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::{Bitrate, Direction, Duration, IpLen, Protocol, Seed};
 use gamelane_qdisc::{DisciplineConfig, ParameterSet, QueueConfig, QueueKind};
+use gamelane_record::{Distribution, Records};
 use gamelane_scenario::{Carriage, FlowModel, GatewayModel, Medium, Model};
 use gamelane_stage::RateFinder;
 use gamelane_stage::finder::{FinderConfig, Found, Judgement, Next};
 use gamelane_traffic::config::{AppConfig, CbrConfig, Schedule};
 
 use crate::household::Household;
-use crate::records::Records;
-use crate::statistics::Distribution;
 
 /// One trial.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +60,7 @@ pub fn find_rate(
         let model = alone(model, stream, length.max(least));
         // Each trial meets the link at another moment.
         let seed = Seed(seed.0.wrapping_add(u64::from(finder.trials())));
-        let outcome = Household::new(&model, seed, Records::new(&model, false)).run();
+        let outcome = Household::new(&model, seed, Records::new(&model)).run();
         let own = &outcome.recorder.flows[0].directions[direction.index()];
         let mut delays: Vec<Duration> = own.arrivals.iter().map(|row| row.one_way).collect();
         let nanos = delays.iter().map(|delay| delay.as_nanos()).collect();
@@ -71,7 +70,7 @@ pub fn find_rate(
             judgement,
             sent: own.totals.sent,
             lost: own.totals.lost,
-            delay_ms: Distribution::of(nanos).scaled(1e6),
+            delay_ms: Distribution::of_nanos(nanos),
         });
     }
 }

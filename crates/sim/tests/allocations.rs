@@ -5,15 +5,8 @@ mod common;
 mod queues;
 
 use gamelane_core::{Instant, Seed};
-use gamelane_sim::{Event, Household, Recorder};
+use gamelane_sim::Household;
 use queues::QUEUES;
-
-/// Keeps nothing.
-struct Forget;
-
-impl Recorder for Forget {
-    fn record(&mut self, _: Instant, _: &Event<'_>) {}
-}
 
 #[test]
 fn a_busy_household_allocates_nothing_in_steady_state() {
@@ -83,7 +76,7 @@ fn allocations_of(scenario: &str, settled_s: u64, overrides: &[(&str, &str)]) ->
     let duration = format!("{end_s}s");
     let overrides: Vec<_> = [("duration", duration.as_str())].iter().chain(overrides).copied().collect();
     let model = common::model(scenario, &overrides);
-    let mut household = Household::new(&model, Seed(1), Forget);
+    let mut household = Household::new(&model, Seed(1), ());
     household.run_until(Instant::from_secs(settled_s));
     let allocated = allocation_counter::measure(|| {
         household.run_until(Instant::from_secs(end_s));

@@ -10,7 +10,7 @@ use gamelane_core::{AckKind, ClassId, Direction, Duration, FlowId, FlowKey, Inst
 use gamelane_qdisc::classify::{Behaviour, BehaviourParameters, FlowTable, FlowTableParameters};
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::payload::connection_key;
-use gamelane_sim::{Event, Household, Recorder, Tap};
+use gamelane_sim::{Household, Passed, Tap};
 
 /// Flows that are games or calls, then flows that are not.
 const REAL_TIME: usize = 7 * 5 + 4;
@@ -78,13 +78,9 @@ struct Gateway {
     flows: Vec<Verdicts>,
 }
 
-impl Recorder for Gateway {
-    fn wants_packets(&self) -> bool {
-        true
-    }
-
-    fn record(&mut self, at: Instant, event: &Event<'_>) {
-        let Event::Passed { tap, direction, meta, payload } = event else { return };
+impl Gateway {
+    fn observe(&mut self, packet: &Passed) {
+        let Passed { at, tap, direction, meta, payload } = packet;
         if *tap != Tap::before(*direction) {
             return;
         }
@@ -94,21 +90,24 @@ impl Recorder for Gateway {
             Direction::Down => upstream.reverse(),
         };
         assert_eq!(key.protocol, meta.protocol);
-        let behaviour = self.table.observe(meta, &key, *direction, at).behaviour;
+        let behaviour = self.table.observe(meta, &key, *direction, *at).behaviour;
         let verdicts = &mut self.flows[meta.flow.index()];
-        verdicts.add(behaviour, at);
+        verdicts.add(behaviour, *at);
     }
 }
 
 /// A line per flow and the matrix.
 fn confusion(behaviour: BehaviourParameters) -> String {
     let model = model();
-    let gateway = Gateway {
+    let mut gateway = Gateway {
         keys: model.flows.iter().map(|flow| flow.key).collect(),
         table: FlowTable::new(FlowTableParameters { behaviour, ..FlowTableParameters::default() }),
         flows: vec![Verdicts::default(); model.flows.len()],
     };
-    let flows = Household::new(&model, Seed(1), gateway).run().recorder.flows;
+    for packet in &Household::with_packets(&model, Seed(1), ()).run().packets {
+        gateway.observe(packet);
+    }
+    let flows = gateway.flows;
     let mut text = String::new();
     let mut matrix = [[0; 2]; 2];
     for (index, (flow, verdicts)) in model.flows.iter().zip(&flows).enumerate() {

@@ -8,7 +8,8 @@ mod queues;
 use std::fmt::Write;
 
 use gamelane_core::{Direction, DropReason, Seed};
-use gamelane_sim::{Household, Records};
+use gamelane_record::Records;
+use gamelane_sim::Household;
 use queues::QUEUES;
 
 #[test]
@@ -25,7 +26,7 @@ fn the_household_of_collom2016() {
                 ("duration", "30s"),
             ];
             let model = common::model("collom2016", &overrides);
-            let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
+            let outcome = Household::new(&model, Seed(1), Records::new(&model)).run();
             writeln!(table, "{link} {queue}: {} events", outcome.events).unwrap();
             for direction in Direction::BOTH {
                 let hop = &outcome.hops[direction.index()];

@@ -5,12 +5,13 @@ mod common;
 mod queues;
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
-use gamelane_sim::{Household, Outcome, Records, Summary};
+use gamelane_sim::{Household, Outcome};
 use queues::QUEUES;
 
 fn run(model: &Model, seed: u64) -> Outcome<Records> {
-    Household::new(model, Seed(seed), Records::new(model, false)).run()
+    Household::new(model, Seed(seed), Records::new(model)).run()
 }
 
 /// Every round trip and every drop: what a run is, in a form that compares.
@@ -50,7 +51,7 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 #[test]
 fn stopping_to_look_changes_nothing() {
     let model = common::model("collom2016", &[("gateway.*.queue", "fq_pie"), ("duration", "15s")]);
-    let mut household = Household::new(&model, Seed(1), Records::new(&model, false));
+    let mut household = Household::new(&model, Seed(1), Records::new(&model));
     let mut until = Instant::ZERO;
     while household.run_until(until) {
         until += Duration::from_micros(12_345);
@@ -63,18 +64,17 @@ fn a_game_alone_on_the_link_takes_under_two_milliseconds() {
     // collom2016 Fig. 4. By hand: 59 to 103 B up at 1 Mbit/s take 0.47 to 0.82 ms, about 180 B down at 12 Mbit/s 0.12 ms.
     let model = common::model("game-alone", &[("link.rtt", "0ms")]);
     let outcome = run(&model, 1);
-    let summary = Summary::new(&model, &outcome);
+    let summary = outcome.summary(&model, 1);
     let game = &summary.flows[0];
     assert!(game.rtt_ms.count > 1000);
     assert!(game.rtt_ms.max < 2.0 && game.rtt_ms.quantiles[0] > 0.47 + 0.05, "{:?}", game.rtt_ms);
-    assert!(game.directions.iter().all(|direction| direction.lost == 0));
+    assert!([game.up, game.down].iter().all(|direction| direction.lost == 0));
 }
 
 #[test]
 fn an_upload_fills_the_uplink_it_is_given() {
     let model = common::model("household", &[("gateway.up.queue", "fifo"), ("gateway.up.limit", "100p")]);
-    let summary = Summary::new(&model, &run(&model, 1));
-    let up: f64 =
-        summary.flows.iter().map(|flow| flow.directions[Direction::Up.index()].throughput_bps).sum();
+    let summary = run(&model, 1).summary(&model, 1);
+    let up: f64 = summary.flows.values().map(|flow| flow.up.throughput_bps.mean).sum();
     assert!(up > 0.97e6 && up < 1.001e6, "{up}");
 }

@@ -2,22 +2,23 @@
 
 mod common;
 
-use gamelane_core::{Direction, Seed};
+use gamelane_core::Seed;
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::{Model, Scenario};
-use gamelane_sim::{Household, Outcome, Records, Summary};
+use gamelane_sim::{Household, Outcome};
 
 fn run(model: &Model) -> Outcome<Records> {
-    Household::new(model, Seed(1), Records::new(model, false)).run()
+    Household::new(model, Seed(1), Records::new(model)).run()
 }
 
-fn summary(name: &str, overrides: &[(&str, &str)]) -> Summary {
+fn summary(name: &str, overrides: &[(&str, &str)]) -> RunSummary {
     let model = common::model(name, overrides);
-    Summary::new(&model, &run(&model))
+    run(&model).summary(&model, 1)
 }
 
 /// p50 of the game's queue delay upstream, milliseconds; it is the first flow.
-fn game_delay_up(summary: &Summary) -> f64 {
-    summary.flows[0].directions[Direction::Up.index()].queue_delay_ms.quantiles[2]
+fn game_delay_up(summary: &RunSummary) -> f64 {
+    summary.flows[0].up.queue_delay_ms.quantiles[2]
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn a_shaped_gateway_empties_the_modem_and_an_unshaped_one_does_not() {
         let outcome = run(model);
         let (name, modem) = &outcome.others[0];
         assert_eq!(name, "modem");
-        (modem.mean_backlog, game_delay_up(&Summary::new(model, &outcome)))
+        (modem.mean_backlog.expect("the simulator meters it"), game_delay_up(&outcome.summary(model, 1)))
     };
     let shaped = common::model("docsis", &[]);
     let mut unshaped = shaped.clone();
@@ -64,7 +65,7 @@ fn a_shaped_gateway_empties_the_modem_and_an_unshaped_one_does_not() {
 fn queue_management_in_the_modem_needs_no_shaper() {
     let mut model = common::model("docsis", &[("gateway.modem.queue", "fq_codel")]);
     model.access.shape[0] = None;
-    let delay = game_delay_up(&Summary::new(&model, &run(&model)));
+    let delay = game_delay_up(&run(&model).summary(&model, 1));
     assert!(delay < 100.0, "{delay}");
 }
 
@@ -76,22 +77,22 @@ fn an_idle_modem_adds_what_request_and_grant_take() {
     let game = &summary.flows[0];
     // In the modem a packet waits U(0, 2 ms) for the next interval to ask in, 2 ms until that of the grant, and the 0.2 ms
     // of opportunities it begins with. The shaper's queue is empty.
-    let delay = &game.directions[Direction::Up.index()].queue_delay_ms;
+    let delay = &game.up.queue_delay_ms;
     assert!((delay.mean - 3.2).abs() < 0.15, "{}", delay.mean);
-    assert_eq!(game.directions[Direction::Up.index()].lost, 0);
+    assert_eq!(game.up.lost, 0);
 }
 
 #[test]
 fn the_access_points_queue_is_where_a_download_waits() {
     let busy = summary("wifi", &[("flow.backup.enabled", "false")]);
-    let down = &busy.flows[0].directions[Direction::Down.index()].queue_delay_ms;
+    let down = &busy.flows[0].down.queue_delay_ms;
     // 250 packets of 1500 B at some 24 Mbit/s (ACKs share the air) are 125 ms.
     assert!((60.0..160.0).contains(&down.quantiles[2]), "{:?}", down.quantiles);
-    assert_eq!(busy.queues[Direction::Down.index()].peak_backlog, 250);
-    let rate = busy.flows[1].directions[Direction::Down.index()].throughput_bps;
+    assert_eq!(busy.queues["down"].backlog_packets.max, 250);
+    let rate = busy.flows[1].down.throughput_bps.mean;
     assert!((20e6..28e6).contains(&rate), "{rate}");
     let fair = summary("wifi", &[("flow.backup.enabled", "false"), ("gateway.down.queue", "fq_codel")]);
-    let down = &fair.flows[0].directions[Direction::Down.index()].queue_delay_ms;
+    let down = &fair.flows[0].down.queue_delay_ms;
     assert!(down.quantiles[5] < 6.0, "{:?}", down.quantiles);
 }
 
@@ -102,7 +103,7 @@ fn a_trace_link_carries_what_its_trace_does() {
     let gamelane_scenario::Medium::Trace([_, Some(trace)]) = &model.access.medium else {
         panic!("the scenario has a trace downstream");
     };
-    let rate = summary.flows[0].directions[Direction::Down.index()].throughput_bps;
+    let rate = summary.flows[0].down.throughput_bps.mean;
     let mean = trace.mean().bps() as f64;
     assert!(rate / mean > 0.85 && rate / mean <= 1.0, "{rate} of {mean}");
 }

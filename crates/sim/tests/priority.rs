@@ -3,14 +3,15 @@
 mod common;
 
 use gamelane_core::{DropReason, Seed};
-use gamelane_sim::{Household, Outcome, Records, Summary};
+use gamelane_record::{Records, RunSummary};
+use gamelane_sim::{Household, Outcome};
 
 const UP: usize = 0;
 
-fn run(scenario: &str, overrides: &[(&str, &str)]) -> (Summary, Outcome<Records>) {
+fn run(scenario: &str, overrides: &[(&str, &str)]) -> (RunSummary, Outcome<Records>) {
     let model = common::model(scenario, overrides);
-    let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
-    (Summary::new(&model, &outcome), outcome)
+    let outcome = Household::new(&model, Seed(1), Records::new(&model)).run();
+    (outcome.summary(&model, 1), outcome)
 }
 
 #[test]
@@ -18,7 +19,7 @@ fn loss_and_queueing_delay_of_the_game_fall_with_priority() {
     // Shorter than the modem's second of buffer, as the bridge's own bands are.
     let (fifo, _) = run("priority", &[("gateway.up.queue", "fifo"), ("gateway.up.limit", "10p")]);
     let (first, _) = run("priority", &[("gateway.up.limit", "10p")]);
-    let [before, after] = [&fifo, &first].map(|summary| summary.flows[0].directions[UP]);
+    let [before, after] = [&fifo, &first].map(|summary| summary.flows[0].up);
     assert!(before.loss > 0.01, "{before:?}");
     assert!(after.loss == 0.0, "{after:?}");
     assert!(before.queue_delay_ms.mean > 150.0, "{before:?}");
@@ -31,7 +32,7 @@ fn loss_and_queueing_delay_of_the_game_fall_with_priority() {
 #[test]
 fn priority_in_the_modem_needs_no_shaper() {
     let unshaped = [("gateway.shape", "{}"), ("gateway.priority", "[\"game\"]"), ("duration", "60s")];
-    let with = |key| run("docsis", &[&unshaped[..], &[(key, "priority")]].concat()).0.flows[0].directions[UP];
+    let with = |key| run("docsis", &[&unshaped[..], &[(key, "priority")]].concat()).0.flows[0].up;
     let (bridge, modem) = (with("gateway.up.queue"), with("gateway.modem.queue"));
     assert!(bridge.queue_delay_ms.mean > 500.0, "the modem's own queue fills: {bridge:?}");
     assert!(modem.queue_delay_ms.mean < 50.0 && modem.loss == 0.0, "{modem:?}");
@@ -46,7 +47,7 @@ fn redundant_acks_are_dropped_where_they_are_filtered() {
         let (summary, outcome) = run("docsis", &fields);
         let dropped = outcome.hops[UP].counters.dropped.of(DropReason::AckFilter);
         assert!(dropped > 10, "{queue}: {dropped}");
-        assert_eq!(summary.queues[UP].ack_filter_drops, dropped);
+        assert_eq!(summary.queues["up"].drops.ack_filter, dropped);
     }
 }
 
@@ -66,7 +67,7 @@ fn every_packet_sent_is_received_or_lost() {
 fn classes_that_share_the_link_keep_the_game_from_waiting() {
     let game = |sets: &[(&str, &str)]| {
         let (summary, _) = run("priority", &[sets, &[("duration", "60s")]].concat());
-        (summary.flows[0].directions[UP], summary.flows[1].goodput_bps)
+        (summary.flows[0].up, summary.flows[1].goodput_bps)
     };
     let (fifo, alone) = game(&[("gateway.up.queue", "fifo"), ("gateway.up.limit", "50p")]);
     for queue in ["drr", "htb"] {
@@ -97,7 +98,7 @@ fn a_ceiling_holds_a_class_that_nobody_else_keeps_waiting() {
 fn priority_inside_the_modem_needs_no_shaper() {
     let game = |sets: &[(&str, &str)]| {
         let (summary, _) = run("docsis", &[&[("gateway.shape", "false")], sets].concat());
-        summary.flows[0].directions[UP]
+        summary.flows[0].up
     };
     let modem = game(&[]);
     let first = game(&[("gateway.modem.queue", "priority"), ("gateway.priority", "[\"game\"]")]);

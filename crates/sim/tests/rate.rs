@@ -3,9 +3,10 @@
 mod common;
 
 use gamelane_core::{Bitrate, Direction, Duration, Seed};
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
+use gamelane_sim::Household;
 use gamelane_sim::trial::find_rate;
-use gamelane_sim::{Household, Records, Summary};
 use gamelane_stage::FinderConfig;
 use gamelane_stage::finder::{Found, Judgement};
 
@@ -59,9 +60,9 @@ const FIXED: (&str, &str) = ("gateway.autorate", "false");
 const UNSHAPED: [(&str, &str); 3] = [FIXED, ("gateway.shape", "false"), ("gateway.down.queue", "fifo")];
 
 /// p50 and p99 of the game's round trip, ms; goodput of the download, Mbit/s; and the run.
-fn follow(model: &Model) -> ([f64; 2], f64, Summary) {
-    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
-    let summary = Summary::new(model, &outcome);
+fn follow(model: &Model) -> ([f64; 2], f64, RunSummary) {
+    let outcome = Household::new(model, Seed(1), Records::new(model)).run();
+    let summary = outcome.summary(&model, 1);
     let rtt = summary.flows[0].rtt_ms.quantiles;
     ([rtt[2], rtt[5]], summary.flows[2].goodput_bps / 1e6, summary)
 }
@@ -80,10 +81,10 @@ fn a_shaper_that_follows_keeps_the_queue_at_home_and_uses_the_link() {
     assert!(high[0] > 80.0, "{high:?}");
     assert!(followed[0] < 60.0 && followed[1] < 300.0 && followed[1] < high[1], "{followed:?}");
     assert!(kept > 0.6 * all, "{kept} of {all}");
-    let own = summary.autorate[Direction::Down.index()].expect("it follows");
-    assert!((5e6..9e6).contains(&own.mean_rate_bps), "{own:?}");
-    assert_eq!(own.counters.probes, 0, "what passes anyway says enough");
-    assert_eq!(summary.autorate[Direction::Up.index()], None);
+    let own = summary.autorate["down"];
+    assert!((5e6..9e6).contains(&own.rate_bps.mean), "{own:?}");
+    assert_eq!(own.probes, 0, "what passes anyway says enough");
+    assert_eq!(summary.autorate.get("up"), None);
 }
 
 #[test]
@@ -95,13 +96,13 @@ fn each_signal_alone_is_enough() {
         let (followed, kept, summary) = follow(&model);
         assert!(followed[0] < 70.0 && followed[1] < 400.0, "{signal}: {followed:?}");
         assert!(kept > 4.0, "{signal}: {kept}");
-        let counters = summary.autorate[Direction::Down.index()].expect("it follows").counters;
-        assert_eq!((counters.probes > 0, counters.passive > 0), (signal == "probe", signal != "probe"));
-        if let Some(probes) = summary.flows.get(3) {
+        let counters = summary.autorate["down"];
+        assert_eq!((counters.probes > 0, counters.signals > 0), (signal == "probe", signal != "probe"));
+        if let Some(probes) = summary.flows.values().nth(3) {
             // Each is answered, if not lost, and costs 64 B each way. The warm-up is counted in one and not in the other.
-            let answered = u64::from(probes.directions[1].received);
+            let answered = u64::from(probes.down.received);
             assert!(answered <= counters.probes && answered > counters.probes * 9 / 10, "{counters:?}");
-            assert_eq!(probes.directions[0].sent_bytes, 64 * u64::from(probes.directions[0].sent));
+            assert_eq!(probes.up.sent_bytes, 64 * u64::from(probes.up.sent));
         }
     }
 }
@@ -113,8 +114,8 @@ fn a_cable_modem_that_tells_its_backlog_is_followed_upstream() {
         ("gateway.autorate", "{ up = { signals = [\"backlog\"], target = \"200ms\", highest = \"1mbit\" } }"),
     ];
     let (_, _, summary) = follow(&common::model("docsis", &overrides));
-    let own = summary.autorate[Direction::Up.index()].expect("it follows");
+    let own = summary.autorate["up"];
     // A packet is 62 ms of 192 kbit/s and 120 ms of 100: less than that is no target.
-    assert!((140_000..=200_000).contains(&own.last_rate_bps), "{own:?}");
-    assert!((130e3..=195e3).contains(&own.mean_rate_bps), "{own:?}");
+    assert!((140_000..=200_000).contains(&own.rate_bps.last), "{own:?}");
+    assert!((130e3..=195e3).contains(&own.rate_bps.mean), "{own:?}");
 }

@@ -2,9 +2,10 @@
 
 mod common;
 
-use gamelane_core::{Direction, Seed};
+use gamelane_core::Seed;
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
-use gamelane_sim::{Household, Records, Summary};
+use gamelane_sim::Household;
 
 const CARRIAGES: [&str; 4] = ["direct", "mux", "streams", "datagrams"];
 
@@ -13,9 +14,9 @@ fn game(overrides: &[(&str, &str)]) -> Model {
     common::model("griwodz2006", &base.iter().chain(overrides).copied().collect::<Vec<_>>())
 }
 
-fn run(model: &Model) -> (Summary, Records) {
-    let outcome = Household::new(model, Seed(7), Records::new(model, false)).run();
-    (Summary::new(model, &outcome), outcome.recorder)
+fn run(model: &Model) -> (RunSummary, Records) {
+    let outcome = Household::new(model, Seed(7), Records::new(model)).run();
+    (outcome.summary(&model, 1), outcome.recorder)
 }
 
 #[test]
@@ -52,10 +53,10 @@ fn without_loss_no_carriage_delays_anything() {
             game(&[("flow.players.carriage", carriage), ("flow.players.loss", "0%"), ("warmup", "10s")]);
         let (summary, _) = run(&model);
         let thin = summary.flows[0].thin.as_ref().unwrap();
-        let delivery = thin.directions[Direction::Down.index()].delivery_ms;
-        assert!((delivery.quantiles[2] - 100.0).abs() < 0.1, "{carriage}: {delivery:?}");
-        assert_eq!(thin.retransmissions.nth[0].itself, 0, "{carriage}");
-        assert!(thin.directions[Direction::Down.index()].held_ms.max <= 0.0, "{carriage}");
+        let delivery = thin.down.delivery_ms;
+        assert!((delivery.all.quantiles[2] - 100.0).abs() < 0.1, "{carriage}: {delivery:?}");
+        assert_eq!(thin.nth["1"].itself, 0, "{carriage}");
+        assert!(thin.down.held_ms.max <= 0.0, "{carriage}");
     }
 }
 
@@ -63,7 +64,7 @@ fn without_loss_no_carriage_delays_anything() {
 fn independent_streams_wait_less_for_others() {
     let held = |carriage: &str| {
         let model = game(&[("flow.players.carriage", carriage), ("flow.players.loss", "2%")]);
-        run(&model).0.flows[0].thin.as_ref().unwrap().directions[Direction::Down.index()].held_ms.mean
+        run(&model).0.flows[0].thin.as_ref().unwrap().down.held_ms.mean
     };
     let (mux, streams) = (held("mux"), held("streams"));
     assert!(streams < mux / 5.0, "held {streams} ms in streams, {mux} ms in one order");
@@ -77,15 +78,15 @@ fn the_table_of_carriages() {
         let (summary, _) = run(&model);
         let flow = &summary.flows[0];
         let thin = flow.thin.as_ref().unwrap();
-        let down = &thin.directions[Direction::Down.index()];
+        let down = &thin.down;
         let micros = |millis: f64| (millis * 1e3).round() as u64;
         table += &format!(
             "{carriage:<9} {:>8} {:>6} {:>9} {:>7} {:>7} {:>8}\n",
-            flow.directions[0].sent + flow.directions[1].sent,
-            thin.retransmissions.retransmitted_segments,
-            down.delivery_ms.count,
-            micros(down.delivery_ms.quantiles[2]),
-            micros(down.delivery_ms.quantiles[5]),
+            flow.up.sent + flow.down.sent,
+            thin.retransmitted_segments,
+            down.messages,
+            micros(down.delivery_ms.all.quantiles[2]),
+            micros(down.delivery_ms.all.quantiles[5]),
             micros(down.held_ms.mean),
         );
     }

@@ -7,8 +7,9 @@ mod queues;
 use std::path::Path;
 
 use gamelane_core::{Direction, Seed};
+use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::{Model, Scenario};
-use gamelane_sim::{Household, Outcome, Records, Summary};
+use gamelane_sim::{Household, Outcome};
 use queues::QUEUES;
 
 struct Result {
@@ -19,8 +20,8 @@ struct Result {
 }
 
 fn run(model: &Model) -> Result {
-    let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
-    let summary = Summary::new(model, &outcome);
+    let outcome = Household::new(model, Seed(1), Records::new(model)).run();
+    let summary = outcome.summary(&model, 1);
     let down = Direction::Down.index();
     let delays = outcome.recorder.flows.iter().flat_map(|flow| &flow.directions[down].arrivals);
     let late: Vec<f64> = delays
@@ -30,7 +31,7 @@ fn run(model: &Model) -> Result {
     Result {
         goodput_mbit: summary.flows[0].goodput_bps / 1e6,
         delay_ms: late.iter().sum::<f64>() / late.len() as f64,
-        mean_backlog: summary.queues[down].mean_backlog,
+        mean_backlog: summary.queues[down].backlog_packets.mean,
         outcome,
     }
 }
@@ -66,8 +67,8 @@ fn latecomers_get_their_share_unless_the_law_is_the_papers_alone() {
         let overrides = [set("gateway.voap.even", even), set("flow.game.enabled", "false")];
         let scenario = Scenario::parse(&text, &file.to_string_lossy(), &overrides);
         let model = scenario.and_then(|scenario| scenario.to_model()).unwrap_or_else(|e| panic!("{e}"));
-        let outcome = Household::new(&model, Seed(1), Records::new(&model, false)).run();
-        let flows = Summary::new(&model, &outcome).flows;
+        let outcome = Household::new(&model, Seed(1), Records::new(&model)).run();
+        let flows = outcome.summary(&model, 1).flows;
         flows[1].goodput_bps / (flows[0].goodput_bps + flows[1].goodput_bps)
     };
     let (even, paper) = (share("true"), share("false"));
@@ -127,9 +128,9 @@ fn an_upload_is_steered_as_well_down_to_the_floor() {
         [("gateway.voap.data", "up"), ("link.up", "3mbit"), ("flow.upload.tcp.receive_window", "1MiB")];
     let model = common::model("household", &fields);
     let outcome = |model: &Model| {
-        let outcome = Household::new(model, Seed(1), Records::new(model, false)).run();
-        let summary = Summary::new(model, &outcome);
-        (summary.flows[0].directions[0].queue_delay_ms.mean, summary.flows[1].goodput_bps)
+        let outcome = Household::new(model, Seed(1), Records::new(model)).run();
+        let summary = outcome.summary(&model, 1);
+        (summary.flows[0].up.queue_delay_ms.mean, summary.flows[1].goodput_bps)
     };
     let steered = outcome(&model);
     let mut without = model.clone();

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from gamelane import _native
@@ -130,9 +131,13 @@ class Evidence:
         return summary
 
 
-def columns(run: _native.Run, table: str) -> dict[str, Numbers]:
-    """One table of a run as floating-point columns."""
-    return {name: np.asarray(column, dtype=float) for name, column in run.tables()[table].items()}
+def columns(run: _native.Run, table: str) -> dict[str, Any]:
+    """One table of a run: numbers as floating-point arrays, words as arrays of text."""
+    frame = pl.DataFrame(run.table(table))
+    return {
+        column.name: column.cast(pl.Float64).to_numpy() if column.dtype.is_numeric() else column.to_numpy()
+        for column in frame
+    }
 
 
 def _at(summary: dict[str, Any], keys: list[str]) -> float:

@@ -16,7 +16,6 @@ from gamelane.errors import OutputError, UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
-from gamelane.records.live import read as read_records
 from gamelane.report.document import document
 from gamelane.report.fit import percent, write_fit
 from gamelane.report.style import number
@@ -188,7 +187,7 @@ def join(
         else experiment.load(scenario)
     )
     own = chosen.scenario.seed if seed is None else seed
-    results = live.results(chosen, read_records(client, server), seed=own)
+    results = live.results(chosen, client, server, seed=own)
     results.write(writable(out))
     page = write_report(results, out)
     if json:

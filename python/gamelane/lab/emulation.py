@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import polars as pl
 
-from gamelane import programs
+from gamelane import _native, programs
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Host, Lab
-from gamelane.records import live
 
 PROBE = """
 name = "probe"
@@ -108,7 +108,7 @@ def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
         )
         serving.terminate()
         serving.wait(timeout=PATIENCE_S)
-        delay = _delay(live.read(folder / "here", folder / "there"), load)
+        delay = _delay(folder, load)
         if not shutil.which("iperf3"):
             return delay, None
         words = ["--clear", "--rate", f"{RATE_BPS}bit", "--limit", "100p"]
@@ -116,9 +116,12 @@ def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
         return delay, _rate(lab, player, server, folder)
 
 
-def _delay(match: live.Match, load: float) -> DelayError:
-    there = match.server if match.server is not None else match.client[:0]
-    took_ms = there[there["what"] == live.RECEIVED]["value_ns"] / 1e6
+def _delay(folder: Path, load: float) -> DelayError:
+    path = folder / "probe.toml"
+    scenario = _native.Scenario.parse(path.read_text(encoding="utf-8"), str(path), [])
+    run = _native.played(scenario, scenario.seed, str(folder / "here"), str(folder / "there"))
+    arrived = pl.DataFrame(run.table("delay")).filter(pl.col("direction") == "up")
+    took_ms = arrived["one_way_ms"].to_numpy()
     if not len(took_ms):
         raise LabError("no packet came through the bridge")
     return DelayError(len(took_ms), float(np.median(took_ms)), float(np.quantile(took_ms, 0.99)), load)

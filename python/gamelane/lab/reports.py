@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-CHUNK, STALL, TRANSFER = range(3)
+CHUNK, STALL, TRANSFER = "chunk", "stall", "transfer"
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Report:
 
     at_ns: int
     flow: int
-    kind: int
+    kind: str
     index: int
     bytes: int
     took_ns: int

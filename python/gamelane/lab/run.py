@@ -7,33 +7,30 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
 import polars as pl
 
 from gamelane import _native, programs
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, tables, tcp, topology
+from gamelane.lab import pcapng, recording, tcp, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams
 from gamelane.lab.namespaces import Lab, missing
 from gamelane.lab.plan import DATAGRAMS, Flow, Plan, plan
 from gamelane.lab.reports import Reports
-from gamelane.lab.sampler import Sampler, Samples
-from gamelane.lab.summary import distribution, summary
-from gamelane.lab.taps import Passage, Taps
+from gamelane.lab.sampler import Sampler
+from gamelane.lab.taps import Taps
 from gamelane.lab.topology import Household, server_address
 from gamelane.lab.web import Web
 from gamelane.lab.windows import set_windows
-from gamelane.records import live
-from gamelane.records.frames import Flows, frames
+from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, RunRecord
 
 TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
@@ -124,25 +121,12 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
             _captures(planned, folder, pcap, wanted)
     if played is None:
         return None
-    seen, echoes = played
-    native = tables.columns(seen)
-    among = Flows(own=[flow["name"] for flow in wanted.scenario.flows()], all=wanted.flows)
-    said = summary(seen, native, seed=wanted.seed)
-    for flow, echo in echoes.items():
-        said["flows"][flow]["rtt_echo_ms"] = echo
-    record = RunRecord(
-        seed=wanted.seed,
-        cpu_seconds=sum(os.times()[:4]) - began_cpu,
-        events=0,
-        bottleneck_packets=sum(queue["packets"] for queue in said["queues"].values()),
-        summary=said,
-    )
-    return Finished(record, frames(native, run=(wanted.variant, wanted.seed), variants=wanted.variants, flows=among))
+    finished = played.finish(wanted.seed, sum(os.times()[:4]) - began_cpu)
+    tables = frames(finished, variant=wanted.variant, variants=wanted.variants, flows=wanted.flows)
+    return Finished(RunRecord.of(finished), tables)
 
 
-def _play(
-    planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped
-) -> tuple[tables.Seen, Mapping[str, Any]] | None:
+def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _native.Recording | None:
     scenario = folder / "scenario.toml"
     scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
     with Lab() as lab:
@@ -169,9 +153,9 @@ def _play(
         home.check()
         if reports.failure is not None:
             raise LabError(reports.failure)
-    passages = taps.passages(_servers(planned))
-    echoes = _echoes(applications, planned, began_monotonic)
-    return _seen(planned, passages, samples, reports, (began_monotonic, began_unix)), echoes
+    fates = recording.fates(planned, taps.passages(_servers(planned)), samples, began_unix)
+    seen = recording.Seen(planned, fates, samples, reports.all(), began_monotonic, _echoes(applications))
+    return recording.record(wanted.scenario, seen)
 
 
 def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
@@ -206,25 +190,10 @@ def _servers(planned: Plan) -> dict[int, int]:
     return {int(IPv4Address(server_address(flow))): flow.number for flow in planned.flows}
 
 
-def _seen(
-    planned: Plan, passages: list[list[Passage]], samples: Samples, reports: Reports, began: tuple[int, int]
-) -> tables.Seen:
-    of = tables.fates(planned, passages, samples, began[1])
-    goodput = tables.goodput(of, warmup_ns=round(planned.warmup_s * tables.SECOND_NS))
-    return tables.Seen(planned, of, samples, reports.all(), began[0], goodput)
-
-
-def _echoes(applications: Sequence[Application], planned: Plan, began_ns: int) -> Mapping[str, Any]:
-    """Round trips as the applications themselves have them, from the echoes in their packets: by flow, milliseconds."""
-    found = {}
-    for application in applications:
-        if isinstance(application, Datagrams) and application.records("client").is_file():
-            records = live.read(application.records("client")).client
-            trips = records[records["what"] == live.ROUND_TRIP]
-            at_s = (trips["at_ns"].astype(np.int64) - began_ns) / 1e9
-            chosen = trips["value_ns"][(at_s >= planned.warmup_s) & (at_s < planned.duration_s)]
-            found[application.flow.name] = distribution(chosen / 1e6)
-    return found
+def _echoes(applications: Sequence[Application]) -> dict[int, Path]:
+    """Files with round trips as the applications themselves measured them, from the echoes in their packets."""
+    games = [application for application in applications if isinstance(application, Datagrams)]
+    return {game.flow.number: game.records("client") for game in games if game.records("client").is_file()}
 
 
 def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:

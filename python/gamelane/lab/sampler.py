@@ -20,6 +20,7 @@ EVERY_S = 0.1
 STATUS = ("127.0.0.1", 9720)
 PATIENCE_S = 5
 CLIENT, SERVER = 0, 1
+SIDES = ("client", "server")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,6 +39,11 @@ class RunRecord:
     events: int
     bottleneck_packets: int
     summary: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, run: _native.Run) -> RunRecord:
+        """Take over what the recorder made of a run."""
+        return cls(run.seed, run.cpu_seconds, run.events, run.bottleneck_packets, json.loads(run.summary_json()))
 
 
 @dataclass(frozen=True)

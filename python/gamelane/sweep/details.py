@@ -7,12 +7,11 @@ cell, as in the report of a single run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from gamelane import _native, whole
 from gamelane.analysis.decimate import keep_extremes
@@ -22,8 +21,7 @@ from gamelane.sweep.axes import Match
 from gamelane.sweep.plan import Plan, overrides
 
 POINTS = 800
-
-Columns = Mapping[str, npt.NDArray[np.generic]]
+WAYS = ("up", "down")
 
 
 def keep(plan: Plan, folder: Path, wanted: Sequence[Match]) -> int:
@@ -47,40 +45,32 @@ def keep(plan: Plan, folder: Path, wanted: Sequence[Match]) -> int:
 def series(scenario: _native.Scenario, seed: int) -> dict[str, Any]:
     """Run once and return what changes over time."""
     run = _native.run(scenario, seed)
-    flows = scenario.flows()
-    rtt, queues, windows = run.table("rtt"), run.table("queues"), run.table("windows")
+    rtt, queues, windows = (pl.DataFrame(run.table(name)) for name in ("rtt", "queues", "windows"))
+    flows = [flow["name"] for flow in scenario.flows()]
+    interactive = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
     return {
         "seed": seed,
         "duration_s": scenario.duration_s,
-        "rtt_ms": {
-            flow["name"]: _line(rtt, rtt["flow"] == index, "rtt_ns", 1e6)
-            for index, flow in enumerate(flows)
-            if flow["app"] in INTERACTIVE
-        },
-        "backlog_packets": {
-            name: _line(queues, queues["direction"] == direction, "packets", 1.0)
-            for direction, name in enumerate(("up", "down"))
-        },
+        "rtt_ms": {flow: _line(rtt.filter(pl.col("flow") == flow), "rtt_ms") for flow in interactive},
+        "backlog_packets": {way: _line(queues.filter(pl.col("direction") == way), "packets") for way in WAYS},
         "throughput_kbps": {
-            f"{flow['name']} {name}": _line(
-                windows, (windows["flow"] == index) & (windows["direction"] == direction), "bytes", 1000 / 8
+            f"{flow} {way}": _line(
+                windows.filter((pl.col("flow") == flow) & (pl.col("direction") == way)), "bytes", per=1000 / 8
             )
-            for index, flow in enumerate(flows)
-            for direction, name in enumerate(("up", "down"))
+            for flow in flows
+            for way in WAYS
         },
-        "lost_packets": {flow["name"]: _lost(windows, index) for index, flow in enumerate(flows)},
+        "lost_packets": {flow: _lost(windows.filter(pl.col("flow") == flow)) for flow in flows},
     }
 
 
-def _line(table: Columns, rows: npt.NDArray[np.bool_], column: str, per: float) -> dict[str, list[float]]:
-    t = table["t_ns"][rows].astype(np.float64) / 1e9
-    values = table[column][rows].astype(np.float64) / per
+def _line(rows: pl.DataFrame, column: str, per: float = 1.0) -> dict[str, list[float]]:
+    t = rows["t_s"].to_numpy()
+    values = rows[column].cast(pl.Float64).to_numpy() / per
     kept = keep_extremes(t, values, points=POINTS)
     return {"t": [round(float(x), 3) for x in t[kept]], "v": [float(f"{v:.5g}") for v in values[kept]]}
 
 
-def _lost(windows: Columns, flow: int) -> dict[str, list[float]]:
-    rows = windows["flow"] == flow
-    t, where = np.unique(windows["t_ns"][rows], return_inverse=True)
-    lost = np.bincount(where, weights=windows["lost"][rows].astype(np.float64), minlength=len(t))
-    return {"t": [float(x) / 1e9 for x in t], "v": [float(v) for v in lost]}
+def _lost(windows: pl.DataFrame) -> dict[str, list[float]]:
+    seconds = windows.group_by("t_s", maintain_order=True).agg(pl.col("lost").sum()).sort("t_s")
+    return {"t": seconds["t_s"].to_list(), "v": seconds["lost"].cast(pl.Float64).to_list()}

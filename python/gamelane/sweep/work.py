@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from gamelane import _native
 from gamelane.analysis.boxes import box
@@ -65,14 +66,12 @@ def _done(job: Job, scenario: _native.Scenario, run: _native.Run) -> Done:
 
 def _add_boxes(summary: dict[str, Any], scenario: _native.Scenario, run: _native.Run) -> None:
     """Add to each interactive flow the box of its round trips, which no quantile of the summary tells."""
-    wanted = [(index, flow["name"]) for index, flow in enumerate(scenario.flows()) if flow["app"] in INTERACTIVE]
+    wanted = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
     if not wanted:
         return
-    rows = run.table("rtt")
-    loaded = rows["t_ns"] >= np.uint64(round(scenario.warmup_s * 1e9))
-    for index, name in wanted:
-        samples = rows["rtt_ns"][(rows["flow"] == index) & loaded].astype(np.float64) / 1e6
-        summary["flows"][name]["rtt_box_ms"] = _five(samples)
+    rows = pl.DataFrame(run.table("rtt")).filter(pl.col("t_s") >= scenario.warmup_s)
+    for name in wanted:
+        summary["flows"][name]["rtt_box_ms"] = _five(rows.filter(pl.col("flow") == name)["rtt_ms"].to_numpy())
 
 
 def _five(samples: np.ndarray[Any, np.dtype[np.float64]]) -> Mapping[str, float | int | None]:

@@ -1,12 +1,12 @@
 //! What a household tells its recorder: messages that arrived, samples of queues and TCP, packets that passed a tap.
 
 use gamelane_core::{Direction, Packet};
+use gamelane_record::{Event, Recorder, Side};
 
 use super::{Household, SAMPLE_EVERY};
 use crate::bundle::NOBODY;
 use crate::frames::FrameId;
-use crate::payload::{Content, Tap};
-use crate::recorder::{Event, Recorder, Side};
+use crate::payload::{Content, Passed, Tap};
 use crate::thin::Arrival;
 
 impl<R: Recorder> Household<R> {
@@ -37,13 +37,13 @@ impl<R: Recorder> Household<R> {
                 if player == NOBODY {
                     return;
                 }
-                recorder.record(now, &Event::Delivered { flow: id, direction, player, delay, held });
+                recorder.record(now, &Event::Delivered { lane: id, direction, player, delay, held });
             });
         }
         if side == Side::Server && segment.flags.ack() {
             thin.ledger.acknowledged(now, segment.ack, &mut thin.totals, |history| {
                 if history.retransmissions > 0 {
-                    recorder.record(now, &Event::Retransmitted { flow: id, history });
+                    recorder.record(now, &Event::Retransmitted { lane: id, history });
                 }
             });
         }
@@ -60,7 +60,7 @@ impl<R: Recorder> Household<R> {
         let direction = side.peer().sends();
         mine.handle_datagram(peer, number, player, now, |arrival| {
             let Arrival { player, delay, held } = arrival;
-            recorder.record(now, &Event::Delivered { flow: id, direction, player, delay, held });
+            recorder.record(now, &Event::Delivered { lane: id, direction, player, delay, held });
         });
     }
 
@@ -76,12 +76,11 @@ impl<R: Recorder> Household<R> {
                 self.recorder.record(now, &Event::Rate { direction, shaped, link });
             }
         }
-        for &lane in &self.sampled {
-            let flow = &self.flows[lane as usize];
-            for side in [Side::Client, Side::Server] {
-                if let Some(endpoint) = flow.hosts[side as usize].endpoint() {
-                    let observation = endpoint.observe();
-                    self.recorder.record(now, &Event::Tcp { flow: flow.id, side, observation });
+        for &(lane, flow, connection) in &self.sampled {
+            for side in Side::BOTH {
+                if let Some(endpoint) = self.flows[lane as usize].hosts[side as usize].endpoint() {
+                    let state = endpoint.observe().into();
+                    self.recorder.record(now, &Event::Tcp { flow, connection, side, state });
                 }
             }
         }
@@ -90,9 +89,9 @@ impl<R: Recorder> Household<R> {
     }
 
     pub(super) fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<FrameId>) {
-        if self.wants_packets {
-            let (meta, payload) = (&packet.meta, self.frames.get(packet.body));
-            self.recorder.record(self.now, &Event::Passed { tap, direction, meta, payload });
+        if let Some(passed) = &mut self.passed {
+            let payload = *self.frames.get(packet.body);
+            passed.push(Passed { at: self.now, tap, direction, meta: packet.meta, payload });
         }
     }
 }

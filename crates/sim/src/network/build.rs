@@ -16,11 +16,11 @@ use gamelane_core::{Bitrate, Direction, Duration, IpLen, Seed};
 use gamelane_link::wifi::{Dcf, WifiConfig, WifiPort};
 use gamelane_link::{AnyLink, DocsisUpstream, Hop, LinkConfig, Overhead, PortId, TraceLink, WiredLink};
 use gamelane_qdisc::{AnyQueue, DisciplineConfig};
+use gamelane_record::BacklogMeter;
 use gamelane_scenario::{Medium, Model, WifiModel};
 
 use super::{Network, Place, Port};
 use crate::frames::FrameId;
-use crate::meter::BacklogMeter;
 
 impl Network {
     /// The network of a model at time zero.

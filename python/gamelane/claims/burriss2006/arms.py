@@ -9,7 +9,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.analysis.measures import gaps, rfc3550_jitter_series_ms
-from gamelane.claims.evidence import Arm, Evidence, Numbers
+from gamelane.claims.evidence import Arm, Evidence, Numbers, columns
 from gamelane.claims.findings import Finding
 
 UDP, TCP = ("game", "game2"), ("upload", "upload2")
@@ -86,12 +86,11 @@ def streams(evidence: Evidence, arm: Arm) -> dict[str, Numbers]:
 
 def _measure(run: _native.Run) -> dict[str, float]:
     """Jitter is the mean over all packets: iperf prints what it has at the end, which is as likely any of them."""
-    table = run.table("delay")
+    table = columns(run, "delay")
     found: list[tuple[float, float, float]] = []
-    for flow in [flow for flow, name in enumerate(json.loads(run.summary_json())["flows"]) if name in UDP]:
-        mine = (np.asarray(table["flow"]) == flow) & (np.asarray(table["direction"]) == 0)
-        arrived = np.asarray(table["t_ns"], dtype=np.float64)[mine] / 1e6
-        transit = np.asarray(table["one_way_ns"], dtype=np.float64)[mine] / 1e6
+    for flow in [name for name in json.loads(run.summary_json())["flows"] if name in UDP]:
+        mine = (table["flow"] == flow) & (table["direction"] == "up")
+        arrived, transit = 1e3 * table["t_s"][mine], table["one_way_ms"][mine]
         order = np.argsort(arrived, kind="stable")
         between = gaps(arrived)
         jitter = rfc3550_jitter_series_ms(transit[order])

@@ -8,7 +8,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims.burriss2006.arms import check, prioritised
-from gamelane.claims.evidence import Evidence
+from gamelane.claims.evidence import Evidence, columns
 from gamelane.claims.findings import Finding, given
 
 QUAKE = """
@@ -68,7 +68,7 @@ def constant(evidence: Evidence) -> Finding:
 
 def _interval_spread(run: _native.Run) -> float:
     """Longest less shortest interval of sending of packets that all arrived, in ms."""
-    table = run.table("delay")
-    mine = (np.asarray(table["flow"]) == 0) & (np.asarray(table["direction"]) == 0)
-    sent = np.sort((np.asarray(table["t_ns"], np.int64) - np.asarray(table["one_way_ns"], np.int64))[mine])
-    return float(np.ptp(np.diff(sent))) / 1e6
+    table = columns(run, "delay")
+    mine = (table["flow"] == table["flow"][0]) & (table["direction"] == "up")
+    sent = np.sort((1e3 * table["t_s"] - table["one_way_ms"])[mine])
+    return float(np.ptp(np.diff(sent)))

@@ -13,8 +13,8 @@ import numpy as np
 import vl_convert
 
 from gamelane import _native, experiment
-from gamelane.claims.but2006.arms import FIFO, MODEM_1_0, PRIORITY
-from gamelane.claims.evidence import Arm
+from gamelane.claims.but2006.arms import FIFO, GAME, MODEM_1_0, PRIORITY
+from gamelane.claims.evidence import Arm, columns
 from gamelane.report.images import VEGA_LITE, WIDTH, themed
 from gamelane.report.style import CONFIG
 
@@ -48,11 +48,10 @@ def write(path: Path) -> None:
 
 def _curve(name: str, arm: Arm) -> list[dict[str, float | str]]:
     scenario = experiment.load("but2006").scenario.with_overrides(list(arm.overrides))
-    table = _native.run(scenario, scenario.seed).table("delay")
-    mine = (np.asarray(table["flow"]) == 0) & (np.asarray(table["direction"]) == 0)
-    mine &= np.asarray(table["t_ns"]) > scenario.warmup_s * 1e9
+    table = columns(_native.run(scenario, scenario.seed), "delay")
+    mine = (table["flow"] == GAME) & (table["direction"] == "up") & (table["t_s"] > scenario.warmup_s)
     shares = np.linspace(0, 1, POINTS)
-    delays = np.quantile(np.asarray(table["queue_delay_ns"], dtype=np.float64)[mine] / 1e6, shares)
+    delays = np.quantile(table["queue_delay_ms"][mine], shares)
     return [
         {"arm": name, "modem": "slots" in name, "ms": float(delay), "share": float(share)}
         for delay, share in zip(delays, shares, strict=True)

@@ -120,14 +120,14 @@ def fluctuation(evidence: Evidence, arm: Arm) -> Numbers:
     return np.maximum(evidence.values(arm, CV_UP), evidence.values(arm, CV_DOWN))
 
 
-def dominant_period(run: _native.Run, table: str, direction: int | None) -> float:
+def dominant_period(run: _native.Run, table: str, direction: str | None) -> float:
     """The lag between 4 and 16 s at which the series of 0.5 s maxima of the game resembles itself most, in seconds."""
     rows = columns(run, table)
-    own = rows["flow"] == 0
+    own = rows["flow"] == GAME
     if direction is not None:
         own &= rows["direction"] == direction
-    value = rows["rtt_ns" if table == "rtt" else "queue_delay_ns"][own] / 1e6
-    bins = (rows["t_ns"][own] / 5e8).astype(int)
+    value = rows["rtt_ms" if table == "rtt" else "queue_delay_ms"][own]
+    bins = (rows["t_s"][own] / 0.5).astype(int)
     series = np.zeros(120)
     np.maximum.at(series, np.minimum(bins, 119), value)
     series = series[20:] - series[20:].mean()
@@ -138,7 +138,7 @@ def dominant_period(run: _native.Run, table: str, direction: int | None) -> floa
     return lags[int(np.argmax(power))] / 2
 
 
-def period(arm: Arm, name: str, table: str, direction: int | None) -> Callable[[Evidence], Numbers]:
+def period(arm: Arm, name: str, table: str, direction: str | None) -> Callable[[Evidence], Numbers]:
     def periods(evidence: Evidence) -> Numbers:
         return np.array(evidence.derived(arm, name, lambda run: dominant_period(run, table, direction)))
 

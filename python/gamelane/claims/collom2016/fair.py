@@ -101,8 +101,8 @@ def fq_sparse(evidence: Evidence) -> Finding:
     def measure(run: _native.Run) -> float:
         """Share of game packets that waited less than the 10 ms to the next one of their direction."""
         rows = columns(run, "delay")
-        own = (rows["flow"] == 0) & (rows["direction"] == 0) & (rows["t_ns"] >= 12e9)
-        return float(np.mean(rows["queue_delay_ns"][own] < 10e6))
+        own = (rows["flow"] == GAME) & (rows["direction"] == "up") & (rows["t_s"] >= 12)
+        return float(np.mean(rows["queue_delay_ms"][own] < 10))
 
     found = []
     for queue in ("fq_codel", "fq_pie"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gamelane import _native
 from gamelane.claims import findings
 from gamelane.claims.collom2016.arms import (
@@ -26,8 +24,7 @@ from gamelane.claims.findings import Finding, given
 
 def _reasons(evidence: Evidence, arm: Arm) -> set[str]:
     def measure(run: _native.Run) -> set[str]:
-        names = ("tail", "overlimit", "aqm-enqueue", "aqm-dequeue", "link", "path")
-        return {names[int(reason)] for reason in np.unique(columns(run, "drops")["reason"])}
+        return set(columns(run, "drops")["reason"])
 
     return set().union(*evidence.derived(arm, "reasons", measure))
 
@@ -102,7 +99,7 @@ def upstream_first(evidence: Evidence) -> Finding:
 @check("rtt-floor")
 def rtt_floor(evidence: Evidence) -> Finding:
     def measure(run: _native.Run) -> float:
-        return float(columns(run, "rtt")["rtt_ns"].min()) / 1e6
+        return float(columns(run, "rtt")["rtt_ms"].min())
 
     lowest = {rtt: min(evidence.derived(mixed("fq_codel", 1000, rtt=rtt), "floor", measure)) for rtt in BASE_RTTS}
     return given(

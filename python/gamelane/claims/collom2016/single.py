@@ -66,9 +66,11 @@ def fifo_peak(evidence: Evidence) -> Finding:
 
 def _game_share_of_uplink(run: _native.Run) -> float:
     windows = columns(run, "windows")
-    up = windows["direction"] == 0
-    late = windows["t_ns"] >= 20e9
-    return float(windows["received"][up & late & (windows["flow"] == 0)].sum() / windows["received"][up & late].sum())
+    up = windows["direction"] == "up"
+    late = windows["t_s"] >= 20
+    return float(
+        windows["received"][up & late & (windows["flow"] == GAME)].sum() / windows["received"][up & late].sum()
+    )
 
 
 @check("fifo.gamestart")
@@ -87,7 +89,7 @@ def fifo_cause(evidence: Evidence) -> Finding:
 
 @check("fifo.period")
 def fifo_period(evidence: Evidence) -> Finding:
-    periods = period(paper("fifo"), "period-down", "delay", 1)(evidence)
+    periods = period(paper("fifo"), "period-down", "delay", "down")(evidence)
     return findings.near(periods, 10, 0.10, "s between peaks of downstream queue delay")
 
 
@@ -141,7 +143,7 @@ def _peak_cause(evidence: Evidence, queue: str) -> str:
 def pie_majority(evidence: Evidence) -> Finding:
     def measure(run: _native.Run) -> float:
         rows = columns(run, "rtt")
-        own = rows["rtt_ns"][(rows["flow"] == 0) & (rows["t_ns"] >= 12e9)] / 1e6
+        own = rows["rtt_ms"][(rows["flow"] == GAME) & (rows["t_s"] >= 12)]
         return float(np.median(own))
 
     median = np.array(evidence.derived(paper("pie"), "loaded-median", measure))
@@ -186,7 +188,9 @@ def pie_spikes(evidence: Evidence) -> Finding:
         10,
         0.10,
         "s between spikes",
-        "downstream spikes alone: " + findings.number(period(paper("pie"), "period-down", "delay", 1)(evidence)) + " s",
+        "downstream spikes alone: "
+        + findings.number(period(paper("pie"), "period-down", "delay", "down")(evidence))
+        + " s",
     )
 
 

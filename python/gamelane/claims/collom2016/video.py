@@ -11,6 +11,7 @@ from gamelane.claims.collom2016.arms import (
     QUEUES,
     RTT_MAX,
     RTT_MEAN,
+    UPLOAD,
     bulk_only,
     check,
     dash_only,
@@ -88,8 +89,8 @@ def _like_mixed(evidence: Evidence, queue: str) -> Finding:
 
 def upload_share_of_uplink(run: _native.Run) -> float:
     windows = columns(run, "windows")
-    up = (windows["direction"] == 0) & (windows["t_ns"] >= 20e9)
-    return float(windows["received"][up & (windows["flow"] == 1)].sum() / windows["received"][up].sum())
+    up = (windows["direction"] == "up") & (windows["t_s"] >= 20)
+    return float(windows["received"][up & (windows["flow"] == UPLOAD)].sum() / windows["received"][up].sum())
 
 
 @check("bulk.thr")

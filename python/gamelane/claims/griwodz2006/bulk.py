@@ -81,7 +81,7 @@ def _share(one: Numbers, other: Numbers) -> Numbers:
 def bic(evidence: Evidence) -> Finding:
     def growth(run: _native.Run) -> list[float]:
         rows = columns(run, "tcp")
-        window = rows["cwnd_bytes"][rows["side"] == 1] / FULL_SEGMENT
+        window = rows["cwnd_bytes"][rows["side"] == "server"] / FULL_SEGMENT
         return _after_losses(window)
 
     own = _own(evidence)

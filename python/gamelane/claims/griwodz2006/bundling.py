@@ -87,7 +87,7 @@ def _late(evidence: Evidence, arm: Arm) -> Numbers:
 
 def _share_later_than_a_timeout(run: _native.Run) -> float:
     rows = columns(run, "deliveries")
-    return float(np.mean(rows["delay_ns"][rows["direction"] == 1] > 300e6))
+    return float(np.mean(rows["delay_ms"][rows["direction"] == "down"] > 300))
 
 
 def prefetched() -> list[Arm]:

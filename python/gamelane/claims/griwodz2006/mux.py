@@ -237,7 +237,7 @@ def congestion_control(evidence: Evidence) -> Finding:
 
 def _window_limited(run: _native.Run) -> float:
     rows = columns(run, "tcp")
-    servers = rows["side"] == 1
+    servers = rows["side"] == "server"
     return float(100 * np.mean(rows["in_flight_bytes"][servers] >= rows["cwnd_bytes"][servers]))
 
 

@@ -60,7 +60,7 @@ def longest_round_trip(evidence: Evidence) -> Finding:
 
 @check("trace.maxdelay")
 def longest_delay(evidence: Evidence) -> Finding:
-    independent, bursty = (_extreme(evidence, arm, "application_delay_ns") / 1e9 for arm in (trace(), _bursty()))
+    independent, bursty = (_extreme(evidence, arm, "application_delay_ms") / 1e3 for arm in (trace(), _bursty()))
     return given(
         float(independent.mean()) > 6.7,
         f"{findings.number(independent)} s at most",
@@ -104,7 +104,7 @@ def packets_per_round_trip(evidence: Evidence) -> Finding:
 def packets_per_second(evidence: Evidence) -> Finding:
     def busiest(run: _native.Run) -> float:
         rows = columns(run, "deliveries")
-        return float(np.bincount(rows["player"][rows["direction"] == 1].astype(int)).max()) / TRACE_SECONDS
+        return float(np.bincount(rows["player"][rows["direction"] == "down"].astype(int)).max()) / TRACE_SECONDS
 
     most = np.array(evidence.derived(trace(), "busiest", busiest), dtype=float)
     return given(float(most.max()) < 4, f"busiest connection {findings.number(most)} writes a second", OURS)
@@ -126,7 +126,7 @@ def uncorrelated(evidence: Evidence) -> Finding:
         rows = columns(run, "retransmissions")
         bins = np.zeros((CONNECTIONS, TRACE_SECONDS // 10 + 1))
         np.add.at(
-            bins, (rows["connection"].astype(int), np.minimum(rows["t_ns"] / 1e10, bins.shape[1] - 1).astype(int)), 1
+            bins, (rows["connection"].astype(int), np.minimum(rows["t_s"] / 10, bins.shape[1] - 1).astype(int)), 1
         )
         pairs = np.asarray(np.corrcoef(bins[bins.any(axis=1)]))
         return float(pairs[np.triu_indices_from(pairs, 1)].mean())
@@ -164,7 +164,7 @@ def _delays(run: _native.Run) -> dict[int, Numbers]:
     rows = columns(run, "deliveries")
     order = np.argsort(rows["player"], kind="stable")
     starts = np.searchsorted(rows["player"][order], np.arange(CONNECTIONS + 1))
-    return {player: rows["delay_ns"][order[start:end]] / 1e6 for player, (start, end) in enumerate(pairwise(starts))}
+    return {player: rows["delay_ms"][order[start:end]] for player, (start, end) in enumerate(pairwise(starts))}
 
 
 @check("trace.continents")
@@ -218,7 +218,7 @@ def no_back_off(evidence: Evidence) -> Finding:
 def window(evidence: Evidence) -> Finding:
     def segments(run: _native.Run) -> tuple[float, float]:
         rows = columns(run, "tcp")
-        windows = rows["cwnd_bytes"][(rows["side"] == 1) & (rows["srtt_ns"] > 0)] / 1448
+        windows = rows["cwnd_bytes"][(rows["side"] == "server") & (rows["srtt_ms"] > 0)] / 1448
         return float(np.median(windows)), float(windows.min())
 
     found = np.array(evidence.derived(simplex(LOSSY), "windows", segments), dtype=float)
@@ -260,7 +260,7 @@ def head_of_line(evidence: Evidence) -> Finding:
 def cause_of_lag(evidence: Evidence) -> Finding:
     def share(run: _native.Run) -> float:
         rows = columns(run, "retransmissions")
-        late = rows["application_delay_ns"] > 1e9
+        late = rows["application_delay_ms"] > 1000
         return 100 * float(np.mean(rows["retransmissions"][late] > 1)) if late.any() else 100.0
 
     repeated = np.array(evidence.derived(simplex(), "repeated", share), dtype=float)

@@ -169,7 +169,7 @@ def newreno(evidence: Evidence) -> Finding:
 
 def _least_window(run: _native.Run) -> float:
     rows = columns(run, "tcp")
-    windows = rows["cwnd_bytes"][(rows["side"] == 1) & (rows["srtt_ns"] > 0)]
+    windows = rows["cwnd_bytes"][(rows["side"] == "server") & (rows["srtt_ms"] > 0)]
     return float(windows.min()) / FULL_SEGMENT
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gamelane import _native
 from gamelane.claims import findings
-from gamelane.claims.evidence import Arm, Evidence
+from gamelane.claims.evidence import Arm, Evidence, columns
 from gamelane.claims.findings import Finding, given
 from gamelane.claims.palazzi_voap.arms import (
     ALPHA,
@@ -29,8 +29,7 @@ VEGAS = regular().with_(
     {f"flow.{GAME}.enabled": "false", f"flow.{SECOND}.enabled": "true", f"flow.{SECOND}.tcp.congestion": "vegas"}
 )
 SEGMENT = 1448
-SENDER, DOWN = 1, 1
-BIN_NS = 100_000_000
+BIN_S = 0.1
 
 
 def prefetched() -> list[Arm]:
@@ -45,13 +44,12 @@ def _small(arm: Arm, window: str) -> Arm:
 @check("rule")
 def rule(evidence: Evidence) -> Finding:
     def moves(run: _native.Run) -> dict[str, float]:
-        tables = run.tables()
-        tcp, delay = tables["tcp"], tables["delay"]
-        flight = tcp["in_flight_bytes"][tcp["side"] == SENDER] / SEGMENT
-        down = delay["direction"] == DOWN
-        bins = (delay["t_ns"][down] // BIN_NS).astype(int)
+        tcp, delay = columns(run, "tcp"), columns(run, "delay")
+        flight = tcp["in_flight_bytes"][tcp["side"] == "server"] / SEGMENT
+        down = delay["direction"] == "down"
+        bins = (delay["t_s"][down] / BIN_S).astype(int)
         size = len(flight) + 1
-        total = np.bincount(bins, delay["queue_delay_ns"][down] / 1e6, minlength=size)[:size]
+        total = np.bincount(bins, delay["queue_delay_ms"][down], minlength=size)[:size]
         mean = total / np.maximum(np.bincount(bins, minlength=size)[:size], 1)
         first, last = int(evidence.base.warmup_s * 10), len(flight) - 2
         change = np.diff(flight)[first + 1 : last + 1]  # what the period after the measured one brings
@@ -100,11 +98,11 @@ def trigger(evidence: Evidence) -> Finding:
 @check("min")
 def send_window(evidence: Evidence) -> Finding:
     def beyond(run: _native.Run) -> tuple[float, float]:
-        tcp = run.tables()["tcp"]
-        own = tcp["side"] == SENDER
+        tcp = columns(run, "tcp")
+        own = tcp["side"] == "server"
         flight, cwnd = tcp["in_flight_bytes"][own], tcp["cwnd_bytes"][own]
-        late = tcp["t_ns"][own] >= int(evidence.base.warmup_s * 1e9)
-        return float((flight - cwnd.astype(float)).max()), float((flight[late] / cwnd[late]).max())
+        late = tcp["t_s"][own] >= evidence.base.warmup_s
+        return float((flight - cwnd).max()), float((flight[late] / cwnd[late]).max())
 
     steered = np.array(evidence.derived(voap(), "beyond", beyond))
     small = evidence.derived(_small(regular(), LARGER), "flight", _most_in_flight)
@@ -117,8 +115,8 @@ def send_window(evidence: Evidence) -> Finding:
 
 
 def _most_in_flight(run: _native.Run) -> float:
-    tcp = run.tables()["tcp"]
-    return float(tcp["in_flight_bytes"][tcp["side"] == SENDER].max())
+    tcp = columns(run, "tcp")
+    return float(tcp["in_flight_bytes"][tcp["side"] == "server"].max())
 
 
 @check("vegas-alone")

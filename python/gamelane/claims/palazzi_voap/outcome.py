@@ -24,7 +24,6 @@ from gamelane.claims.palazzi_voap.arms import (
 LEAST_KEPT = 0.95
 BUFFER = 250
 ALMOST_NONE_PERCENT = 0.01
-DOWN = 1
 
 
 @check("thr")
@@ -102,7 +101,7 @@ def utilisation(evidence: Evidence) -> Finding:
 
     def busy(run: _native.Run) -> float:
         queues = columns(run, "queues")
-        late = (queues["direction"] == DOWN) & (queues["t_ns"] > evidence.base.warmup_s * 1e9)
+        late = (queues["direction"] == "down") & (queues["t_s"] > evidence.base.warmup_s)
         return float((queues["packets"][late] > 0).mean())
 
     waiting = np.array(evidence.derived(voap(), "busy", busy))

@@ -3,8 +3,9 @@
 use gamelane_core::{Duration, Instant};
 use gamelane_qdisc::Backlog;
 
+/// Measures one queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct BacklogMeter {
+pub struct BacklogMeter {
     since: Instant,
     packets: u32,
     peak: u32,
@@ -13,20 +14,21 @@ pub(crate) struct BacklogMeter {
 }
 
 impl BacklogMeter {
-    /// The backlog is this from `now` on.
-    pub(crate) fn observe(&mut self, backlog: Backlog, now: Instant) {
+    /// The backlog is `backlog` from `now` on.
+    pub fn observe(&mut self, backlog: Backlog, now: Instant) {
         self.area += now.saturating_since(self.since).as_nanos() * u64::from(self.packets);
         self.since = now;
         self.packets = backlog.packets;
         self.peak = self.peak.max(backlog.packets);
     }
 
-    pub(crate) const fn peak(&self) -> u32 {
+    /// Most packets that waited at once.
+    pub const fn peak(&self) -> u32 {
         self.peak
     }
 
-    /// Mean over the first `span` of the run, which must have passed.
-    pub(crate) fn mean(&self, span: Duration) -> f64 {
+    /// Mean packets waiting over the first `span` of the run, which must have passed.
+    pub fn mean(&self, span: Duration) -> f64 {
         if span.is_zero() { 0.0 } else { self.area as f64 / span.as_nanos() as f64 }
     }
 }

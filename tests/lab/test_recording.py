@@ -1,20 +1,23 @@
-"""Packets that were seen, made into tables: by hand, without a lab."""
+"""Packets that were seen, handed to the recorder: by hand, without a lab."""
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from gamelane import _native
 from gamelane.analysis.capture import analyze
 from gamelane.lab import pcapng, taps
 from gamelane.lab.plan import Plan, plan
+from gamelane.lab.recording import Fate, Seen, fates, goodput, record
 from gamelane.lab.sampler import Samples
-from gamelane.lab.tables import Fate, Seen, columns, fates, goodput
 from gamelane.lab.taps import NOWHERE, Passage
-from gamelane.records.frames import REASONS
+from gamelane.records.frames import frames
 
 SCENARIO = """
 name = "by-hand"
@@ -53,6 +56,26 @@ def of(planned: Plan, game: list[Passage], upload: list[Passage], samples: Sampl
     return fates(planned, [game, upload], samples or Samples(), BEGAN)
 
 
+QUIET = {
+    "queues": {
+        way: {"arrived": 0, "drop_reasons": {}, "ecn_mark": 0, "peak_qlen": 0, "qlen": 0, "backlog": 0}
+        for way in ("up", "down")
+    },
+    "autorate": {},
+}
+
+
+def scenario() -> _native.Scenario:
+    return _native.Scenario.parse(SCENARIO, "by-hand.toml", [])
+
+
+def recorded(planned: Plan, found: list[Fate]) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    """Tables and summary of these packets."""
+    seen = Seen(planned, found, Samples(last=QUIET), [], 0, {})
+    run = record(scenario(), seen).finish(1, 0.0)
+    return frames(run, variant="run", variants=["run"]), json.loads(run.summary_json())
+
+
 def test_a_packet_is_lost_where_it_was_seen_last(planned: Plan) -> None:
     samples = Samples(drops=[(0, 0, 0, "tail", 1), (1, 0, 0, "aqm-dequeue", 1)])
     game = [
@@ -67,18 +90,34 @@ def test_a_packet_is_lost_where_it_was_seen_last(planned: Plan) -> None:
         passage(True, 2001, 2002, 2003, 2023),
     ]
     found = of(planned, game, [], samples)
-    reasons = [None if fate.reason is None else REASONS[fate.reason] for fate in found]
+    reasons = [fate.reason for fate in found]
     # The fourth still waits: nobody said it was dropped. What was on its way at the end is not lost either.
     assert reasons == [None, "tail", "aqm-dequeue", None, "link", "path", None, None]
     assert [fate.arrived_ns for fate in found] == [32 * MS, *[None] * 7]
-    tables = columns(Seen(planned, found, samples, [], 0, {}))
-    windows = tables["windows"]
-    up = (windows["flow"] == 0) & (windows["direction"] == 0)
-    assert windows["sent"][up].tolist() == [5, 2]
-    assert windows["lost"][up].tolist() == [3, 0]
-    assert windows["received"][up].tolist() == [1, 0]
-    assert tables["delay"]["queue_delay_ns"].tolist() == [10 * MS]
-    assert tables["drops"]["t_ns"].tolist() == [11 * MS, 21 * MS, 42 * MS, 50 * MS]
+    tables, summary = recorded(planned, found)
+    up = tables["windows"].filter(pl.col("flow") == "game", pl.col("direction") == "up")
+    assert up["sent"].to_list() == [5, 2]
+    assert up["lost"].to_list() == [3, 0]
+    assert up["received"].to_list() == [1, 0]
+    assert tables["delay"]["queue_delay_ms"].to_list() == [10]
+    assert tables["drops"]["t_s"].to_list() == [0.011, 0.021, 0.042, 0.050]
+    assert tables["drops"]["reason"].to_list() == ["tail", "aqm-dequeue", "link", "path"]
+    assert [summary["flows"]["game"]["up"][key] for key in ("sent", "received", "lost")] == [7, 1, 3]
+
+
+def test_a_mark_counts_where_the_packet_was_sent(planned: Plan) -> None:
+    game = [passage(True, 990, 991, 1100, 1120, marked=True), passage(True, 995, 996, None, None, marked=True)]
+    tables, summary = recorded(planned, of(planned, game, []))
+    up = tables["windows"].filter(pl.col("flow") == "game", pl.col("direction") == "up")
+    assert up["marked"].to_list() == [1, 0]
+    assert summary["flows"]["game"]["up"]["marked"] == 1
+
+
+def test_a_reason_nobody_knows_is_refused(planned: Plan) -> None:
+    samples = Samples(drops=[(0, 0, 0, "cosmic-ray", 1)])
+    found = of(planned, [passage(True, 10, 11, None, None)], [], samples)
+    with pytest.raises(ValueError, match='no packet is dropped for "cosmic-ray"; the reasons are tail, '):
+        recorded(planned, found)
 
 
 def test_round_trips_are_of_packet_pairs(planned: Plan) -> None:
@@ -90,10 +129,13 @@ def test_round_trips_are_of_packet_pairs(planned: Plan) -> None:
         passage(True, 50, 50, 50, 70),
         passage(False, 90, 110, 111, 112),
     ]
-    rtt = columns(Seen(planned, of(planned, game, []), Samples(), [], 0, {}))["rtt"]
+    tables, summary = recorded(planned, of(planned, game, []))
+    rtt = tables["rtt"]
     # The first answer to reach home pairs with the latest packet before it; the second has nothing new to answer.
-    assert rtt["rtt_ns"].tolist() == [(20 + 22) * MS, (20 + 22) * MS]
-    assert rtt["t_ns"].tolist() == [62 * MS, 112 * MS]
+    assert rtt["rtt_ms"].to_list() == [20 + 22, 20 + 22]
+    assert rtt["t_s"].to_list() == [0.062, 0.112]
+    assert summary["flows"]["game"]["rtt_deviation_ms"] == 0
+    assert summary["flows"]["upload"]["rtt_deviation_ms"] is None, "nothing has no deviation"
 
 
 def test_goodput_is_what_was_acknowledged_across_the_turn_of_numbers(planned: Plan) -> None:
@@ -108,8 +150,7 @@ def test_goodput_is_what_was_acknowledged_across_the_turn_of_numbers(planned: Pl
     ]
     upload.append(acknowledgement(5, 7777, port=50_000))  # iperf3's own connection
     found = of(planned, [passage(True, 1, 1, 1, 21)], upload)
-    assert goodput(found, warmup_ns=0) == {0: 72, 1: 2500}
-    assert goodput(found, warmup_ns=3 * MS) == {0: 72, 1: 1000}, "what a warm-up delivered is none"
+    assert list(goodput(found)) == [(0, 21 * MS, 72), (1, 1 * MS, 0), (1, 2 * MS, 1500), (1, 4 * MS, 1000)]
     assert len(found) == 5
 
 

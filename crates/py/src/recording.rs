@@ -1,0 +1,303 @@
+//! Runs of engines that are not the simulator, on their way into the recorder: Python hands over what it saw, in any order.
+
+use std::fs;
+
+use gamelane_core::{Bitrate, ByteCount, Direction, DropReason, Duration, Instant, IpLen};
+use gamelane_generator::played::{Played, read as parse};
+use gamelane_qdisc::Backlog;
+use gamelane_record::pairs::{Crossed, round_trips};
+use gamelane_record::totals::{FlowTotals, FollowerTotals, QueueTotals};
+use gamelane_record::{Event, Recorder, Records, RunSummary, Seen, Side, TcpState, Totals};
+use gamelane_scenario::Model;
+use gamelane_stage::autorate::AutorateCounters;
+use gamelane_traffic::AppReport;
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::run::Run;
+use crate::scenario::Scenario;
+
+/// Collects the events of a run. Times are nanoseconds from its start; flows are positions in the scenario.
+#[pyclass(module = "gamelane._native")]
+pub(crate) struct Recording {
+    model: Model,
+    records: Records,
+    totals: Totals,
+    events: Vec<(Instant, Event<'static>)>,
+}
+
+#[pymethods]
+impl Recording {
+    #[new]
+    fn new(scenario: &Scenario) -> Self {
+        let model = scenario.model.clone();
+        let own = FlowTotals::default();
+        let totals = Totals { flows: vec![own; model.flows.len()], ..Totals::default() };
+        Self { records: Records::new(&model), model, totals, events: Vec::new() }
+    }
+
+    /// Takes the packets of a flow in one direction, one element each: `arrived_ns` is -1 of a packet that did not arrive.
+    #[expect(clippy::too_many_arguments, reason = "columns of a table")]
+    fn packets(
+        &mut self,
+        flow: u32,
+        direction: &str,
+        sent_ns: PyReadonlyArray1<'_, i64>,
+        arrived_ns: PyReadonlyArray1<'_, i64>,
+        queue_ns: PyReadonlyArray1<'_, i64>,
+        length: PyReadonlyArray1<'_, u32>,
+        marked: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<()> {
+        let direction = direction_of(direction)?;
+        let lane = self.lane(flow)?;
+        let times = sent_ns.as_slice()?.iter().zip(arrived_ns.as_slice()?).zip(queue_ns.as_slice()?);
+        let rest = length.as_slice()?.iter().zip(marked.as_slice()?);
+        for (((&sent, &arrived), &waited), (&len, &marked)) in times.zip(rest) {
+            let packet = Seen { lane, len: IpLen(len), sent_at: instant(sent), waited: duration(waited) };
+            self.events.push((packet.sent_at, Event::Sent { direction, packet }));
+            if arrived >= 0 {
+                self.events.push((instant(arrived), Event::Received { direction, packet }));
+            }
+            if marked {
+                self.events.push((instant(arrived), Event::Marked { direction, packet }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a lost packet, which [`Self::packets`] had too.
+    fn drop(
+        &mut self,
+        flow: u32,
+        direction: &str,
+        sent_ns: i64,
+        lost_ns: i64,
+        length: u32,
+        reason: &str,
+    ) -> PyResult<()> {
+        let direction = direction_of(direction)?;
+        let reason = reason_of(reason)?;
+        let lane = self.lane(flow)?;
+        let packet = Seen { lane, len: IpLen(length), sent_at: instant(sent_ns), waited: Duration::ZERO };
+        self.events.push((instant(lost_ns), Event::Dropped { direction, packet, reason }));
+        Ok(())
+    }
+
+    /// Takes bytes that an application received.
+    fn goodput(&mut self, flow: u32, at_ns: i64, byte_count: u64) -> PyResult<()> {
+        let event = Event::Goodput { lane: self.lane(flow)?, bytes: byte_count };
+        self.events.push((instant(at_ns), event));
+        Ok(())
+    }
+
+    /// Takes round trips that the application of a flow measured itself, from the file its client wrote.
+    fn echoes(&mut self, flow: u32, path: &str, began_ns: u64) -> PyResult<()> {
+        let lane = self.lane(flow)?;
+        for record in read(path)? {
+            if let gamelane_generator::record::What::RoundTrip { took } = record.what
+                && record.at.as_nanos() >= began_ns
+            {
+                let at = Instant::from_nanos(record.at.as_nanos() - began_ns);
+                if at < self.records.end() {
+                    self.events.push((at, Event::Echo { lane, rtt: took }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a backlog.
+    fn backlog(&mut self, direction: &str, at_ns: i64, packets: u32, byte_count: u64) -> PyResult<()> {
+        let event = Event::Queue {
+            direction: direction_of(direction)?,
+            backlog: Backlog { packets, bytes: byte_count },
+        };
+        self.events.push((instant(at_ns), event));
+        Ok(())
+    }
+
+    /// Takes the rate of a shaper that follows its link.
+    fn rate(&mut self, direction: &str, at_ns: i64, shaped_bps: u64, link_bps: Option<u64>) -> PyResult<()> {
+        let (shaped, link) = (Bitrate::from_bps(shaped_bps), link_bps.map(Bitrate::from_bps));
+        let event = Event::Rate { direction: direction_of(direction)?, shaped, link };
+        self.events.push((instant(at_ns), event));
+        Ok(())
+    }
+
+    /// Takes the state of a TCP endpoint; `ssthresh_bytes` and `srtt_ns` are None before they are known.
+    #[expect(clippy::too_many_arguments, reason = "columns of a table")]
+    fn tcp(
+        &mut self,
+        flow: u32,
+        connection: u32,
+        side: &str,
+        at_ns: i64,
+        cwnd_bytes: u64,
+        ssthresh_bytes: Option<u64>,
+        srtt_ns: Option<u64>,
+        rto_ns: u64,
+        in_flight_bytes: u64,
+    ) -> PyResult<()> {
+        let side = Side::BOTH.into_iter().find(|known| known.name() == side);
+        let state = TcpState {
+            cwnd: ByteCount(cwnd_bytes),
+            ssthresh: ssthresh_bytes.map(ByteCount),
+            srtt: srtt_ns.map(Duration::from_nanos),
+            rto: Duration::from_nanos(rto_ns),
+            in_flight: ByteCount(in_flight_bytes),
+        };
+        let side = side.ok_or_else(|| PyValueError::new_err("side is `client` or `server`"))?;
+        self.events.push((instant(at_ns), Event::Tcp { flow, connection, side, state }));
+        Ok(())
+    }
+
+    /// Takes a report of an application: `kind` is a word of the column `kind` in the table `app`.
+    fn app(
+        &mut self,
+        flow: u32,
+        kind: &str,
+        at_ns: i64,
+        index: u32,
+        byte_count: u64,
+        took_ns: i64,
+    ) -> PyResult<()> {
+        let (bytes, took) = (ByteCount(byte_count), duration(took_ns));
+        let report = match kind {
+            "chunk" => AppReport::Chunk { index, bytes, took },
+            "stall" => AppReport::Stall { lasted: took },
+            "transfer" => AppReport::Transfer { bytes, took },
+            other => return Err(PyValueError::new_err(format!("no application reports a {other:?}"))),
+        };
+        let event = Event::App { lane: self.lane(flow)?, report };
+        self.events.push((instant(at_ns), event));
+        Ok(())
+    }
+
+    /// Takes the counters of a queue over the whole run; `drops` are counts by reason.
+    fn queue(
+        &mut self,
+        name: &str,
+        packets: u64,
+        drops: Vec<(String, u64)>,
+        marks: u64,
+        peak: u32,
+    ) -> PyResult<()> {
+        let mut own = QueueTotals { peak_backlog: peak, ..QueueTotals::default() };
+        own.counters.arrived = packets;
+        own.counters.marked = marks;
+        for (reason, count) in drops {
+            let reason = reason_of(&reason)?;
+            for _ in 0..count {
+                own.counters.dropped.add(reason);
+            }
+        }
+        self.totals.queues.push((name.to_owned(), own));
+        Ok(())
+    }
+
+    /// Takes the counters of a shaper that follows its link, over the whole run.
+    #[expect(clippy::too_many_arguments, reason = "counters of a table")]
+    fn follower(
+        &mut self,
+        direction: &str,
+        last_rate_bps: u64,
+        signals: u64,
+        lowered: u64,
+        raised: u64,
+        windows: u64,
+        unheard: u64,
+    ) -> PyResult<()> {
+        let counters = AutorateCounters { passive: signals, probes: 0, lowered, raised, windows, unheard };
+        let own = FollowerTotals { mean_rate_bps: None, last_rate_bps, counters };
+        self.totals.autorate[direction_of(direction)?.index()] = Some(own);
+        Ok(())
+    }
+
+    /// Takes the segments that both ends of a flow sent again.
+    fn retransmissions(&mut self, flow: u32, segments: u64) -> PyResult<()> {
+        self.lane(flow)?;
+        self.totals.flows[flow as usize].retransmissions = segments;
+        Ok(())
+    }
+
+    /// Ends the run.
+    fn finish(&mut self, seed: u64, cpu_seconds: f64) -> Run {
+        self.pair();
+        self.events.sort_by_key(|(at, _)| *at);
+        let mut records = std::mem::replace(&mut self.records, Records::new(&self.model));
+        for (at, event) in self.events.drain(..) {
+            records.record(at, &event);
+        }
+        let summary = RunSummary::new(&self.model, seed, &records, &self.totals);
+        Run::recorded(self.model.clone(), records, summary, cpu_seconds)
+    }
+}
+
+impl Recording {
+    fn lane(&self, flow: u32) -> PyResult<gamelane_core::FlowId> {
+        let known = self.records.first_lane(flow);
+        known.ok_or_else(|| PyValueError::new_err(format!("the scenario has no flow {flow}")))
+    }
+
+    /// Makes round trips of the packets that arrived.
+    fn pair(&mut self) {
+        let mut lanes: Vec<_> =
+            (0..self.model.flows.len() as u32).filter_map(|flow| self.records.first_lane(flow)).collect();
+        let mut found = Vec::new();
+        for lane in lanes.drain(..) {
+            let crossed = |way: Direction| -> Vec<Crossed> {
+                let own = self.events.iter().filter_map(|(at, event)| match event {
+                    Event::Received { direction, packet } if *direction == way && packet.lane == lane => {
+                        Some(Crossed { sent_at: packet.sent_at, arrived_at: *at })
+                    }
+                    _ => None,
+                });
+                own.collect()
+            };
+            let (mut ups, mut downs) = (crossed(Direction::Up), crossed(Direction::Down));
+            round_trips(&mut ups, &mut downs, |at, rtt| found.push((at, Event::Rtt { lane, rtt })));
+        }
+        self.events.append(&mut found);
+    }
+}
+
+/// What `gamelane-traffic` recorded of a match, from the files of one or both ends.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, client, server = None))]
+pub(crate) fn played(scenario: &Scenario, seed: u64, client: &str, server: Option<&str>) -> PyResult<Run> {
+    let model = scenario.model.clone();
+    let played = Played::new(read(client)?, server.map(read).transpose()?);
+    let mut records = Records::new(&model);
+    played.record(&mut records);
+    let summary = RunSummary::new(&model, seed, &records, &Totals::default());
+    Ok(Run::recorded(model, records, summary, 0.0))
+}
+
+fn read(path: &str) -> PyResult<Vec<gamelane_generator::record::Record>> {
+    let bytes =
+        fs::read(path).map_err(|error| PyOSError::new_err(format!("{path}: cannot be read: {error}")))?;
+    parse(&bytes).map_err(|error| PyValueError::new_err(format!("{path}: {error}")))
+}
+
+fn direction_of(word: &str) -> PyResult<Direction> {
+    let known = Direction::BOTH.into_iter().find(|direction| direction.name() == word);
+    known.ok_or_else(|| PyValueError::new_err(format!("direction is {word:?}; give `up` or `down`")))
+}
+
+fn reason_of(word: &str) -> PyResult<DropReason> {
+    let known = DropReason::ALL.into_iter().find(|reason| reason.name() == word);
+    let names = || DropReason::ALL.map(DropReason::name).join(", ");
+    known.ok_or_else(|| {
+        PyValueError::new_err(format!("no packet is dropped for {word:?}; the reasons are {}", names()))
+    })
+}
+
+/// A time before the start counts as the start.
+fn instant(nanos: i64) -> Instant {
+    Instant::from_nanos(u64::try_from(nanos).unwrap_or(0))
+}
+
+fn duration(nanos: i64) -> Duration {
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(0))
+}

@@ -1,0 +1,236 @@
+"""Hands what the lab saw to the recorder, which makes the tables and the summary (docs/records.md).
+
+Times are nanoseconds from the start of the run. Packets sent after its end are left out. Packets that still wait then
+are neither received nor lost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gamelane import _native, quantity
+from gamelane.lab import bulk
+from gamelane.lab.plan import DIRECTIONS, Flow, Plan
+from gamelane.lab.reports import Report
+from gamelane.lab.sampler import CLIENT, SIDES, Samples
+from gamelane.lab.sockdiag import TcpState
+from gamelane.lab.taps import NOWHERE, Passage
+
+CONNECTIONS = 4
+"""Of a flow, in the table `tcp`."""
+SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Fate:
+    """A passage, times from the start of the run, and what became of it: `reason` only of a packet that was lost."""
+
+    passage: Passage
+    flow: int
+    sent_ns: int
+    arrived_ns: int | None
+    queue_ns: int
+    reason: str | None
+    lost_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything the recorder is told."""
+
+    plan: Plan
+    fates: list[Fate]
+    samples: Samples
+    reports: list[Report]
+    began_monotonic_ns: int
+    echoes: Mapping[int, Path]
+    """What the generators of games and calls recorded at the client, by flow."""
+
+
+def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, began_ns: int) -> list[Fate]:
+    """Say of each packet of the run what became of it; `began_ns` is Unix time."""
+    found = []
+    end_ns = round(plan.duration_s * SECOND_NS)
+    for flow in plan.flows:
+        reasons = {up: _reasons(samples, flow.number, up) for up in (True, False)}
+        for passage in passages[flow.number]:
+            sent = passage.sent_ns - began_ns
+            if not 0 <= sent < end_ns or not _is_own(flow, passage):
+                continue
+            reason, lost_at = None, 0
+            if passage.arrived_ns == NOWHERE and passage.out_ns < began_ns + end_ns:
+                reason, lost_at = _lost(flow, passage, reasons[passage.up])
+            arrived = passage.arrived_ns - began_ns
+            found.append(
+                Fate(
+                    passage=passage,
+                    flow=flow.number,
+                    sent_ns=sent,
+                    arrived_ns=arrived if passage.arrived_ns != NOWHERE and arrived < end_ns else None,
+                    queue_ns=max(passage.out_ns - passage.into_ns, 0) if passage.into_ns != NOWHERE else 0,
+                    reason=reason,
+                    lost_ns=lost_at - began_ns,
+                )
+            )
+    return found
+
+
+def _is_own(flow: Flow, passage: Passage) -> bool:
+    """Whether it is of the application's connection; iperf3 has another one, to control it."""
+    if flow.app != "bulk" or passage.tcp is None:
+        return True
+    return passage.tcp[0 if passage.up else 1] == bulk.port(flow)
+
+
+def _reasons(samples: Samples, flow: int, up: bool) -> list[str]:
+    """Reasons of a flow's drops one way, oldest first, as the gateway counted them."""
+    own = (drop for drop in samples.drops if drop[2] == flow and (drop[1] == 0) == up)
+    return [reason for _, _, _, reason, count in own for _ in range(count)]
+
+
+def _lost(flow: Flow, passage: Passage, reasons: list[str]) -> tuple[str | None, int]:
+    """Say where a packet that did not arrive was lost: before the gateway, in it, or behind it.
+
+    The gateway tells drops by flow, so each takes the next reason; a packet that nobody dropped still waits.
+    """
+    if passage.into_ns == NOWHERE:
+        return "path", passage.sent_ns
+    if passage.out_ns == NOWHERE:
+        return (reasons.pop(0) if reasons else None), passage.into_ns
+    path_loses = passage.up and flow.path.owner
+    return ("path" if path_loses else "link"), passage.out_ns
+
+
+def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
+    """Yield flow, time and bytes delivered to applications: UDP's as they came, TCP's as they were acknowledged."""
+    acknowledged: dict[tuple[int, bool, int, int], int] = {}
+    for fate in of:
+        passage = fate.passage
+        if passage.tcp is None:
+            if fate.arrived_ns is not None:
+                yield fate.flow, fate.arrived_ns, passage.length - UDP_HEADERS
+            continue
+        source, destination, flags, number, _ = passage.tcp
+        if not flags & ACK or flags & RST:
+            continue
+        key = (fate.flow, passage.up, source, destination)
+        before = acknowledged.get(key)
+        step = 0 if before is None else (number - before) & 0xFFFF_FFFF
+        if before is None or step < 1 << 31:
+            acknowledged[key] = number
+            yield fate.flow, fate.sent_ns, step
+
+
+def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
+    """Tell the recorder everything."""
+    recording = _native.Recording(scenario)
+    _packets(recording, seen)
+    for flow, at_ns, delivered in goodput(seen.fates):
+        recording.goodput(flow, at_ns, delivered)
+    for flow, path in seen.echoes.items():
+        recording.echoes(flow, str(path), seen.began_monotonic_ns)
+    _tcp(recording, seen)
+    _gateway(recording, seen)
+    end_ns = (seen.plan.duration_s + SLACK_S) * SECOND_NS
+    for report in seen.reports:
+        at_ns = report.at_ns - seen.began_monotonic_ns
+        if at_ns <= end_ns:
+            recording.app(report.flow, report.kind, at_ns, report.index, report.bytes, report.took_ns)
+    return recording
+
+
+def _packets(recording: _native.Recording, seen: Seen) -> None:
+    for flow in seen.plan.flows:
+        for direction in DIRECTIONS:
+            own = [of for of in seen.fates if of.flow == flow.number and of.passage.up == (direction == "up")]
+            recording.packets(
+                flow.number,
+                direction,
+                np.array([fate.sent_ns for fate in own], dtype=np.int64),
+                np.array([-1 if fate.arrived_ns is None else fate.arrived_ns for fate in own], dtype=np.int64),
+                np.array([fate.queue_ns for fate in own], dtype=np.int64),
+                np.array([fate.passage.length for fate in own], dtype=np.uint32),
+                np.array([fate.passage.marked and fate.arrived_ns is not None for fate in own], dtype=np.bool_),
+            )
+            for fate in own:
+                if fate.reason is not None:
+                    recording.drop(flow.number, direction, fate.sent_ns, fate.lost_ns, fate.passage.length, fate.reason)
+
+
+def _tcp(recording: _native.Recording, seen: Seen) -> None:
+    """State of the first few connections of a flow; segments that all of them sent again."""
+    resent: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
+    for t_ns, flow, connection, side, state in tcp_samples(seen):
+        resent[flow][connection, side] = state.retransmissions
+        if connection < CONNECTIONS:
+            recording.tcp(
+                flow,
+                connection,
+                SIDES[side],
+                t_ns,
+                state.cwnd_bytes,
+                state.ssthresh_bytes if state.ssthresh_bytes < UNBOUNDED else None,
+                state.srtt_ns or None,
+                state.rto_ns,
+                state.in_flight_bytes,
+            )
+    for flow, counts in resent.items():
+        recording.retransmissions(flow, sum(counts.values()))
+
+
+def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
+    """Yield time, flow, connection, side and state, of the applications' connections in the order they appeared."""
+    flows = {flow.number: flow for flow in seen.plan.flows}
+    known: dict[int, list[int]] = defaultdict(list)
+    for at, number, side, state in seen.samples.tcp:
+        flow = flows[number]
+        port = state.local_port if side == CLIENT else state.remote_port
+        if flow.app == "bulk" and port != bulk.port(flow):
+            continue
+        if port not in known[number]:
+            known[number].append(port)
+        t_ns = at - seen.began_monotonic_ns
+        if 0 <= t_ns <= seen.plan.duration_s * SECOND_NS:
+            yield t_ns, number, known[number].index(port), side, state
+
+
+def _gateway(recording: _native.Recording, seen: Seen) -> None:
+    """Samples and counters of the gateway's queues, and of its shapers that follow their link."""
+    end_ns = seen.plan.duration_s * SECOND_NS
+    began = seen.began_monotonic_ns
+    for at, way, packets, waiting in seen.samples.queues:
+        if 0 <= at - began <= end_ns:
+            recording.backlog(DIRECTIONS[way], at - began, packets, waiting)
+    links = [round(quantity.parse(seen.plan.link[direction], "bit/s") or 0) for direction in DIRECTIONS]
+    for at, way, rate_bps in seen.samples.rates:
+        if 0 <= at - began <= end_ns:
+            recording.rate(DIRECTIONS[way], at - began, rate_bps, links[way])
+    for direction in DIRECTIONS:
+        queue = seen.samples.last["queues"][direction]
+        up = direction == "up"
+        behind = sum(fate.reason == "link" and fate.passage.up == up for fate in seen.fates)
+        drops = [*queue["drop_reasons"].items(), ("link", behind)]
+        recording.queue(direction, queue["arrived"], drops, queue["ecn_mark"], queue["peak_qlen"])
+    for direction, own in (seen.samples.last["autorate"] or {}).items():
+        recording.follower(
+            direction,
+            own["rate_bps"],
+            own["signals"],
+            own["lowered"],
+            own["raised"],
+            own["windows"],
+            own["windows_unheard"],
+        )
+
+
+UDP_HEADERS = 28
+ACK, RST = 0x10, 0x04
+UNBOUNDED = 2**32
+"""From here on the kernel's slow start threshold means "not set yet"."""
+SLACK_S = 0.5
+"""What stops at the end is reported a little after it."""

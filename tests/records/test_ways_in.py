@@ -1,0 +1,139 @@
+"""The same packets through every engine's way into the recorder: the summaries are the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from gamelane import _native
+from tests.lab.record_files import RECEIVED, RECORD, SENT
+
+SCENARIO = """
+name = "ways-in"
+duration = "8s"
+warmup = "2s"
+[link]
+down = "2mbit"
+up = "500kbit"
+rtt = "40ms"
+[gateway]
+up = { queue = "fifo", limit = "20p" }
+[[flow]]
+name = "call"
+app = "voip"
+codec = "g711"
+[[flow]]
+name = "flood"
+app = "udp"
+direction = "up"
+rate = "600kbit"
+size = "500B"
+start = "1s"
+stop = "6s"
+"""
+HEADERS = 28
+IP_BYTES = {"call": 200, "flood": 528}
+"""Of every packet of these flows, whichever way."""
+
+
+@pytest.fixture(scope="module")
+def scenario() -> _native.Scenario:
+    return _native.Scenario.parse(SCENARIO, "ways-in.toml", [])
+
+
+@pytest.fixture(scope="module")
+def simulated(scenario: _native.Scenario) -> _native.Run:
+    return _native.run(scenario, 3)
+
+
+@pytest.fixture(scope="module")
+def packets(simulated: _native.Run) -> pl.DataFrame:
+    """Every packet, in nanoseconds. At a tail drop upstream a packet is lost the moment it is sent."""
+    arrived = pl.DataFrame(simulated.table("delay")).select(
+        pl.col("flow", "direction").cast(pl.String),
+        arrived=(pl.col("t_s") * 1e9).round().cast(pl.Int64),
+        took=(pl.col("one_way_ms") * 1e6).round().cast(pl.Int64),
+        waited=(pl.col("queue_delay_ms") * 1e6).round().cast(pl.Int64),
+    )
+    lost = pl.DataFrame(simulated.table("drops"))
+    assert set(lost["reason"]) == {"tail"}
+    assert set(lost["direction"]) == {"up"}
+    dropped = lost.select(
+        pl.col("flow", "direction").cast(pl.String),
+        arrived=pl.lit(-1, dtype=pl.Int64),
+        sent=(pl.col("t_s") * 1e9).round().cast(pl.Int64),
+        waited=pl.lit(0, dtype=pl.Int64),
+    )
+    assert len(dropped) > 100
+    sent = arrived.select("flow", "direction", "arrived", (pl.col("arrived") - pl.col("took")).alias("sent"), "waited")
+    return pl.concat([sent, dropped])
+
+
+def _numbers(run: _native.Run) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads(run.summary_json())
+    return summary
+
+
+def _frame(run: _native.Run, table: str) -> pl.DataFrame:
+    return pl.DataFrame(run.table(table))
+
+
+def test_the_lab(scenario: _native.Scenario, simulated: _native.Run, packets: pl.DataFrame) -> None:
+    recording = _native.Recording(scenario)
+    for (flow, direction), own in packets.group_by("flow", "direction"):
+        number = ("call", "flood").index(str(flow))
+        length = IP_BYTES[str(flow)]
+        columns = [own[name].to_numpy() for name in ("sent", "arrived", "waited")]
+        lengths = np.full(len(own), length, dtype=np.uint32)
+        recording.packets(number, str(direction), *columns, lengths, np.zeros(len(own), dtype=np.bool_))
+        for sent, arrived in own.select("sent", "arrived").iter_rows():
+            if arrived < 0:
+                recording.drop(number, str(direction), sent, sent, length, "tail")
+            else:
+                recording.goodput(number, arrived, length - HEADERS)
+    ours, theirs = _numbers(recording.finish(3, 0.0)), _numbers(simulated)
+    for flow in theirs["flows"].values():
+        flow["timeouts"] = None  # the lab cannot count them
+    assert ours["flows"] == theirs["flows"]
+
+
+def test_the_generator(
+    scenario: _native.Scenario, simulated: _native.Run, packets: pl.DataFrame, tmp_path: Path
+) -> None:
+    ends: dict[str, list[tuple[int, ...]]] = {"client": [], "server": []}
+    for (flow, direction), own in packets.group_by("flow", "direction"):
+        place = ("call", "flood").index(str(flow))
+        way = ("up", "down").index(str(direction))
+        sender, receiver = ("client", "server") if way == 0 else ("server", "client")
+        payload = IP_BYTES[str(flow)] - HEADERS
+        for number, (sent, arrived) in enumerate(own.select("sent", "arrived").iter_rows()):
+            common = (way, place, payload, 10 + place, number, 0)
+            ends[sender].append((SENT, *common, BEGAN + sent, 0))
+            if arrived >= 0:
+                ends[receiver].append((RECEIVED, *common, BEGAN + arrived, arrived - sent))
+    # The client's first packet says when the match began, so one is due at the very start.
+    first = min(record[7] for record in ends["client"])
+    ends["client"].append((3, 1, 0, 0, 10, 0, 0, BEGAN, 0))
+    assert first >= BEGAN
+    for end, records in ends.items():
+        np.array(records, dtype=RECORD).tofile(tmp_path / end)
+    run = _native.played(scenario, 3, str(tmp_path / "client"), str(tmp_path / "server"))
+    ours, theirs = _numbers(run), _numbers(simulated)
+    for name, own in ours["flows"].items():
+        for way in ("up", "down"):
+            seen, known = dict(own[way]), dict(theirs["flows"][name][way])
+            assert set(seen.pop("queue_delay_ms").values()) == {None}, "no end of a match sees a queue"
+            del known["queue_delay_ms"]
+            assert seen == known, (name, way)
+        assert own["goodput_bps"] == theirs["flows"][name]["goodput_bps"]
+    counts = ("sent", "received", "lost", "marked", "bytes")
+    assert _frame(run, "windows").select(counts).equals(_frame(simulated, "windows").select(counts))
+    assert set(_frame(run, "drops")["reason"]) == {"path"}
+
+
+BEGAN = 5_000_000_000_000
