@@ -62,7 +62,7 @@ const UNSHAPED: [(&str, &str); 3] = [FIXED, ("gateway.shape", "false"), ("gatewa
 /// p50 and p99 of the game's round trip, ms; goodput of the download, Mbit/s; and the run.
 fn follow(model: &Model) -> ([f64; 2], f64, RunSummary) {
     let outcome = Household::new(model, Seed(1), Records::new(model)).run();
-    let summary = outcome.summary(&model, 1);
+    let summary = outcome.summary(model, 1);
     let rtt = summary.flows[0].rtt_ms.quantiles;
     ([rtt[2], rtt[5]], summary.flows[2].goodput_bps / 1e6, summary)
 }

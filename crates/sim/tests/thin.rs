@@ -16,7 +16,7 @@ fn game(overrides: &[(&str, &str)]) -> Model {
 
 fn run(model: &Model) -> (RunSummary, Records) {
     let outcome = Household::new(model, Seed(7), Records::new(model)).run();
-    (outcome.summary(&model, 1), outcome.recorder)
+    (outcome.summary(model, 1), outcome.recorder)
 }
 
 #[test]
