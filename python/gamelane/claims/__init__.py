@@ -1,4 +1,4 @@
-"""The papers' claims: what a paper says, what we find, and a verdict.
+"""Claims of the papers: the paper's value, our value and a verdict.
 
 A paper is a module beside this file: `NAME.toml` holds its claims, the package `NAME` (with `_` for `-`) the scenario
 they start from and one check per claim. `judge.py` brings the two together.
@@ -28,8 +28,8 @@ PAPERS = {
 class Claim:
     """A statement of a paper that can be checked.
 
-    `where` is the section or figure, `theirs` the paper's value or, where it is a relation, its words; `tolerance`
-    says how near counts.
+    `where` is the section or figure. `theirs` is the paper's value, or its words for a relation. `tolerance` says how
+    close our value must be.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What our runs say about a claim, and why."""
+    """Verdict of our runs on a claim, with the reason."""
 
     id: str
     verdict: Judgement
@@ -53,7 +53,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper, and its claims in its order."""
+    """A paper and its claims, in the paper's order."""
 
     name: str
     title: str
@@ -67,5 +67,5 @@ class Paper:
 
 
 def counts(verdicts: Sequence[Verdict]) -> dict[str, int]:
-    """How often each judgement came out."""
+    """Count the verdicts of each kind."""
     return {judgement: sum(verdict.verdict == judgement for verdict in verdicts) for judgement in JUDGEMENTS}

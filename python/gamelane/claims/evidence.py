@@ -1,4 +1,4 @@
-"""What claims are judged from: arms (a scenario with overrides), run over common seeds, and kept once run."""
+"""Runs that claims are judged by: arms (a scenario with overrides) over common seeds, kept in memory."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gamelane.runner import each
 Numbers = NDArray[np.float64]
 
 
-class Unfinished(Exception):  # noqa: N818 - nothing went wrong: the runs were stopped before this was known
-    """A check asks for runs that were stopped before they were made."""
+class Unfinished(Exception):  # noqa: N818 - not an error: the runs were stopped first
+    """A check needs runs that were stopped before they finished."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Arm:
 
 @dataclass
 class Evidence:
-    """Runs arms of `base` on demand, each over the seeds 1 to `repeats`."""
+    """Runs arms of `base` on demand, each over `repeats` seeds from the scenario's seed on."""
 
     base: _native.Scenario
     repeats: int
@@ -53,15 +53,15 @@ class Evidence:
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds every arm is run with."""
+        """Return the seeds of every arm."""
         return list(range(self.base.seed, self.base.seed + self.repeats))
 
     def scenario(self, arm: Arm) -> _native.Scenario:
-        """The scenario of an arm."""
+        """Return the scenario of an arm."""
         return self.base.with_overrides(list(arm.overrides))
 
     def prepare(self, arms: list[Arm]) -> None:
-        """Runs many arms at once, on all threads; later questions about them are answered from memory."""
+        """Run many arms at once, on all threads, and keep their summaries in memory."""
         missing = [arm for arm in dict.fromkeys(arms) if arm not in self._summaries]
         jobs = [(arm, seed) for arm in missing for seed in self.seeds]
         scenarios = {arm: self.scenario(arm) for arm in missing}
@@ -74,19 +74,19 @@ class Evidence:
                     self._summaries[arm] = [done[arm, seed] for seed in self.seeds]
 
     def summaries(self, arm: Arm) -> list[dict[str, Any]]:
-        """The `runs` elements of an arm, one a seed."""
+        """Return the `runs` elements of an arm, one per seed."""
         self.prepare([arm])
         return self._summaries[arm]
 
     def values(self, arm: Arm, path: str) -> Numbers:
-        """One number a seed, by path: `flows.quake3.rtt_ms.max`, `queues.up.drops.tail`. What does not exist is NaN."""
+        """Return one number per seed by path (`flows.quake3.rtt_ms.max`, `queues.up.drops.tail`). Null is NaN."""
         keys = path.split(".")
         return np.array([_at(summary, keys) for summary in self.summaries(arm)], dtype=float)
 
     def derived(
         self, arm: Arm, name: str, measure: Callable[[_native.Run], Any], *, packets: bool = False
     ) -> list[Any]:
-        """What `measure` makes of each run of an arm with its samples (or its packets too), kept under `name`."""
+        """Apply `measure` to each run of an arm, with its samples (and packets). Keep the results under `name`."""
         if (arm, name) not in self._derived:
             scenario = self.scenario(arm)
 
@@ -101,7 +101,7 @@ class Evidence:
         return self._derived[arm, name]
 
     def beside(self, name: str, base: Callable[[], _native.Scenario] | None = None, *, times: int = 1) -> Evidence:
-        """Evidence of another base, or over `times` as many seeds; kept for whoever asks for the same name."""
+        """Return evidence of another base, or over `times` as many seeds. The same name returns the same evidence."""
         if name not in self._beside:
             scenario = self.base if base is None else base()
             own = Evidence(scenario, times * self.repeats, self.threads, self.cancel, self.on_run)
@@ -110,13 +110,13 @@ class Evidence:
         return self._beside[name]
 
     def stop(self) -> None:
-        """Run nothing more: what is not known from here on is `Unfinished`."""
+        """Start no more runs. From now on a missing result raises `Unfinished`."""
         self._stopped = True
         for other in self._beside.values():
             other.stop()
 
     def _each(self, function: Callable[[Any], Any], jobs: list[Any], done: dict[Any, Any]) -> None:
-        """Put the result of each job into `done`, those of an interrupted batch too."""
+        """Put the result of each job into `done`, also if the batch is interrupted."""
         if jobs and self._stopped:
             raise Unfinished
         for job, result in each(function, jobs, threads=self.threads, cancel=self.cancel):

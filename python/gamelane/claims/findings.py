@@ -1,7 +1,7 @@
-"""How a finding becomes a verdict.
+"""Turns measurements into verdicts.
 
-Arms share seeds, so comparisons are paired: a difference counts when its 95 % interval (Student t over seeds) leaves
-zero out, or when every seed agrees exactly.
+Arms share seeds, so comparisons are paired. A difference counts if its 95 % interval (Student t over seeds) excludes
+zero, or if it has the same sign in every seed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VERDICTS: tuple[Outcome, ...] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class Finding:
-    """What we found on one claim: the verdict, our value, and why."""
+    """Result of checking one claim: the verdict, our value, and why."""
 
     verdict: Outcome
     ours: Any
@@ -28,23 +28,23 @@ class Finding:
 
 
 def cannot_tell(missing: str) -> Finding:
-    """Nothing here can decide it; `missing` says what would."""
+    """Return the verdict that no run can decide the claim. `missing` names what would decide it."""
     return Finding("cannot-tell", None, missing)
 
 
 def given(condition: bool, ours: Any, why: str = "") -> Finding:
-    """A statement that is either so or not, without chance."""
+    """Judge a statement that is either true or false, without chance."""
     return Finding("reproduced" if condition else "differs", ours, why)
 
 
 def number(values: Numbers, digits: int = 3) -> str:
-    """Mean and 95 % half-width over seeds, as text."""
+    """Return mean and 95 % half-width over seeds as text."""
     mean, half = _interval(values)
     return f"{_short(mean, digits)} ± {_short(half, 2)}"
 
 
 def less(name: str, smaller: Numbers, larger_name: str, larger: Numbers, unit: str, why: str = "") -> Finding:
-    """`smaller` is below `larger`, over common seeds."""
+    """Judge whether `smaller` is below `larger`, paired over common seeds."""
     ours = f"{name} {_with(smaller, unit)}, {larger_name} {_with(larger, unit)}"
     difference = larger - smaller
     mean, half = _interval(difference)
@@ -52,11 +52,13 @@ def less(name: str, smaller: Numbers, larger_name: str, larger: Numbers, unit: s
         return Finding("reproduced", ours, why)
     if mean + half < 0 or bool(np.all(difference <= 0)):
         return Finding("differs", ours, why)
-    return Finding("cannot-tell", ours, f"the difference {_with(difference, unit)} includes zero" + _after(why))
+    return Finding(
+        "cannot-tell", ours, f"the interval of the difference {_with(difference, unit)} includes zero" + _after(why)
+    )
 
 
 def near(values: Numbers, theirs: float, tolerance: float, unit: str, why: str = "") -> Finding:
-    """The mean lies within `tolerance` (a fraction) of the paper's number."""
+    """Judge whether the mean is within `tolerance` (a fraction) of the paper's number."""
     mean, _ = _interval(values)
     inside = abs(mean - theirs) <= tolerance * abs(theirs)
     note = why if why or inside else f"outside ±{tolerance:.0%} of {theirs:g} {unit}"
@@ -64,20 +66,20 @@ def near(values: Numbers, theirs: float, tolerance: float, unit: str, why: str =
 
 
 def between(values: Numbers, low: float, high: float, unit: str, why: str = "") -> Finding:
-    """The mean lies in a range, ends included."""
+    """Judge whether the mean is in a range, including both ends."""
     mean, _ = _interval(values)
     return Finding("reproduced" if low <= mean <= high else "differs", f"{number(values)} {unit}", why)
 
 
 def zero(values: Numbers, unit: str, why: str = "") -> Finding:
-    """Exactly zero in every run."""
+    """Judge whether the value is exactly zero in every run."""
     worst = float(values.max())
     ours = f"0 in {values.size} runs" if worst == 0 else f"up to {_short(worst, 3)} {unit}"
     return Finding("reproduced" if worst == 0 else "differs", ours, why)
 
 
 def above_zero(values: Numbers, unit: str, why: str = "") -> Finding:
-    """More than zero on average, and in most runs."""
+    """Judge whether the value is above zero: its interval excludes zero, or every run is above zero."""
     mean, half = _interval(values)
     share = float(np.mean(values > 0))
     ours = f"{number(values)} {unit}, above zero in {share:.0%} of runs"
@@ -87,7 +89,7 @@ def above_zero(values: Numbers, unit: str, why: str = "") -> Finding:
 
 
 def all_of(*findings: Finding, why: str = "") -> Finding:
-    """Several statements at once: one that differs decides, then one that cannot be told."""
+    """Combine statements: `differs` if one differs, else `cannot-tell` if one cannot be told, else `reproduced`."""
     order: list[Outcome] = ["differs", "cannot-tell", "reproduced"]
     verdict = min((finding.verdict for finding in findings), key=order.index)
     reasons = [finding.why for finding in findings if finding.why]
@@ -100,7 +102,7 @@ def _with(values: Numbers, unit: str) -> str:
 
 
 def _interval(values: Numbers) -> tuple[float, float]:
-    """Mean and 95 % half-width; one run has no interval, so its difference decides alone."""
+    """Return mean and 95 % half-width; the half-width of a single run is 0."""
     both = estimate(values.tolist())
     return both.mean or 0.0, both.ci95 or 0.0
 

@@ -1,4 +1,4 @@
-"""Judging the claims of a paper: its scenario is run as often as the checks ask, and each claim gets a verdict."""
+"""Judges the claims of a paper: runs its scenario as often as the checks ask, and gives each claim a verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gamelane.claims.findings import Finding, cannot_tell
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on a paper, in its order; after Ctrl-C only those that the runs made until then decide."""
+    """The verdicts on a paper, in the paper's order. After Ctrl-C: only those that the finished runs decide."""
 
     paper: Paper
     verdicts: tuple[Verdict, ...]
@@ -22,7 +22,7 @@ class Judged:
 
     @property
     def rows(self) -> list[tuple[Claim, Verdict]]:
-        """Each claim that has a verdict, with it."""
+        """Return each claim that has a verdict, with its verdict."""
         claims = {claim.id: claim for claim in self.paper.claims}
         return [(claims[verdict.id], verdict) for verdict in self.verdicts]
 
@@ -52,7 +52,7 @@ def judge(paper: Paper, *, repeats: int, threads: int, on_run: Callable[[], None
 
 def _verdict(claim: Claim, checks: Mapping[str, Check], evidence: Evidence) -> Verdict:
     check = checks.get(claim.id)
-    finding = cannot_tell("gamelane has no check for it yet") if check is None else check(evidence)
+    finding = cannot_tell("gamelane has no check for this claim yet") if check is None else check(evidence)
     return Verdict(claim.id, finding.verdict, claim.theirs, finding.ours, finding.why)
 
 

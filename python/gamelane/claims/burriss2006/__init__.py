@@ -1,7 +1,7 @@
-"""burriss2006: priority for UDP streams on a DOCSIS upstream, with one and two of them beside one and two uploads.
+"""burriss2006: priority for one or two UDP streams on a DOCSIS upstream, beside one or two uploads.
 
 Each check judges the claim of the same id in `burriss2006.toml` beside this folder. The modem is the one that but2006's
-loss points to (gamelane/claims/but2006/loss.py); nothing was set by this paper's results.
+loss suggests (gamelane/claims/but2006/loss.py). Nothing was set by this paper's results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SCENARIO = "burriss2006"
 
 
 def prefetch(evidence: Evidence) -> None:
-    """The four tables, in one parallel batch each."""
+    """Run the arms of the four tables in parallel."""
     arms = [arm for cell in CELLS for arm in (none(cell), prioritised(cell))]
     evidence.prepare(arms)
     for arm in arms:

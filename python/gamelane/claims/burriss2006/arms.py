@@ -1,4 +1,4 @@
-"""The arms of burriss2006, what is read off them, and the register of checks."""
+"""The arms of burriss2006, the values read from them, and the register of checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(*ids: str) -> Callable[[Check], Check]:
-    """Registers the judge of one or more claims."""
+    """Register the check of one or more claims."""
 
     def register(function: Check) -> Check:
         for claim in ids:
@@ -33,24 +33,24 @@ def check(*ids: str) -> Callable[[Check], Check]:
 
 
 NO_PRIORITY = {"gateway.up.queue": "fifo", "gateway.shape": "{}"}
-"""The bridge as it is without rules: at line rate, so that the modem's queue is the one that fills."""
+"""The bridge without rules: it sends at line rate, so the queue builds up in the modem."""
 
 REFERENCE_MODEM = {
     "link.docsis.concatenation": "true",
     "link.docsis.map_interval": "2ms",
     "gateway.modem.limit": "29000B",
 }
-"""A modem as the reference has it: several packets a grant, a buffer of a second counted in bytes."""
+"""A reference modem: several packets per grant, and a buffer of one second counted in bytes."""
 
 
 def prioritised(cell: str) -> Arm:
-    """A table's column with priority: the scenario with as many streams."""
+    """Return the arm of a table's column with priority, with its numbers of streams."""
     tcp, udp = CELLS[cell]
     return Arm.of({"flow.upload2.enabled": _word(tcp == 2), "flow.game2.enabled": _word(udp == 2)})
 
 
 def none(cell: str) -> Arm:
-    """A table's column without priority."""
+    """Return the arm of a table's column without priority."""
     return prioritised(cell).with_(NO_PRIORITY)
 
 
@@ -59,17 +59,17 @@ def _word(condition: bool) -> str:
 
 
 def throughput(evidence: Evidence, arm: Arm) -> Numbers:
-    """TCP upstream, mean of its streams, in kbit/s."""
+    """Return the TCP goodput upstream, mean of its streams, in kbit/s."""
     return _mean(evidence, arm, TCP, "goodput_bps") / 1e3
 
 
 def loss(evidence: Evidence, arm: Arm) -> Numbers:
-    """UDP packets lost, mean of its streams, in per cent."""
+    """Return the UDP loss, mean of its streams, in per cent."""
     return 100 * _mean(evidence, arm, UDP, "up.loss")
 
 
 def received(evidence: Evidence, arm: Arm) -> Numbers:
-    """UDP packets received of a stream, mean of its streams."""
+    """Return the UDP packets received per stream, mean of the streams."""
     return _mean(evidence, arm, UDP, "up.received")
 
 
@@ -79,13 +79,13 @@ def _mean(evidence: Evidence, arm: Arm, names: tuple[str, ...], path: str) -> Nu
 
 
 def streams(evidence: Evidence, arm: Arm) -> dict[str, Numbers]:
-    """What needs every packet, mean of the UDP streams, in ms, one a seed: `jitter`, `max` and `mean` interarrival."""
+    """Return `jitter`, `max` and `mean` interarrival in ms, one per seed: means of the UDP streams over all packets."""
     rows = evidence.derived(arm, "streams", _measure)
     return {key: np.array([row[key] for row in rows]) for key in ("jitter", "max", "mean")}
 
 
 def _measure(run: _native.Run) -> dict[str, float]:
-    """Jitter is the mean over all packets: iperf prints what it has at the end, which is as likely any of them."""
+    """Measure one run. Jitter is the mean over all packets; iperf prints the last value, which may be any of them."""
     table = columns(run, "delay")
     found: list[tuple[float, float, float]] = []
     for flow in [name for name in json.loads(run.summary_json())["flows"] if name in UDP]:

@@ -1,4 +1,4 @@
-"""Further research the slides name: peer to peer, both ends, other queues, the modem itself, traffic that varies."""
+"""Further research that the slides name: peer to peer, both ends, other queues, the modem, varying traffic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PEERS = ("first", "second", "third")
 @check("f.ux")
 def users(_: Evidence) -> Finding:
     return cannot_tell(
-        "needs users; `gamelane run` grades delay, jitter and loss by what the literature says of players"
+        "needs users; gamelane.analysis.quality grades delay, jitter and loss by published studies of players"
     )
 
 
@@ -40,9 +40,9 @@ def peer_to_peer(evidence: Evidence) -> Finding:
     )
     return findings.all_of(
         findings.less(
-            "updates of a player who hosts for three others wait with priority", delays[0], "without", delays[1], "ms"
+            "wait of the updates from a host with three peers: with priority", delays[0], "without", delays[1], "ms"
         ),
-        findings.less("lost with", 100 * lost[0], "without", 100 * lost[1], "%"),
+        findings.less("lost: with priority", 100 * lost[0], "without", 100 * lost[1], "%"),
     )
 
 
@@ -63,9 +63,8 @@ def both_ends(evidence: Evidence) -> Finding:
         "upstream alone",
         round_trips[1],
         "ms",
-        "in but2006, with a download whose window of 256 KiB fills the provider's queue; with its 32 KiB there is no"
-        " queue"
-        " downstream and nothing to gain",
+        "in but2006, with a download whose window of 256 KiB fills the provider's queue. With its 32 KiB there is no"
+        " queue downstream, and so no gain",
     )
 
 
@@ -82,23 +81,22 @@ def in_the_modem(evidence: Evidence) -> Finding:
         + ", ".join(f"{each.mean():.2g}" for each in lost.values())
         + f" %; delay with two of each {findings.number(delays)} ms, TCP"
         f" {findings.number(throughput(evidence, arms['2t2u']))} kbit/s",
-        "the modem knows what a packet costs it; three slots for each queue are enough there, and no rate has to be"
-        " found",
+        "the modem knows the cost of each packet. There three slots per queue are enough, and no rate has to be found",
     )
 
 
 @check("f.bandwidth")
 def bandwidth_based(evidence: Evidence) -> Finding:
-    return _classes(evidence, "drr", "a turn of a full packet each")
+    return _classes(evidence, "drr", "one full packet per turn each")
 
 
 @check("f.class")
 def class_based(evidence: Evidence) -> Finding:
-    return _classes(evidence, "htb", "a rate for UDP, and the rest borrowed")
+    return _classes(evidence, "htb", "a guaranteed rate for UDP, which borrows the rest")
 
 
 def _classes(evidence: Evidence, queue: str, what: str) -> Finding:
-    """A queue of classes on the bridge in place of strict priority, with the reference's modem behind it."""
+    """Judge a queue of classes on the bridge instead of strict priority, in front of the reference modem."""
     arms = {
         cell: {
             "priority": prioritised(cell).with_(REFERENCE_MODEM),
@@ -116,7 +114,7 @@ def _classes(evidence: Evidence, queue: str, what: str) -> Finding:
         f"{queue}: lost {', '.join(f'{each:.2g}' for each in lost)} %, delay"
         f" {', '.join(f'{each:.0f}' for each in delays[queue])} ms in the four tables; strict priority"
         f" {', '.join(f'{each:.0f}' for each in delays['priority'])} ms",
-        f"{what}, before a modem as the reference has it; three slots there lose behind this what they lose behind"
+        f"{what}, in front of the reference modem. A modem of three slots loses as much behind this queue as behind"
         " priority",
     )
 
@@ -136,12 +134,13 @@ def varying(evidence: Evidence) -> Finding:
         "without",
         lost[0],
         "%",
-        "Counter-Strike's model in place of the constant stream: what priority does does not hang on the constant rate",
+        "Counter-Strike's model instead of the constant stream: the effect of priority does not depend on a constant"
+        " rate",
     )
 
 
 def _with_a_game(text: str) -> str:
-    """The scenario with a game whose packets vary in place of the first UDP stream."""
+    """Return the scenario with a game of varying packets instead of the first UDP stream."""
     head, flow, rest = text.partition("[[flow]]")
     mine, marker, others = rest.partition("[[flow]]")
     del mine

@@ -1,4 +1,4 @@
-"""Claims about what goes in."""
+"""Claims about the inputs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ def models(evidence: Evidence) -> Finding:
     return given(
         found == [(73, 38.0), (155, 66.0)],
         ", ".join(f"{size} B every {interval:g} ms" for size, interval in found),
-        "the model quake3-fixed. The tables have upstream alone and every 38.93 ms, as iperf makes of 15 kbit/s and"
-        " 73 B, and"
-        " so has the scenario",
+        "the model quake3-fixed. The tables and the scenario have only the upstream, every 38.93 ms, because iperf"
+        " sends 73 B at 15 kbit/s so",
     )
 
 
@@ -46,7 +45,7 @@ def procedure(evidence: Evidence) -> Finding:
     return given(
         evidence.base.duration_s == 600,
         f"{evidence.base.duration_s:g} s, {evidence.repeats} seeds",
-        "the packets are timed at the hosts, where they are sent and where they arrive",
+        "packets are timed at the hosts, at the sender and at the receiver",
     )
 
 
@@ -55,7 +54,7 @@ def altq(evidence: Evidence) -> Finding:
     gateway = tomllib.loads(evidence.base.to_toml())["gateway"]
     return given(
         gateway["up"]["queue"] == "priority" and gateway["priority"] == ["game", "game2"],
-        "strict priority for the UDP streams, 50 packets a queue as in ALTQ, shaped to 192 kbit/s",
+        "strict priority for the UDP streams, 50 packets per queue as in ALTQ, shaped to 192 kbit/s",
         "160.2 kbit/s of TCP and 15409 packets in 600 s are 191 kbit/s on Ethernet",
     )
 
@@ -63,11 +62,11 @@ def altq(evidence: Evidence) -> Finding:
 @check("cbr")
 def constant(evidence: Evidence) -> Finding:
     spread = evidence.derived(prioritised("1t1u"), "sent", _interval_spread)
-    return given(max(spread) < 1e-3, f"intervals of sending differ by {1e3 * max(spread):.2g} us at most")
+    return given(max(spread) < 1e-3, f"sending intervals differ by {1e3 * max(spread):.2g} us at most")
 
 
 def _interval_spread(run: _native.Run) -> float:
-    """Longest less shortest interval of sending of packets that all arrived, in ms."""
+    """Return the longest minus the shortest sending interval in ms, if all packets arrived."""
     table = columns(run, "delay")
     mine = (table["flow"] == table["flow"][0]) & (table["direction"] == "up")
     sent = np.sort((1e3 * table["t_s"] - table["one_way_ms"])[mine])

@@ -18,12 +18,12 @@ ORDER_OF_MAGNITUDE = 10**0.5
 
 @dataclass(frozen=True)
 class Row:
-    """A row of each table: how it is read off an arm, and how near counts."""
+    """A row of each table: how to read it from an arm, and how close our value must be."""
 
     read: Callable[[Evidence, Arm], Numbers]
     unit: str
     tolerance: float
-    """As a fraction either way; above 1 a factor."""
+    """A fraction either way, or a factor if above 1."""
     why: str = ""
 
 
@@ -32,24 +32,22 @@ def _of(key: str) -> Callable[[Evidence, Arm], Numbers]:
 
 
 ROWS = {
-    "tcp": Row(throughput, "kbit/s a stream", 0.30),
+    "tcp": Row(throughput, "kbit/s per stream", 0.30),
     "loss": Row(loss, "%", ORDER_OF_MAGNITUDE, "see more-udp-prio for the columns with priority"),
     "jitter": Row(
         _of("jitter"),
         "ms",
         0.30,
-        "how much a packet's wait differs from that of the one before. Without priority theirs is more than two full"
-        " packets:"
-        " TCP came in bursts there",
+        "jitter is the difference between the waits of successive packets. Without priority theirs is more than two"
+        " full packets, so their TCP came in bursts",
     ),
     "received": Row(received, "packets", 0.10, "follows from the loss"),
     "maxia": Row(
         _of("max"),
         "ms",
         ORDER_OF_MAGNITUDE,
-        "the longest run of losses and the longest hold-up in ten minutes; a modem alone on its channel never holds"
-        " up for"
-        " 200 ms, theirs did even with one prioritised stream",
+        "the longest gap comes from the longest run of losses or the longest delay in ten minutes. A modem alone on its"
+        " channel never delays a packet by 200 ms; theirs did, even with one prioritised stream",
     ),
     "ia": Row(_of("mean"), "ms", 0.10, "600 s over the packets received"),
 }
@@ -80,7 +78,7 @@ def _theirs(claim: str) -> list[float]:
 def _near(ours: float, theirs: float, tolerance: float) -> bool:
     if tolerance <= 1:
         return abs(ours - theirs) <= tolerance * theirs
-    # A loss below one per cent is none: the tables' 0.027 % are four packets.
+    # A loss below one per cent counts as no loss: the tables' 0.027 % are four packets.
     return (ours < 1 and theirs < 1) or theirs / tolerance <= ours <= theirs * tolerance
 
 
@@ -94,7 +92,9 @@ def _signs(cell: str) -> Check:
             for name, unit in (("loss", "%"), ("jitter", "ms"), ("maxia", "ms"), ("tcp", "kbit/s"))
         ]
         more = findings.less("received without", received(evidence, before), "with", received(evidence, after), "")
-        return all_of(*less, more, why="all but jitter, for the cause of the rows above")
+        return all_of(
+            *less, more, why="all have the sign of the tables except jitter; its cause is that of the rows above"
+        )
 
     check(f"{cell}.signs")(judge)
     return judge
@@ -117,5 +117,6 @@ def cost(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(near)),
         ", ".join(f"{own:.1f}" for own in ours) + " %",
-        "most of it is not priority but the bridge's 192 kbit/s in place of the modem's own rate",
+        "most of the cost is not priority: with priority the bridge shapes to 192 kbit/s, without it"
+        " the modem's own rate applies",
     )

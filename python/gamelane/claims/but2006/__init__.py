@@ -1,7 +1,7 @@
-"""but2006: priority for a game on a DOCSIS upstream, and what TCP pays for it.
+"""but2006: priority for a game on a DOCSIS upstream, and its cost for TCP.
 
-Each check judges the claim of the same id in `but2006.toml` beside this folder. Where the paper is silent the scenario
-says what we took, and docs/claims/but2006.md how much depends on it.
+Each check judges the claim of the same id in `but2006.toml` beside this folder. Where the paper gives no
+value, the scenario states ours, and docs/claims/but2006.md shows how much depends on it.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ SCENARIO = "but2006"
 
 
 def prefetch(evidence: Evidence) -> None:
-    """What most checks share, in one parallel batch."""
+    """Run the arms that most checks share, in one parallel batch."""
     evidence.prepare(prefetched())

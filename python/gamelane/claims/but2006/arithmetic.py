@@ -1,4 +1,4 @@
-"""Section II.A: a game packet behind a burst of TCP, in a FIFO and in a priority queue. Run, not computed."""
+"""Section II.A: a game packet behind a burst of TCP, in a FIFO and in a priority queue. Simulated, not calculated."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FIFO_BURST, PRIORITY_BURST = Arm.of({}), Arm.of({"gateway.up.queue": "priority"}
 
 
 def burst(evidence: Evidence) -> Evidence:
-    """Evidence over the scenario of figure 1."""
+    """Return evidence over the scenario of figure 1."""
     file = resources.files(__name__.rpartition(".")[0]) / "burst.toml"
     return evidence.beside("burst", lambda: _native.Scenario.parse(file.read_text(encoding="utf-8"), "burst.toml", []))
 
 
 def waits(evidence: Evidence, arm: Arm) -> Numbers:
-    """Queueing delay of the three game packets, in ms."""
+    """Return the queueing delay of the three game packets in ms."""
     return np.array([evidence.values(arm, f"flows.{name}.up.queue_delay_ms.max")[0] for name in NAMES])
 
 
@@ -31,14 +31,16 @@ NAMES = ("one", "two", "three")
 
 @check("arith.burst250")
 def burst_of_four(evidence: Evidence) -> Finding:
-    return findings.near(waits(burst(evidence), FIFO_BURST)[:1], 250, 0.01, "ms", "less what has left before it came")
+    return findings.near(
+        waits(burst(evidence), FIFO_BURST)[:1], 250, 0.01, "ms", "minus the bytes that left before it arrived"
+    )
 
 
 @check("arith.single62")
 def one_in_service(evidence: Evidence) -> Finding:
     wait = waits(burst(evidence), PRIORITY_BURST)[0]
     return given(
-        0.9 * 62.5 < wait <= 62.5, f"{wait:.1f} ms", "62.5 ms at most: the packet on the wire is not interrupted"
+        0.9 * 62.5 < wait <= 62.5, f"{wait:.1f} ms", "at most 62.5 ms: the packet on the wire is not interrupted"
     )
 
 
@@ -49,5 +51,5 @@ def others_first(evidence: Evidence) -> Finding:
     return given(
         bool(np.allclose(np.diff(own), service, atol=0.25)),
         ", ".join(f"{wait:.2f}" for wait in own) + " ms for the first, second and third",
-        f"each waits for those before it, {service:.2f} ms for 100 B, less up to 0.2 ms by which it comes later",
+        f"each waits for the packets before it, {service:.2f} ms for 100 B, minus up to 0.2 ms as it arrives later",
     )

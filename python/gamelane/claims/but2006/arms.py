@@ -1,4 +1,4 @@
-"""The arms of but2006, what is read off them, and the register of checks."""
+"""The arms of but2006, the values read from them, and the register of checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(*ids: str) -> Callable[[Check], Check]:
-    """Registers the judge of one or more claims."""
+    """Register the check of one or more claims."""
 
     def register(function: Check) -> Check:
         for claim in ids:
@@ -45,36 +45,36 @@ MODEM_1_0 = {
     "link.docsis.map_interval": "10ms",
     "gateway.modem.limit": "3p",
 }
-"""A DOCSIS 1.0 modem that buffers three packets, its MAPs as far apart as the reference has them: what a loss of 28 %
-without priority takes (loss.py)."""
+"""A DOCSIS 1.0 modem that buffers three packets, with MAPs 10 ms apart, the longest typical interval. Such a modem can
+lose 28 % without priority (loss.py)."""
 
 
 def prefetched() -> list[Arm]:
-    """Arms that several checks ask for."""
+    """Return the arms that several checks use."""
     plain = [PRIORITY, FIFO, TWO_TRANSFERS, DOWNLOAD_ALONE, ACKS_FIRST, ACKS_FILTERED, UNSHAPED, IN_THE_MODEM]
     return [*plain, FIFO.with_(MODEM_1_0), PRIORITY.with_(MODEM_1_0), UNSHAPED.with_(FIFO_QUEUE)]
 
 
 def game_loss(evidence: Evidence, arm: Arm) -> Numbers:
-    """Of the game's packets upstream, in per cent."""
+    """Return the loss of the game's packets upstream in per cent."""
     return 100 * evidence.values(arm, f"flows.{GAME}.up.loss")
 
 
 def game_delay(evidence: Evidence, arm: Arm, which: str = "mean") -> Numbers:
-    """Queueing delay of the game's packets upstream that arrived, in ms."""
+    """Return the queueing delay in ms of the game's upstream packets that arrived."""
     return evidence.values(arm, f"flows.{GAME}.up.queue_delay_ms.{which}")
 
 
 def throughput(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
-    """What iperf reports of a transfer, in kbit/s."""
+    """Return the goodput of a transfer in kbit/s, as iperf reports it."""
     return evidence.values(arm, f"flows.{flow}.goodput_bps") / 1e3
 
 
 def round_trip(evidence: Evidence, arm: Arm, flow: str) -> Numbers:
-    """Mean round trip of a transfer between its hosts, in ms."""
+    """Return the mean round trip of a transfer between its hosts in ms."""
     return evidence.values(arm, f"flows.{flow}.rtt_ms.mean")
 
 
 def fall(before: Numbers, after: Numbers) -> Numbers:
-    """How much less `after` is, in per cent of `before`."""
+    """Return the decrease from `before` to `after` in per cent of `before`."""
     return np.asarray(100 * (1 - after / before))

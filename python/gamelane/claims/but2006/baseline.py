@@ -1,4 +1,4 @@
-"""Section IV.A: TCP alone, and what an upload does to a download through its ACKs."""
+"""Section IV.A: TCP alone, and the effect of an upload on a download through its ACKs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOUR_TIMES = {"link.up": "768kbit", "gateway.shape.up": "768kbit", "link.down": 
 
 
 def own_window(window: str, arm: Arm = TWO_TRANSFERS) -> Arm:
-    """The arm with an upload of another window."""
+    """Return the arm with a different window of the upload."""
     return arm.with_({f"flow.{UPLOAD}.tcp.receive_window": window})
 
 
@@ -44,11 +44,9 @@ def down_with_up(evidence: Evidence) -> Finding:
         590,
         0.30,
         "kbit/s",
-        "window of the download over the delay of its ACKs behind the upload's window, which the paper does not"
-        " give. With"
-        f" an upload of {', '.join(WINDOWS)}: {', '.join(f'{mean:.0f}' for mean in means)} kbit/s. 590 is 34 kB in"
-        " 460 ms,"
-        " so seven full packets of the upload waited, not 22",
+        "the download's rate is its window over the delay of its ACKs behind the upload's window, which the paper does"
+        f" not give. With an upload window of {', '.join(WINDOWS)}: {', '.join(f'{mean:.0f}' for mean in means)}"
+        " kbit/s. 590 kbit/s are 34 kB in 460 ms, so seven full packets of the upload waited, not 22",
     )
 
 
@@ -58,7 +56,7 @@ def a_quarter(evidence: Evidence) -> Finding:
     return given(
         2.5 <= float(share.mean()) < 100,
         f"{findings.number(share)} %",
-        "by order of magnitude; their 25 % are 590/2700 = 22 %; less here for the reason of base.down-with-up",
+        "order of magnitude only. Their 25 % is 590/2700 = 22 %; ours is lower for the reason of base.down-with-up",
     )
 
 
@@ -71,8 +69,8 @@ def ack_delay(evidence: Evidence) -> Finding:
         given(
             float(again[1].mean()) > float(again[0].mean()),
             f"{again[0].mean():.1f} and {again[1].mean():.1f} retransmissions",
-            "the delay of the ACKs does it, as they say. Retransmissions have hardly a part in it: a window of 32 KiB"
-            " does not overflow the way down",
+            "the cause is the delay of the ACKs, as they say. Retransmissions hardly matter: a window of 32 KiB does"
+            " not overflow the queue downstream",
         ),
     )
 
@@ -91,7 +89,7 @@ def trace_evidence(evidence: Evidence) -> Finding:
 @check("base.up-unhurt")
 def upload_unhurt(evidence: Evidence) -> Finding:
     up, down = (passive_round_trip(evidence, TWO_TRANSFERS, flow) for flow in (UPLOAD, DOWNLOAD))
-    return findings.less("upload", up, "download", down, "ms", "seen beyond the modem, behind the bridge's queue")
+    return findings.less("upload", up, "download", down, "ms", "measured beyond the modem, behind the bridge's queue")
 
 
 @check("base.more-bw")
@@ -122,9 +120,8 @@ def adding_the_game(evidence: Evidence) -> Finding:
     return given(
         7 <= float(lost.mean()) <= 13,
         f"{findings.number(lost)} kbit/s",
-        "the download gains: of the 50 slots the game takes some, so that fewer full packets wait before the ACKs."
-        " With 64"
-        f" KiB in the bridge instead of 50 slots it loses {findings.number(change)} kbit/s",
+        "the download gains: the game takes some of the 50 slots, so fewer full packets wait in front of the ACKs. With"
+        f" 64 KiB in the bridge instead of 50 slots it loses {findings.number(change)} kbit/s",
     )
 
 

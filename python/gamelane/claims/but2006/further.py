@@ -32,6 +32,5 @@ def ack_priority(evidence: Evidence) -> Finding:
     return given(
         float(back.mean()) > 0.9,
         "; ".join(rows),
-        f"the download gets back {findings.number(100 * back)} % of what it has alone, and the game pays nothing for"
-        " it",
+        f"the download reaches {findings.number(100 * back)} % of its rate alone, at no cost for the game",
     )

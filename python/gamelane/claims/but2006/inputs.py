@@ -1,4 +1,4 @@
-"""Claims about what goes in: sections II to III.C."""
+"""Claims about the inputs: sections II to III.C."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rates(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(np.diff(delays) < 0)),
         ", ".join(f"{rate} {delay:.1f} ms" for rate, delay in zip(RATES, delays, strict=True)),
-        "mean queueing delay of the game with priority: half a full packet and less, as the rate goes up",
+        "mean queueing delay of the game with priority: at most half a full packet, and lower as the rate goes up",
     )
 
 
@@ -41,7 +41,7 @@ def two_queues(evidence: Evidence) -> Finding:
     return given(
         gateway["up"]["queue"] == "priority" and gateway["priority"] == [GAME],
         f"a queue for the flow `{GAME}`, one for everything else",
-        "the game is the only UDP flow, so that is the paper's rule",
+        "the game is the only UDP flow, so this equals the paper's rule",
     )
 
 
@@ -63,7 +63,7 @@ def constant_rate(evidence: Evidence) -> Finding:
     return given(
         all(constant for constant, _ in found),
         ", ".join(words for _, words in found),
-        "the numbers of its reference [9] are not in the paper and could not be opened: from memory of it",
+        "the numbers are from memory: they are in the paper's reference [9], which could not be opened",
     )
 
 
@@ -76,7 +76,7 @@ def packets_a_second(evidence: Evidence) -> Finding:
         50,
         0.30,
         "packets/s, both ways together",
-        "50 a second upstream alone would be 47 kbit/s on Ethernet, more than 192 - 150 kbit/s of TCP leave",
+        "50 a second upstream alone would be 47 kbit/s on Ethernet, more than the 192 - 150 kbit/s that TCP leaves",
     )
 
 
@@ -99,12 +99,10 @@ def automatic(evidence: Evidence) -> Finding:
     lost = 100 * own.values(DETECTED, f"flows.{GAME}.up.loss")
     return given(
         float((delays[0] / delays[1]).mean()) < 1.1 and float(lost.mean()) < 0.1,
-        f"found by behaviour alone the game waits {findings.number(delays[0])} ms, by name"
-        f" {findings.number(delays[1])} ms;"
-        f" {findings.number(lost)} % lost",
-        "the rule is our construction; of 39 games and calls it finds 32 within 2.1 s, and takes none of 10 other"
-        " flows for"
-        " one (docs/models/classify.md)",
+        f"the game waits {findings.number(delays[0])} ms if found by behaviour, {findings.number(delays[1])} ms if"
+        f" named; {findings.number(lost)} % lost",
+        "the rule is our construction. It finds 32 of 39 games and calls within 2.1 s, and takes none of 10 other flows"
+        " for a game (docs/models/classify.md)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Section III.B and III.C: the rate of the link, the bridge in front of it, and the modem it cannot see into."""
+"""Sections III.B and III.C: the rate of the link, the bridge, and the modem behind the bridge."""
 
 from __future__ import annotations
 
@@ -48,10 +48,9 @@ def upstream_rate(evidence: Evidence) -> Finding:
         192,
         0.03,
         "kbit/s over Ethernet",
-        "trials of rising rate find what the modem was given, with iperf's packets of 1470 B and, on this modem, of"
-        " 72 B"
-        f" ({findings.number(small)}). On one without concatenation packets of 72 B queue above"
-        f" {findings.number(packets)} kbit/s: a rate found with large packets says little about small ones",
+        "trials of rising rate find the modem's configured rate, with iperf's packets of 1470 B and, on this modem,"
+        f" also of 72 B ({findings.number(small)}). On a modem without concatenation packets of 72 B queue above"
+        f" {findings.number(packets)} kbit/s, so a rate found with large packets says little about small ones",
     )
 
 
@@ -74,7 +73,7 @@ def unshaped_bridge(evidence: Evidence) -> Finding:
         abs(float((first / fifo).mean()) - 1) < 0.05,
         f"FIFO {findings.number(fifo)} ms, priority {findings.number(first)} ms; lost {findings.number(lost[0])} and"
         f" {findings.number(lost[1])} %",
-        "at 100 Mbit/s nothing waits in the bridge; the modem's queue is the one that fills",
+        "at 100 Mbit/s nothing waits in the bridge; the queue builds up in the modem",
     )
 
 
@@ -109,8 +108,7 @@ def in_modem(evidence: Evidence) -> Finding:
     return given(
         bool((modem <= bridge).all()),
         f"bridge {findings.number(bridge)} ms, modem {findings.number(modem)} ms; upload {findings.number(rates[0])}"
-        " and"
-        f" {findings.number(rates[1])} kbit/s",
-        "in the modem nothing is shaped and nobody has to find a rate. With a DOCSIS 1.0 modem:"
+        f" and {findings.number(rates[1])} kbit/s",
+        "priority in the modem needs no shaper and no rate. With a DOCSIS 1.0 modem:"
         f" {findings.number(game_delay(evidence, old[0]))} and {findings.number(game_delay(evidence, old[1]))} ms",
     )

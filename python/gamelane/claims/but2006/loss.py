@@ -1,8 +1,8 @@
-"""What it takes to lose 28 %: the claims about the game's loss, and the modems that were tried for them.
+"""How a setup can lose 28 %: the claims about the game's loss, and the modems that were tried for them.
 
-A FIFO in the bridge loses a few per cent. Its packets leave in rows, though: what comes between two full packets of TCP
-goes out behind them, 5 ms apart. A modem that waits 10 to 20 ms for its grant and has few slots cannot take such a row;
-with priority the game's packets leave as they come and there is no row of them.
+A FIFO in the bridge loses a few per cent. But its packets leave in rows: game packets that arrive between two full TCP
+packets leave behind them, 5 ms apart. A modem that waits 10 to 20 ms for its grant and has few slots cannot hold such a
+row. With priority the game's packets leave as they arrive, so there are no rows.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ MAP_10MS = {"link.docsis.map_interval": "10ms"}
 TRIED = {
     "bridge 20 slots": {"gateway.up.limit": "20p"},
     "bridge 100 slots": {"gateway.up.limit": "100p"},
-    "bridge 32 KiB, not slots": {"gateway.up.limit": "32KiB"},
+    "bridge 32 KiB instead of slots": {"gateway.up.limit": "32KiB"},
     "an ACK for each segment": {"tcp.delayed_ack": "off"},
     "modem 3 slots": {"gateway.modem.limit": "3p"},
     "MAPs 10 ms apart": MAP_10MS,
-    "both": MAP_10MS | {"gateway.modem.limit": "3p"},
-    "and a grant for each packet": MODEM_1_0,
-    "that with 2 slots": MODEM_1_0 | {"gateway.modem.limit": "2p"},
-    "with 5 slots": MODEM_1_0 | {"gateway.modem.limit": "5p"},
+    "modem 3 slots and MAPs 10 ms apart": MAP_10MS | {"gateway.modem.limit": "3p"},
+    "the same and a grant for each packet": MODEM_1_0,
+    "the same with 2 slots": MODEM_1_0 | {"gateway.modem.limit": "2p"},
+    "the same with 5 slots": MODEM_1_0 | {"gateway.modem.limit": "5p"},
 }
 """Changes to the scenario, one at a time."""
 
@@ -41,9 +41,8 @@ def loss(evidence: Evidence) -> Finding:
     return given(
         14 <= float(fifo.mean()) <= 56 and float(first.mean()) < 0.5,
         f"{findings.number(fifo)} and {findings.number(first)} %",
-        "a FIFO in the bridge alone does not lose 28 % and make them wait a second, whatever its size. With a modem"
-        " of a few"
-        " slots behind it, it can: " + "; ".join(tried),
+        "a FIFO in the bridge alone cannot both lose 28 % and delay packets by a second, whatever its size. With a"
+        " modem of a few slots behind it, it can: " + "; ".join(tried),
     )
 
 
@@ -54,8 +53,7 @@ def loss_sign(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(first < 0.01 * fifo)) and float(modem[1].mean()) < 0.01 * float(modem[0].mean()),
         f"{findings.number(fifo)} to {findings.number(first)} %; with the modem of pq.loss"
-        f" {findings.number(modem[0])} to"
-        f" {findings.number(modem[1])} %",
+        f" {findings.number(modem[0])} to {findings.number(modem[1])} %",
     )
 
 

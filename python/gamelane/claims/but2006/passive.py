@@ -1,6 +1,6 @@
-"""Round trips as a capture beyond the modem shows them: behind the bridge's queue, as the paper's 10 ms require.
+"""Round trips in a capture beyond the modem, behind the bridge's queue. The paper's 10 ms require that point.
 
-TCP's own acknowledgements are matched with the data they acknowledge (But et al., LCN 2005; gamelane's analysis).
+ACKs are matched with the data they acknowledge (But et al., LCN 2005; gamelane's analysis).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gamelane.claims.but2006.arms import DOWNLOAD, UPLOAD
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 
 SECONDS = {"duration": "120s"}
-"""Enough for thousands of samples; every packet of a run has to be kept."""
+"""Short, because every packet of a run is kept; it still gives thousands of samples."""
 
 
 def passive_round_trip(evidence: Evidence, arm: Arm, flow: str, which: str = "mean") -> Numbers:
-    """Round trip from beyond the modem to who acknowledges and back, in ms.
+    """Return the round trip in ms from beyond the modem to the host that acknowledges and back.
 
-    Of `upload` to the server; of `download` to the client, with the bridge's queue upstream in it.
+    For `upload` this is the server. For `download` it is the client, so the bridge's queue upstream is included.
     """
     return np.array(
         [found[flow][which] for found in evidence.derived(arm.with_(SECONDS), "passive", _seen, packets=True)]

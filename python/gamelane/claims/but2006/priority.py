@@ -1,4 +1,4 @@
-"""Section IV.B: the game with and without priority, and what both transfers make of it."""
+"""Section IV.B: the game with and without priority, and the effect on both transfers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from gamelane.claims.findings import Finding, cannot_tell, given
 QUANTILES = ("p5", "p25", "p50", "p75", "p95", "p99", "max")
 
 WAITING = (
-    "the delay of the ACKs, so of the upload's window in the queue (base.down-with-up); a round trip is sampled once"
-    " an ACK,"
-    " more often while the queue is short, so theirs is a harmonic mean and lies below what the game waits in the"
-    " same queue"
+    "the cause is the delay of the ACKs, and so the upload's window in the queue (base.down-with-up). A round trip is"
+    " sampled once per ACK, more often while the queue is short. So theirs is a harmonic mean, and lower than the"
+    " game's wait in the same queue"
 )
 
 
@@ -50,9 +49,8 @@ def download_drop(evidence: Evidence) -> Finding:
         35,
         0.30,
         "%",
-        "in a queue of its own with 50 slots the upload no longer loses packets to the game, so that its whole"
-        " window stands"
-        " before the ACKs",
+        "in a queue of its own with 50 slots the upload no longer loses packets to the game, so its whole window is in"
+        " front of the ACKs",
     )
 
 
@@ -83,8 +81,8 @@ def upload(evidence: Evidence) -> Finding:
     return findings.all_of(
         findings.near(fifo, 170, 0.10, "kbit/s with FIFO"),
         findings.near(first, 150, 0.10, "with priority"),
-        why="what 192 kbit/s leave. Theirs falls by 12 %, here it does not: without priority the game takes the same"
-        " rate but for what it loses, 28 % there and a few per cent here",
+        why="the upload has the rest of 192 kbit/s. Theirs falls by 12 % with priority, ours does not. Without priority"
+        " the game takes its rate minus its loss, which is 28 % there and a few per cent here",
     )
 
 
@@ -95,8 +93,8 @@ def upload_round_trip(evidence: Evidence) -> Finding:
     return given(
         1 < float(both.mean()) < 100,
         f"{findings.number(both)} ms beyond the modem",
-        f"the order of magnitude. Behind the queue, 63 ms of a full packet at 192 kbit/s before: the sender itself sees"
-        f" {findings.number(end)} ms",
+        "judged by order of magnitude. The capture is behind the queue and behind the 63 ms of a full packet at"
+        f" 192 kbit/s; the sender itself measures {findings.number(end)} ms",
     )
 
 
@@ -107,9 +105,8 @@ def upload_round_trip_constant(evidence: Evidence) -> Finding:
     return given(
         abs(float((first - fifo).mean())) < 5,
         f"median with FIFO {findings.number(fifo)} ms, with priority {findings.number(first)} ms, beyond the modem",
-        f"the means are {findings.number(means[0])} and {findings.number(means[1])} ms: with FIFO the upload loses"
-        " packets, and"
-        " the ACK that closes a hole comes late for what was sent behind it",
+        f"the means are {findings.number(means[0])} and {findings.number(means[1])} ms. With FIFO the upload loses"
+        " packets, and the ACK that closes a hole is late for the data behind it",
     )
 
 
@@ -126,9 +123,10 @@ def fifo_mean(evidence: Evidence) -> Finding:
         1294,
         0.30,
         "ms",
-        "what stands in 50 slots; theirs is above its median, so now and then more stood there. With 64 slots"
+        "the delay is the bytes in 50 slots. Their mean is above their median, so sometimes more bytes waited. With 64"
+        " slots"
         f" {findings.number(game_delay(evidence, larger))} ms, with the modem of pq.loss"
-        f" {findings.number(game_delay(evidence, modem))} ms, where three slots lose small packets and leave full ones",
+        f" {findings.number(game_delay(evidence, modem))} ms: its three slots lose small packets and keep full ones",
     )
 
 
@@ -142,17 +140,16 @@ def priority_p75(evidence: Evidence) -> Finding:
     return given(
         float(game_delay(evidence, PRIORITY, "p75").mean()) < 29,
         f"{findings.number(game_delay(evidence, PRIORITY, 'p75'))} ms",
-        "a link that is never idle has a full packet in service, of which the residue is uniform over 63 ms: three"
-        " quarters"
-        " wait less than 47 and more for the modem. With a mean of 39 ms theirs needs a quarter of packets at 69 ms and"
-        " more, so idle times (a p75 below half a packet) and then a modem that holds packets up",
+        "a link that is never idle always has a full packet in service, and its remaining time is uniform over 63 ms."
+        " So three quarters wait up to 47 ms, plus the modem's time. With a mean of 39 ms a quarter of their packets"
+        " must wait 69 ms and more. That needs idle times (a p75 below half a packet) and a modem that delays packets",
     )
 
 
 @check("pq.delay.ratio")
 def ratio(evidence: Evidence) -> Finding:
     found = game_delay(evidence, FIFO) / game_delay(evidence, PRIORITY)
-    return given(bool(np.all(found > 10)), f"{findings.number(found)} times less in the mean", "theirs is 33 times")
+    return given(bool(np.all(found > 10)), f"{findings.number(found)} times lower on average", "theirs is 33 times")
 
 
 @check("fig5")
@@ -178,7 +175,7 @@ def minimal(evidence: Evidence) -> Finding:
     return given(
         all(float(drop.mean()) < 20 for drop in drops),
         f"the upload falls by {findings.number(drops[0])} %, the download by {findings.number(drops[1])} %",
-        'they say of the same that it is "heavily compromised"; 20 % is what they call unnoticed',
+        'they call the same drop "heavily compromised"; they call 20 % unnoticed',
     )
 
 
@@ -194,10 +191,9 @@ def ack_priority(evidence: Evidence) -> Finding:
         findings.less("its throughput without", before[1], "with", after[1], "kbit/s"),
         given(
             0 < float(cost.mean()) <= 20,
-            f"the upload pays {findings.number(cost)} %",
-            "not slightly: an ACK for every other of the 230 packets a second of a full download, 70 B on Ethernet,"
-            " is a third"
-            f" of 192 kbit/s. Filtered as well, the upload pays"
+            f"the upload loses {findings.number(cost)} %",
+            "not slight: a full download has 230 packets a second and an ACK of 70 B on Ethernet for every second one,"
+            " which is a third of 192 kbit/s. With an ACK filter as well, the upload loses"
             f" {findings.number(fall(before[2], throughput(evidence, ACKS_FILTERED, UPLOAD)))} % for the same download",
         ),
     )

@@ -1,7 +1,7 @@
 """collom2016: FIFO, PIE, CoDel, FQ-PIE and FQ-CoDel at a home gateway against shooter traffic.
 
-Each check judges the claim of the same id in `collom2016.toml` beside this folder. Where the paper is silent the
-scenario `collom2016` says what we took instead, and why.
+Each check judges the claim of the same id in `collom2016.toml` beside this folder. Where the paper gives no
+value, the scenario `collom2016` states ours, and why.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SCENARIO = "collom2016"
 
 
 def prefetch(evidence: Evidence) -> None:
-    """Everything below, in one parallel batch."""
+    """Run all arms in one parallel batch."""
     arms = [mixed(queue, packets) for queue in QUEUES for packets in (100, 1000)]
     arms += [mixed(queue, packets, FAST) for queue in QUEUES for packets in (100, 1000)]
     arms += [bulk_only(queue) for queue in QUEUES] + [dash_only(queue) for queue in QUEUES]

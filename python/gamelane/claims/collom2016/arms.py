@@ -1,4 +1,4 @@
-"""The arms of collom2016, what is read off them, and the register of checks."""
+"""The arms of collom2016, the values read from them, and the register of checks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(*ids: str) -> Callable[[Check], Check]:
-    """Registers the judge of one or more claims."""
+    """Register the check of one or more claims."""
 
     def register(function: Check) -> Check:
         for claim in ids:
@@ -42,7 +42,7 @@ def check(*ids: str) -> Callable[[Check], Check]:
 
 
 def mixed(queue: str, packets: int, link: tuple[str, str] = SLOW, rtt: str = "40ms") -> Arm:
-    """All traffic, both directions behind `queue`."""
+    """Return the arm with all traffic, both directions behind `queue`."""
     return Arm.of(
         {
             "gateway.*.queue": queue,
@@ -55,22 +55,22 @@ def mixed(queue: str, packets: int, link: tuple[str, str] = SLOW, rtt: str = "40
 
 
 def paper(queue: str) -> Arm:
-    """The arm a figure of the paper shows: FIFO with 100 packets, everything else with 1000."""
+    """Return the arm of the paper's figures: FIFO with 100 packets, the other queues with 1000."""
     return mixed(queue, 100 if queue == "fifo" else 1000)
 
 
 def without(arm: Arm, *flows: str) -> Arm:
-    """The same with these flows switched off."""
+    """Return the arm with these flows switched off."""
     return arm.with_({f"flow.{flow}.enabled": "false" for flow in flows})
 
 
 def small_window(arm: Arm) -> Arm:
-    """The same with a window that FreeBSD starts from and is here not allowed to grow."""
+    """Return the arm with the receive window that FreeBSD starts from, without growth."""
     return arm.with_({"tcp.receive_window": "64KiB"})
 
 
 def without_sack(arm: Arm) -> Arm:
-    """The same with NewReno recovery."""
+    """Return the arm with NewReno recovery."""
     return arm.with_({"tcp.recovery": "newreno"})
 
 
@@ -95,7 +95,7 @@ def every_game_and_rtt(queue: str) -> list[Arm]:
 
 
 def fifo_variants() -> dict[str, Arm]:
-    """What moves the FIFO peak: the window, the slots, and how many of them small packets take."""
+    """Return the changes that move the FIFO peak: the window, the slots, and the slots that small packets take."""
     base = paper("fifo")
     return {
         "64 KiB receive window": base.with_({"tcp.receive_window": "64KiB"}),
@@ -116,12 +116,12 @@ def loss_percent(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 def fluctuation(evidence: Evidence, arm: Arm) -> Numbers:
-    """Fluctuation of game throughput: the larger of the two directions, which is the congested one."""
+    """Return the fluctuation of the game's throughput in the congested direction, which has the larger value."""
     return np.maximum(evidence.values(arm, CV_UP), evidence.values(arm, CV_DOWN))
 
 
 def dominant_period(run: _native.Run, table: str, direction: str | None) -> float:
-    """The lag between 4 and 16 s at which the series of 0.5 s maxima of the game resembles itself most, in seconds."""
+    """Return the lag from 4 to 16 s with the highest autocorrelation of the game's 0.5 s maxima, in seconds."""
     rows = columns(run, table)
     own = rows["flow"] == GAME
     if direction is not None:

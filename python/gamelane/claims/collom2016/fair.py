@@ -1,4 +1,4 @@
-"""All traffic behind flow queues, and what holds over all queues (Figs. 16 to 21)."""
+"""All traffic behind flow queues, and the claims about all queues (Figs. 16 to 21)."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def fq_pie_added(evidence: Evidence) -> Finding:
     mean = evidence.values(paper("fq_pie"), RTT_MEAN) - 40
     peak = evidence.values(paper("fq_pie"), RTT_MAX) - 40
     return findings.all_of(
-        findings.between(mean, 20 * 0.7, 35 * 1.3, "ms added in the mean"),
+        findings.between(mean, 20 * 0.7, 35 * 1.3, "ms added on average"),
         findings.between(peak, 20 * 0.7, 35 * 1.3, "ms added at most"),
-        why="a sparse flow waits for at most one 1500 B packet, 12 ms at 1 Mbit/s, and on the average for half of one",
+        why="a sparse flow waits for at most one 1500 B packet, 12 ms at 1 Mbit/s, and on average for half of one",
     )
 
 
@@ -99,7 +99,7 @@ def fq_throughput(evidence: Evidence) -> Finding:
 @check("fq.sparse")
 def fq_sparse(evidence: Evidence) -> Finding:
     def measure(run: _native.Run) -> float:
-        """Share of game packets that waited less than the 10 ms to the next one of their direction."""
+        """Return the share of the game's upstream packets that waited less than 10 ms, its packet interval."""
         rows = columns(run, "delay")
         own = (rows["flow"] == GAME) & (rows["direction"] == "up") & (rows["t_s"] >= 12)
         return float(np.mean(rows["queue_delay_ms"][own] < 10))
@@ -107,7 +107,7 @@ def fq_sparse(evidence: Evidence) -> Finding:
     found = []
     for queue in ("fq_codel", "fq_pie"):
         share = np.array(evidence.derived(paper(queue), "sparse", measure)) * 100
-        found.append(findings.between(share, 50, 100, f"% of client packets left {queue} before the next came"))
+        found.append(findings.between(share, 50, 100, f"% of client packets left {queue} before the next one arrived"))
     return findings.all_of(*found)
 
 
@@ -173,5 +173,5 @@ def games_alike(evidence: Evidence) -> Finding:
         len(set(ranks.values())) == 1 and spread < 0.30,
         f"same order of queues by mean RTT in {sum(rank == ranks['quake3'] for rank in ranks.values())} of"
         f" {len(GAMES)} games, FIFO peaks within {spread:.1%}",
-        "TEACUP's client stream is the same for every game, and the uplink decides",
+        "TEACUP's client stream is the same for every game, and the uplink determines the delay",
     )

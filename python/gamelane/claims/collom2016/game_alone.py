@@ -33,6 +33,6 @@ def alone_throughput(evidence: Evidence) -> Finding:
     return Finding(
         finding.verdict,
         finding.ours,
-        "TEACUP's client sends 60 B every 10 ms, five packets to the server's one; with the game's own client stream"
-        f" it is {findings.number(up)} up and {findings.number(down)} kbit/s down, as the paper says",
+        "TEACUP's client sends 60 B every 10 ms, five packets for each packet of the server. With the game's own client"
+        f" stream it is {findings.number(up)} up and {findings.number(down)} kbit/s down, as the paper says",
     )

@@ -1,4 +1,4 @@
-"""Claims about what goes in: the scenario says what the paper says (sections II and III)."""
+"""Claims about the inputs: the scenario matches sections II and III of the paper."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gamelane.claims.evidence import Arm, Evidence
 from gamelane.claims.findings import Finding, cannot_tell, given
 
 CONSTANT = 1.05
-"""Rates within this ratio do not grow."""
+"""Rates whose ratio is below this count as constant."""
 
 
 def _toml(evidence: Evidence, arm: Arm | None = None) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def grid_axes(evidence: Evidence) -> Finding:
         and {model["name"] for model in _native.models()} >= set(GAMES),
         f"links {SLOW[0]}/{SLOW[1]} and {FAST[0]}/{FAST[1]}; RTTs {', '.join(BASE_RTTS)}; queues {', '.join(QUEUES)};"
         f" 100 and 1000 packets; games {', '.join(GAMES)}",
-        "the RTT is split evenly over both directions, the limit holds per direction and, for FQ, over all sub-queues",
+        "the RTT is split evenly over both directions. The limit is per direction; for FQ it covers all sub-queues",
     )
 
 
@@ -78,7 +78,7 @@ def congestion_control(evidence: Evidence) -> Finding:
     return given(
         tcp["congestion"] == "newreno",
         f"NewReno, {tcp['recovery']} recovery",
-        "FreeBSD hosts are our own TCP with its settings, dummynet our queues with its parameters; not its kernel",
+        "our TCP has FreeBSD's settings and our queues have dummynet's parameters; FreeBSD's kernel is not run",
     )
 
 
@@ -100,7 +100,7 @@ def peer_to_peer(evidence: Evidence) -> Finding:
     kbit = ", ".join(f"{rate:.0f}" for rate in host)
     return given(
         max(client) / min(client) < CONSTANT and all(more > 2 * less for less, more in pairwise(host)),
-        f"2, 4, 8 players: {kbit} kbit/s up from who hosts for the others, {client[0]:.0f} to {client[-1]:.0f} from a"
+        f"2, 4, 8 players: {kbit} kbit/s up from the player who hosts, {client[0]:.0f} to {client[-1]:.0f} from a"
         " client",
         "one player hosts for all others; a mesh of equals is not modelled",
     )
@@ -108,7 +108,7 @@ def peer_to_peer(evidence: Evidence) -> Finding:
 
 @check("discovery")
 def discovery(_: Evidence) -> Finding:
-    return cannot_tell("server discovery is not modelled: it ends before the match begins")
+    return cannot_tell("server discovery is not modelled, because it ends before the match begins")
 
 
 @check("arma")
@@ -156,7 +156,7 @@ def dash(evidence: Evidence) -> Finding:
 
 @check("t1.sydney", "t1.california", "t1.washington", "t1.london")
 def live_servers(_: Evidence) -> Finding:
-    return cannot_tell("pings to public servers of 2016; usable as link.rtt, not repeatable")
+    return cannot_tell("pings to public servers of 2016 cannot be repeated; their values can be used as link.rtt")
 
 
 @check(
@@ -172,9 +172,12 @@ def live_servers(_: Evidence) -> Finding:
     "qoe.serverchoice",
 )
 def literature(_: Evidence) -> Finding:
-    return cannot_tell("a result of other papers that needs players")
+    return cannot_tell("a result of another paper; only players can decide it")
 
 
 @check("live.grid", "live.delay", "live.loss", "live.latency-over-loss")
 def live_trial(_: Evidence) -> Finding:
-    return cannot_tell("a trial with players: needs live impairment of a real interface, which is not built yet")
+    return cannot_tell(
+        "a trial with players; `gamelane impair trial` repeats its conditions on a real link, but only players can"
+        " decide"
+    )

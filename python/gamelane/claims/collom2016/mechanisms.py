@@ -37,13 +37,13 @@ def _drops_only(queue: str, allowed: set[str], how: str) -> Check:
     return judge_drops
 
 
-check("fifo.def")(_drops_only("fifo", {"tail"}, "order within each flow is a property every queue is tested for"))
+check("fifo.def")(_drops_only("fifo", {"tail"}, "a test of every queue checks the order within each flow"))
 
 
-check("pie.def")(_drops_only("pie", {"aqm-enqueue", "tail"}, "the law is RFC 8033's, tested step by step"))
+check("pie.def")(_drops_only("pie", {"aqm-enqueue", "tail"}, "the law is that of RFC 8033, tested step by step"))
 
 
-check("codel.def")(_drops_only("codel", {"aqm-dequeue", "tail"}, "the law is RFC 8289's, tested drop by drop"))
+check("codel.def")(_drops_only("codel", {"aqm-dequeue", "tail"}, "the law is that of RFC 8289, tested drop by drop"))
 
 
 check("fqcodel.def")(
@@ -104,7 +104,7 @@ def rtt_floor(evidence: Evidence) -> Finding:
     lowest = {rtt: min(evidence.derived(mixed("fq_codel", 1000, rtt=rtt), "floor", measure)) for rtt in BASE_RTTS}
     return given(
         all(lowest[rtt] >= float(rtt.removesuffix("ms")) for rtt in BASE_RTTS),
-        ", ".join(f"base {rtt}: least {least:.1f} ms" for rtt, least in lowest.items()),
+        ", ".join(f"base {rtt}: lowest {least:.1f} ms" for rtt, least in lowest.items()),
     )
 
 

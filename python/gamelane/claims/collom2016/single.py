@@ -59,8 +59,8 @@ def fifo_peak(evidence: Evidence) -> Finding:
         570,
         0.30,
         "ms",
-        "100 slots are not 100 full packets: of the packets that pass the uplink"
-        f" {100 * float(np.mean(share)):.0f} % are 88 B game packets. With something else changed: {listed}",
+        f"100 slots are not 100 full packets: {100 * float(np.mean(share)):.0f} % of the packets on the uplink are 88 B"
+        f" game packets. With one setting changed: {listed}",
     )
 
 
@@ -75,7 +75,7 @@ def _game_share_of_uplink(run: _native.Run) -> float:
 
 @check("fifo.gamestart")
 def fifo_game_start(_: Evidence) -> Finding:
-    return cannot_tell("the paper does not say why its plots begin near 8 s; our game runs from 0 s")
+    return cannot_tell("the paper does not say why its plots start near 8 s; our game runs from 0 s")
 
 
 @check("fifo.cause")
@@ -126,7 +126,7 @@ def peak(evidence: Evidence, queue: str, theirs: float) -> Finding:
 
 
 def _peak_cause(evidence: Evidence, queue: str) -> str:
-    """Which traffic makes the peak, and what a smaller window does to it."""
+    """List the peak with other traffic, windows and parameters, to show its cause."""
     parts = {
         "upload only": bulk_only(queue),
         "DASH only": dash_only(queue),
@@ -188,7 +188,7 @@ def pie_spikes(evidence: Evidence) -> Finding:
         10,
         0.10,
         "s between spikes",
-        "downstream spikes alone: "
+        "only downstream spikes: "
         + findings.number(period(paper("pie"), "period-down", "delay", "down")(evidence))
         + " s",
     )
@@ -216,8 +216,8 @@ def _more_loss(queue: str) -> Check:
             queue,
             loss_percent(evidence, paper(queue)),
             "%",
-            f"the paper compares FIFO with 100 packets to {queue} with 1000; at equal limits, {same_buffer};"
-            f" with what the paper leaves open set otherwise, {elsewhere}",
+            f"the paper compares FIFO with 100 packets to {queue} with 1000. At equal limits: {same_buffer}."
+            f" With other values for what the paper leaves open: {elsewhere}",
         )
 
     return judge_queue

@@ -82,8 +82,8 @@ def _like_mixed(evidence: Evidence, queue: str) -> Finding:
     return Finding(
         finding.verdict,
         finding.ours,
-        f"of the packets that pass the uplink {full[0]:.0f} % are upload with only the game beside it, {full[1]:.0f} %"
-        " in the mix, where ACKs of the downloads take slots too: the same number of slots then holds less delay",
+        f"{full[0]:.0f} % of the packets on the uplink are upload with only the game beside it, {full[1]:.0f} % in the"
+        " mix. There the ACKs of the downloads take slots too, so the same number of slots holds less delay",
     )
 
 
@@ -111,7 +111,7 @@ def dash_no_loss(evidence: Evidence) -> Finding:
     return findings.zero(
         lost(evidence, dash_only("fifo")),
         "packets",
-        "a 5 Mbit/s chunk fills 100 packets when the window allows it; with a 64 KiB window"
+        "a 5 Mbit/s chunk fills 100 packets if the window allows it. With a 64 KiB window:"
         f" {findings.zero(lost(evidence, small), 'packets').ours}",
     )
 
@@ -132,7 +132,7 @@ def pie_dash_rtt(evidence: Evidence) -> Finding:
         "fifo",
         evidence.values(dash_only("fifo"), RTT_MEAN),
         "ms",
-        "100 slots bound FIFO to 100 ms at 12 Mbit/s; PIE has 1000 and lets the first 150 ms of a burst in: peaks "
+        "100 slots limit FIFO to 100 ms at 12 Mbit/s. PIE has 1000 and lets the first 150 ms of a burst in. Peaks: "
         + ", ".join(f"{name} {peak} ms" for name, peak in peaks.items()),
     )
 
@@ -153,14 +153,15 @@ def codel_dash_rtt(evidence: Evidence) -> Finding:
         80,
         0.30,
         "ms at most",
-        f"mean {findings.number(evidence.values(dash_only('codel'), RTT_MEAN))} ms; the paper does not say which",
+        f"mean {findings.number(evidence.values(dash_only('codel'), RTT_MEAN))} ms; the paper does not say"
+        " whether it means the peak or the mean",
     )
 
 
 @check("codel.dash.loss0")
 def codel_dash_loss(evidence: Evidence) -> Finding:
     return findings.zero(
-        lost(evidence, dash_only("codel")), "packets", "one head drop of a shared queue can hit anybody"
+        lost(evidence, dash_only("codel")), "packets", "a head drop in a shared queue can hit any flow"
     )
 
 

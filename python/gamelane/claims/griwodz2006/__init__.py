@@ -1,7 +1,7 @@
-"""griwodz2006: an online game over TCP, on thin streams that only timeouts repair.
+"""griwodz2006: an online game over TCP, with thin streams whose losses only timeouts repair.
 
 Each check judges the claim of the same id in `griwodz2006.toml` beside this folder. The trace behind the paper is not
-public: its generator is our construction (models/mmo/anarchy-online.toml), and so are all counts.
+public. Its generator (models/mmo/anarchy-online.toml) and so all counts are our construction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SCENARIO = "griwodz2006"
 
 
 def prefetch(evidence: Evidence) -> None:
-    """Everything below, in one parallel batch."""
+    """Run all arms in one parallel batch."""
     arms = [simplex(condition, setting) for condition in AT_100MS for setting in SETTINGS]
     arms += [arm(condition) for arm in (simplex, modified_timeout) for condition in GRID]
     arms += variants.prefetched() + mux.prefetched() + modified.prefetched() + bundling.prefetched()

@@ -1,4 +1,4 @@
-"""The arms of griwodz2006, what is read off them, and the register of checks."""
+"""The arms of griwodz2006, the values read from them, and the register of checks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CONNECTIONS = 175
 TRACE_SECONDS = 1855
 
 ETHERNET = 14
-"""Bytes of header that tcpdump sees in front of IP: table 1 counts them (docs/claims/griwodz2006.md)."""
+"""Bytes of the Ethernet header in front of IP. Table 1 counts them (docs/claims/griwodz2006.md)."""
 
 Check = Callable[[Evidence], Finding]
 CHECKS: dict[str, Check] = {}
 
 
 def check(*ids: str) -> Callable[[Check], Check]:
-    """Registers the judge of one or more claims."""
+    """Register the check of one or more claims."""
 
     def register(function: Check) -> Check:
         for claim in ids:
@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def keys(self) -> dict[str, str]:
-        """±10 % of 100 ms is 90 ms and a uniform 0 to 20 ms on top."""
+        """Return the keys of the condition. ±10 % of 100 ms is 90 ms plus a uniform 0 to 20 ms."""
         least = 2 * self.delay * (100 - self.jitter) // 100
         spread = 2 * self.delay * self.jitter // 100
         return {
@@ -73,7 +73,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "BIC": PLAIN | {f"{TCP}.congestion": "bic"},
     "Vegas": PLAIN | {f"{TCP}.congestion": "vegas"},
 }
-"""Westwood, BIC and Vegas as the paper lists them, beside "plain" New Reno and so without SACK: it does not say."""
+"""Westwood, BIC and Vegas run without SACK: the paper lists them beside "plain" New Reno and does not say."""
 HIGH_SPEED = ("Westwood", "BIC", "Vegas")
 EXTENSIONS = ("DSACK", "FACK", "DSACK+FACK")
 
@@ -82,49 +82,49 @@ MULTIPLEXED = {f"flow.{PLAYERS}.carriage": "mux", f"flow.{PLAYERS}.carriers": "1
 
 
 def bursts(percent: float, packets: int = 5) -> dict[str, str]:
-    """Losses of the same mean each way, so many packets at a time (Gilbert-Elliott)."""
+    """Return keys for losses of the same mean each way, in bursts of `packets` on average (Gilbert-Elliott)."""
     end = 100 / packets
     begin = end * percent / (100 - percent)
     return {f"flow.{PLAYERS}.loss.good_to_bad": f"{begin:.4f}%", f"flow.{PLAYERS}.loss.bad_to_good": f"{end:g}%"}
 
 
 def simplex(condition: Condition = TABLE_1, setting: str = "FACK") -> Arm:
-    """A connection for each player."""
+    """Return the arm with a connection for each player."""
     return Arm.of(condition.keys | SETTINGS[setting])
 
 
 def modified(condition: Condition) -> Arm:
-    """The modified timeout, with FACK as in the paper's figures and table."""
+    """Return the arm with the modified timeout, with FACK as in the paper's figures and table."""
     return simplex(condition).with_(MODIFIED)
 
 
 def multiplexed(condition: Condition = TABLE_1, setting: str = "FACK") -> Arm:
-    """All players over one connection."""
+    """Return the arm with all players over one connection."""
     return simplex(condition, setting).with_(MULTIPLEXED)
 
 
 def thin(evidence: Evidence, arm: Arm, path: str) -> Numbers:
-    """One number a seed of the players' `thin` section."""
+    """Return one number per seed from the players' `thin` section."""
     return evidence.values(arm, f"flows.{PLAYERS}.thin.{path}")
 
 
 def count(evidence: Evidence, arm: Arm, number: int, kind: str = "total") -> Numbers:
-    """How often a packet was retransmitted for the `number`-th time."""
+    """Return how often a packet was retransmitted for the `number`-th time."""
     return thin(evidence, arm, f"nth.{number}.{kind}")
 
 
 def delay(evidence: Evidence, arm: Arm, number: int) -> Numbers:
-    """Mean time in ms from the first transmission to the `number`-th retransmission, where that was the successful one.
+    """Return the mean time in ms from the first transmission to the `number`-th retransmission, if it was successful.
 
-    Of packets that were retransmitted themselves: those that went along in another's were sent later and waited less.
-    Seeds without any are left out.
+    Counts packets that were retransmitted by themselves. Packets included in another packet's retransmission were sent
+    later and waited less. Seeds without such packets are omitted.
     """
     values = thin(evidence, arm, f"nth.{number}.delay_ms_self")
     return values[~np.isnan(values)]
 
 
 def retransmission_delay(evidence: Evidence, arm: Arm) -> Numbers:
-    """Mean over all successful retransmissions, whatever their number and in whose segment, in ms."""
+    """Return the mean delay in ms of all successful retransmissions, of any number, by themselves or included."""
     sums, packets = np.zeros(evidence.repeats), np.zeros(evidence.repeats)
     for number in range(1, 9):
         successful = count(evidence, arm, number, "successful")
@@ -134,12 +134,12 @@ def retransmission_delay(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 def wire_packets(evidence: Evidence, arm: Arm) -> Numbers:
-    """Packets sent, data and ACKs."""
+    """Return the packets sent, data and ACKs."""
     return _both_ways(evidence, arm, "sent")
 
 
 def wire_bytes(evidence: Evidence, arm: Arm) -> Numbers:
-    """Bytes sent, both ways, Ethernet headers included as in table 1."""
+    """Return the bytes sent, both ways, including Ethernet headers as in table 1."""
     return _both_ways(evidence, arm, "sent_bytes") + ETHERNET * wire_packets(evidence, arm)
 
 

@@ -1,4 +1,4 @@
-"""Claims about streams that fill a link: what a change for thin streams must leave alone, and the windows of section 3.
+"""Claims about streams that fill a link: changes for thin streams must not affect them; and the windows of section 3.
 
 They have a scenario of their own, `bulk.toml`: two transfers over 10 Mbit/s, 40 ms and a FIFO of 100 packets.
 """
@@ -50,10 +50,9 @@ def bulk_is_left_alone(evidence: Evidence) -> Finding:
             f"standard and modified: {findings.number(again['standard'])} and"
             f" {findings.number(again['modified'])} segments",
         ),
-        findings.less("modified", again["modified"], "fixed at 200 ms", again["fixed"], "segments sent again"),
-        why="a transfer whose round trip varies between 20 and 420 ms: three or more segments in flight keep the"
-        " standard"
-        " timer, so the same packets leave at the same times",
+        findings.less("modified", again["modified"], "fixed at 200 ms", again["fixed"], "segments retransmitted"),
+        why="the round trip of this transfer varies between 20 and 420 ms. With three or more segments in flight it"
+        " keeps the standard timer, so the same packets leave at the same times",
     )
 
 
@@ -66,7 +65,7 @@ def vegas_loses(evidence: Evidence) -> Finding:
         one, other = (own.values(arm, f"flows.{flow}.goodput_bps") / 1e6 for flow in ("one", "other"))
         shares[kind] = (one, other)
     return findings.all_of(
-        findings.less("Vegas", shares["vegas"][0], "beside it New Reno", shares["vegas"][1], "Mbit/s"),
+        findings.less("Vegas", shares["vegas"][0], "New Reno beside it", shares["vegas"][1], "Mbit/s"),
         findings.less(
             "Vegas", _share(*shares["vegas"]), "Westwood", _share(*shares["westwood"]), "of the link beside New Reno"
         ),
@@ -94,13 +93,13 @@ def bic(evidence: Evidence) -> Finding:
             float(steepest.max()) <= 16,
             f"at most {findings.number(steepest)} segments in 100 ms, the shortest round trip",
         ),
-        why="a transfer alone: steps shrink towards the window of the last loss, 16 segments at most; below 14"
-        " segments it is Reno (crates/tcp/src/congestion/bic.rs)",
+        why="a transfer alone. The steps shrink towards the window of the last loss and are at most 16 segments."
+        " Below 14 segments BIC is Reno (crates/tcp/src/congestion/bic.rs)",
     )
 
 
 def _after_losses(window: Numbers) -> list[float]:
-    """Growth in segments a second after losses: in the first 2 s, from 5 to 10 s, and the most in 0.1 s."""
+    """Return the growth after losses in segments a second: in the first 2 s, from 5 to 10 s, and most in 0.1 s."""
     falls = np.flatnonzero(window[1:] < 0.9 * window[:-1]) + 1
     stretches = [window[start:end] for start, end in pairwise(falls) if end - start >= 10 * SAMPLES_A_SECOND]
     steps = [np.diff(stretch) * SAMPLES_A_SECOND for stretch in stretches]

@@ -14,7 +14,7 @@ LOSSY = Condition(5, 100, 0)
 RDB = {f"{TCP}.rdb": "true", f"{TCP}.rdb_segments": "1"}
 RDB_ALL = {f"{TCP}.rdb": "true"}
 
-REPLAYED = "crates/tcp/tests/endpoints/figure_6.rs drives our sender through the log and gets every line of it"
+REPLAYED = "crates/tcp/tests/endpoints/figure_6.rs drives our sender through the log and reproduces every line"
 
 
 @check("fig6.piggyback")
@@ -23,8 +23,8 @@ def piggyback(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(included > 0)),
         f"153 B at 5583 from packets of 70 and 83 B; in our runs at {LOSSY} {findings.number(included)} packets"
-        " went along",
-        f"{REPLAYED}. Packet 131 stays behind because Linux 2.6 takes one neighbour along, not all",
+        " were included",
+        f"{REPLAYED}. Packet 131 is not included because Linux 2.6 includes one neighbour, not all",
     )
 
 
@@ -34,7 +34,7 @@ def timeout(_: Evidence) -> Finding:
     return given(
         round(again - sent, 3) == 1.046,
         f"{again} - {sent} = {again - sent:.3f} s",
-        f"arithmetic of their log; {REPLAYED} with this timeout",
+        f"calculated from their log; {REPLAYED} with this timeout",
     )
 
 
@@ -43,8 +43,8 @@ def no_fast_retransmit(evidence: Evidence) -> Finding:
     fast = thin(evidence, simplex(), "fast_retransmissions") / thin(evidence, simplex(), "retransmitted_segments")
     return given(
         float(fast.mean()) < 0.1,
-        f"{findings.number(100 * fast)} % of the retransmitted segments at 1 %, 100 ms are fast ones",
-        f"two duplicate ACKs start nothing: {REPLAYED}",
+        f"{findings.number(100 * fast)} % of the retransmitted segments at 1 %, 100 ms are fast retransmissions",
+        f"two duplicate ACKs trigger no retransmission: {REPLAYED}",
     )
 
 
@@ -55,10 +55,9 @@ def idea(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(copies > 0)),
         f"{findings.number(100 * copies / packets)} % of the new packets repeat their unacknowledged predecessor",
-        "bundled as soon as it is unacknowledged, as the Linux patch of 2016 does; the paper's 'if not"
-        " acknowledged by the"
-        " simple RTO' would be later. Most packets are acknowledged before the next is written, so there is"
-        " little to repeat",
+        "data is bundled as soon as it is unacknowledged, as in the Linux patch of 2016. The paper's 'if not"
+        " acknowledged by the simple RTO' would be later. Most packets are acknowledged before the next is written,"
+        " so there is little to repeat",
     )
 
 
@@ -73,11 +72,9 @@ def doubles(evidence: Evidence) -> Finding:
         "without",
         plain,
         "%",
-        "later than 300 ms, the first timeout of 200 ms margin after the one-way time of 100; as many"
-        " predecessors as fit:"
-        f" {findings.number(every)} %. From p to p² only where the next write comes before the timeout, which in"
-        " this game"
-        " it mostly does not",
+        "counts messages later than 300 ms: a one-way time of 100 ms plus the 200 ms margin of the first timeout."
+        f" With as many predecessors as fit: {findings.number(every)} %. The loss falls from p to p² only if the"
+        " next write comes before the timeout. In this game it mostly does not",
     )
 
 
@@ -91,5 +88,5 @@ def _share_later_than_a_timeout(run: _native.Run) -> float:
 
 
 def prefetched() -> list[Arm]:
-    """The arms that only this file asks for."""
+    """Return the arms that only this file uses."""
     return [simplex(LOSSY).with_(RDB)]

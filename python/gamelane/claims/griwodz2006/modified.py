@@ -37,15 +37,17 @@ def formula(evidence: Evidence) -> Finding:
     finding = _sequence(evidence, modified(Condition(5, 100, 0)), (300, 600, 900), 0.10)
     return findings.all_of(
         finding,
-        why="a round trip of 200 ms: 200 + min(100, rttvar) = 300, no doubling; exact values are tested in"
-        " crates/tcp/tests/endpoints/timers.rs. Linux keeps srtt times 8, so `srtt >> 4` is half a round trip",
+        why="round trip 200 ms: 200 + min(100, rttvar) = 300, without doubling. Linux stores srtt times 8, so `srtt"
+        " >> 4` is half a round trip. Exact values are tested in crates/tcp/tests/endpoints/timers.rs",
     )
 
 
 @check("mod.std")
 def standard(evidence: Evidence) -> Finding:
     finding = _sequence(evidence, simplex(Condition(5, 100, 0)), (400, 1200, 2800), 0.10)
-    return findings.all_of(finding, why="(200 + 200) << n; exact values in crates/tcp/tests/endpoints/timers.rs")
+    return findings.all_of(
+        finding, why="(200 + 200) << n; exact values are tested in crates/tcp/tests/endpoints/timers.rs"
+    )
 
 
 @check("mod.never-worse")
@@ -59,7 +61,9 @@ def never_worse(evidence: Evidence) -> Finding:
             good &= float(difference.mean()) <= max(half, 0.01 * float(theirs.mean()))
             found.append(f"{condition} no. {number}: {mine.mean():.0f} of {theirs.mean():.0f} ms")
     return given(
-        good, "modified of standard: " + ", ".join(found), "equal within 1 % or the interval counts as not later"
+        good,
+        "modified of standard: " + ", ".join(found),
+        "a difference within 1 %, or within the interval, counts as not later",
     )
 
 
@@ -73,7 +77,7 @@ def grows(evidence: Evidence) -> Finding:
         ]
         text = f"{condition}: standard over modified {gain[0]:.2f}, {gain[1]:.2f}, {gain[2]:.2f} for the 1st, 2nd, 3rd"
         found.append(given(gain[2] > gain[1] > gain[0], text))
-    return findings.all_of(*found, why="from the formulas 1.33, 2, 3.1 at 100 ms and 1, 1.5, 2.33 at 300 ms")
+    return findings.all_of(*found, why="the formulas give 1.33, 2, 3.1 at 100 ms and 1, 1.5, 2.33 at 300 ms")
 
 
 @check("mod.aggressive")
@@ -85,8 +89,8 @@ def aggressive(evidence: Evidence) -> Finding:
     rows = [_in_vain(evidence, modified(c)).mean() - _in_vain(evidence, simplex(c)).mean() for c in GRID]
     return given(
         max(rows) > 0,
-        "data packets that arrived for nothing, standard to modified: " + ", ".join(found),
-        f"more in {sum(row > 0 for row in rows)} of 8 conditions; the paper names the risk and does not count them",
+        "data packets that arrived in vain, standard to modified: " + ", ".join(found),
+        f"more in {sum(row > 0 for row in rows)} of 8 conditions; the paper names the risk but gives no number",
     )
 
 
@@ -110,19 +114,19 @@ def limits(evidence: Evidence) -> Finding:
     return findings.less(
         "retransmitted segments of the modified over the standard timeout: 1 % at random",
         base,
-        "worst of the others",
+        "highest of the others",
         worst,
         "",
         ", ".join(f"{name}: {findings.number(ratio)}" for name, ratio in extra.items())
-        + "; a limit that the paper states and does not measure",
+        + "; the paper states this limit but does not measure it",
     )
 
 
 def prefetched() -> list[Arm]:
-    """The arms that only this file asks for."""
+    """Return the arms that only this file uses."""
     return [arm(Condition(5, 100, 0)).with_(change) for arm in (modified, simplex) for change in (BURSTY, HIGH)]
 
 
 def first_share(evidence: Evidence, arm: Arm) -> Numbers:
-    """First retransmissions over packets, in per cent."""
+    """Return first retransmissions over packets, in per cent."""
     return 100 * count(evidence, arm, 1) / thin(evidence, arm, "packets")

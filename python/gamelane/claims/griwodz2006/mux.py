@@ -39,14 +39,16 @@ def _both(evidence: Evidence, of: Measure, theirs: tuple[float, float], toleranc
 
 
 COUNTED = (
-    "both directions, with Ethernet headers: (44974424 - 27582922) / (372711 - 113149) = 67.0 B for each packet saved"
+    "table 1 counts both directions with Ethernet headers: (44974424 - 27582922) / (372711 - 113149) = 67.0 B for each"
+    " packet saved"
 )
 
 
 @check("t1.time")
 def time(_: Evidence) -> Finding:
     return cannot_tell(
-        f"how long a replay lasts is an input: {TRACE_SECONDS} s for both. Why theirs differ by 51 s is not said"
+        f"the length of a replay is an input: {TRACE_SECONDS} s for both. The paper does not say why theirs differ"
+        " by 51 s"
     )
 
 
@@ -57,7 +59,7 @@ def total_bytes(evidence: Evidence) -> Finding:
 
 @check("t1.packets")
 def total_packets(evidence: Evidence) -> Finding:
-    why = "372711 is twice the 184230 data packets that table 2 has for the same condition: data and ACKs"
+    why = "372711 is twice the 184230 data packets of table 2 for the same condition: data and ACKs"
     return findings.all_of(_both(evidence, wire_packets, (372711, 113149), 0.30, "packets"), why=why)
 
 
@@ -98,8 +100,8 @@ def saved_packets(evidence: Evidence) -> Finding:
     found = findings.near(saved, 40, 0.30, "% of the packets")
     table = abs(float(saved.mean()) - 69.6) <= 0.30 * 69.6
     why = (
-        "the text's 40 % holds for bytes; its own table 1 gives 1 - 113149/372711 = 69.6 % of the packets,"
-        f" {'as' if table else 'and not what'} we find"
+        "the text's 40 % is true for bytes. Its own table 1 gives 1 - 113149/372711 = 69.6 % of the packets, which our"
+        f" runs {'confirm' if table else 'do not confirm'}"
     )
     return Finding(found.verdict, found.ours, why)
 
@@ -138,9 +140,8 @@ def latency(evidence: Evidence) -> Finding:
     waits = findings.number(_delivery(evidence, multiplexed()) - _delivery(evidence, simplex()))
     return findings.all_of(
         *found,
-        why=f"retransmission delay, as the figures have it; the delivery delay a player sees changes by {waits}"
-        " ms in the"
-        " mean, since each loss now holds up everybody behind it",
+        why=f"retransmission delay, as in the figures. The delivery delay of a player changes by {waits} ms on average,"
+        " because each loss now delays every player behind it",
     )
 
 
@@ -149,7 +150,7 @@ def _delivery(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 def _gain(evidence: Evidence, condition: Condition) -> Numbers:
-    """Share of the retransmission delay that multiplexing takes away, in per cent."""
+    """Return the share of the retransmission delay that multiplexing saves, in per cent."""
     mux, direct = (retransmission_delay(evidence, arm(condition)) for arm in (multiplexed, simplex))
     return 100 * (1 - mux / direct)
 
@@ -160,8 +161,8 @@ def high_loss(evidence: Evidence) -> Finding:
     smaller = findings.less("gain at 5 %", high, "at 1 %", low, "%")
     gone = given(
         float(high.mean()) <= 10,
-        f"which is {'' if float(high.mean()) <= 10 else 'not '}about none",
-        "about none means at most a tenth of the delay",
+        f"which is {'' if float(high.mean()) <= 10 else 'not '}almost nothing",
+        "almost nothing means at most a tenth of the delay",
     )
     return findings.all_of(smaller, gone, why=_delivery_gain(evidence))
 
@@ -214,9 +215,8 @@ def high_speed(evidence: Evidence) -> Finding:
     fack = float(retransmission_delay(evidence, multiplexed(Condition(5, 100, 0))).mean())
     return findings.all_of(
         *(findings.less("best of DSACK, FACK", best, setting, means[setting], "ms") for setting in others),
-        why="mean of 1 and 5 % at 100 ms; selective acknowledgements make the difference: with FACK below"
-        " them, at"
-        f" 5 %, {', '.join(f'{setting} has {mean:.0f}' for setting, mean in slowest.items())} ms, New Reno {fack:.0f}",
+        why="mean of 1 and 5 % at 100 ms. Selective acknowledgements make the difference. With FACK and at 5 %,"
+        f" {', '.join(f'{setting} has {mean:.0f}' for setting, mean in slowest.items())} ms, New Reno {fack:.0f}",
     )
 
 
@@ -248,7 +248,7 @@ def proxy_cost(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(mux >= direct)),
         f"5 % delivery delay without loss: simplex {findings.number(direct)}, multiplexed {findings.number(mux)} ms",
-        "the proxy stands at the players and costs no time of its own here, as in the paper's imaginary one",
+        "the proxy is at the players and adds no time of its own, as the imaginary proxy of the paper",
     )
 
 
@@ -256,7 +256,7 @@ WITHOUT_JITTER = tuple(condition for condition in AT_100MS if not condition.jitt
 
 
 def prefetched() -> list[Arm]:
-    """The arms that only this file asks for."""
+    """Return the arms that only this file uses."""
     arms = [multiplexed(condition, setting) for condition in WITHOUT_JITTER for setting in SETTINGS]
     arms += [multiplexed(Condition(1, 300, 0)), multiplexed(Condition(1, 100, 10))]
     arms += [_with_fack(Condition(5, 100, 0), setting) for setting in HIGH_SPEED]

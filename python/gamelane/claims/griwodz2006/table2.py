@@ -1,4 +1,4 @@
-"""Table 2 row by row, and what the text makes of it. Where the table disagrees with itself the check says so."""
+"""Table 2 row by row, and the text's claims about it. A check says so if the table contradicts itself."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TOLERANCE = 0.30
 
 ITS_OWN_WORDS = {
     "standard.l1.d100.v10": "the table's first total 4319 is not 3298 + 1030 = 4328",
-    "standard.l1.d300.v0": "the table has at most 3 retransmissions and no third one",
-    "standard.l1.d300.v10": "the table has at most 3 retransmissions and no third one",
+    "standard.l1.d300.v0": "the table has at most 3 retransmissions of a packet, but no third retransmission",
+    "standard.l1.d300.v10": "the table has at most 3 retransmissions of a packet, but no third retransmission",
     "modified.l1.d300.v0": "the table's third total 4 is not 2 + 0",
-    "modified.l1.d300.v10": "the table has at most 3 retransmissions and no third one",
+    "modified.l1.d300.v10": "the table has at most 3 retransmissions of a packet, but no third retransmission",
 }
-"""Where a row contradicts itself."""
+"""Rows that contradict themselves."""
 
 
 def _row(kind: str, condition: Condition) -> Check:
@@ -52,17 +52,17 @@ LABELS = [f"{number} {kind}" for number in ("1st", "2nd", "3rd") for kind in ("t
 
 
 def _chance(counted: int) -> float:
-    """Half of the 95 % interval of a count seen once (Poisson; at least the three that "none seen" allows)."""
+    """Return half of the 95 % interval of a count seen once (Poisson; at least 3, which a count of 0 allows)."""
     return max(1.96 * sqrt(counted), 3.0)
 
 
 def _why(outside: list[str], inconsistent: str) -> str:
     parts = []
     if outside:
-        parts.append(f"per packet beyond ±30 % and chance: {', '.join(outside)}")
+        parts.append(f"differs per packet by more than ±30 % and more than chance: {', '.join(outside)}")
         parts.append(
-            "what a retransmission takes along and what follows before the second timeout depends on the trace's gaps,"
-            " which are not published, and on how much is piggy-backed: docs/claims/griwodz2006.md"
+            "the included data and the writes before the second timeout depend on the trace's gaps, which are not"
+            " published, and on the amount of piggy-backing: docs/claims/griwodz2006.md"
         )
     if inconsistent:
         parts.append(inconsistent)
@@ -96,7 +96,7 @@ def _small_change(evidence: Evidence, loss: int, table: str) -> Finding:
             f"{findings.number(change)} points at {jitter} % jitter"
             for change, jitter in zip(changes, (0, 10), strict=True)
         ),
-        f"{table}; less than {SMALL} points either way is what can be asked for",
+        f"{table}; reproduced means less than {SMALL} points either way",
     )
 
 
@@ -115,9 +115,8 @@ def cheap(evidence: Evidence) -> Finding:
     return given(
         all(abs(float(change.mean())) <= SMALL for change in changes.values()),
         ", ".join(f"{condition}: {change.mean():+.2f} points" for condition, change in changes.items()),
-        f"second retransmissions a packet rise in {rises} of 8 conditions, by up to"
-        f" {100 * (max(seconds.values()) - 1):.0f} %"
-        " (in the table in 6 of 8, by up to 34 %), which totals hide",
+        f"second retransmissions per packet rise in {rises} of 8 conditions, by up to"
+        f" {100 * (max(seconds.values()) - 1):.0f} % (in the table in 6 of 8, by up to 34 %); the totals hide this",
     )
 
 
@@ -139,9 +138,9 @@ def fewer_packets(evidence: Evidence) -> Finding:
     ]
     return findings.all_of(
         *found,
-        why="fewer packets are more writes in each. Retransmitting earlier leaves less time in which writes collect, so"
-        " nothing in the formula explains theirs; 177401 and 182320 packets at 5 %, 100 ms with and without jitter show"
-        " that something else differed between their runs",
+        why="fewer packets mean more writes in each. An earlier retransmission leaves less time to collect writes,"
+        " so the formula does not explain theirs. 177401 and 182320 packets at 5 %, 100 ms without and with jitter"
+        " show that something else differed between their runs",
     )
 
 
@@ -151,4 +150,6 @@ def first_ratio(evidence: Evidence) -> Finding:
     for loss, theirs in ((1, 2.4), (5, 11.0)):
         shares = np.mean([first_share(evidence, simplex(c)) for c in GRID if c.loss == loss], axis=0)
         found.append(findings.near(shares, theirs, 0.30, f"% of the packets at {loss} %"))
-    return findings.all_of(*found, why="lost data and lost ACKs alone give 1.99 and 9.75 %; included ones come on top")
+    return findings.all_of(
+        *found, why="lost data and lost ACKs alone give 1.99 and 9.75 %; included retransmissions add to this"
+    )

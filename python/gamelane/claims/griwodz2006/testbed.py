@@ -1,4 +1,4 @@
-"""Claims about what goes in: the grid, the settings and the dropper of sections 4.1 and 4.2."""
+"""Claims about the inputs: the grid, the settings and the dropper of sections 4.1 and 4.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def grid(evidence: Evidence) -> Finding:
     return given(
         len(GRID) == 8 and len(hashes) == len(arms),
         f"{len(GRID)} conditions: {', '.join(map(str, GRID))}; {len(hashes)} different arms with FACK",
-        "±10 % jitter is uniform, drawn for each packet, and keeps packets in order; netem's may not have",
+        "±10 % jitter is uniform, drawn for each packet, and keeps packets in order; netem may have reordered them",
     )
 
 
@@ -30,7 +30,7 @@ def both_ways(evidence: Evidence) -> Finding:
         for way in ("up", "down"):
             lost = 100 * evidence.values(simplex(condition), f"flows.{PLAYERS}.{way}.loss")
             found.append(abs(float(lost.mean()) - condition.loss) < 0.1 * condition.loss)
-    return given(all(found), "each way loses what the condition says, within a tenth of it, in all 8 conditions")
+    return given(all(found), "each way has the loss of the condition within a tenth, in all 8 conditions")
 
 
 @check("setup.early")
@@ -47,7 +47,8 @@ def early(evidence: Evidence) -> Finding:
         0.5,
         0.10,
         "of the retransmitted segments arrived in vain, mean of the 8 conditions",
-        "a lost ACK is made good by that of a packet that follows within 200 ms, lost data is not: below a half",
+        "below a half, because the ACK of a packet that follows within 200 ms replaces a lost ACK; nothing replaces"
+        " data",
     )
 
 
@@ -57,8 +58,8 @@ def replay(evidence: Evidence) -> Finding:
     return given(
         flow["model"] == "anarchy-online",
         "the generator makes application writes; every retransmission is our TCP's",
-        "our construction, as the trace is not public; of a capture (`trace`) the writes alone are repeated, its own"
-        " retransmissions left out (crates/capture/tests/writes.rs)",
+        "our construction, because the trace is not public. With a capture (`trace`) only its writes are repeated, not"
+        " its retransmissions (crates/capture/tests/writes.rs)",
     )
 
 
@@ -68,6 +69,6 @@ def settings(evidence: Evidence) -> Finding:
     return given(
         len(hashes) == 8,
         ", ".join(SETTINGS),
-        "the paper does not say whether Westwood, BIC and Vegas ran with SACK; listed beside 'plain' New Reno they"
-        " run without here. LOWLAT only moves work inside the receiving host, which has no cost here",
+        "the paper does not say whether Westwood, BIC and Vegas ran with SACK. It lists them beside 'plain' New"
+        " Reno, so here they run without. LOWLAT only moves work inside the receiving host, which has no cost here",
     )

@@ -1,4 +1,4 @@
-"""The trace of section 2: what our generator of it shows on paths of its own, an hour at somewhat under 1 % loss."""
+"""The trace of section 2: the same measurements on our generator, with its own paths and just under 1 % loss."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from gamelane.claims.griwodz2006.arms import (
 
 NO_LOSS = {f"flow.{PLAYERS}.loss": "0%"}
 DATAGRAMS = {f"flow.{PLAYERS}.carriage": "datagrams"}
-OURS = "of our generator, which was built to it: the capture is not public"
+OURS = "measured on our generator, which was built to match this: the capture is not public"
 LOSSY = Condition(5, 100, 0)
 
 
 def trace() -> Arm:
-    """Players on the model's paths, with 0.45 % lost each way: a server sees a lost ACK as it sees lost data."""
+    """Return the arm with the model's paths and 0.45 % lost each way: a lost ACK looks to a server like lost data."""
     return Arm.of({f"flow.{PLAYERS}.paths": "model", f"flow.{PLAYERS}.loss": "0.45%"})
 
 
 @check("trace.hour")
 def hour(_: Evidence) -> Finding:
     return cannot_tell(
-        f"a fact of their capture; the generator has no end, and is run for the {TRACE_SECONDS} s of table 1"
+        f"a fact of their capture; the generator has no end, and runs for the {TRACE_SECONDS} s of table 1"
     )
 
 
@@ -64,9 +64,8 @@ def longest_delay(evidence: Evidence) -> Finding:
     return given(
         float(independent.mean()) > 6.7,
         f"{findings.number(independent)} s at most",
-        "67 s takes six timeouts in a row, which independent losses of under 1 % hardly ever give; with the same"
-        " mean in"
-        f" bursts of 2 packets it is {findings.number(bursty)} s, up to {bursty.max():.0f}",
+        "67 s take six timeouts in a row, which independent losses of under 1 % almost never give. With the same"
+        f" mean in bursts of 2 packets it is {findings.number(bursty)} s, up to {bursty.max():.0f}",
     )
 
 
@@ -76,9 +75,8 @@ def six_retransmissions(evidence: Evidence) -> Finding:
     return given(
         float(independent.max()) >= 6,
         f"{findings.number(independent)} at most with independent losses",
-        "the losses of their trace must have come in bursts on single connections, of which the paper says"
-        " nothing: with"
-        f" bursts of 2 packets and the same mean {findings.number(bursty)}",
+        "the losses of their trace must have come in bursts on single connections, which the paper does not mention."
+        f" With bursts of 2 packets and the same mean it is {findings.number(bursty)}",
     )
 
 
@@ -97,7 +95,7 @@ def _extreme(evidence: Evidence, arm: Arm, column: str) -> Numbers:
 def packets_per_round_trip(evidence: Evidence) -> Finding:
     rate = thin(evidence, trace(), "packets") / CONNECTIONS / TRACE_SECONDS
     each = rate * evidence.values(trace(), f"flows.{PLAYERS}.rtt_ms.mean") / 1e3
-    return given(float(each.max()) < 1, f"{findings.number(each)} in the mean", OURS)
+    return given(float(each.max()) < 1, f"{findings.number(each)} on average", OURS)
 
 
 @check("trace.pps")
@@ -115,8 +113,8 @@ def loss(evidence: Evidence) -> Finding:
     again = 100 * thin(evidence, trace(), "retransmitted_segments") / thin(evidence, trace(), "packets")
     return given(
         float(again.max()) < 1,
-        f"{findings.number(again)} % of the packets were sent again",
-        "an input: 0.45 % each way, since a server's capture cannot tell a lost ACK from lost data",
+        f"{findings.number(again)} % of the packets were retransmitted",
+        "an input: 0.45 % each way, because a server's capture cannot tell a lost ACK from lost data",
     )
 
 
@@ -135,9 +133,8 @@ def uncorrelated(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(np.abs(mean) < 0.01)),
         f"mean correlation of the connections' losses in windows of 10 s {findings.number(mean)}",
-        "an input: every packet is lost on its own, as the authors assume. Their warning holds: a packet in two"
-        " seconds and"
-        " connection shows little of what they would share",
+        "an input: losses are independent, as the authors assume. Their warning holds: one packet per connection in two"
+        " seconds shows little of a shared cause",
     )
 
 
@@ -148,9 +145,8 @@ def groups(evidence: Evidence) -> Finding:
     return given(
         all(len(each) >= 3 and max(each) >= 5 for each in sizes),
         f"{findings.number(counted)} groups; in the first run of {', '.join(map(str, sizes[0][:10]))} connections",
-        "Wilcoxon's rank-sum test on each pair, Benjamini-Hochberg at 5 % (docs/models/shared-paths.md); the"
-        " paper names"
-        " neither form nor level. The model puts 175 connections on 8 paths",
+        "Wilcoxon's rank-sum test on each pair, Benjamini-Hochberg at 5 % (docs/models/shared-paths.md). The paper"
+        " names neither form nor level. The model puts 175 connections on 8 paths",
     )
 
 
@@ -160,7 +156,7 @@ def _groups(run: _native.Run) -> list[int]:
 
 
 def _delays(run: _native.Run) -> dict[int, Numbers]:
-    """By player: the delivery delay of each message in ms. Paths are alike both ways: it stands for the round trip."""
+    """Return the delivery delay of each message in ms, by player. Paths are symmetric, so it stands for the RTT."""
     rows = columns(run, "deliveries")
     order = np.argsort(rows["player"], kind="stable")
     starts = np.searchsorted(rows["player"][order], np.arange(CONNECTIONS + 1))
@@ -177,15 +173,15 @@ def continents(evidence: Evidence) -> Finding:
     clusters = np.split(smallest, edges + 1)
     return given(
         len(clusters) >= 3,
-        f"{len(clusters)} clusters of least round trips: "
+        f"{len(clusters)} clusters of minimum round trips: "
         + ", ".join(f"{cluster[0]:.0f} to {cluster[-1]:.0f} ms" for cluster in clusters),
-        "an input: paths in the United States, Europe and Asia",
+        "an input: the paths are in the United States, Europe and Asia",
     )
 
 
 @check("trace.c2s")
 def client_to_server(_: Evidence) -> Finding:
-    return cannot_tell("the paper says 'very smooth' and gives no number; the generator's clients are a guess")
+    return cannot_tell("the paper says 'very smooth' but gives no number; the generator's clients are our guess")
 
 
 @check("trace.timeouts")
@@ -209,8 +205,8 @@ def no_back_off(evidence: Evidence) -> Finding:
             f"offered to a link of 125 kbit/s: {findings.number(offered)} of {findings.number(asked)} kbit/s,"
             f" {findings.number(lost)} % lost",
         ),
-        why="each stream sends a packet in two seconds whatever its window; the writes that share a packet make"
-        " it fewer",
+        why="each stream sends a packet every two seconds, whatever its window. Writes that share a packet reduce their"
+        " number",
     )
 
 
@@ -225,7 +221,7 @@ def window(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(found[:, 0] <= 4) and np.all(found[:, 1] == 1)),
         f"median {findings.number(found[:, 0])} segments, least {findings.number(found[:, 1])}",
-        "of four connections at 5 % each way, looked at each 100 ms",
+        "of four connections at 5 % each way, sampled every 100 ms",
     )
 
 
@@ -251,7 +247,7 @@ def head_of_line(evidence: Evidence) -> Finding:
     held = thin(evidence, simplex(LOSSY), "down.held_ms.mean")
     tcp, udp = (thin(evidence, simplex(LOSSY).with_(change), "down.delivery_ms.p99") for change in ({}, DATAGRAMS))
     return findings.all_of(
-        findings.above_zero(held, "ms in the mean complete and waiting behind what was lost"),
+        findings.above_zero(held, "ms on average complete and waiting behind a loss"),
         findings.less("99 % delivery delay: datagrams that repeat", udp, "TCP", tcp, "ms"),
     )
 
@@ -267,15 +263,14 @@ def cause_of_lag(evidence: Evidence) -> Finding:
     twice = 100 * thin(evidence, simplex(), "nth.2.total") / thin(evidence, simplex(), "packets")
     return given(
         float(repeated.mean()) > 90,
-        f"of packets acknowledged after more than 1 s, {findings.number(repeated)} % were sent again more than"
-        " once, which"
-        f" {findings.number(twice)} % of all packets are",
+        f"{findings.number(repeated)} % of the packets acknowledged after more than 1 s were retransmitted more than"
+        f" once; of all packets it is {findings.number(twice)} %",
         f"1 %, 100 ms; a single loss costs {findings.number(retransmission_delay(evidence, simplex()))} ms",
     )
 
 
 def prefetched() -> list[Arm]:
-    """The arms that only this file asks for."""
+    """Return the arms that only this file uses."""
     return [
         trace(),
         _bursty(),

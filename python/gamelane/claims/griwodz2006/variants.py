@@ -45,8 +45,9 @@ def _figure(evidence: Evidence, number: int, theirs: float, cause: str) -> Findi
     )
     everything = thin(evidence, simplex(), f"nth.{number}.delay_ms")
     cause += (
-        f"; of packets retransmitted themselves. With those included in another's, which wait less, it is"
-        f" {findings.number(everything)} ms at 1 %: the paper's figure cannot count them, as its timeout is no shorter"
+        f". This counts packets retransmitted by themselves. Packets included in another's retransmission wait less."
+        f" With them it is {findings.number(everything)} ms at 1 %. The paper's figure cannot count them, because its"
+        " timeout is no shorter"
     )
     outside = [f"{setting} at {condition}" for (condition, setting), near in inside.items() if not near]
     return given(not outside, ours, cause + (f"; outside ±10 %: {', '.join(outside)}" if outside else ""))
@@ -54,12 +55,12 @@ def _figure(evidence: Evidence, number: int, theirs: float, cause: str) -> Findi
 
 @check("fig2a")
 def first(evidence: Evidence) -> Finding:
-    return _figure(evidence, 1, 400, "round trip 200 and least margin 200 ms")
+    return _figure(evidence, 1, 400, "round trip 200 ms plus the minimum margin of 200 ms")
 
 
 @check("fig2b")
 def second(evidence: Evidence) -> Finding:
-    return _figure(evidence, 2, 1200, "400 and the doubled 800 ms")
+    return _figure(evidence, 2, 1200, "400 ms plus the doubled 800 ms")
 
 
 @check("fig2.small", "fig2.nochange")
@@ -72,7 +73,7 @@ def small_spread(evidence: Evidence) -> Finding:
             spread = float(np.abs(block / block.mean() - 1).max())
             good &= spread <= 0.10
             found.append(f"{condition} no. {number}: {100 * spread:.1f} %")
-    return given(good, "largest distance of a setting from the mean of its block: " + ", ".join(found))
+    return given(good, "largest deviation of a setting from the mean of its block: " + ", ".join(found))
 
 
 @check("fig2.options")
@@ -88,7 +89,7 @@ def options(evidence: Evidence) -> Finding:
         for s in ("New Reno", "FACK")
         for n in (1, 2)
     ]
-    return findings.all_of(*found, why="LOWLAT (Linux's prequeue in the receiving host) has no counterpart here")
+    return findings.all_of(*found, why="LOWLAT (Linux's prequeue in the receiving host) is not modelled")
 
 
 @check("fig2.jitter")
@@ -113,8 +114,8 @@ def longer(evidence: Evidence) -> Finding:
         for ms in (100, 300)
     }
     why = (
-        f"the settings lie within ±{spread[100]:.1f} % at 100 and ±{spread[300]:.1f} % at 300 ms (5 %, first"
-        " retransmission): so close that their order says nothing at either"
+        f"the settings are within ±{spread[100]:.1f} % at 100 and ±{spread[300]:.1f} % at 300 ms (5 %, first"
+        " retransmission). They are too close for their order to mean anything"
     )
     return findings.all_of(*found, why=why)
 
@@ -139,7 +140,7 @@ def fack(evidence: Evidence) -> Finding:
         "New Reno",
         retransmission_delay(evidence, multiplexed(condition, "New Reno")),
         "ms",
-        "that a gap of more than three segments is what starts it is tested packet by packet"
+        "a gap of more than three segments starts FACK's recovery; this is tested packet by packet"
         " (crates/tcp/tests/endpoints/thin.rs, recovery.rs)",
     )
 
@@ -153,9 +154,8 @@ def fack_lag(evidence: Evidence) -> Finding:
     return findings.all_of(
         given(True, f"mean delivery delay {findings.number(mean)} of New Reno's"),
         findings.near(tail, 1, 0.10, "of New Reno's 99.9 % delivery delay"),
-        why="an expectation of the authors; as in their figure 2 hardly anything is gained, since timeouts"
-        " repair nearly"
-        " all losses with either",
+        why="an expectation of the authors. As in their figure 2 the gain is almost zero, because timeouts repair"
+        " almost all losses with either setting",
     )
 
 
@@ -180,11 +180,13 @@ def vegas(evidence: Evidence) -> Finding:
         for number in (1, 2):
             ratio = _ratio(*(delay(evidence, simplex(condition, setting), number) for setting in ("Vegas", "New Reno")))
             found.append(findings.near(ratio, 1, 0.10, f"of New Reno's, {condition}, no. {number}"))
-    return findings.all_of(*found, why="Vegas in crates/tcp is a window alone; recovery and timer are other fields")
+    return findings.all_of(
+        *found, why="in crates/tcp Vegas changes only the window; recovery and timer are separate fields"
+    )
 
 
 def _ratio(of: Numbers, to: Numbers) -> Numbers:
-    """Seed by seed; where a seed has neither, of the means."""
+    """Return the ratio seed by seed, or of the means if a seed lacks a value."""
     return of / to if len(of) == len(to) else np.array([of.mean() / to.mean()])
 
 
@@ -194,6 +196,6 @@ def _spread(values: list[Numbers]) -> float:
 
 
 def prefetched() -> list[Arm]:
-    """The arms that only this file asks for."""
+    """Return the arms that only this file uses."""
     arms = [simplex(Condition(loss, 100, 0), s).with_(WITH_FRTO) for loss in (1, 5) for s in ("New Reno", "FACK")]
     return arms + [simplex(Condition(5, 300, 0), setting) for setting in SETTINGS]

@@ -1,7 +1,7 @@
-"""palazzi-voap: an access point that lowers the windows of downloads, so that a cloud game does not wait behind them.
+"""palazzi-voap: an access point that lowers the windows of downloads, so a cloud game does not wait behind them.
 
 Each check judges the claim of the same id in `palazzi-voap.toml` beside this folder. The OnLive traces are not public:
-frames at their rates are our construction. The paper's figures are bars without numbers, so what is judged is their
+frames at their rates are our construction. The paper's figures are bars without numbers, so the checks judge their
 order.
 """
 
@@ -17,6 +17,6 @@ SCENARIO = "palazzi-voap"
 
 
 def prefetch(evidence: Evidence) -> None:
-    """Everything below, in two parallel batches: the arms of the figures have more seeds."""
+    """Run all arms in two parallel batches, because the arms of the figures have more seeds."""
     averaged(evidence).prepare(figures())
     evidence.prepare(law.prefetched() + thresholds.prefetched())

@@ -1,4 +1,4 @@
-"""The arms of palazzi-voap, what is read off them, and the register of checks."""
+"""The arms of palazzi-voap, the values read from them, and the register of checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMMANDS = {"ut-2-3": 125, "ut-1-3": 125, "rome": 100, "rome-2-3": 100, "rome-1-
 ALPHA, BETA = 5, 15
 """Section II, in milliseconds."""
 SEEDS_A_REPEAT = 10
-"""The paper averages 50 runs, which is what five repeats come to."""
+"""The paper averages 50 runs, which equals five repeats."""
 
 GOODPUT = f"flows.{DOWNLOAD}.goodput_bps"
 WAITING = "queues.down.backlog_packets.mean"
@@ -28,7 +28,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(*ids: str) -> Callable[[Check], Check]:
-    """Registers the judge of one or more claims."""
+    """Register the check of one or more claims."""
 
     def register(function: Check) -> Check:
         for claim in ids:
@@ -39,28 +39,28 @@ def check(*ids: str) -> Callable[[Check], Check]:
 
 
 def regular(game: str = "ut-2-3") -> Arm:
-    """The access point as it is: a FIFO of 250 packets."""
+    """Return the arm of the regular access point, with a FIFO of 250 packets."""
     return Arm.of({f"flow.{GAME}.model": game})
 
 
 def voap(game: str = "ut-2-3", alpha: float = ALPHA, beta: float = BETA, **keys: str) -> Arm:
-    """The same with VoAP, thresholds in milliseconds."""
+    """Return the arm with VoAP; thresholds in milliseconds."""
     own = {"alpha": f"{alpha}ms", "beta": f"{beta}ms", **keys}
     return regular(game).with_({f"gateway.voap.{key}": value for key, value in own.items()})
 
 
 def figures() -> list[Arm]:
-    """The arms of Figs. 2 and 3."""
+    """Return the arms of Figs. 2 and 3."""
     return [arm(game) for game in GAMES for arm in (regular, voap)]
 
 
 def averaged(evidence: Evidence) -> Evidence:
-    """Evidence over as many seeds as a figure averages."""
+    """Return evidence over the number of seeds that a figure averages."""
     return evidence.beside("figures", times=SEEDS_A_REPEAT)
 
 
 def queue_delay(evidence: Evidence, arm: Arm) -> Numbers:
-    """Mean delay in the gateway's queues of any packet that goes down, in ms: Fig. 3 means all, not only the game's."""
+    """Return the mean delay of all downstream packets in the gateway's queues in ms: Fig. 3 means all packets."""
     packets, delay = (
         np.array([evidence.values(arm, f"flows.{flow}.down.{path}") for flow in FLOWS])
         for path in ("received", "queue_delay_ms.mean")

@@ -1,4 +1,4 @@
-"""What the paper takes as given: the set-up, the thresholds, Table I."""
+"""Claims about the inputs: the set-up, the thresholds, Table I."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def scenario(evidence: Evidence) -> Finding:
         and {flow["app"] for flow in flows.values()} == {"bulk", "cloud"},
         f"802.11g at {link['wifi']['rate']}, wires of {link['down']}, {gateway['down']['limit']}, {link['rtt']} both"
         f" ways, {evidence.base.duration_s:.0f} s; {len(GAMES)} games, {seeds} runs of each",
-        "rate of the radio, length of a run, TCP: not in the paper; scenarios/palazzi-voap.toml says what we took",
+        "the paper gives no rate of the radio, length of a run or TCP; scenarios/palazzi-voap.toml states ours",
     )
 
 
@@ -57,7 +57,7 @@ def only_the_gateway(evidence: Evidence) -> Finding:
     lowered = averaged(evidence).values(voap(), "voap.lowered")
     return given(
         own is not None and before == after and bool(np.all(lowered > 0)),
-        f"the two scenarios differ in gateway.voap alone; {findings.number(lowered)} windows lowered in a run",
+        f"the two scenarios differ only in gateway.voap; {findings.number(lowered)} windows lowered in a run",
         "scaled windows, checksums and a right edge that never moves left are tested in crates/stage",
     )
 
@@ -67,7 +67,7 @@ def _threshold(key: str, ms: int) -> Check:
         ours = _document(evidence, voap())["gateway"]["voap"][key]
         bare = evidence.base.with_overrides([("gateway.voap.data", "down")])
         default = tomllib.loads(bare.to_toml())["gateway"]["voap"][key]
-        return given(ours == default == f"{ms}ms", f"{default}, also where a scenario does not say")
+        return given(ours == default == f"{ms}ms", f"{default}, also as the default of a scenario")
 
     return judge_threshold
 
@@ -108,7 +108,7 @@ def _commands(prefix: str) -> Check:
             for game in GAMES
             if game.startswith(prefix)
         ]
-        return findings.all_of(*found, why="packets of 150 B at a fixed rate, which is ours")
+        return findings.all_of(*found, why="packets of 150 B at a fixed rate (our choice)")
 
     return judge_commands
 
@@ -132,10 +132,9 @@ def deadline(evidence: Evidence) -> Finding:
     return given(
         worst["with VoAP"] <= DEADLINE_MS,
         ", ".join(
-            f"{name} the longest round trip of {runs.repeats * len(GAMES)} runs {ms:.0f} ms"
-            for name, ms in worst.items()
+            f"longest round trip of {runs.repeats * len(GAMES)} runs {name}: {ms:.0f} ms" for name, ms in worst.items()
         ),
-        "a round trip, so one way less; rendering and the player's screen are not in it",
+        "this is a round trip, so one way is less; it excludes rendering and the player's screen",
     )
 
 

@@ -1,4 +1,4 @@
-"""How VoAP works: the law as the sender feels it, when it begins, and what a window does to a sender."""
+"""How VoAP works: the law as seen at the sender, when it starts, and the effect of a window on a sender."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gamelane.claims.palazzi_voap.arms import (
 
 STEP = 8
 STEPPED = voap(step=str(STEP), period="100ms", even="false")
-"""The paper's law alone, with a step that stands out of the noise and the period of the samples."""
+"""The paper's law alone, with a step larger than the noise, and the period of the samples."""
 QUIET = {f"flow.{GAME}.enabled": "false", "warmup": "0s"}
 SMALL, LARGER = "48KiB", "64KiB"
 VEGAS = regular().with_(
@@ -33,7 +33,7 @@ BIN_S = 0.1
 
 
 def prefetched() -> list[Arm]:
-    """What the checks below ask of summaries."""
+    """Return the arms whose summaries the checks below use."""
     return [VEGAS, *(_small(arm, window) for arm in (voap(), regular()) for window in (SMALL, LARGER))]
 
 
@@ -52,7 +52,7 @@ def rule(evidence: Evidence) -> Finding:
         total = np.bincount(bins, delay["queue_delay_ms"][down], minlength=size)[:size]
         mean = total / np.maximum(np.bincount(bins, minlength=size)[:size], 1)
         first, last = int(evidence.base.warmup_s * 10), len(flight) - 2
-        change = np.diff(flight)[first + 1 : last + 1]  # what the period after the measured one brings
+        change = np.diff(flight)[first + 1 : last + 1]  # change in the period after the measured one
         met = mean[first + 1 : last + 1]
         return {
             "below": float(np.median(change[met < ALPHA])),
@@ -67,7 +67,7 @@ def rule(evidence: Evidence) -> Finding:
         all(bool(np.all(np.abs(moved[zone] - wanted[zone]) <= 1)) for zone in wanted),
         f"segments in flight in the next 100 ms: {moved['below'].mean():+.1f} after a mean delay below alpha,"
         f" {moved['between'].mean():+.1f} between, {moved['above'].mean():+.1f} above beta (medians)",
-        f"step {STEP} a 100 ms for this check; step, period and the sharing rule are not in the paper:"
+        f"this check uses a step of {STEP} every 100 ms. The paper gives no step, period or sharing rule;"
         " docs/claims/palazzi-voap.md says which are robust",
     )
 
@@ -87,10 +87,11 @@ def trigger(evidence: Evidence) -> Finding:
         ),
         given(
             bool(np.all(lowered[LARGER] == 0)),
-            f"{LARGER}: {findings.number(lowered[LARGER])} in slow start, goodput {findings.number(kept, 4)} of that"
-            " without",
-            "a flow that has met no delay yet is held to three times its flight and ten segments, which slow start does"
-            " not feel: a window once advertised cannot be taken back, and hosts of today advertise megabytes",
+            f"{LARGER}: {findings.number(lowered[LARGER])} lowered in slow start, goodput"
+            f" {findings.number(kept, 4)} times that without VoAP",
+            "until a flow meets a delay, its window is limited to three times its flight plus ten segments. This"
+            " does not slow down slow start. It is needed because an advertised window cannot be taken back, and"
+            " current hosts advertise megabytes",
         ),
     )
 
@@ -110,7 +111,7 @@ def send_window(evidence: Evidence) -> Finding:
         bool(np.all(steered[:, 0] <= 0)) and max(small) <= 64 * 1024,
         f"never more in flight than the congestion window; with VoAP at most {100 * steered[:, 1].max():.0f} % of it,"
         f" with a window of {LARGER} at most {max(small) / 1024:.1f} KiB",
-        "what is not the congestion window's doing is the advertised window's",
+        "a limit below the congestion window is the advertised window",
     )
 
 

@@ -1,4 +1,4 @@
-"""Figs. 2 and 3 and what is said about them: throughput kept, queues gone, nothing lost."""
+"""Figs. 2 and 3 and the claims about them: throughput kept, short queues, no loss."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def throughput(evidence: Evidence) -> Finding:
                 f"{game} {findings.number(before)}, {findings.number(after)} Mbit/s, least share kept {kept.min():.1%}",
             )
         )
-    return findings.all_of(*found, why="Mbit/s without, with VoAP; the share is that of the worst seed")
+    return findings.all_of(*found, why="Mbit/s without and with VoAP; the share is that of the worst seed")
 
 
 @check("delay")
@@ -61,7 +61,7 @@ def delay_target(evidence: Evidence) -> Finding:
     found = [findings.between(queue_delay(runs, voap(game)), 0, 1.3 * BETA, "ms", game) for game in GAMES]
     return findings.all_of(
         *(Finding(one.verdict, f"{one.why} {one.ours}") for one in found),
-        why="it comes to rest between alpha and beta: there the law has no wish to be anywhere else",
+        why="the delay settles between alpha and beta, because the law does not move a delay between the two",
     )
 
 
@@ -81,8 +81,8 @@ def no_loss(evidence: Evidence) -> Finding:
         given(
             float(shares[voap].mean()) < ALMOST_NONE_PERCENT,
             f"no packet lost in {clean} of {runs.repeats * len(GAMES)} runs, at most {most:.0f}",
-            "the few are lost in slow start: where it meets its first delay above beta late, windows of up to three"
-            " times the flight have been advertised and cannot be taken back",
+            "these few packets are lost in slow start. If the first delay above beta comes late, windows of up to three"
+            " times the flight have already been advertised and cannot be taken back",
         ),
         findings.less("VoAP", shares[voap], "regular", shares[regular], "% of packets"),
     )
@@ -106,8 +106,8 @@ def utilisation(evidence: Evidence) -> Finding:
 
     waiting = np.array(evidence.derived(voap(), "busy", busy))
     return findings.all_of(
-        findings.near(np.mean(shares, axis=0), 1, 0.10, "of what the regular access point brings down"),
-        findings.between(waiting, 0.9, 1, "of the time something waits at the access point"),
+        findings.near(np.mean(shares, axis=0), 1, 0.10, "of the regular access point's download"),
+        findings.between(waiting, 0.9, 1, "of the time packets wait at the access point"),
     )
 
 
@@ -118,5 +118,5 @@ def regular_is_bad(evidence: Evidence) -> Finding:
     return given(
         bool(np.all(np.array(found) > BETA)),
         ", ".join(f"{game} {findings.number(ms)}" for game, ms in zip(GAMES, found, strict=True)) + " ms",
-        "mean over any packet, every seed above beta",
+        "mean over all packets; every seed is above beta",
     )

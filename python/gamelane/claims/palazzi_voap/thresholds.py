@@ -10,14 +10,14 @@ from gamelane.claims.findings import Finding, given
 from gamelane.claims.palazzi_voap.arms import ALPHA, GOODPUT, check, queue_delay, regular, voap
 
 COARSE = ((5, 15), (5, 7.5), (5, 10), (5, 30), (10, 15), (15, 15), (10, 30))
-"""Alpha and beta, in ms: the paper's, beta from half to twice its value, alpha from "big enough" up."""
+"""Alpha and beta in ms: the paper's, beta from half to twice its value, and alpha from "big enough" upwards."""
 TOO_SMALL = ((2.5, 15), (2.5, 7.5), (1, 3))
 LARGER = (10, 15)
 LEAST_KEPT = 0.95
 
 
 def prefetched() -> list[Arm]:
-    """Every arm here."""
+    """Return every arm of this file."""
     return [regular(), *(voap(alpha=alpha, beta=beta) for alpha, beta in (*COARSE, *TOO_SMALL))]
 
 
