@@ -13,6 +13,9 @@ pub struct CarrierId(pub u8);
 /// Carriers a pair may have; state per stream and carrier is kept in arrays of this length.
 pub const MAX_CARRIERS: usize = 16;
 
+/// Pieces a stream is kept in. Also what a receiver has to be ready to hold.
+pub(crate) const MAX_PIECES: usize = 1024;
+
 impl CarrierId {
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)

@@ -21,6 +21,7 @@ pub mod collector;
 pub mod config;
 pub mod datagram;
 pub mod demux;
+pub mod error;
 pub mod frame;
 mod ledger;
 pub mod mux;
@@ -38,7 +39,8 @@ pub use config::{
     Assignment, CarrierId, CarrierKind, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, StreamId,
 };
 pub use datagram::{Acknowledgement, Datagram, Message};
-pub use demux::{Demux, DemuxCounters, ProtocolError};
+pub use demux::{Demux, DemuxCounters};
+pub use error::ProtocolError;
 pub use frame::{DecodeError, Frame, Hello, Parsed, Position};
 pub use mux::{Mux, MuxCounters, WriteError};
 pub use repeater::{RepeatLimits, Repeater, RepeaterCounters};

@@ -8,11 +8,11 @@
 
 use crate::body::Body;
 use crate::config::{Assignment, CarrierId, CarrierKind, MAX_CARRIERS, MuxConfig, StreamId};
-use crate::demux::ProtocolError;
-use crate::frame::Frame;
+use crate::error::ProtocolError;
+use crate::frame::{Frame, MAX_HEADER};
 use crate::ledger::Ledger;
 use crate::schedule::Turns;
-use crate::send::{Next, SendStream, Slot};
+use crate::send::{Next, SMALLEST_CUT, SendStream, Slot};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
@@ -20,6 +20,7 @@ use gamelane_core::{Duration, Instant};
 /// With less room than this a carrier gets nothing, so that frames stay worth their headers. Metadata is not cut and may ask
 /// for more.
 pub const SMALLEST_BUDGET: usize = 160;
+const _: () = assert!(SMALLEST_CUT + MAX_HEADER <= SMALLEST_BUDGET);
 
 /// A write that was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! One stream of the receiving half: what came in order and waits to be read, and what came above a hole.
 
 use crate::body::Body;
-use crate::config::{CarrierId, MAX_CARRIERS};
-use crate::demux::ProtocolError;
+use crate::config::{CarrierId, MAX_CARRIERS, MAX_PIECES};
+use crate::error::ProtocolError;
 use crate::frame::Position;
-use crate::send::MAX_PIECES;
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 

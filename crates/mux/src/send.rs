@@ -2,18 +2,14 @@
 //! acknowledged, as the pieces it was sent in, so that a lost carrier costs nothing but time.
 
 use crate::body::Body;
-use crate::config::{CarrierId, CarrierKind, MAX_CARRIERS, StreamId};
+use crate::config::{CarrierId, CarrierKind, MAX_CARRIERS, MAX_PIECES, StreamId};
 use crate::frame::{Frame, Position};
 use crate::schedule::Place;
 use crate::varint;
 use alloc::collections::VecDeque;
 
-/// Pieces a stream is kept in. Also what a receiver has to be ready to hold.
-pub(crate) const MAX_PIECES: usize = 1024;
-
 /// Rather than cut off less than this, wait for room. With a header it fits the smallest budget.
-const SMALLEST_CUT: usize = 128;
-const _: () = assert!(SMALLEST_CUT + crate::frame::MAX_HEADER <= crate::mux::SMALLEST_BUDGET);
+pub(crate) const SMALLEST_CUT: usize = 128;
 
 #[derive(Debug)]
 struct Piece<B> {

@@ -11,7 +11,8 @@
 
 use crate::body::Body;
 use crate::config::{CarrierId, CarrierKind, MuxConfig, StreamId};
-use crate::demux::{Demux, ProtocolError, Received};
+use crate::demux::{Demux, Received};
+use crate::error::ProtocolError;
 use crate::frame::{Frame, Hello};
 use crate::mux::{Mux, SMALLEST_BUDGET, WriteError};
 use alloc::collections::{BTreeSet, VecDeque};
