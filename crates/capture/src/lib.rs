@@ -17,6 +17,7 @@ pub mod packet;
 pub mod pair;
 pub mod raw;
 pub mod read;
+pub mod samples;
 pub mod tcp;
 pub mod trace;
 mod wire;

@@ -2,9 +2,28 @@
 
 use gamelane_core::Ecn;
 
-use super::rows::{BIN_NS, Bin};
-use super::samples::Samples;
 use crate::packet::{CapturedPacket, CapturedTransport};
+use crate::samples::Samples;
+
+/// [`BIN_NS`] of one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Number of the flow.
+    pub flow: u32,
+    /// 0 client to server, 1 back.
+    pub direction: u8,
+    /// Its start.
+    pub t_ns: u64,
+    /// Packets.
+    pub packets: u32,
+    /// IP bytes.
+    pub bytes: u64,
+    /// Of the packets, those that carry data sent before.
+    pub resent: u32,
+}
+
+/// Length of a [`Bin`]: windows of 1 s are made of four, so that they can overlap.
+pub const BIN_NS: u64 = 250_000_000;
 
 /// What one direction carried.
 #[derive(Clone, Debug, Default)]

@@ -6,15 +6,16 @@ pub mod direction;
 pub mod game;
 pub mod numbering;
 pub mod report;
-pub mod rows;
-pub mod samples;
+pub mod sink;
 mod table;
 
+pub use crate::samples::Samples;
+pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use apart::{analyze_apart, follow_apart};
+pub use direction::Bin;
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
-pub use rows::{Acknowledged, Bin, Method, Retransmission, RoundTrip, Sink};
-pub use samples::Samples;
+pub use sink::Sink;
 
 use std::io::Read;
 

@@ -5,7 +5,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
-use super::samples::Samples;
+use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
 use crate::tcp::connection::{Connection, End};
 use crate::tcp::counts::HalfCounts;

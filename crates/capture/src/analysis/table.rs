@@ -9,9 +9,10 @@ use gamelane_core::FlowKey;
 use super::direction::Direction;
 use super::game::{Behaviour, Pace, behaviour};
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
-use super::rows::Sink;
+use super::sink::Sink;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::tcp::connection::Connection;
+use crate::tcp::rows::Row;
 use crate::writes::client_to_server;
 
 /// A flow going on.
@@ -189,7 +190,12 @@ impl Flow {
         }
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
-                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, sink);
+                let mut tell = |row| match row {
+                    Row::RoundTrip(row) => sink.round_trip(&row),
+                    Row::Retransmission(row) => sink.retransmission(&row),
+                    Row::Acknowledged(row) => sink.acknowledged(&row),
+                };
+                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, &mut tell);
                 self.directions[direction].count_resent(resent);
             }
             (Transport::Udp(paces), CapturedTransport::Udp) if packet.payload_len > 0 => {

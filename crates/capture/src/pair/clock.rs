@@ -3,7 +3,7 @@
 //! what the fastest packets took, and what lies above it is queueing. Leaves out clocks that are stepped.
 
 use super::matching::{Matched, Pair};
-use crate::analysis::Samples;
+use crate::samples::Samples;
 
 /// Delay of one direction between two points.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::clock::OneWay;
 use super::matching::Matched;
 use super::sightings::{Repair, Sighting};
-use crate::analysis::Samples;
+use crate::samples::Samples;
 use crate::tcp::Cause;
 use crate::tcp::sequence::Sequence;
 use crate::tcp::stream::{Revealed, Stream};

@@ -1,8 +1,8 @@
 //! Which packet at one point is which at the other: those of the same content, in order, where the difference of their
 //! times is near that of the others. What is left over at the sender's point was lost between them.
 
-use super::sightings::Sighting;
-use crate::analysis::Samples;
+use super::sightings::{Sighting, Span};
+use crate::samples::Samples;
 
 /// Pairs of positions, in order of the first point's time.
 #[derive(Clone, Debug, Default)]
@@ -86,13 +86,6 @@ impl Matched {
         let to = sent.partition_point(|packet| there(packet) <= i128::from(recorded.to_ns));
         (from.min(first.first), to.max(last.first + 1))
     }
-}
-
-/// From the first packet of a capture to its last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Span {
-    pub(super) from_ns: u64,
-    pub(super) to_ns: u64,
 }
 
 /// Matches two points' packets of one direction.

@@ -16,7 +16,7 @@ pub use sightings::{Seen, Sightings, watch};
 
 use gamelane_core::FlowKey;
 
-use crate::analysis::Samples;
+use crate::samples::Samples;
 use matching::Matched;
 
 /// A flow that both captures saw.

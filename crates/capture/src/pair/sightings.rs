@@ -5,7 +5,6 @@ use std::io::Read;
 
 use gamelane_core::FlowKey;
 
-use super::matching::Span;
 use crate::analysis::{
     Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink, TransportReport,
 };
@@ -43,6 +42,13 @@ pub struct Seen {
     span: Option<Span>,
     /// What the analyzer's times count from.
     first_ns: u64,
+}
+
+/// From the first packet of a capture to its last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
 }
 
 /// A retransmission as [`super::delivery`] needs it.

@@ -2,9 +2,9 @@
 //! point to one side and back; their sum is the path's (But et al., LCN 2005).
 
 use super::half::{Half, Sent};
-use crate::analysis::rows::{Acknowledged, Method, Retransmission, RoundTrip, Sink};
-use crate::analysis::samples::Samples;
+use super::rows::{Acknowledged, Method, Retransmission, RoundTrip, Row};
 use crate::packet::{CapturedPacket, TcpFields};
+use crate::samples::Samples;
 
 /// State of a connection.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl Connection {
         flow: u32,
         direction: usize,
         at_ns: u64,
-        sink: &mut impl Sink,
+        tell: &mut impl FnMut(Row),
     ) -> bool {
         let other = 1 - direction;
         self.control(tcp, direction);
@@ -61,7 +61,7 @@ impl Connection {
         let resent = matches!(sent, Sent::Again { .. });
         if let Sent::Again { start, cause, nth, since_first_ns } = sent {
             let len = packet.payload_len;
-            sink.retransmission(&Retransmission {
+            tell(Row::Retransmission(Retransmission {
                 flow,
                 direction: direction as u8,
                 t_ns: at_ns,
@@ -71,7 +71,7 @@ impl Connection {
                 spurious: false,
                 nth,
                 since_first_ns,
-            });
+            }));
         }
         if !tcp.flags.ack {
             return resent;
@@ -81,7 +81,7 @@ impl Connection {
             self.halves[other].offered(window, at_ns);
         }
         let mut rtt = self.halves[other].acknowledged(packet, tcp, at_ns, |history, cause| {
-            sink.acknowledged(&Acknowledged {
+            tell(Row::Acknowledged(Acknowledged {
                 flow,
                 direction: other as u8,
                 t_ns: history.first_sent.as_nanos(),
@@ -90,7 +90,7 @@ impl Connection {
                 itself: history.itself,
                 included: history.included,
                 cause,
-            });
+            }));
         });
         if self.handshake_rtt_ns[other].is_none() && self.halves[other].syn.is_some() {
             self.handshake_rtt_ns[other] = self.halves[other].handshake_round_trip(at_ns);
@@ -98,20 +98,20 @@ impl Connection {
         }
         if let Some(rtt_ns) = rtt {
             let method = Method::Acknowledgement;
-            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
-            self.halved(other, rtt_ns, flow, at_ns, sink);
+            tell(Row::RoundTrip(RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns }));
+            self.halved(other, rtt_ns, flow, at_ns, tell);
         }
         if let Some((_, echo)) = tcp.timestamps
             && let Some(rtt_ns) = self.halves[other].echoed(echo, at_ns)
         {
             let method = Method::Timestamp;
-            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
+            tell(Row::RoundTrip(RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns }));
         }
         resent
     }
 
     /// A half was measured: with the latest of the other one it makes a round trip.
-    fn halved(&mut self, half: usize, rtt_ns: u64, flow: u32, at_ns: u64, sink: &mut impl Sink) {
+    fn halved(&mut self, half: usize, rtt_ns: u64, flow: u32, at_ns: u64, tell: &mut impl FnMut(Row)) {
         self.latest[half] = Some((at_ns, rtt_ns));
         let Some((when, other)) = self.latest[1 - half] else { return };
         if at_ns.saturating_sub(when) > STALE_NS {
@@ -120,7 +120,7 @@ impl Connection {
         let rtt_ns = rtt_ns + other;
         self.both.push(rtt_ns);
         let method = Method::BothHalves;
-        sink.round_trip(&RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns });
+        tell(Row::RoundTrip(RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns }));
     }
 
     fn control(&mut self, tcp: &TcpFields, direction: usize) {

@@ -1,7 +1,7 @@
 //! What is counted of one direction's data.
 
 use super::stall::Stalls;
-use crate::analysis::samples::Samples;
+use crate::samples::Samples;
 
 /// What is counted of one direction's data.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,7 @@
 //! retransmissions are lost too waits three, seven, … timeouts with exponential back-off and two, three, … without. A tail
 //! loss probe makes it less than one. The timeout is the one estimated from the round trips, without back-off.
 
-use crate::analysis::samples::Samples;
+use crate::samples::Samples;
 
 /// Stalls of one direction by their length.
 #[derive(Clone, Debug, Default)]
