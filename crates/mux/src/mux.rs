@@ -1,5 +1,6 @@
-//! The sending half: streams are written to, carriers are asked what to send next. Which stream goes next is
-//! [`schedule`](crate::schedule)'s business, what it says is [`send`](crate::send)'s.
+//! The sending half: the application writes to streams, and each carrier asks for the next frame to send. The
+//! [scheduler](crate::schedule) picks the stream, [`SendStream`] picks the frame. Left out: congestion control and loss
+//! recovery, which the carriers have.
 //!
 //! Inputs: [`open`](Mux::open), [`accept`](Mux::accept), [`write`](Mux::write), [`finish`](Mux::finish),
 //! [`reset`](Mux::reset), `handle_*`, [`carrier_up`](Mux::carrier_up) and [`carrier_down`](Mux::carrier_down). Outputs:
@@ -17,34 +18,34 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
 
-/// With less room than this a carrier gets nothing, so that frames stay worth their headers. Metadata is not cut and may ask
-/// for more.
+/// Smallest room for which a carrier gets a frame, in bytes; less is not worth the header. The metadata of `Open` is
+/// never split and may need more room.
 pub const SMALLEST_BUDGET: usize = 160;
 const _: () = assert!(SMALLEST_CUT + MAX_HEADER <= SMALLEST_BUDGET);
 
-/// A write that was not taken.
+/// A refused write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
-    /// Its buffer is full; [`Mux::poll_writable`] says when it no longer is.
+    /// The buffer of the stream is full. [`Mux::poll_writable`] reports when it has room again.
     Full,
     /// The stream was never opened, has ended or has failed.
     Closed,
 }
 
-/// What was sent. Bytes are of payload unless named otherwise.
+/// Counters of the sending half. Bytes are payload bytes unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MuxCounters {
-    /// Data frames, repeats included.
+    /// Data frames sent, repeats included.
     pub data_frames: u64,
-    /// Their payload.
+    /// Payload of these frames.
     pub payload_bytes: u64,
-    /// Everything given to carriers by this half, headers included.
+    /// All bytes that this half gave to carriers, headers included.
     pub wire_bytes: u64,
-    /// Early repeats.
+    /// Early repeats sent.
     pub repeats: u64,
-    /// Their payload.
+    /// Payload of the early repeats.
     pub repeated_bytes: u64,
-    /// Payload that waits again because its carrier was lost.
+    /// Payload to be sent again because its carrier was lost.
     pub requeued_bytes: u64,
 }
 
@@ -69,13 +70,14 @@ struct Carrier {
     up: bool,
     turns: Turns,
     repeats: VecDeque<(StreamId, u64)>,
-    /// Payload waiting for it, and what its shell reports.
+    /// Payload waiting for the carrier.
+    /// Bytes that the connection below still has to send, see [`Mux::set_backlog`].
     waiting: u64,
     reported: u64,
     batch: Batch,
 }
 
-/// What coalescing is at.
+/// State of coalescing on a carrier.
 #[derive(Clone, Copy, Debug)]
 enum Batch {
     Empty,
@@ -84,12 +86,16 @@ enum Batch {
 }
 
 impl<B: Body> Mux<B> {
-    /// No streams, no carriers up.
+    /// A sending half without streams, all carriers down.
     ///
     /// # Panics
-    /// With no carriers, or more than [`MAX_CARRIERS`].
+    /// If `config.carriers` is not 1 to [`MAX_CARRIERS`].
     pub fn new(config: MuxConfig) -> Self {
-        assert!((1..=MAX_CARRIERS).contains(&usize::from(config.carriers)), "1 to 16 carriers");
+        assert!(
+            (1..=MAX_CARRIERS).contains(&usize::from(config.carriers)),
+            "carriers must be 1 to {MAX_CARRIERS}, got {}",
+            config.carriers
+        );
         let carrier = || Carrier {
             kind: CarrierKind::Ordered,
             up: false,
@@ -113,22 +119,27 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Begins a stream. `metadata` goes with the news of it; at most [`MAX_METADATA`](crate::frame::MAX_METADATA) bytes.
+    /// Opens a stream. The peer gets `metadata` with the `Open` frame, at most
+    /// [`MAX_METADATA`](crate::frame::MAX_METADATA) bytes.
     ///
     /// # Panics
-    /// If the stream exists.
+    /// If the stream exists already.
     pub fn open(&mut self, stream: StreamId, metadata: B, now: Instant) {
         let was = self.streams.insert(stream, SendStream::new(Some(metadata), self.credit));
         assert!(was.is_none(), "stream ids are used once");
         self.activate(stream, 0, now);
     }
 
-    /// The sending half of a stream that the peer has opened.
+    /// Adds the sending half of a stream that the peer opened.
     pub fn accept(&mut self, stream: StreamId) {
         self.streams.insert(stream, SendStream::new(None, self.credit));
     }
 
-    /// Appends to a stream, all or nothing.
+    /// Appends `body` to a stream, either all of it or nothing.
+    ///
+    /// # Errors
+    /// [`WriteError::Full`] if the buffer has no room for all of it, [`WriteError::Closed`] if the stream takes no
+    /// data.
     pub fn write(&mut self, stream: StreamId, body: B, now: Instant) -> Result<(), WriteError> {
         let len = body.len() as u64;
         let sender = self.streams.get_mut(&stream).ok_or(WriteError::Closed)?;
@@ -147,7 +158,7 @@ impl<B: Body> Mux<B> {
         Ok(())
     }
 
-    /// Bytes a write to the stream may have. Zero: wait for [`poll_writable`](Self::poll_writable).
+    /// Number of bytes that [`write`](Self::write) accepts now. If 0, wait for [`poll_writable`](Self::poll_writable).
     pub fn writable(&mut self, stream: StreamId) -> u64 {
         let Some(sender) = self.streams.get_mut(&stream) else { return 0 };
         let room = self.config.buffer.saturating_sub(sender.buffered());
@@ -156,12 +167,12 @@ impl<B: Body> Mux<B> {
         room
     }
 
-    /// A stream that refused a write and has room again.
+    /// Returns a stream that refused a write and has room again.
     pub fn poll_writable(&mut self) -> Option<StreamId> {
         self.writable.pop_front()
     }
 
-    /// Nothing more will be written to the stream.
+    /// Ends the stream after the data written so far.
     pub fn finish(&mut self, stream: StreamId, now: Instant) {
         if let Some(sender) = self.streams.get_mut(&stream) {
             sender.finish();
@@ -169,8 +180,8 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Gives the stream up, with everything that waits, even if its sending half is complete. It is kept, empty, until the
-    /// peer has confirmed.
+    /// Aborts the stream and drops its waiting data, even if all data and the end were acknowledged. The empty stream
+    /// is kept until the peer confirms.
     pub fn reset(&mut self, stream: StreamId, code: u64, now: Instant) {
         let credit = self.credit;
         let sender = self.streams.entry(stream).or_insert_with(|| SendStream::new(None, credit));
@@ -178,14 +189,18 @@ impl<B: Body> Mux<B> {
         self.activate(stream, 0, now);
     }
 
-    /// Drops the stream without a word.
+    /// Drops the stream without telling the peer.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(sender) = self.streams.remove(&stream) {
             self.buffered -= sender.buffered();
         }
     }
 
-    /// The peer has everything below `offset`. True if the stream's sending half is thereby complete and forgotten.
+    /// Handles an acknowledgement: the peer has all bytes below `offset`. Returns true if this completes the sending
+    /// half; the stream is then forgotten.
+    ///
+    /// # Errors
+    /// [`ProtocolError::AckBeyondSent`] if `offset` was never sent.
     pub fn handle_ack(&mut self, stream: StreamId, offset: u64, now: Instant) -> Result<bool, ProtocolError> {
         let Some(sender) = self.streams.get_mut(&stream) else { return Ok(false) };
         if sender.is_reset() {
@@ -210,7 +225,7 @@ impl<B: Body> Mux<B> {
         Ok(finished)
     }
 
-    /// The peer takes the stream up to `limit`.
+    /// Handles a credit: the peer accepts bytes of the stream up to offset `limit`.
     pub fn handle_credit(&mut self, stream: StreamId, limit: u64, now: Instant) {
         if let Some(sender) = self.streams.get_mut(&stream) {
             let news = sender.confirm();
@@ -220,14 +235,15 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The peer wants nothing more of the stream. True if it was known.
+    /// Handles `Gone`: the peer wants no more of the stream. Returns true if the stream was known.
     pub fn handle_gone(&mut self, stream: StreamId) -> bool {
         let known = self.streams.contains_key(&stream);
         self.forget(stream);
         known
     }
 
-    /// Bytes the peer takes of each stream, old and new, before its first credit, as its hello said.
+    /// Sets the bytes of each stream that the peer accepts before its first credit, for existing and new streams. The
+    /// peer's hello announces it.
     pub fn set_initial_credit(&mut self, bytes: u64) {
         self.credit = bytes;
         for sender in self.streams.values_mut() {
@@ -235,17 +251,17 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The round trip to the peer, for early repeats.
+    /// Sets the round trip to the peer, for early repeats.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
     }
 
-    /// Bytes given to the carrier that it has not sent, for [`Assignment::LeastBacklog`].
+    /// Sets the bytes that the carrier's connection still has to send, for [`Assignment::LeastBacklog`].
     pub fn set_backlog(&mut self, carrier: CarrierId, bytes: u64) {
         self.carriers[carrier.index()].reported = bytes;
     }
 
-    /// The carrier can be used.
+    /// Marks the carrier as usable.
     pub fn carrier_up(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
         it.kind = kind;
@@ -255,7 +271,8 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The carrier is lost: what was sent on it and is not acknowledged waits again, for the other carriers or its return.
+    /// Handles the loss of a carrier. Data sent on it and not acknowledged waits again, for another carrier or for its
+    /// return.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
         it.up = false;
@@ -274,8 +291,8 @@ impl<B: Body> Mux<B> {
         self.activate_all(now);
     }
 
-    /// The next frame for a carrier with room for `budget` bytes; call until there is none. Nothing while frames are held
-    /// back for company, and nothing for less than [`SMALLEST_BUDGET`].
+    /// Returns the next frame for a carrier that has room for `budget` bytes. Call it until it returns `None`: there is
+    /// no frame, frames are held back to share a packet, or `budget` is below [`SMALLEST_BUDGET`].
     pub fn poll_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
         let it = &self.carriers[carrier.index()];
         if !it.up || budget < SMALLEST_BUDGET {
@@ -301,13 +318,13 @@ impl<B: Body> Mux<B> {
         Some(frame)
     }
 
-    /// True if a frame waits for the carrier, even one held back for company.
+    /// True if a frame waits for the carrier, even if coalescing holds it back.
     pub fn has_frames(&self, carrier: CarrierId) -> bool {
         let it = &self.carriers[carrier.index()];
         it.up && !(it.turns.is_empty() && it.repeats.is_empty())
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame) should be called next.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let batches = self.carriers.iter().filter_map(|it| match (self.config.coalescing, it.batch) {
             (Some(coalescing), Batch::Filling { since, .. }) => {
@@ -318,7 +335,7 @@ impl<B: Body> Mux<B> {
         batches.chain(self.repeat_after().and_then(|after| self.ledger.due(after))).min()
     }
 
-    /// Moves late messages to other carriers.
+    /// Queues early repeats of late messages on other carriers.
     pub fn handle_timeout(&mut self, now: Instant) {
         let (Some(after), Some(repeat)) = (self.repeat_after(), self.config.early_repeat) else { return };
         while let Some(late) = self.ledger.take_due(after, now) {
@@ -334,27 +351,27 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Bytes waiting or retained.
+    /// Bytes waiting plus bytes retained.
     pub const fn buffered(&self) -> u64 {
         self.buffered
     }
 
-    /// True while the stream's sending half is kept.
+    /// True while the sending half of the stream is kept.
     pub fn knows(&self, stream: StreamId) -> bool {
         self.streams.contains_key(&stream)
     }
 
-    /// True once the peer has said anything about the stream.
+    /// True if the peer has confirmed the stream, or the stream is unknown.
     pub fn is_confirmed(&self, stream: StreamId) -> bool {
         self.streams.get(&stream).is_none_or(SendStream::is_confirmed)
     }
 
-    /// Streams known.
+    /// Number of known streams.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// What was sent so far.
+    /// Counters so far.
     pub const fn counters(&self) -> MuxCounters {
         self.counters
     }
@@ -407,7 +424,7 @@ impl<B: Body> Mux<B> {
         None
     }
 
-    /// Without retention what is sent is done with.
+    /// Frees what was sent, if sent data is not retained.
     fn release(&mut self, stream: StreamId, frame: &Frame<B>) {
         match frame {
             Frame::Data { body, fin, .. } => {
@@ -443,7 +460,7 @@ impl<B: Body> Mux<B> {
         Some(Duration::from_nanos(rtt.as_nanos() / 1000 * u64::from(repeat.after_permille)))
     }
 
-    /// A carrier for a repeat: datagrams if there are any, else the next one.
+    /// Picks a carrier for a repeat: a datagram carrier if one is up, otherwise the next ordered one.
     fn other_than(&self, carrier: CarrierId, skip: u8) -> Option<CarrierId> {
         let count = self.config.carriers;
         let others = || {
@@ -485,7 +502,7 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Puts the stream in line if it has something to send; `bytes` of payload are new.
+    /// Adds the stream to its carrier's schedule if it has something to send. `bytes` of its payload are new.
     fn activate(&mut self, stream: StreamId, bytes: u64, now: Instant) {
         let Some(sender) = self.streams.get_mut(&stream) else { return };
         if !sender.has_work() {
