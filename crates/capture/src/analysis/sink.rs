@@ -1,26 +1,27 @@
-//! What an analysis tells while it reads: rows of its tables, and a report of each flow when it ends. It pushes, so that a
-//! capture of any length takes bounded memory; whoever is not interested in a table leaves its method as it is.
+//! Receiver of an analysis' results while the capture is read: rows of the tables, and a report of each flow at its
+//! end. Nothing is collected here, so memory stays bounded for captures of any length. All methods but one have an
+//! empty default.
 
 use super::direction::Bin;
 use super::report::FlowReport;
 use crate::packet::CapturedPacket;
 use crate::tcp::{Acknowledged, Retransmission, RoundTrip};
 
-/// Takes what an [`Analyzer`](super::Analyzer) finds. Times count from the capture's first packet.
+/// Receives what an [`Analyzer`](super::Analyzer) finds. Times count from the first packet of the capture.
 pub trait Sink {
-    /// A flow has ended: it was closed, has been idle, or the capture is over.
+    /// A flow has ended: it was closed, was idle for too long, or the capture is over.
     fn flow(&mut self, report: FlowReport);
-    /// A quarter of a second of one direction in which a packet passed.
+    /// A quarter of a second of one direction with at least one packet.
     fn bin(&mut self, _row: &Bin) {}
-    /// A round-trip sample.
+    /// A sample of a round trip.
     fn round_trip(&mut self, _row: &RoundTrip) {}
-    /// A data packet that repeats what was sent before.
+    /// A data packet that repeats earlier data.
     fn retransmission(&mut self, _row: &Retransmission) {}
-    /// A packet of data has been acknowledged.
+    /// A packet of data that was acknowledged.
     fn acknowledged(&mut self, _row: &Acknowledged) {}
-    /// A packet of a flow was read; for logs of one connection.
+    /// A packet of a flow was read. Logs of one connection use this.
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {}
-    /// Whether nothing more is wanted: the rest of the capture is not read.
+    /// Returns true to stop: the rest of the capture is not read.
     fn is_tired(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! What a TCP conversation's packets say about it: the streams of both directions, retransmissions and their causes, round
-//! trips, windows.
+//! Analysis of a TCP connection from its packets: the data of both directions, retransmissions and their causes, round
+//! trips, windows. The table of flows and the reports are left to [`analysis`](crate::analysis).
 
 pub mod cause;
 pub mod connection;

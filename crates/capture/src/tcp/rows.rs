@@ -1,6 +1,5 @@
-//! What a TCP connection tells while its packets are read: one row for each round trip, retransmission and acknowledged
-//! packet. [`Sink`](crate::Sink) takes them. Rows of a whole flow are left out: they are in
-//! [`FlowReport`](crate::FlowReport).
+//! Rows that a TCP connection produces while its packets are read: round trips, retransmissions, acknowledged packets.
+//! [`Sink`](crate::Sink) receives them. Reports of whole flows are left to [`FlowReport`](crate::FlowReport).
 
 use super::cause::Cause;
 
@@ -12,73 +11,74 @@ pub(crate) enum Row {
     Acknowledged(Acknowledged),
 }
 
-/// How a round trip was measured.
+/// Method of measuring a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Method {
-    /// From data to its acknowledgement.
+    /// Time from data to its ACK.
     Acknowledgement,
-    /// From a time stamp to its echo.
+    /// Time from a timestamp to its echo.
     Timestamp,
-    /// The sum of the halves on both sides of the capture point.
+    /// Sum of both parts, one on each side of the capture point.
     BothHalves,
 }
 
-/// A round-trip sample.
+/// One sample of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Number of the flow.
     pub flow: u32,
-    /// The half it measures: 0 from the capture point to the server and back, 1 to the client and back; 0 for both.
+    /// Measured part: 0 from the capture point to the server and back, 1 to the client and back. For both parts it is
+    /// 0.
     pub direction: u8,
-    /// How.
+    /// Method of measuring it.
     pub method: Method,
-    /// When the answer passed.
+    /// Time when the answer passed, since the start of the capture.
     pub t_ns: u64,
-    /// The round trip.
+    /// Length of the round trip in nanoseconds.
     pub rtt_ns: u64,
 }
 
-/// A data packet that repeats what was sent before.
+/// A data packet that repeats earlier data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
     /// Number of the flow.
     pub flow: u32,
-    /// 0 client to server, 1 back.
+    /// 0 from client to server, 1 from server to client.
     pub direction: u8,
-    /// When it passed.
+    /// Time when it passed, since the start of the capture.
     pub t_ns: u64,
-    /// Offset in the stream of its first byte; data begins at 1.
+    /// Offset of its first byte in the stream; data begins at 1.
     pub start: u64,
     /// Bytes of data.
     pub len: u32,
-    /// Why it was sent.
+    /// Cause of the retransmission.
     pub cause: Cause,
-    /// Whether the receiver said that it already had all of it.
+    /// True if the receiver reported that it already had all of the data.
     pub spurious: bool,
-    /// How often the packet it begins with has been retransmitted, this time included; 0 if it was lost before the
-    /// capture point.
+    /// Number of this retransmission of the packet that it begins with, from 1. It is 0 if the packet was lost before
+    /// the capture point.
     pub nth: u16,
-    /// Since the data's first transmission; since it was missed, if that was not seen.
+    /// Time since the first transmission of the data, or else since the gap was seen.
     pub since_first_ns: u64,
 }
 
-/// A packet of data as first sent, acknowledged.
+/// An acknowledged packet, as it was first sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
     /// Number of the flow.
     pub flow: u32,
-    /// 0 client to server, 1 back.
+    /// 0 from client to server, 1 from server to client.
     pub direction: u8,
-    /// When it was first sent.
+    /// Time of its first transmission, since the start of the capture.
     pub t_ns: u64,
-    /// From then to the acknowledgement that covers it.
+    /// Time from the first transmission to the ACK that covers it.
     pub delay_ns: u64,
     /// Bytes of data.
     pub len: u32,
-    /// Retransmissions that begin with it.
+    /// Number of retransmissions that begin with this packet.
     pub itself: u16,
-    /// Retransmissions of others that include it.
+    /// Number of retransmissions of other packets that include this one.
     pub included: u16,
-    /// What made it late: the cause of the retransmission that brought it, or the one in front of it.
+    /// Cause of its lateness: that of the retransmission that brought it, or of the one in front of it.
     pub cause: Option<Cause>,
 }
