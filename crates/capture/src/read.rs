@@ -1,5 +1,5 @@
 //! Reads a capture packet by packet: TCP and UDP over IPv4 and IPv6, complete, cut to a snap length, or fragmented,
-//! over the link layers of [`crate::link`]. Other packets are counted by reason ([`Skipped`]). An error ends the
+//! over the link layers of `link.rs`. Other packets are counted by reason ([`Skipped`]). An error ends the
 //! capture; the packets before it are valid. Tunnels are left out.
 
 use std::io::Read;

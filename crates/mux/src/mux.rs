@@ -1,5 +1,5 @@
 //! The sending half: the application writes to streams, and each carrier asks for the next frame to send. The
-//! [scheduler](crate::schedule) picks the stream, [`SendStream`] picks the frame. Left out: congestion control and loss
+//! scheduler picks the stream, `SendStream` picks the frame. Left out: congestion control and loss
 //! recovery, which the carriers have.
 //!
 //! Inputs: [`open`](Mux::open), [`accept`](Mux::accept), [`write`](Mux::write), [`finish`](Mux::finish),
@@ -7,15 +7,18 @@
 //! [`poll_frame`](Mux::poll_frame) for each carrier with room, [`poll_writable`](Mux::poll_writable),
 //! [`poll_timeout`](Mux::poll_timeout).
 
+mod carrier;
+mod early;
+
 use crate::body::Body;
 use crate::config::{Assignment, CarrierId, CarrierKind, MAX_CARRIERS, MuxConfig, StreamId};
 use crate::error::ProtocolError;
 use crate::frame::{Frame, MAX_HEADER};
 use crate::ledger::Ledger;
-use crate::schedule::Turns;
 use crate::send::{Next, SMALLEST_CUT, SendStream, Slot};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use carrier::Carrier;
 use gamelane_core::{Duration, Instant};
 
 /// Smallest room for which a carrier gets a frame, in bytes; less is not worth the header. The metadata of `Open` is
@@ -64,27 +67,6 @@ pub struct Mux<B> {
     counters: MuxCounters,
 }
 
-#[derive(Debug)]
-struct Carrier {
-    kind: CarrierKind,
-    up: bool,
-    turns: Turns,
-    repeats: VecDeque<(StreamId, u64)>,
-    /// Payload waiting for the carrier.
-    /// Bytes that the connection below still has to send, see [`Mux::set_backlog`].
-    waiting: u64,
-    reported: u64,
-    batch: Batch,
-}
-
-/// State of coalescing on a carrier.
-#[derive(Clone, Copy, Debug)]
-enum Batch {
-    Empty,
-    Filling { since: Instant, bytes: u64 },
-    Leaving,
-}
-
 impl<B: Body> Mux<B> {
     /// A sending half without streams, all carriers down.
     ///
@@ -96,19 +78,10 @@ impl<B: Body> Mux<B> {
             "carriers must be 1 to {MAX_CARRIERS}, got {}",
             config.carriers
         );
-        let carrier = || Carrier {
-            kind: CarrierKind::Ordered,
-            up: false,
-            turns: Turns::default(),
-            repeats: VecDeque::new(),
-            waiting: 0,
-            reported: 0,
-            batch: Batch::Empty,
-        };
         Self {
             credit: config.initial_credit,
             streams: BTreeMap::new(),
-            carriers: (0..config.carriers).map(|_| carrier()).collect(),
+            carriers: (0..config.carriers).map(|_| Carrier::new()).collect(),
             ledger: Ledger::default(),
             rtt: None,
             turn: 0,
@@ -275,11 +248,7 @@ impl<B: Body> Mux<B> {
     /// return.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
-        it.up = false;
-        it.repeats.clear();
-        it.waiting = 0;
-        it.reported = 0;
-        it.batch = Batch::Empty;
+        it.take_down();
         for stream in it.turns.drain() {
             if let Some(sender) = self.streams.get_mut(&stream) {
                 sender.place.carrier = None;
@@ -307,7 +276,9 @@ impl<B: Body> Mux<B> {
         };
         let frame = match self.next_repeat(slot, now) {
             Some(frame) => frame,
-            None if self.is_ready(carrier, now) => self.next_turn(slot, now)?,
+            None if self.carriers[carrier.index()].is_ready(self.config.coalescing, now) => {
+                self.next_turn(slot, now)?
+            }
             None => return None,
         };
         self.counters.wire_bytes += frame.wire_len() as u64;
@@ -326,29 +297,9 @@ impl<B: Body> Mux<B> {
 
     /// Time of the next call of [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let batches = self.carriers.iter().filter_map(|it| match (self.config.coalescing, it.batch) {
-            (Some(coalescing), Batch::Filling { since, .. }) => {
-                Some(since.saturating_add(coalescing.deadline))
-            }
-            _ => None,
-        });
+        let coalescing = self.config.coalescing;
+        let batches = self.carriers.iter().filter_map(|it| it.release_at(coalescing?));
         batches.chain(self.repeat_after().and_then(|after| self.ledger.due(after))).min()
-    }
-
-    /// Queues early repeats of late messages on other carriers.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        let (Some(after), Some(repeat)) = (self.repeat_after(), self.config.early_repeat) else { return };
-        while let Some(late) = self.ledger.take_due(after, now) {
-            let sent = self.streams.get(&late.stream).filter(|sender| sender.is_confirmed());
-            let Some((on, repeats)) = sent.and_then(|sender| sender.unacknowledged(late.offset)) else {
-                continue;
-            };
-            if repeats < repeat.max_repeats
-                && let Some(other) = self.other_than(on, repeats)
-            {
-                self.carriers[other.index()].repeats.push_back((late.stream, late.offset));
-            }
-        }
     }
 
     /// Bytes waiting plus bytes retained.
@@ -374,19 +325,6 @@ impl<B: Body> Mux<B> {
     /// Counters so far.
     pub const fn counters(&self) -> MuxCounters {
         self.counters
-    }
-
-    fn next_repeat(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
-        while let Some((stream, offset)) = self.carriers[slot.carrier.index()].repeats.pop_front() {
-            let Some(sender) = self.streams.get_mut(&stream) else { continue };
-            if let Some(frame) = sender.repeat(stream, offset, slot) {
-                self.counters.repeats += 1;
-                self.counters.repeated_bytes += frame.body().map_or(0, Body::len) as u64;
-                self.ledger.watch(stream, offset, now);
-                return Some(frame);
-            }
-        }
-        None
     }
 
     fn next_turn(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
@@ -419,8 +357,7 @@ impl<B: Body> Mux<B> {
                 }
             }
         }
-        it.waiting = 0;
-        it.batch = Batch::Empty;
+        it.rest();
         None
     }
 
@@ -442,52 +379,6 @@ impl<B: Body> Mux<B> {
             }
             _ => {}
         }
-    }
-
-    fn watch(&mut self, stream: StreamId, frame: &Frame<B>, carrier: CarrierId, now: Instant) {
-        let Some(repeat) = self.config.early_repeat.filter(|_| self.config.retain) else { return };
-        if let Frame::Data { body, .. } = frame
-            && (1..=repeat.max_len as usize).contains(&body.len())
-            && let Some(sender) = self.streams.get(&stream)
-        {
-            self.ledger.watch(stream, sender.cursor(carrier) - body.len() as u64, now);
-        }
-    }
-
-    fn repeat_after(&self) -> Option<Duration> {
-        let repeat = self.config.early_repeat?;
-        let rtt = self.rtt?;
-        Some(Duration::from_nanos(rtt.as_nanos() / 1000 * u64::from(repeat.after_permille)))
-    }
-
-    /// Picks a carrier for a repeat: a datagram carrier if one is up, otherwise the next ordered one.
-    fn other_than(&self, carrier: CarrierId, skip: u8) -> Option<CarrierId> {
-        let count = self.config.carriers;
-        let others = || {
-            (1..count)
-                .map(|step| CarrierId((carrier.0 + step) % count))
-                .filter(|other| self.carriers[other.index()].up)
-        };
-        let datagrams = others().find(|other| self.carriers[other.index()].kind == CarrierKind::Datagram);
-        datagrams.or_else(|| {
-            let ordered = others().count();
-            others().nth(usize::from(skip) % ordered.max(1))
-        })
-    }
-
-    fn is_ready(&mut self, carrier: CarrierId, now: Instant) -> bool {
-        let it = &mut self.carriers[carrier.index()];
-        if it.turns.is_empty() {
-            return false;
-        }
-        let Some(coalescing) = self.config.coalescing else { return true };
-        if let Batch::Filling { since, bytes } = it.batch {
-            if bytes < u64::from(coalescing.fill) && since.saturating_add(coalescing.deadline) > now {
-                return false;
-            }
-            it.batch = Batch::Leaving;
-        }
-        true
     }
 
     fn activate_all(&mut self, now: Instant) {
@@ -518,12 +409,7 @@ impl<B: Body> Mux<B> {
                 sender.place.deficit = i64::from(self.config.quantum);
             }
         }
-        it.waiting += bytes;
-        it.batch = match it.batch {
-            Batch::Empty => Batch::Filling { since: now, bytes },
-            Batch::Filling { since, bytes: before } => Batch::Filling { since, bytes: before + bytes },
-            Batch::Leaving => Batch::Leaving,
-        };
+        it.add(bytes, now);
     }
 
     fn assign(&mut self, stream: StreamId, bound: Option<CarrierId>) -> Option<CarrierId> {

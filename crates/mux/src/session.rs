@@ -1,7 +1,7 @@
 //! One end of a pair: both halves, the handshake of each carrier, keep-alive, and feedback to the peer. The near end
 //! opens streams and the far end accepts them; otherwise both are the same. Sockets are left out.
 //!
-//! Both ends begin a carrier with a [`Hello`] and one acknowledgement per stream, which tells how far the stream has
+//! Both ends begin a carrier with a [`Hello`](crate::Hello) and one acknowledgement per stream, which tells how far the stream has
 //! arrived. The carrier is used only after that, so a resumed session does not repeat data that has arrived. If no
 //! carrier is up for [`SessionConfig::resume_window`], the session expires.
 //!
@@ -9,15 +9,19 @@
 //! [`carrier_down`](Session::carrier_down), [`handle_timeout`](Session::handle_timeout), and the streams' calls. Outputs:
 //! [`poll_frame`](Session::poll_frame), [`poll_event`](Session::poll_event), [`poll_timeout`](Session::poll_timeout).
 
+mod handshake;
+mod incoming;
+mod opened;
+
 use crate::body::Body;
 use crate::config::{CarrierId, CarrierKind, MuxConfig, StreamId};
-use crate::demux::{Demux, Received};
-use crate::error::ProtocolError;
-use crate::frame::{Frame, Hello};
+use crate::demux::Demux;
+use crate::frame::Frame;
 use crate::mux::{Mux, SMALLEST_BUDGET, WriteError};
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
+use opened::Opened;
 
 /// Reset code: the far end could not reach the server.
 pub const UNREACHABLE: u64 = 1;
@@ -29,9 +33,6 @@ pub const ABORTED: u64 = 3;
 pub const IDLE: u64 = 4;
 /// Reset code: the proxy is shutting down.
 pub const SHUTDOWN: u64 = 5;
-
-/// Maximum number of stream ids that may be skipped and still be opened later.
-const MAX_MISSING: usize = 65_536;
 
 /// Which end this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,33 +140,6 @@ enum Phase {
     Up,
 }
 
-/// The stream ids that the peer has used.
-#[derive(Debug, Default)]
-struct Opened {
-    next: u64,
-    missing: BTreeSet<u64>,
-}
-
-impl Opened {
-    fn has(&self, stream: StreamId) -> bool {
-        stream.0 < self.next && !self.missing.contains(&stream.0)
-    }
-
-    /// Marks `stream` as used. Returns true if it is new.
-    fn mark(&mut self, stream: StreamId) -> Result<bool, ProtocolError> {
-        if stream.0 < self.next {
-            return Ok(self.missing.remove(&stream.0));
-        }
-        let skipped = stream.0 - self.next;
-        if skipped > (MAX_MISSING - self.missing.len()) as u64 {
-            return Err(ProtocolError::SparseIds);
-        }
-        self.missing.extend(self.next..stream.0);
-        self.next = stream.0 + 1;
-        Ok(true)
-    }
-}
-
 impl<B: Body> Session<B> {
     /// A session at its start: a near end draws `id`, a far end takes it from the peer's hello.
     pub fn new(id: [u8; 16], config: SessionConfig, now: Instant) -> Self {
@@ -194,40 +168,6 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Starts the handshake on a new connection. An earlier connection of this carrier counts as lost.
-    pub fn carrier_connected(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
-        if self.carriers[carrier.index()].phase != Phase::Down {
-            self.carrier_down(carrier, now);
-        }
-        let positions: VecDeque<Frame<B>> = match kind {
-            CarrierKind::Ordered => {
-                self.demux.positions().map(|(stream, offset)| Frame::Ack { stream, offset }).collect()
-            }
-            CarrierKind::Datagram => VecDeque::new(),
-        };
-        let it = &mut self.carriers[carrier.index()];
-        it.kind = kind;
-        it.rtt = None;
-        it.sent_at = now;
-        it.heard_at = now;
-        it.first = positions;
-        if kind == CarrierKind::Datagram {
-            it.phase = Phase::Up;
-            self.mux.carrier_up(carrier, kind, now);
-            return;
-        }
-        it.phase = Phase::Greeting { resume: self.greeted };
-        let hello = Hello {
-            session: self.id,
-            carrier,
-            carriers: self.config.mux.carriers,
-            window: self.config.window,
-            positions: it.first.len() as u64,
-            resume: self.greeted,
-        };
-        it.first.push_front(Frame::Hello(hello));
-    }
-
     /// Handles the loss of a carrier's connection.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
@@ -242,57 +182,6 @@ impl<B: Body> Session<B> {
         if self.carriers_up() == 0 {
             self.dark_since.get_or_insert(now);
         }
-    }
-
-    /// Handles a frame from a carrier.
-    ///
-    /// # Errors
-    /// On a protocol violation the session cannot continue: close all its carriers.
-    pub fn handle_frame(
-        &mut self,
-        carrier: CarrierId,
-        frame: Frame<B>,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        let it = &mut self.carriers[carrier.index()];
-        it.heard_at = now;
-        match (it.phase, &frame) {
-            _ if self.expired => return Ok(()),
-            (Phase::Down, _) => return Ok(()),
-            (Phase::Greeting { resume }, Frame::Hello(hello)) => {
-                return self.greet(carrier, *hello, resume, now);
-            }
-            (Phase::Greeting { .. }, _) | (_, Frame::Hello(_)) => return Err(ProtocolError::OutOfPlace),
-            _ => {}
-        }
-        match frame {
-            Frame::Hello(_) => unreachable!("handled above"),
-            Frame::Open { stream, metadata } => self.opened(stream, metadata, now)?,
-            Frame::Data { stream, position, fin, body } => {
-                let received = self.demux.handle_data(carrier, stream, position, fin, body, now)?;
-                if received == Received::Unknown {
-                    if !self.was_opened(stream) {
-                        return Err(ProtocolError::NeverOpened);
-                    }
-                    self.gone.push_back(stream);
-                }
-                while let Some(stream) = self.demux.poll_readable() {
-                    self.events.push_back(Event::Readable(stream));
-                }
-            }
-            Frame::Reset { stream, code } => self.was_reset(stream, code)?,
-            Frame::Gone { stream } => {
-                if self.mux.handle_gone(stream) {
-                    self.events.push_back(Event::Finished(stream));
-                }
-            }
-            Frame::Credit { stream, limit } => self.mux.handle_credit(stream, limit, now),
-            Frame::Ack { stream, offset } => self.acknowledged(carrier, stream, offset, now)?,
-            Frame::Ping { token } => self.carriers[carrier.index()].first.push_back(Frame::Pong { token }),
-            Frame::Pong { token } => self.measured(carrier, token, now),
-            Frame::Drain => self.events.push_back(Event::Draining),
-        }
-        Ok(())
     }
 
     /// Returns the next frame for a carrier that has room for `budget` bytes.
@@ -492,105 +381,6 @@ impl<B: Body> Session<B> {
 
     fn was_opened(&self, stream: StreamId) -> bool {
         self.opened.has(stream)
-    }
-
-    fn greet(
-        &mut self,
-        carrier: CarrierId,
-        hello: Hello,
-        resume: bool,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers
-        {
-            return Err(ProtocolError::OutOfPlace);
-        }
-        if self.config.role == Role::Near && resume && !hello.resume {
-            self.expire();
-            return Ok(());
-        }
-        self.greeted = true;
-        self.mux.set_initial_credit(hello.window);
-        self.carriers[carrier.index()].phase = Phase::Positions(hello.positions);
-        self.use_when_known(carrier, now);
-        Ok(())
-    }
-
-    fn use_when_known(&mut self, carrier: CarrierId, now: Instant) {
-        let it = &mut self.carriers[carrier.index()];
-        if it.phase == Phase::Positions(0) {
-            it.phase = Phase::Up;
-            it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
-            self.dark_since = None;
-            self.mux.carrier_up(carrier, CarrierKind::Ordered, now);
-            self.events.push_back(Event::CarrierReady(carrier));
-        }
-    }
-
-    fn acknowledged(
-        &mut self,
-        carrier: CarrierId,
-        stream: StreamId,
-        offset: u64,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        if self.mux.handle_ack(stream, offset, now)? {
-            self.events.push_back(Event::Finished(stream));
-        }
-        if let Phase::Positions(left) = &mut self.carriers[carrier.index()].phase {
-            *left -= 1;
-            self.use_when_known(carrier, now);
-        }
-        Ok(())
-    }
-
-    fn opened(&mut self, stream: StreamId, metadata: B, now: Instant) -> Result<(), ProtocolError> {
-        if self.config.role == Role::Near {
-            return Err(ProtocolError::OutOfPlace);
-        }
-        if !self.opened.mark(stream)? {
-            if self.demux.knows(stream) {
-                self.demux.owe_ack(stream, now);
-            } else {
-                self.gone.push_back(stream);
-            }
-        } else if self.is_full() {
-            self.mux.reset(stream, LIMIT, now);
-        } else {
-            self.mux.accept(stream);
-            self.demux.expect(stream);
-            self.demux.owe_ack(stream, now);
-            self.events.push_back(Event::Opened { stream, metadata });
-        }
-        Ok(())
-    }
-
-    fn was_reset(&mut self, stream: StreamId, code: u64) -> Result<(), ProtocolError> {
-        match self.config.role {
-            Role::Far => drop(self.opened.mark(stream)?),
-            Role::Near if !self.was_opened(stream) => return Err(ProtocolError::NeverOpened),
-            Role::Near => {}
-        }
-        if self.demux.knows(stream) || self.mux.knows(stream) {
-            self.events.push_back(Event::Reset { stream, code });
-        }
-        self.demux.forget(stream);
-        self.mux.forget(stream);
-        self.gone.push_back(stream);
-        Ok(())
-    }
-
-    fn measured(&mut self, carrier: CarrierId, token: u64, now: Instant) {
-        let sample = now.saturating_since(Instant::from_nanos(token));
-        let it = &mut self.carriers[carrier.index()];
-        // RFC 6298 section 2: SRTT takes one eighth of each new sample.
-        let smoothed = it.rtt.map_or(sample, |rtt| {
-            Duration::from_nanos(rtt.as_nanos() - rtt.as_nanos() / 8 + sample.as_nanos() / 8)
-        });
-        it.rtt = Some(smoothed);
-        if let Some(rtt) = self.carriers.iter().filter_map(|it| it.rtt).min() {
-            self.mux.set_rtt(rtt);
-        }
     }
 
     fn expire(&mut self) {

@@ -106,7 +106,7 @@ impl TrafficSource for Video {
         Some(self.time_of(self.frame)).filter(|at| *at < self.stop)
     }
 
-    /// Sends the frames that are due, at most [`CATCH_UP`]. Older frames are skipped, as by a server that is too slow.
+    /// Sends the frames that are due, at most `CATCH_UP`. Older frames are skipped, as by a server that is too slow.
     fn handle_timeout(&mut self, now: Instant) {
         while self.poll_timeout().is_some_and(|at| at <= now) {
             if self.waiting == CATCH_UP {

@@ -4,7 +4,7 @@
 //!
 //! A tail loss probe and a timeout can look alike. RFC 8985 sends a probe no later than the timer expires. With one
 //! packet in flight and a short round trip, both are due at the same moment. The sender's other behaviour then decides,
-//! which [`Habits`] counts: does it probe the last of several packets, or does it wait twice as long the second time?
+//! which `Habits` counts: does it probe the last of several packets, or does it wait twice as long the second time?
 
 use super::timer::Wait;
 

@@ -1,4 +1,4 @@
-//! A TCP connection seen from one capture point: two [`Half`]s that acknowledge each other. The capture point divides
+//! A TCP connection seen from one capture point: two `Half`s that acknowledge each other. The capture point divides
 //! the round trip into two parts, one to each side. Their sum is the round trip of the path (But et al., LCN 2005). The
 //! rows for the tables are passed to the caller, not stored.
 

@@ -1,5 +1,5 @@
 //! A retransmission timeout of constant length without back-off. It is the "fixed RTO" of Dyer and Boppana (MobiHoc
-//! 2001, reference [8] of griwodz2006) without any exception, and a baseline for parameter sweeps. The handshake uses
+//! 2001, reference 8 of griwodz2006) without any exception, and a baseline for parameter sweeps. The handshake uses
 //! the initial timeout until the first sample.
 
 use super::RtoEstimator;
