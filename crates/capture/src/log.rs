@@ -1,6 +1,6 @@
-//! Log of one connection, packet by packet, in the style of figure 6 of griwodz2006: number, kind, time, stream offset,
-//! length, and a comment from the analysis. Times count from the first packet of the capture, offsets from the start of
-//! the connection. Payload is left out.
+//! Log of one connection, packet by packet, in the style of figure 6 of griwodz2006. A line has number, kind, time,
+//! stream offset, length, and a comment from the analysis. Times count from the first packet of the capture, offsets
+//! from the start of the connection. Payload is left out.
 
 use std::fmt::Write;
 use std::io::Read;

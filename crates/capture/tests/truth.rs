@@ -1,5 +1,5 @@
-//! Captures of our own TCP endpoints over a lossy path, compared with what the endpoints know: each retransmission and
-//! its cause, each loss, and round trips to the nanosecond.
+//! Captures of our own TCP endpoints over a lossy path, compared with the endpoints' own records: each retransmission
+//! and its cause, each loss, and round trips to the nanosecond.
 
 mod support;
 

@@ -16,7 +16,7 @@ pub trait Body: Clone + Default {
     fn split_to(&mut self, at: usize) -> Self;
 }
 
-/// Payload of which only the length in bytes is known.
+/// Payload without bytes; only its length in bytes is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length(pub u32);
 

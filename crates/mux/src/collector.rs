@@ -1,5 +1,5 @@
-//! The receiving half of [`Repeater`](crate::Repeater). It delivers each message once and in order, and says what to
-//! acknowledge. Left out: detection of lost datagrams, which the sender does by time.
+//! The receiving half of [`Repeater`](crate::Repeater). It delivers each message once and in order, and generates the
+//! acknowledgements. Left out: detection of lost datagrams, which the sender does by time.
 
 use crate::body::Body;
 use crate::datagram::{Acknowledgement, Datagram, Message, WINDOW};

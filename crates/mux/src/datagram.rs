@@ -25,7 +25,7 @@ pub struct Message<B> {
     pub body: B,
 }
 
-/// What the receiver has.
+/// Acknowledgement: the messages that the receiver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// Number of the newest datagram received.

@@ -361,7 +361,7 @@ impl<B: Body> Mux<B> {
         None
     }
 
-    /// Frees what was sent, if sent data is not retained.
+    /// Frees the sent data if it is not retained.
     fn release(&mut self, stream: StreamId, frame: &Frame<B>) {
         match frame {
             Frame::Data { body, fin, .. } => {

@@ -19,7 +19,7 @@ pub struct RepeatLimits {
     pub max_datagram: u32,
     /// Largest message that is repeated in datagrams of other messages, in bytes.
     pub max_bundled: u32,
-    /// Maximum number of copies that are bundled with other messages.
+    /// A message is bundled with others only until it was repeated this often. Timed repeats have no such limit.
     pub max_copies: u8,
     /// Age at which an unacknowledged message is sent again, in thousandths of the round trip, counted from its last
     /// copy. `None`: only bundled with other messages.

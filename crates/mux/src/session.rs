@@ -131,7 +131,7 @@ struct Carrier<B> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Down,
-    /// Waiting for the peer's hello. `resume` is what our hello said: the session had been up before.
+    /// Waiting for the peer's hello. `resume` is the flag of our hello: the session had been up before.
     Greeting {
         resume: bool,
     },
@@ -330,7 +330,7 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// True if no stream is left and the peer has been told everything.
+    /// True if no stream is left and nothing has to be sent to the peer.
     pub fn is_idle(&self) -> bool {
         self.mux.streams() == 0 && self.demux.streams() == 0 && self.gone.is_empty()
     }

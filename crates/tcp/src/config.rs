@@ -1,5 +1,5 @@
-//! Configuration of a TCP endpoint. Each mechanism is a choice of values, so every combination can be simulated. What
-//! is left out of a mechanism is said in its own file.
+//! Configuration of a TCP endpoint. Each mechanism is a choice of values, so every combination can be simulated. The
+//! file of each mechanism says what it leaves out.
 
 pub use crate::sender::Bundling;
 use crate::timer::ModifiedRto;
@@ -151,8 +151,8 @@ pub struct TcpTuning {
     pub merge_writes: bool,
     /// Data that a retransmission carries in addition.
     pub piggyback: Piggyback,
-    /// Redundant data bundling (RDB): new segments of a thin stream repeat unacknowledged data. A DSACK then says
-    /// nothing about retransmissions, so the sender ignores `duplicate_sack`; the receiver still reports.
+    /// Redundant data bundling (RDB): new segments of a thin stream repeat unacknowledged data. A DSACK then is no sign
+    /// of a spurious retransmission. So the sender ignores `duplicate_sack`, but the receiver still reports duplicates.
     pub bundling: Option<Bundling>,
 }
 

@@ -1,7 +1,7 @@
-//! The receiving half: what has arrived, when to acknowledge it (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2), which
-//! window to offer (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), SACK blocks and the ECN echo. DSACK (RFC 2883) is
-//! optional. The application reads at once, so only data above a hole takes buffer space. PAWS is left out, because
-//! offsets do not wrap.
+//! The receiving half. It keeps the received data and decides when to acknowledge it (RFC 9293 section 3.8.6.3, RFC
+//! 5681 section 4.2). It also sets the offered window (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), the SACK blocks
+//! and the ECN echo. DSACK (RFC 2883) is optional. The application reads at once, so only data above a hole takes
+//! buffer space. PAWS is left out, because offsets do not wrap.
 
 use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::TcpCounters;

@@ -1,8 +1,8 @@
 //! The scoreboard: all segments that are sent and not cumulatively acknowledged. For each segment it knows whether it
 //! was SACKed, counts as lost, or was sent again (RFC 6675 sections 3 and 4). Sums are updated with each change, and
-//! the cursors of loss detection and retransmission only move up. So an ACK costs time in proportion to what it
-//! changes, not to the data outstanding. Retransmission keeps segment boundaries, except in `merge`. Which segment to
-//! send again is left to [`crate::recovery`].
+//! the cursors of loss detection and retransmission only move up. So the cost of an ACK depends on the number of
+//! segments it changes, not on the data outstanding. Retransmission keeps segment boundaries, except in `merge`. Which
+//! segment to send again is left to [`crate::recovery`].
 
 mod delivery;
 mod losses;
@@ -93,7 +93,7 @@ impl Weight {
 /// Result of a cumulative ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
-    /// Sequence space newly acknowledged, including what was SACKed before.
+    /// Sequence space newly acknowledged, including segments that were SACKed before.
     pub bytes: ByteCount,
     /// The same in units of the congestion window (see [`Weight`]).
     pub credit: ByteCount,

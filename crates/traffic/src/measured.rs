@@ -51,8 +51,9 @@ pub fn parts(captured: &[u32], players: u32) -> Option<Vec<u32>> {
     Some(sizes)
 }
 
-/// Sizes of a match of `players` players: the series of the matches that [`parts`] selects, and how many times too
-/// often they count the bytes that are independent of the players. `None` if no sum of matches fits.
+/// Sizes of a match of `players` players: the series of the matches that [`parts`] selects. Each series contains the
+/// bytes that are independent of the players. The number says how many times too often they count. `None` if no sum of
+/// matches fits.
 pub fn compose(matches: &[MeasuredMatch], players: u32) -> Option<(Vec<&SizeSeries>, u32)> {
     let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
     let chosen: Vec<&SizeSeries> = parts(&captured, players)?

@@ -147,7 +147,7 @@ impl Half {
         Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet, arrival: None }
     }
 
-    /// The side that reads what a writer with this load writes.
+    /// The reading side of a transfer with this load.
     pub(crate) fn reader(of: Load) -> Self {
         let arrival = of.is_sized().then(Arrival::default);
         Self { load: None, stop: Instant::MAX, state: State::Quiet, arrival }

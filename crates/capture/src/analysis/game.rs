@@ -1,6 +1,6 @@
 //! Detection of games over UDP by their behaviour: small messages in both directions at a steady pace. The tick of a
-//! direction is the median time between its messages; a message is late by half a tick or more. Voice calls are
-//! similar, so messages of one size every 20 or 30 ms count as voice. Ports are not used.
+//! direction is the median time between its messages; a message is late if it comes more than half a tick after its
+//! time. Voice calls are similar, so messages of one size every 20 or 30 ms count as voice. Ports are not used.
 
 use super::direction::Direction;
 use super::numbering::{Numbered, Numbering};

@@ -123,7 +123,8 @@ impl<R: Read> Container<R> {
     }
 }
 
-/// Reads until `len` bytes are in memory. If the file ends before, the error names `what` they belong to.
+/// Reads until `len` bytes are in memory. If the file ends before, the error has the name `what` of the incomplete
+/// part.
 #[inline]
 fn require<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<(), Fault> {
     if window.fill(len) { Ok(()) } else { Err(missing(window, len, what)) }

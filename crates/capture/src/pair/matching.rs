@@ -79,8 +79,8 @@ impl Matched {
         Self { pairs, lens: (self.lens.1, self.lens.0), offset: -self.offset }
     }
 
-    /// Range of indices at the first point while both captures ran: packets that passed while the other capture
-    /// recorded, after correcting for the usual difference of times.
+    /// Range of indices at the first point while both captures ran. The other capture's recording time is corrected by
+    /// the usual difference of the times.
     pub(super) fn window(&self, sent: &[Sighting], recorded: Span) -> (usize, usize) {
         let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else { return (0, 0) };
         let there = |packet: &Sighting| i128::from(packet.at_ns) + self.offset;

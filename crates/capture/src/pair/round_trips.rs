@@ -4,8 +4,8 @@
 use super::matching::Matched;
 use super::sightings::Sightings;
 
-/// Returns the round trips: time when the answer passed the point close to the client, since that point's first packet
-/// of the flow, and length from there to the other point and back.
+/// Returns the round trips from the point close to the client to the other point and back. Each has the time when the
+/// answer passed that point, since its first packet of the flow, and the length.
 pub(super) fn synthetic_pairs(
     flow: &Sightings,
     other: &Sightings,
@@ -39,8 +39,8 @@ pub(super) fn synthetic_pairs(
     trips
 }
 
-/// True if more time passes at the first point than at the second between a packet up and the next one down, by the
-/// median of such pairs. `None` without pairs, or if the points are at the same place.
+/// Compares the times between a packet up and the next one down. Returns true if their median is longer at the first
+/// point than at the second. `None` without pairs, or if the points are at the same place.
 pub(super) fn longer_at_first(up: &Matched, down: &Matched) -> Option<bool> {
     let mut down: Vec<(u64, u64)> = down.pairs.iter().map(|pair| (pair.first_ns, pair.second_ns)).collect();
     down.sort_unstable();

@@ -1,10 +1,11 @@
-//! Cause of a retransmission, judged by what passed before it: either ACKs showed a loss, or nothing did and the sender
-//! waited. The sender's timer is followed with the estimator of Linux (`tcp_rtt_estimator`, `tcp_set_rto`). Timers of
-//! other systems have other minimum values; the tolerances below allow for that.
+//! Finds the cause of a retransmission from the packets before it. Either ACKs showed a loss, or nothing did and the
+//! sender waited. The sender's timer is followed with the estimator of Linux (`tcp_rtt_estimator`, `tcp_set_rto`).
+//! Timers of other systems have other minimum values; the tolerances below allow for that.
 //!
 //! A tail loss probe and a timeout can look alike. RFC 8985 sends a probe no later than the timer expires. With one
-//! packet in flight and a short round trip, both are due at the same moment. The sender's other behaviour then decides,
-//! which `Habits` counts: does it probe the last of several packets, or does it wait twice as long the second time?
+//! packet in flight and a short round trip, both are due at the same moment. Then the sender's other behaviour decides;
+//! `Habits` counts it. Does the sender probe the last of several packets? Or does it wait twice as long the second
+//! time?
 
 use super::timer::Wait;
 
@@ -146,10 +147,10 @@ impl Circumstances {
     }
 }
 
-/// Evidence of what a sender's timed retransmissions are.
+/// Evidence on a sender's timed retransmissions: are they probes or timeouts?
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {
-    /// Number of probes that were clearly no timeouts, by what they sent or when.
+    /// Number of probes that were clearly no timeouts, because of their data or their time.
     pub(crate) probes: u32,
     /// Number of timeouts before which a probing sender would have sent a probe.
     pub(crate) timeouts: u32,

@@ -1,4 +1,4 @@
-//! Counters of one direction's data. What they mean together is left to the reports.
+//! Counters of one direction's data. Conclusions from several counters are left to the reports.
 
 use super::stall::Stalls;
 use crate::samples::Samples;

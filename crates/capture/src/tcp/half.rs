@@ -305,8 +305,8 @@ impl Half {
         Some(rtt)
     }
 
-    /// Smallest round trip between the capture point and the receiver of this direction. The smallest one, because ACKs
-    /// may be delayed.
+    /// Smallest round trip between the capture point and the receiver of this direction. Larger ones may include
+    /// delayed ACKs.
     pub(crate) const fn far_ns(&self) -> u64 {
         if self.least_rtt_ns == u64::MAX { 0 } else { self.least_rtt_ns }
     }

@@ -1,5 +1,5 @@
-//! List of recent retransmissions, unacknowledged or just acknowledged. It tells which one brought some data, and which
-//! one a DSACK (RFC 2883) reports as unnecessary. Why data was sent again is left to `cause`.
+//! List of recent retransmissions, unacknowledged or just acknowledged. It finds the retransmission that brought given
+//! data, and the one that a DSACK (RFC 2883) reports as unnecessary. Why data was sent again is left to `cause`.
 
 use std::collections::VecDeque;
 

@@ -28,7 +28,7 @@ pub(crate) struct Revealed {
     pub(crate) stamp: Option<u32>,
 }
 
-/// What the bytes of a packet were.
+/// Bytes of a packet by kind: new, filling a hole, or repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brought {
     /// Bytes above all bytes seen before.

@@ -1,5 +1,6 @@
-//! State of one carrier of the sending half: which streams and repeats wait for it, and coalescing, which holds small frames
-//! back so that several share one packet. The choice of a carrier for a stream is left to [`Mux`](super::Mux).
+//! State of one carrier of the sending half: the streams and repeats that wait for it, and coalescing. Coalescing holds
+//! small frames back so that several share one packet. The choice of a carrier for a stream is left to
+//! [`Mux`](super::Mux).
 
 use crate::config::{CarrierKind, Coalescing, StreamId};
 use crate::schedule::Turns;

@@ -63,7 +63,7 @@ pub trait CongestionControl {
 /// The configured algorithm. It is an enum, so the call per ACK needs no pointer.
 #[derive(Clone, Debug)]
 pub enum Congestion {
-    /// RFC 5681, with the recovery of RFC 6582.
+    /// Reno (RFC 5681).
     NewReno(NewReno),
     /// RFC 9438.
     Cubic(Cubic),

@@ -13,7 +13,7 @@ pub struct NewReno {
     mss: i64,
     limited_transmit: bool,
     episode: Episode,
-    /// Inflation of the window: one segment for each that left the network, minus what partial ACKs deflated.
+    /// Inflation of the window: one segment for each that left the network, minus the deflation by partial ACKs.
     inflation: i64,
     /// Partial ACKs in this recovery. Only the first one restarts the timer.
     partial_acks: u32,

@@ -85,7 +85,7 @@ impl LossRecovery for Sack {
     }
 
     fn in_flight(&self, board: &Scoreboard) -> ByteCount {
-        // Section 5 step 3: before recovery, limited transmit allows what `pipe` allows.
+        // Section 5 step 3: before recovery, limited transmit may send as much as `pipe` allows.
         let outstanding = self.episode.phase == Phase::Open && !self.limited_transmit;
         if outstanding { board.outstanding() } else { board.pipe() }
     }

@@ -50,7 +50,7 @@ impl Delivery {
     fn take(&mut self, sent: &Sent) {
         let rtt = self.now.saturating_since(sent.sent_at);
         if sent.ambiguous {
-            // The ACK comes too early for the retransmission, so it is for the original.
+            // The ACK comes too early to answer the retransmission, so it answers the original.
             if self.shortest_rtt.is_some_and(|shortest| rtt < shortest) {
                 return;
             }

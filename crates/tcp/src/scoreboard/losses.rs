@@ -1,6 +1,6 @@
-//! Marks segments as lost: because of data received above them (RFC 6675 section 4, `IsLost`), because of their
-//! distance to the highest SACKed segment (FACK), or all of them after a timeout. Undoes the marks after a spurious
-//! timeout. Loss detection by time is in `delivery`.
+//! Marks segments as lost by one of three rules: data received above them (RFC 6675 section 4, `IsLost`), their
+//! distance to the highest SACKed segment (FACK), or a timeout. Undoes the marks after a spurious timeout. Loss
+//! detection by time is in `delivery`.
 
 use super::{DUPLICATE_THRESHOLD, Scoreboard};
 use gamelane_core::ByteCount;

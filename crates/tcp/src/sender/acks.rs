@@ -1,6 +1,6 @@
 //! Handling of ACKs by the sender: window update, round-trip sample, recovery, ECN (RFC 3168 section 6.1.2), window
 //! growth, timer. The congestion window grows only while it limits the sender (Linux `tcp_is_cwnd_limited`, similar to
-//! RFC 7661): in slow start if at least half of it is in flight, later if all but one segment is. Linux measures the
+//! RFC 7661). In slow start, at least half of it must be in flight; later, all but one segment. Linux measures the
 //! flight over a round trip; this code takes the flight just before the ACK.
 
 use super::spurious::ForwardProbe;

@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Decides by time when to give up, for timers without back-off. Their number of timeouts says little (Linux
+    /// True if a timer without back-off may continue. It gives up after a time, not after a number of timeouts (Linux
     /// `retransmits_timed_out`).
     pub(super) fn may_wait_longer(&self, now: Instant) -> bool {
         let steady = self.timeout.steady_rto(self.board.len()).is_some();

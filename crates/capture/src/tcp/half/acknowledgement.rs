@@ -8,7 +8,7 @@ use super::Half;
 use crate::packet::{CapturedPacket, TcpFields};
 use crate::tcp::cause::Cause;
 
-/// Signs of loss: what ACKs said about data that arrived out of order.
+/// Signs of loss: ACKs that report data out of order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) first_ns: u64,

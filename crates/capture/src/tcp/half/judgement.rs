@@ -1,5 +1,5 @@
-//! Finds the cause of a retransmission of this direction from what passed before, and learns about the sender from it.
-//! The rules themselves are in `cause`.
+//! Finds the cause of a retransmission of this direction from earlier packets, and learns about the sender from it. The
+//! rules themselves are in `cause`.
 
 use super::{Half, RELEASE_NS};
 use crate::tcp::cause::{Cause, Circumstances, Verdict};
@@ -12,7 +12,8 @@ impl Half {
         let sent_ns = last_sent.unwrap_or(0);
         let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
         let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
-        // The sender cannot have heard of anything that happened less than the smallest round trip ago.
+        // The sender cannot know an ACK that passed less than `near_ns` ago, its smallest round trip to the capture
+        // point.
         let heard = |at: &u64| at_ns.saturating_sub(*at) + near_ns / 64 >= near_ns;
         let unheard = signed.is_some_and(|at| !heard(&at));
         let (sign, signed) = (sign.filter(|_| !unheard), signed.filter(heard));
