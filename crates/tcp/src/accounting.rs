@@ -61,7 +61,7 @@ impl PacketHistory {
 pub struct NthRetransmission {
     /// Retransmissions at the head of a segment.
     pub itself: u64,
-    /// Retransmissions inside that of another packet.
+    /// Retransmissions inside the retransmission of another packet.
     pub included: u64,
     /// Packets for which this was the last retransmission before the ACK.
     pub successful: u64,

@@ -76,8 +76,8 @@ pub(super) fn one_way(matched: &Matched) -> OneWay {
     one_way
 }
 
-/// Returns the edge of the lower convex hull above the mean time: of all lines below the points, the closest one. For
-/// few points or a short time no drift can be measured, and the line is level.
+/// Returns the edge of the lower convex hull at the mean time: of all lines below the points, it is the closest one.
+/// For few points or a short time no drift can be measured, and the line is level.
 fn line_below(points: &[(f64, f64)]) -> Drift {
     let level = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let span = points.last().map_or(0.0, |last| last.0) - points[0].0;

@@ -1,6 +1,6 @@
-//! Redundant data bundling (RDB; Evensen, Petlund, Griwodz and Halvorsen 2008, and the RDB patch for Linux of 2016). A
-//! new segment of a thin stream repeats unacknowledged data in front, as far as one segment has room. So the next
-//! segment repairs a loss, before any retransmission.
+//! Redundant data bundling (RDB; Evensen, Petlund, Griwodz and Halvorsen 2008, and the 2016 RDB patch for Linux). A new
+//! segment of a thin stream repeats unacknowledged data in front, as far as one segment has room. So the next segment
+//! repairs a loss, before any retransmission.
 //!
 //! Such a loss would not slow the sender down. Therefore the sender detects it from the ACKs and reduces its window.
 //! The receiver needs no change. The byte limit of the patch is left out.

@@ -58,7 +58,7 @@ fn the_modified_timer_is_linux_s_with_three_in_flight() {
     for _ in 0..3 {
         pair.write(120);
     }
-    // The first of three starts the timer. At that moment only it is in flight, so the timeout is 300 ms.
+    // The first of three starts the timer. At that moment nothing else is in flight, so the timeout is 300 ms.
     pair.run_for(299);
     assert_eq!(pair.sent.len(), 3);
     pair.run_for(1);
