@@ -67,7 +67,7 @@ impl Half {
     }
 
     /// Learns from a timed retransmission. A probe of RFC 8985 sends the last segment; the timer sends the first one
-    /// and doubles.
+    /// and doubles its wait.
     fn learn(&mut self, cause: Cause, start: u64, at_ns: u64, circumstances: &Circumstances) {
         let alone = circumstances.is_head && circumstances.is_tail;
         if circumstances.recovering.is_none() && !alone {
