@@ -1,4 +1,4 @@
-//! How fast the analysis alone is: packets per second of processor time, tables thrown away.
+//! Measures the speed of the analysis only, in packets per second of processor time; tables are discarded.
 //! `cargo run --release -p gamelane-capture --example capture_speed -- FILE [apart]`; `apart` reads in a thread of its own.
 
 use std::path::Path;

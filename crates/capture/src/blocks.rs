@@ -1,45 +1,48 @@
-//! The blocks of a pcapng file being written (draft-ietf-opsawg-pcapng): a section, interfaces with nanosecond stamps, packets,
-//! and what was dropped. Little-endian whatever the machine. [`crate::write`] makes packets for it; a live capture has them.
-//! Leaves out names and secrets.
+//! Writes the blocks of a pcapng file (draft-ietf-opsawg-pcapng), always little-endian: section, interfaces with
+//! nanosecond timestamps, packets, statistics. [`crate::write`] uses it for simulated packets, a live capture for real
+//! ones. Name resolution and secrets are left out.
 
 use std::io::{Error, ErrorKind, Result, Write};
 
-/// An interface's description.
+/// Description of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// Its name, in UTF-8.
+    /// Name in UTF-8.
     pub name: &'a str,
-    /// Number in tcpdump's registry of link types: 1 Ethernet, 101 raw IP, 276 Linux cooked 2.
+    /// Link type in tcpdump's registry: 1 Ethernet, 101 raw IP, 276 Linux cooked 2.
     pub link_type: u16,
-    /// Bytes stored of each packet at most; 0 for no limit.
+    /// Maximum number of bytes stored of each packet; 0 for no limit.
     pub snap_len: u32,
 }
 
-/// A packet's place in time and length on the wire.
+/// Interface, time and original length of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Position of its interface in the section.
+    /// Index of the interface in the section.
     pub interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Bytes it had before the capture cut it.
+    /// Length in bytes before the capture cut the packet.
     pub original_len: u32,
 }
 
-/// What an interface counted since the capture began.
+/// Counters of an interface since the start of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// When the capture began, in nanoseconds since 1970.
+    /// Start of the capture in nanoseconds since 1970.
     pub start_ns: u64,
-    /// When the counts were taken.
+    /// Time of the counters in nanoseconds since 1970.
     pub end_ns: u64,
-    /// Packets that passed the filter, dropped ones included.
+    /// Packets that passed the filter, including dropped ones.
     pub received: u64,
-    /// Of them, those there was no room for.
+    /// Packets dropped for lack of buffer space.
     pub dropped: u64,
 }
 
 /// Starts a section of unknown length.
+///
+/// # Errors
+/// Any error of writing.
 pub fn section(out: &mut impl Write) -> Result<()> {
     out.write_all(&SECTION_HEADER.to_le_bytes())?;
     out.write_all(&28u32.to_le_bytes())?;
@@ -50,12 +53,16 @@ pub fn section(out: &mut impl Write) -> Result<()> {
     out.write_all(&28u32.to_le_bytes())
 }
 
-/// Describes the section's next interface: they count up from 0. A name over 65,535 B is an error of kind `InvalidInput`.
+/// Describes the next interface of the section; interfaces are numbered from 0.
+///
+/// # Errors
+/// Any error of writing, and `InvalidInput` for a name over 65,535 B.
 pub fn interface(out: &mut impl Write, of: &Interface<'_>) -> Result<()> {
-    let too_long = || Error::new(ErrorKind::InvalidInput, "an interface name over 65,535 B");
+    let too_long =
+        || Error::new(ErrorKind::InvalidInput, "the name of an interface must have at most 65,535 B");
     let name_len = u16::try_from(of.name.len()).map_err(|_| too_long())?;
     let padding = padding(of.name.len());
-    // Fixed fields 20 B with the trailer, option headers 4 B each, one padded byte of resolution.
+    // 20 B of fixed fields with the trailer, 4 B for each option header, one padded byte of resolution.
     let length = (20 + 4 + of.name.len() + padding.len() + 8 + 4) as u32;
     out.write_all(&INTERFACE_DESCRIPTION.to_le_bytes())?;
     out.write_all(&length.to_le_bytes())?;
@@ -72,12 +79,18 @@ pub fn interface(out: &mut impl Write, of: &Interface<'_>) -> Result<()> {
     out.write_all(&length.to_le_bytes())
 }
 
-/// Writes a packet, whose bytes are `parts` one after the other; [`packet_block_len`] long.
+/// Writes a packet whose bytes are `parts` in a row. The block has [`packet_block_len`] bytes.
+///
+/// # Errors
+/// Any error of writing.
 pub fn packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2]) -> Result<()> {
     enhanced_packet(out, stamp, parts, "")
 }
 
-/// Writes a packet with a remark that Wireshark shows beside it. A remark over 65,535 B is an error of kind `InvalidInput`.
+/// Writes a packet with a comment that Wireshark shows.
+///
+/// # Errors
+/// Any error of writing, and `InvalidInput` for a comment over 65,535 B.
 pub fn commented_packet(out: &mut impl Write, stamp: &Stamp, bytes: &[u8], comment: &str) -> Result<()> {
     enhanced_packet(out, stamp, [bytes, &[]], comment)
 }
@@ -86,7 +99,7 @@ fn enhanced_packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2], comme
     let too_long = || Error::new(ErrorKind::InvalidInput, "a comment over 65,535 B");
     let comment_len = u16::try_from(comment.len()).map_err(|_| too_long())?;
     let captured_len = parts[0].len() + parts[1].len();
-    // An option's header, and the end of options.
+    // The header of the option, and the end of options.
     let options_len = if comment.is_empty() { 0 } else { 4 + comment.len().next_multiple_of(4) + 4 };
     let length = (packet_block_len(captured_len) + options_len) as u32;
     let mut block = [0; 28];
@@ -116,21 +129,24 @@ fn enhanced_packet(out: &mut impl Write, stamp: &Stamp, parts: [&[u8]; 2], comme
     out.write_all(&length.to_le_bytes())
 }
 
-/// Bytes in the file of a packet of which so many are stored, without a comment.
+/// Length in the file of a packet block with `captured_len` stored bytes and no comment.
 pub const fn packet_block_len(captured_len: usize) -> usize {
     32 + captured_len.next_multiple_of(4)
 }
 
-/// Writes what an interface counted. The counts of a later block take the place of an earlier one's.
+/// Writes the counters of an interface. They replace those of earlier blocks.
+///
+/// # Errors
+/// Any error of writing.
 pub fn statistics(out: &mut impl Write, interface: u32, of: &Statistics) -> Result<()> {
-    // Four options of 8 B behind headers of 4 B, and the end of options.
+    // Four options of 8 B with headers of 4 B, and the end of options.
     const LENGTH: u32 = 24 + 4 * 12 + 4;
     let time = |ns: u64| (ns >> 32) as u32;
     out.write_all(&INTERFACE_STATISTICS.to_le_bytes())?;
     for field in [LENGTH, interface, time(of.end_ns), of.end_ns as u32] {
         out.write_all(&field.to_le_bytes())?;
     }
-    // Times are written as their upper half first, counts as one number.
+    // The upper half of a time is written first; a counter is one number.
     for (option, ns) in [(OPTION_START, of.start_ns), (OPTION_END, of.end_ns)] {
         for field in [u32::from(option) | 8 << 16, time(ns), ns as u32] {
             out.write_all(&field.to_le_bytes())?;
@@ -144,7 +160,7 @@ pub fn statistics(out: &mut impl Write, interface: u32, of: &Statistics) -> Resu
     out.write_all(&LENGTH.to_le_bytes())
 }
 
-/// Zero bytes up to a multiple of four.
+/// Zero bytes that pad to a multiple of four.
 fn padding(len: usize) -> &'static [u8] {
     &[0; 3][..len.wrapping_neg() % 4]
 }

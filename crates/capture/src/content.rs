@@ -1,11 +1,14 @@
-//! What makes a packet the same packet at two capture points (reference/measurement.md section 2): of TCP its numbers, length
-//! and time stamps, so that a retransmission is another packet; of UDP its length and first payload bytes, where games
-//! number their messages; of IPv4 its identification. Addresses are left out, for translation changes them, and so are
-//! time to live, ECN and DSCP, which routers write.
+//! Content hash that identifies a packet at two capture points.
+//!
+//! - TCP: sequence and acknowledgement numbers, length, flags and timestamps, so a retransmission is another packet.
+//! - UDP: length and the first payload bytes, which often contain a message number.
+//! - IPv4: the identification.
+//!
+//! Addresses are left out, because NAT changes them. TTL, ECN and DSCP are left out, because routers change them.
 
 use crate::packet::{CapturedPacket, CapturedTransport};
 
-/// A hash of `packet`, whose transport's bytes begin with `transport`.
+/// Hash of `packet`; `transport` begins with its transport header.
 pub(crate) fn hash(packet: &CapturedPacket, transport: &[u8]) -> u64 {
     let mut state = Fnv::default();
     state.write(&packet.identification.to_be_bytes());
@@ -28,7 +31,7 @@ pub(crate) fn hash(packet: &CapturedPacket, transport: &[u8]) -> u64 {
     state.finish()
 }
 
-/// FNV-1a by words.
+/// The hash function FNV-1a (64 bit).
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -49,5 +52,5 @@ impl Fnv {
     }
 }
 
-/// Payload bytes looked at: what short snap lengths leave of a UDP packet.
+/// Number of payload bytes in the hash. Captures with a short snap length still have them.
 const HASHED: usize = 32;

@@ -1,18 +1,18 @@
-//! What can be wrong with a capture, said so that the reader knows which file, what was found, what would do, and what to
-//! try. Hints stand on a line of their own.
+//! Errors of reading captures. Each message names the file, what was found, what is allowed, and what to do; the hint
+//! is on a line of its own. Packets of unknown protocols are no errors; [`Skipped`](crate::Skipped) counts them.
 
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// Why a capture could not be read.
+/// Reason why a capture could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file is neither pcap nor pcapng.
     #[error(
-        "{}: not a packet capture: it begins with {}; a pcap begins with d4 c3 b2 a1 (or its nanosecond or \
-         big-endian forms), a pcapng with 0a 0d 0d 0a, one packed with gzip 1f 8b, with zstd 28 b5 2f fd\n\
+        "{}: not a packet capture: it begins with {}, but a pcap file begins with d4 c3 b2 a1 (or its nanosecond or \
+         big-endian forms), a pcapng file with 0a 0d 0d 0a, a gzip file with 1f 8b, a Zstandard file with 28 b5 2f fd\n\
          hint: convert other formats with `editcap -F pcapng IN OUT`",
         path.display(),
         Hex(first_bytes)
@@ -26,7 +26,7 @@ pub enum CaptureError {
     /// The file ends in the middle of a packet.
     #[error(
         "{}: cut off after {packets_read} packets: {missing}, at byte {offset} of the capture\n\
-         hint: let tcpdump finish, or keep the readable part with `editcap IN OUT`",
+         hint: wait until tcpdump has finished, or keep the readable part with `editcap IN OUT`",
         path.display()
     )]
     Truncated {
@@ -34,15 +34,15 @@ pub enum CaptureError {
         path: PathBuf,
         /// Packets before the cut.
         packets_read: u64,
-        /// Where the record begins that is not whole, in the unpacked file.
+        /// Start of the incomplete record, in the unpacked file.
         offset: u64,
-        /// What there is of it.
+        /// Description of the incomplete part.
         missing: String,
     },
     /// The file is damaged.
     #[error(
         "{}: damaged after {packets_read} packets, at byte {offset} of the capture: {problem}\n\
-         hint: copy or record it again; `capinfos FILE` says how far others can read it",
+         hint: copy or record it again; `capinfos FILE` shows how far other programs can read it",
         path.display()
     )]
     Malformed {
@@ -50,20 +50,20 @@ pub enum CaptureError {
         path: PathBuf,
         /// Packets before the damage.
         packets_read: u64,
-        /// Where the damaged record begins, in the unpacked file.
+        /// Start of the damaged record, in the unpacked file.
         offset: u64,
         /// What was found and what is allowed.
         problem: String,
     },
-    /// The system could not read the file.
+    /// The operating system could not read the file.
     #[error("{}: cannot be read: {}\nhint: {}", path.display(), without_number(source), way_out(source))]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Packets come from a medium we do not know.
+    /// No packet has a supported link type.
     #[error(
         "{}: link type {link_type} is not supported; supported are Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux \
          cooked (113, 276), loopback (0, 108), PPP (9) and PPPoE (51)\n\
@@ -73,59 +73,59 @@ pub enum CaptureError {
     UnsupportedLinkType {
         /// The file.
         path: PathBuf,
-        /// The number in tcpdump's registry.
+        /// Number of the link type in tcpdump's registry.
         link_type: u32,
     },
-    /// Some packets come from a medium we do not know; the others were read.
+    /// Some packets have an unsupported link type; the others were read.
     #[error(
-        "{}: {packets} of its {packets_read} packets have link type {link_type}, which is not supported, the first of them \
-         at byte {offset} of the capture; the others were read\n\
+        "{}: {packets} of its {packets_read} packets have link type {link_type}, which is not supported; the first of \
+         them is at byte {offset} of the capture. The others were read\n\
          hint: record on an Ethernet, tun or `any` interface",
         path.display()
     )]
     MixedLinkTypes {
         /// The file.
         path: PathBuf,
-        /// Packets in it.
+        /// Packets in the capture.
         packets_read: u64,
-        /// Of them, those of a medium we do not know.
+        /// Packets with an unsupported link type.
         packets: u64,
-        /// The number of the first such one in tcpdump's registry.
+        /// The first unsupported link type, as a number of tcpdump's registry.
         link_type: u32,
-        /// Where its record begins, in the unpacked file.
+        /// Start of the first such record, in the unpacked file.
         offset: u64,
     },
-    /// No UDP packet is in the capture.
+    /// The capture has no UDP packet.
     #[error(
-        "{}: no UDP conversation among its {packets_read} packets; a trace needs one\n\
+        "{}: no UDP conversation in its {packets_read} packets, but a trace needs one\n\
          hint: record with `tcpdump udp port PORT` while the game runs",
         path.display()
     )]
     NoUdpFlow {
         /// The file.
         path: PathBuf,
-        /// Packets in it.
+        /// Packets in the capture.
         packets_read: u64,
     },
-    /// The client asked for takes part in no UDP conversation.
+    /// The requested client has no UDP conversation.
     #[error(
         "{}: no UDP conversation of client {client}; hosts with UDP in the capture: {}\n\
-         hint: name one of these, or leave the client out to have it guessed",
+         hint: set the client to one of these, or omit it and the client is guessed",
         path.display(),
         List(hosts)
     )]
     UnknownClient {
         /// The file.
         path: PathBuf,
-        /// The client asked for.
+        /// The requested client.
         client: IpAddr,
-        /// Hosts that exchange UDP packets, in order.
+        /// Hosts that exchange UDP packets, sorted.
         hosts: Vec<IpAddr>,
     },
 }
 
 impl CaptureError {
-    /// Whether packets before the error were read and stand.
+    /// True if the packets before the error were read and are valid.
     pub const fn is_partial(&self) -> bool {
         matches!(
             self,
@@ -136,7 +136,7 @@ impl CaptureError {
     }
 }
 
-/// The system's reason without its number.
+/// Text of an operating system error without its number.
 fn without_number(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or_default().to_owned()
@@ -146,7 +146,7 @@ fn way_out(error: &std::io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "give a capture, a folder of a recording's files, or - for standard input",
         ErrorKind::PermissionDenied => {
-            "what was recorded with sudo belongs to root: `sudo chown $USER FILE`, or analyse it with sudo"
+            "a file recorded with sudo belongs to root: run `sudo chown $USER FILE`, or analyse it with sudo"
         }
         _ => "copy the file elsewhere and try again",
     }

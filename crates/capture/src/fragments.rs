@@ -1,19 +1,19 @@
-//! Which conversation later fragments belong to: the first one names it, the others have only addresses and an
-//! identification (RFC 791 section 3.2, RFC 8200 section 4.5). Bookkeeping alone; no byte is put together. Fragments that
-//! come before the first one are not told.
+//! Assigns later fragments to their flow. Only the first fragment has ports; the others have addresses and an
+//! identification (RFC 791 section 3.2, RFC 8200 section 4.5). Payload is not reassembled. Fragments that arrive before
+//! the first one are not assigned.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use gamelane_core::FlowKey;
 
-/// Packets whose fragments are still coming, oldest first.
+/// Packets with fragments still to come, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     open: VecDeque<(Fragmented, FlowKey)>,
 }
 
-/// What fragments of one packet share.
+/// Fields that all fragments of a packet have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragmented {
     pub(crate) interface: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Fragmented {
 }
 
 impl Fragments {
-    /// A first fragment was seen.
+    /// Records a first fragment.
     pub(crate) fn first(&mut self, of: Fragmented, key: FlowKey) {
         self.open.retain(|(known, _)| *known != of);
         if self.open.len() == CAPACITY {
@@ -33,7 +33,7 @@ impl Fragments {
         self.open.push_back((of, key));
     }
 
-    /// The conversation of a later fragment; the last one closes the packet.
+    /// Returns the flow of a later fragment. The last fragment removes the packet.
     pub(crate) fn later(&mut self, of: Fragmented, last: bool) -> Option<FlowKey> {
         let at = self.open.iter().rposition(|(known, _)| *known == of)?;
         let key = self.open[at].1;
@@ -44,5 +44,5 @@ impl Fragments {
     }
 }
 
-/// Packets in pieces at a time; a router keeps fewer.
+/// Maximum number of fragmented packets at a time. Routers keep fewer.
 const CAPACITY: usize = 256;

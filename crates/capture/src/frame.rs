@@ -1,5 +1,6 @@
-//! Where the headers of one Ethernet frame lie: for who forwards frames and writes into them. What cannot be told for sure
-//! (a header that is cut, a length beyond the frame) is not told: such a frame passes as it is.
+//! Header positions in one Ethernet frame, for code that forwards frames and changes their headers. If anything is
+//! uncertain (a cut header, a length beyond the frame), there is no result, and the frame should be forwarded
+//! unchanged. Tunnels are left out.
 
 use std::net::SocketAddr;
 
@@ -9,31 +10,32 @@ use crate::link::Link;
 use crate::packet::TcpFields;
 use crate::wire::{self, FragmentOf, Ip};
 
-/// An IP packet in a frame, all of it.
+/// A complete IP packet in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeaders {
-    /// Where the IP header begins.
+    /// Start of the IP header.
     pub ip_at: usize,
-    /// Where the transport's begins.
+    /// Start of the transport header.
     pub transport_at: usize,
-    /// Where the packet ends; what is left of the frame is padding.
+    /// End of the packet; the rest of the frame is padding.
     pub end: usize,
     /// Length of the IP packet.
     pub len: IpLen,
-    /// Addresses and protocol. Fragments have no ports, the first like the others, so that all are one flow.
+    /// Addresses, ports and protocol. All fragments have port 0, also the first one, so they belong to one flow.
     pub key: FlowKey,
     /// ECN field.
     pub ecn: Ecn,
-    /// Differentiated services code point.
+    /// Differentiated services code point (DSCP).
     pub dscp: u8,
-    /// Whether the packet is a part of one.
+    /// True for any fragment of a packet.
     pub is_fragment: bool,
-    /// TCP's header, if it is TCP and no fragment.
+    /// TCP header; `None` for other protocols and for fragments.
     pub tcp: Option<TcpFields>,
 }
 
 impl FrameHeaders {
-    /// Finds the headers in an Ethernet frame without its check sequence; `None` if there is no IP packet that is whole.
+    /// Finds the headers in an Ethernet frame without its frame check sequence. Returns `None` if the frame has no
+    /// complete IP packet.
     pub fn of_ethernet(frame: &[u8]) -> Option<Self> {
         let bytes = Link::Ethernet.ip(frame)?;
         let ip_at = frame.len() - bytes.len();

@@ -1,5 +1,6 @@
-//! Where a capture comes from: a file or a pipe, as it is or packed with gzip (RFC 1952) or Zstandard (RFC 8878), told by the
-//! first bytes. Unpacks as it reads, so a pipe works and memory does not grow.
+//! Source of a capture: a file or a pipe, plain or packed with gzip (RFC 1952) or Zstandard (RFC 8878). The first bytes
+//! tell the format. It unpacks while reading, so a pipe works and memory stays bounded. Other compression formats are
+//! left out.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Error, ErrorKind, Read, Result, Stdin};
@@ -9,21 +10,30 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// A capture's bytes, unpacked.
+/// Bytes of a capture, unpacked.
 pub struct Input(Box<dyn Read + Send>);
 
 impl Input {
-    /// A file.
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Any error of opening or reading it.
     pub fn open(path: &Path) -> Result<Self> {
         Self::unpacked(File::open(path)?)
     }
 
-    /// Standard input.
+    /// Reads from standard input.
+    ///
+    /// # Errors
+    /// Any error of reading it.
     pub fn stdin(stdin: Stdin) -> Result<Self> {
         Self::unpacked(stdin)
     }
 
-    /// Anything; reads its first bytes.
+    /// Reads from `reader`, starting with its first bytes.
+    ///
+    /// # Errors
+    /// Any error of reading it.
     pub fn unpacked(mut reader: impl Read + Send + 'static) -> Result<Self> {
         let mut magic = Vec::with_capacity(4);
         reader.by_ref().take(4).read_to_end(&mut magic)?;
@@ -58,7 +68,7 @@ impl std::fmt::Debug for Input {
     }
 }
 
-/// Frames one after the other, as `zstd` and parallel packers write them; those to be skipped are.
+/// Reads several Zstandard frames in a row, as `zstd` and parallel packers write them. Skippable frames are skipped.
 struct Zstandard<R> {
     source: R,
     frame: FrameDecoder,
@@ -69,7 +79,7 @@ impl<R: BufRead> Zstandard<R> {
         Self { source, frame: FrameDecoder::new() }
     }
 
-    /// Starts the next frame; false at the end.
+    /// Starts the next frame. Returns false at the end.
     fn next_frame(&mut self) -> Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -93,7 +103,8 @@ impl<R: BufRead> Zstandard<R> {
         }
     }
 
-    /// The decoder does not tell data that ends from data that is wrong; whether anything is left does.
+    /// Turns a decoder error into an I/O error. The decoder does not distinguish missing data from wrong data; the
+    /// remaining input does.
     fn explain(&mut self, error: FrameDecoderError) -> Error {
         match self.source.fill_buf() {
             Ok([]) => Error::from(ErrorKind::UnexpectedEof),

@@ -1,5 +1,7 @@
-//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`trace`] picks a game's UDP flow out of
-//! them, [`raw`] gives frames as they are, [`mod@write`] makes pcapng files that Wireshark opens from packets a simulator made up.
+//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, and [`raw`] gives their frames unparsed.
+//! [`analysis`] reports what happened to each flow, [`pair`] compares two capture points. [`trace`] and [`writes`]
+//! extract the traffic of an application for replay. [`mod@write`] writes simulated packets as pcapng for Wireshark and
+//! tcpdump. Tunnels and Wi-Fi frames are left out.
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +19,7 @@ pub mod packet;
 pub mod pair;
 pub mod raw;
 pub mod read;
+pub mod samples;
 pub mod tcp;
 pub mod trace;
 mod wire;

@@ -1,5 +1,5 @@
-//! What precedes the IP header, by tcpdump's registry of link types: Ethernet with VLAN tags and PPPoE, PPP, Linux cooked
-//! captures, loopback and raw IP. Leaves out MPLS, other tunnels and Wi-Fi's own frames.
+//! Finds the IP header in a frame, by link type of tcpdump's registry: Ethernet with VLAN tags and PPPoE, PPP, Linux
+//! cooked captures, loopback, raw IP. MPLS, other tunnels and Wi-Fi frames are left out.
 
 /// A supported link layer.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +28,12 @@ impl Link {
         }
     }
 
-    /// The IP packet within the frame.
+    /// Returns the IP packet in the frame.
     #[inline]
     pub(crate) fn ip(self, frame: &[u8]) -> Option<&[u8]> {
         match self {
             Self::RawIp => Some(frame),
-            // The address family's number differs between systems; the IP version says the same.
+            // The number of the address family differs between systems. The IP version has the same information.
             Self::Loopback => frame.get(4..),
             Self::Ethernet => ether(frame.get(12..)?),
             Self::LinuxCooked => ether(frame.get(14..)?),
@@ -47,7 +47,7 @@ impl Link {
     }
 }
 
-/// `bytes` begin with an EtherType.
+/// Returns the IP packet after an EtherType.
 #[inline]
 fn ether(bytes: &[u8]) -> Option<&[u8]> {
     match bytes {
@@ -57,12 +57,12 @@ fn ether(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Skips VLAN tags and PPPoE.
+/// Returns the IP packet after VLAN tags and PPPoE.
 fn after_ether_type(mut ether_type: [u8; 2], mut rest: &[u8]) -> Option<&[u8]> {
     loop {
         match ether_type {
             [0x08, 0x00] | [0x86, 0xdd] => return Some(rest),
-            // IEEE 802.1Q, 802.1ad (QinQ), and what came before the latter.
+            // IEEE 802.1Q, 802.1ad (QinQ), and the EtherType used before 802.1ad.
             [0x81, 0x00] | [0x88, 0xa8] | [0x91, 0x00] => {
                 let (tag, after) = rest.split_first_chunk::<4>()?;
                 ether_type = [tag[2], tag[3]];
@@ -74,7 +74,7 @@ fn after_ether_type(mut ether_type: [u8; 2], mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// A PPPoE session header (RFC 2516 section 4), then PPP.
+/// Returns the IP packet after a PPPoE session header (RFC 2516 section 4).
 fn pppoe(bytes: &[u8]) -> Option<&[u8]> {
     match bytes {
         // Version 1, type 1, code 0: session data.
@@ -83,7 +83,8 @@ fn pppoe(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// PPP's protocol field of one or two bytes (RFC 1661 section 2), with or without HDLC's address and control.
+/// Returns the IP packet after PPP's protocol field of one or two bytes (RFC 1661 section 2). The address and control
+/// bytes of HDLC may precede it.
 fn ppp(bytes: &[u8]) -> Option<&[u8]> {
     let bytes = bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes);
     match bytes {

@@ -1,5 +1,6 @@
-//! One connection packet by packet, annotated in the manner of figure 6 of griwodz2006: number, what it is, time, stream
-//! offset and length, and what it means. Times count from the capture's first packet, offsets from the connection's.
+//! Log of one connection, packet by packet, in the style of figure 6 of griwodz2006. A line has number, kind, time,
+//! stream offset, length, and a comment from the analysis. Times count from the first packet of the capture, offsets
+//! from the start of the connection. Payload is left out.
 
 use std::fmt::Write;
 use std::io::Read;
@@ -10,7 +11,8 @@ use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::read::Capture;
 use crate::tcp::sequence::Sequence;
 
-/// The log of flow number `flow`, and the error that ended the capture, if one did. `None` if there is no such flow.
+/// Returns the log of flow number `flow`, and the error that ended the capture, if there was one. The log is `None` if
+/// there is no such flow.
 pub fn connection_log<R: Read>(
     capture: &mut Capture<R>,
     flow: u32,
@@ -29,7 +31,7 @@ struct Log {
     start_ns: u64,
     started: bool,
     number: u64,
-    /// The line being made: it waits for what the analysis says of its packet.
+    /// The current line. It waits for the comments of the analysis on its packet.
     line: Option<Line>,
     halves: [HalfLog; 2],
 }
@@ -37,7 +39,7 @@ struct Log {
 #[derive(Default)]
 struct HalfLog {
     sequence: Option<Sequence>,
-    /// One past the highest byte sent.
+    /// Offset after the highest byte sent.
     end: u64,
     /// Highest acknowledgement of the other side's data.
     ack: u64,
@@ -87,11 +89,12 @@ impl Sink for Log {
             CapturedTransport::Tcp(_) => tcp_line(&mut self.halves, direction, packet, &place),
             CapturedTransport::Udp => Line {
                 head: format!("{place}  UDP len {}", packet.payload_len),
-                notes: vec![format!("{} bytes of message", packet.payload_len)],
+                notes: vec![format!("{} bytes of payload", packet.payload_len)],
             },
-            CapturedTransport::LaterFragment => {
-                Line { head: format!("{place}  FRAGMENT"), notes: vec!["part of the packet before".into()] }
-            }
+            CapturedTransport::LaterFragment => Line {
+                head: format!("{place}  FRAGMENT"),
+                notes: vec!["later fragment of the packet before".into()],
+            },
         };
         self.line = Some(line);
     }

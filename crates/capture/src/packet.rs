@@ -1,40 +1,41 @@
-//! A packet as every analysis sees it: when, where, between whom, how long, and the transport's header. Lengths are those
-//! the headers state, so a capture cut to a snap length measures the same.
+//! A parsed packet: time, interface, addresses, length and transport header. Lengths are those in the headers, so a
+//! capture with a snap length gives the same measurements. Payload is left out, except for its first bytes.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 use gamelane_core::{Ecn, FlowKey, IpLen, Protocol};
 use gamelane_tcp::Flags;
 
-/// One TCP or UDP packet, or a later fragment of one.
+/// A TCP or UDP packet, or a later fragment of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Position in the file of the interface it was seen on; 0 in a pcap.
+    /// Index of the interface in the file; 0 in a pcap.
     pub interface: u32,
-    /// Addresses and protocol.
+    /// Addresses, ports and protocol.
     pub key: FlowKey,
-    /// Length of the IP packet, as its header says: also if the capture cut it.
+    /// Length of the IP packet from its header, even if the capture cut the packet.
     pub ip_len: IpLen,
-    /// Bytes above the UDP or TCP header, likewise; of a fragmented datagram all of them, stated with its first fragment.
+    /// Payload bytes above the UDP or TCP header, from the headers. The first fragment of a datagram counts the payload
+    /// of the whole datagram.
     pub payload_len: u32,
     /// ECN field.
     pub ecn: Ecn,
-    /// Differentiated services code point.
+    /// Differentiated services code point (DSCP).
     pub dscp: u8,
-    /// Identification of IPv4, and of fragments of IPv6; 0 where there is none.
+    /// Identification of IPv4, or of a fragment of IPv6; 0 if there is none.
     pub identification: u16,
-    /// The first four bytes of a datagram, where messages are often numbered; `None` if there or captured are fewer.
+    /// First four bytes of UDP payload, where many games number their messages. `None` if fewer were sent or captured.
     pub start: Option<[u8; 4]>,
-    /// A hash of what stays the same on the way, if asked for with
-    /// [`Capture::hash_content`](crate::Capture::hash_content); 0 otherwise.
+    /// Content hash that is the same at every capture point; 0 without
+    /// [`Capture::hash_content`](crate::Capture::hash_content).
     pub content: u64,
-    /// What the transport adds.
+    /// Transport header.
     pub transport: CapturedTransport,
 }
 
-/// A place to read packets into.
+/// An empty packet that a reader can fill.
 impl Default for CapturedPacket {
     fn default() -> Self {
         let nowhere = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
@@ -55,7 +56,7 @@ impl Default for CapturedPacket {
 }
 
 impl CapturedPacket {
-    /// TCP's header, if it is TCP.
+    /// The TCP header, if the packet is TCP.
     pub const fn tcp(&self) -> Option<&TcpFields> {
         match &self.transport {
             CapturedTransport::Tcp(fields) => Some(fields),
@@ -64,19 +65,20 @@ impl CapturedPacket {
     }
 }
 
-/// The transport of a packet.
+/// Transport of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapturedTransport {
-    /// UDP has nothing more to say.
+    /// UDP; ports and length are in [`CapturedPacket`].
     Udp,
-    /// TCP's header.
+    /// TCP with its header.
     Tcp(TcpFields),
-    /// Bytes of a packet whose first fragment said what they belong to.
+    /// A later fragment. It has no transport header; its flow is that of the first fragment.
     LaterFragment,
 }
 
 impl CapturedTransport {
-    /// A place to read a TCP header into, where one may lie already: headers are read where they stay, not copied.
+    /// Returns a TCP header to overwrite, and changes the transport to TCP if necessary. Reading in place avoids a
+    /// copy.
     #[inline]
     pub(crate) fn tcp_mut(&mut self) -> &mut TcpFields {
         if !matches!(self, Self::Tcp(_)) {
@@ -84,17 +86,17 @@ impl CapturedTransport {
         }
         match self {
             Self::Tcp(fields) => fields,
-            Self::Udp | Self::LaterFragment => unreachable!("it was made one above"),
+            Self::Udp | Self::LaterFragment => unreachable!("the transport was set to TCP above"),
         }
     }
 }
 
-/// A TCP header as on the wire.
+/// Fields of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFields {
     /// Sequence number.
     pub sequence: u32,
-    /// Acknowledgment number.
+    /// Acknowledgement number.
     pub acknowledgment: u32,
     /// Window field, unscaled.
     pub window: u16,
@@ -104,10 +106,10 @@ pub struct TcpFields {
     pub maximum_segment_size: Option<u16>,
     /// Window scale option.
     pub window_scale: Option<u8>,
-    /// Whether SACK permitted is there.
+    /// SACK permitted option.
     pub sack_permitted: bool,
     /// Timestamp value and echo.
     pub timestamps: Option<(u32, u32)>,
-    /// First and next sequence number of each SACK block, as many as there are.
+    /// SACK blocks as (first sequence number, next sequence number).
     pub sack: [Option<(u32, u32)>; 4],
 }

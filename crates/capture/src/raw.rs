@@ -1,5 +1,5 @@
-//! Captures read frame by frame, as stored: bytes, length, time and interface, nothing looked into. For who feeds frames to
-//! something that looks into them itself.
+//! Reads a capture frame by frame as stored: bytes, length, time and interface. Frames are not parsed; that is left to
+//! the caller.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::error::CaptureError;
 use crate::input::Input;
 use crate::read::explain;
 
-/// A pcap or pcapng file being read.
+/// A pcap or pcapng file that is being read.
 #[derive(Debug)]
 pub struct RawCapture<R = Input> {
     container: Container<R>,
@@ -17,24 +17,24 @@ pub struct RawCapture<R = Input> {
     frames_read: u64,
 }
 
-/// A frame as it is stored.
+/// A frame as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFrame<'a> {
-    /// Position of its interface in the file, over all sections; 0 in a pcap.
+    /// Index of its interface in the file, counted over all sections; 0 in a pcap.
     pub interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Bytes it had before the capture cut it.
+    /// Length in bytes before the capture cut the frame.
     pub original_len: u32,
-    /// Those that are stored.
+    /// The stored bytes.
     pub bytes: &'a [u8],
 }
 
 impl RawCapture {
-    /// Opens a file, packed with gzip or zstd or not.
+    /// Opens a file, plain or packed with gzip or Zstandard.
     ///
     /// # Errors
-    /// If it cannot be read or is no capture.
+    /// If the file cannot be read or is not a capture.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         let io = |source| CaptureError::Io { path: path.to_owned(), source };
         Self::from_reader(Input::open(path).map_err(io)?, path)
@@ -42,7 +42,7 @@ impl RawCapture {
 }
 
 impl<R: Read> RawCapture<R> {
-    /// Reads from anywhere; `name` stands for the file in errors.
+    /// Reads from any reader; `name` is the file name in errors.
     ///
     /// # Errors
     /// As [`RawCapture::open`].
@@ -51,10 +51,10 @@ impl<R: Read> RawCapture<R> {
         Ok(Self { container, path: name.to_owned(), frames_read: 0 })
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     ///
     /// # Errors
-    /// If the file is cut or malformed here; what was read before it stands.
+    /// If the file is cut or malformed here. The frames before it are valid.
     pub fn next_frame(&mut self) -> Result<Option<RawFrame<'_>>, CaptureError> {
         let offset = self.container.offset();
         let (path, frames_read) = (&self.path, self.frames_read);

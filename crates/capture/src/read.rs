@@ -1,6 +1,6 @@
-//! Captures read packet by packet: TCP and UDP over IPv4 and IPv6, whole, cut to a snap length or in fragments, from the
-//! link layers of [`crate::link`]. What is something else is counted by reason, never an error; an error ends the
-//! capture, and what was read before it stands. Leaves out tunnels.
+//! Reads a capture packet by packet: TCP and UDP over IPv4 and IPv6, complete, cut to a snap length, or fragmented,
+//! over the link layers of `link.rs`. Other packets are counted by reason ([`Skipped`]). An error ends the
+//! capture; the packets before it are valid. Tunnels are left out.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::link::Link;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::wire::{self, FragmentOf, Ip};
 
-/// A capture being read.
+/// A capture that is being read.
 #[derive(Debug)]
 pub struct Capture<R = Input> {
     container: Container<R>,
@@ -26,46 +26,52 @@ pub struct Capture<R = Input> {
     skipped: Skipped,
     fragments: Fragments,
     hash_content: bool,
-    /// The interface whose packets count.
+    /// Interface whose packets are returned; `None` for all.
     only_interface: Option<u32>,
-    /// Nothing more can be read.
+    /// An error has ended the capture.
     failed: bool,
 }
 
-/// Packets that were read but are no TCP or UDP packets of a conversation, by reason.
+/// Number of packets that were skipped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Neither IPv4 nor IPv6: ARP, spanning tree and such, or a damaged IP header.
+    /// Neither IPv4 nor IPv6 (for example ARP or spanning tree), or a damaged IP header.
     pub not_ip: u64,
     /// ICMP and other protocols over IP.
     pub other_protocol: u64,
-    /// The headers are cut off or make no sense.
+    /// Cut or invalid headers.
     pub cut_header: u64,
-    /// Later fragments whose first one was not seen.
+    /// Later fragments without their first fragment.
     pub stray_fragments: u64,
-    /// From an interface whose link type is not supported.
+    /// Packets of an interface with an unsupported link type.
     pub unsupported_link: u64,
-    /// The first such link type.
+    /// The first unsupported link type.
     pub unsupported_link_type: Option<u32>,
-    /// Where its record begins, in the unpacked file.
+    /// Start of its first record, in the unpacked file.
     pub unsupported_link_offset: u64,
 }
 
 impl Skipped {
-    /// All of them.
+    /// Number of all skipped packets.
     pub const fn total(&self) -> u64 {
         self.not_ip + self.other_protocol + self.cut_header + self.stray_fragments + self.unsupported_link
     }
 }
 
 impl Capture {
-    /// Opens a pcap or pcapng file, told apart by their first bytes, packed with gzip or zstd or not.
+    /// Opens a pcap or pcapng file, plain or packed with gzip or Zstandard. The first bytes tell the format.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a capture.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
         let io = |source| CaptureError::Io { path: path.to_owned(), source };
         Self::from_reader(Input::open(path).map_err(io)?, path)
     }
 
     /// Reads from standard input.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not a capture.
     pub fn stdin() -> Result<Self, CaptureError> {
         let path = Path::new("standard input");
         let io = |source| CaptureError::Io { path: path.to_owned(), source };
@@ -74,7 +80,7 @@ impl Capture {
 }
 
 impl<R: Read> Capture<R> {
-    /// What of a capture that was read to its end could not be used for its link type, as an error.
+    /// Returns an error if some packets were skipped because of their link type. Call it at the end of the capture.
     pub fn mixed_link_types(&self) -> Option<CaptureError> {
         let of = &self.skipped;
         of.unsupported_link_type.filter(|_| of.unsupported_link < self.packets_read).map(|link_type| {
@@ -88,7 +94,10 @@ impl<R: Read> Capture<R> {
         })
     }
 
-    /// Reads a capture from anywhere; `name` stands for the file in errors.
+    /// Reads from any reader; `name` is the file name in errors.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not a capture.
     pub fn from_reader(reader: R, name: &Path) -> Result<Self, CaptureError> {
         let container = Container::open(reader).map_err(|fault| explain(fault, name, 0, 0))?;
         Ok(Self {
@@ -103,24 +112,30 @@ impl<R: Read> Capture<R> {
         })
     }
 
-    /// Computes [`CapturedPacket::content`] from now on.
+    /// Computes [`CapturedPacket::content`] for all following packets.
     pub const fn hash_content(&mut self) {
         self.hash_content = true;
     }
 
-    /// Passes over the packets of all other interfaces from now on, uncounted: a file that holds two points' packets is
-    /// read once for each and compared as two captures are. The number is [`CapturedPacket::interface`].
+    /// Ignores the packets of all other interfaces from now on and does not count them. A file with two capture points
+    /// can be read once for each point and compared like two captures. `interface` is [`CapturedPacket::interface`].
     pub const fn only_interface(&mut self, interface: u32) {
         self.only_interface = Some(interface);
     }
 
-    /// The next TCP or UDP packet; `None` at the end and after an error.
+    /// Returns the next TCP or UDP packet; `None` at the end and after an error.
+    ///
+    /// # Errors
+    /// If the file is cut or malformed here. The packets before it are valid.
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket>, CaptureError> {
         let mut packet = CapturedPacket::default();
         Ok(self.read_into(&mut packet)?.then_some(packet))
     }
 
-    /// [`Capture::next_packet`] without a copy: the next packet takes the place of `packet`; false if there is none.
+    /// Like [`Capture::next_packet`] without a copy: overwrites `packet`. Returns false if there is no further packet.
+    ///
+    /// # Errors
+    /// As [`Capture::next_packet`].
     pub fn read_into(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         if self.failed {
             return Ok(false);
@@ -130,32 +145,32 @@ impl<R: Read> Capture<R> {
         result
     }
 
-    /// Packets read so far, skipped ones included.
+    /// Packets read so far, including skipped ones.
     pub const fn packets_read(&self) -> u64 {
         self.packets_read
     }
 
-    /// Packets that were no whole TCP or UDP packets.
+    /// Packets skipped so far.
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// Packets stored without a time (simple packet blocks of pcapng), which nothing can be made of.
+    /// Packets without a time (simple packet blocks of pcapng); they are ignored.
     pub fn untimed(&self) -> u64 {
         self.container.untimed()
     }
 
-    /// Packets the recording program says it lost; `None` if the file does not say.
+    /// Packets that the recording program lost; `None` if the file does not say.
     pub fn dropped_by_capture(&self) -> Option<u64> {
         self.container.dropped_by_capture()
     }
 
-    /// Position in the (unpacked) file of the record read last, or of the one that could not be read.
+    /// Start of the last record in the unpacked file, also of one that could not be read.
     pub const fn offset(&self) -> u64 {
         self.container.offset()
     }
 
-    /// The file's name in errors.
+    /// File name in errors.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -192,7 +207,7 @@ impl<R: Read> Capture<R> {
         }
     }
 
-    /// A capture of which no interface is supported is refused, once all of it was looked at.
+    /// Ends the capture. It is an error if all packets had an unsupported link type.
     fn end(&self) -> Result<bool, CaptureError> {
         match self.skipped.unsupported_link_type {
             Some(link_type) if self.skipped.unsupported_link == self.packets_read => {
@@ -203,7 +218,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// Yields packets until the end or the first error.
+/// Returns packets until the end or the first error.
 impl<R: Read> Iterator for Capture<R> {
     type Item = Result<CapturedPacket, CaptureError>;
 
@@ -223,7 +238,7 @@ pub(crate) fn explain(fault: Fault, path: &Path, packets_read: u64, offset: u64)
                 path,
                 packets_read,
                 offset,
-                problem: format!("it cannot be unpacked: {error}"),
+                problem: format!("unpacking failed: {error}"),
             }
         }
         Fault::Io(source) => CaptureError::Io { path, source },
@@ -233,7 +248,7 @@ pub(crate) fn explain(fault: Fault, path: &Path, packets_read: u64, offset: u64)
     }
 }
 
-/// Why a packet is skipped.
+/// Reason for skipping a packet.
 enum Reason {
     NotIp,
     OtherProtocol,
@@ -291,7 +306,7 @@ fn parse(
         let header = wire::tcp(ip.above, packet.transport.tcp_mut()).ok_or(Reason::CutHeader)?;
         packet.payload_len = above_ip.checked_sub(header).ok_or(Reason::CutHeader)?;
     } else {
-        // The checksum behind it is not missed, but a header of less than that is no header.
+        // UDP: the checksum is not needed, but a shorter header is invalid.
         let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);
         packet.payload_len =
             if stated == 0 { above_ip } else { stated }.checked_sub(8).ok_or(Reason::CutHeader)?;

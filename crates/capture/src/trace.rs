@@ -1,6 +1,6 @@
-//! One UDP conversation out of a capture, as sizes and times per direction: what a scenario replays. A capture of several
-//! interfaces holds a packet once for each, so a conversation is looked for on one of them. Leaves out loss: what the
-//! capture point did not see is not replayed.
+//! Extracts one UDP conversation from a capture, as sizes and times per direction, for replay in a scenario. A capture
+//! of several interfaces has each packet several times, so a conversation is searched on one interface. Packets lost
+//! before the capture point are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -16,26 +16,35 @@ use crate::read::Capture;
 /// A recorded UDP conversation. Times count from its first packet in either direction; sizes are UDP payload bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedFlow {
-    /// The side at home.
+    /// Address of the side at home.
     pub client: SocketAddr,
-    /// The side on the internet.
+    /// Address of the side on the internet.
     pub server: SocketAddr,
-    /// Client to server, in order of time.
+    /// Packets from client to server, in order of time.
     pub up: Vec<(Duration, u32)>,
-    /// Server to client, in order of time.
+    /// Packets from server to client, in order of time.
     pub down: Vec<(Duration, u32)>,
 }
 
-/// Reads the UDP conversation with the most packets, of those `client` takes part in if it is given.
+/// Reads the UDP conversation with the most packets. If `client` is given, only conversations of that host count.
 ///
-/// Without `client`, the client is the side with the higher port: servers listen on well-known ports, clients on ephemeral
-/// ones. Games often use one port on both sides; then it is the side that sends at least a tenth more packets, for a
-/// shooter's client sends faster than the server's tick. Failing that, it is the side that spoke first.
+/// Without `client`, the client is found by these rules, in this order:
+///
+/// 1. The side with the higher port: servers listen on well-known ports, clients use ephemeral ones.
+/// 2. With equal ports, as in many games: the side that sends at least a tenth more packets, because the client of a
+///    shooter sends more often than the server's tick.
+/// 3. The side that sent the first packet.
+///
+/// # Errors
+/// If the capture cannot be read, or has no such conversation.
 pub fn read_udp_flow(path: &Path, client: Option<IpAddr>) -> Result<RecordedFlow, CaptureError> {
     udp_flow(&mut Capture::open(path)?, client)
 }
 
-/// [`read_udp_flow`] of a capture from anywhere, read to its end.
+/// Like [`read_udp_flow`], for any capture; reads it to its end.
+///
+/// # Errors
+/// As [`read_udp_flow`].
 pub fn udp_flow<R: Read>(
     capture: &mut Capture<R>,
     client: Option<IpAddr>,
@@ -61,7 +70,7 @@ pub fn udp_flow<R: Read>(
     }
     let with_client =
         |c: &&Conversation| client.is_none_or(|client| client == c.low.ip() || client == c.high.ip());
-    // Of equals the first in order, so that a file gives one answer.
+    // If several are equal, the first one in order is used, so that the result is deterministic.
     match conversations.values().filter(with_client).rev().max_by_key(|c| c.packets.len()) {
         Some(largest) => Ok(largest.recorded(client)),
         None => {

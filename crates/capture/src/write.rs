@@ -1,6 +1,6 @@
-//! pcapng out of packets that never were bytes: IPv4 and IPv6 headers with right lengths and checksums, TCP with the
-//! options of a [`Segment`], payload of zeros. Wireshark and tcpdump open the result. Leaves out link layers (interfaces are
-//! raw IP) and fragmentation.
+//! Writes simulated packets as pcapng: IPv4 and IPv6 headers with correct lengths and checksums, TCP with the options
+//! of a [`Segment`], payload of zeros. Wireshark and tcpdump open the result. Link layers (interfaces are raw IP) and
+//! fragmentation are left out.
 
 use std::io::{Error, ErrorKind, Result, Write};
 use std::net::SocketAddr;
@@ -13,66 +13,73 @@ use gamelane_tcp::Segment;
 
 use crate::blocks;
 
-/// How a capture is written.
+/// Options of writing a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Bytes stored of each packet; `None` stores all. [`HEADERS_ONLY`] keeps every header.
+    /// Bytes stored of each packet; `None` stores all. [`HEADERS_ONLY`] stores all headers.
     pub snap_len: Option<u32>,
-    /// The start of the run, in nanoseconds since 1970.
+    /// Start of the run in nanoseconds since 1970.
     pub epoch_ns: u64,
 }
 
-/// A snap length that no IP and TCP header exceeds.
+/// Snap length in bytes that covers every IP and TCP header.
 pub const HEADERS_ONLY: u32 = 120;
 
 /// An interface of the capture, from [`PcapngWriter::add_interface`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InterfaceId(u32);
 
-/// What the IP header says and when the packet passed.
+/// IP header fields of a packet and the time when it passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeader {
-    /// When it was seen, from the start of the run.
+    /// Time since the start of the run.
     pub at: Instant,
-    /// Sender and receiver; both of one IP version.
+    /// Sender and receiver, both of the same IP version.
     pub key: FlowKey,
     /// ECN field.
     pub ecn: Ecn,
-    /// Differentiated services code point, 0 to 63.
+    /// Differentiated services code point (DSCP), 0 to 63.
     pub dscp: u8,
-    /// IPv4 identification; the same packet keeps it from interface to interface. IPv6 has none.
+    /// IPv4 identification. A packet keeps it on all interfaces. IPv6 has none.
     pub id: u16,
 }
 
-/// What turns a segment's stream offsets into a header.
+/// Numbers that turn the stream offsets of a segment into header fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpNumbers {
-    /// Initial sequence number of the segment's sender.
+    /// Initial sequence number of the sender of the segment.
     pub initial_sequence: u32,
-    /// Initial sequence number of its receiver.
+    /// Initial sequence number of the receiver of the segment.
     pub peer_initial_sequence: u32,
-    /// Maximum segment size offered; on a SYN only.
+    /// Offered maximum segment size; written into a SYN only.
     pub maximum_segment_size: u16,
 }
 
-/// A pcapng file being written. Errors of kind `InvalidInput` say what cannot be a packet; nothing is written then.
+/// A pcapng file that is being written. An error of kind `InvalidInput` describes an impossible packet; nothing was
+/// written then.
 #[derive(Debug)]
 pub struct PcapngWriter<W> {
     out: W,
     options: WriteOptions,
     interfaces: u32,
-    /// Headers of the packet at hand.
+    /// Headers of the current packet.
     headers: Vec<u8>,
 }
 
 impl<W: Write> PcapngWriter<W> {
     /// Starts a file.
+    ///
+    /// # Errors
+    /// Any error of writing.
     pub fn new(mut out: W, options: WriteOptions) -> Result<Self> {
         blocks::section(&mut out)?;
         Ok(Self { out, options, interfaces: 0, headers: Vec::with_capacity(HEADERS_ONLY as usize) })
     }
 
-    /// Adds a raw IP interface with nanosecond stamps. May be called at any time.
+    /// Adds a raw IP interface with nanosecond timestamps. It may be called at any time.
+    ///
+    /// # Errors
+    /// Any error of writing, and `InvalidInput` if the name is too long.
     pub fn add_interface(&mut self, name: &str) -> Result<InterfaceId> {
         let snap_len = self.options.snap_len.unwrap_or(0);
         let interface = blocks::Interface { name, link_type: LINK_TYPE_RAW_IP, snap_len };
@@ -82,6 +89,9 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Writes one UDP datagram.
+    ///
+    /// # Errors
+    /// Any error of writing, and `InvalidInput` for an impossible packet.
     pub fn write_udp(
         &mut self,
         interface: InterfaceId,
@@ -100,6 +110,9 @@ impl<W: Write> PcapngWriter<W> {
     }
 
     /// Writes one TCP segment.
+    ///
+    /// # Errors
+    /// Any error of writing, and `InvalidInput` for an impossible packet.
     pub fn write_tcp(
         &mut self,
         interface: InterfaceId,
@@ -119,13 +132,16 @@ impl<W: Write> PcapngWriter<W> {
         self.finish(interface, header.at, payload)
     }
 
-    /// Flushes and hands back what was written to.
+    /// Flushes and returns the inner writer.
+    ///
+    /// # Errors
+    /// Any error of flushing.
     pub fn finish_file(mut self) -> Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// Puts the IP header into `headers`.
+    /// Writes the IP header into `headers`.
     fn begin(&mut self, header: &PacketHeader, protocol: IpNumber, above: usize) -> Result<Ip> {
         let ip = Ip::new(header, protocol, above)?;
         self.headers.clear();
@@ -136,7 +152,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(ip)
     }
 
-    /// Writes the packet block of `headers` and `payload`.
+    /// Writes the packet block with `headers` and `payload`.
     fn finish(&mut self, interface: InterfaceId, at: Instant, payload: &[u8]) -> Result<()> {
         let original_len = self.headers.len() + payload.len();
         let captured_len = original_len.min(self.options.snap_len.map_or(usize::MAX, |len| len as usize));
@@ -167,7 +183,8 @@ impl Ip {
         };
         match (header.key.source, header.key.destination) {
             (SocketAddr::V4(source), SocketAddr::V4(destination)) => {
-                let above = u16::try_from(above).map_err(|_| invalid("an IPv4 packet over 65,535 B"))?;
+                let above =
+                    u16::try_from(above).map_err(|_| invalid("an IPv4 packet must have at most 65,535 B"))?;
                 let (source, destination) = (source.ip().octets(), destination.ip().octets());
                 let mut ip = Ipv4Header::new(above, HOP_LIMIT, protocol, source, destination)
                     .map_err(|e| invalid(&e.to_string()))?;
@@ -181,7 +198,7 @@ impl Ip {
             (SocketAddr::V6(source), SocketAddr::V6(destination)) => {
                 let mut ip = Ipv6Header {
                     payload_length: u16::try_from(above)
-                        .map_err(|_| invalid("an IPv6 packet over 65,575 B"))?,
+                        .map_err(|_| invalid("an IPv6 packet must have at most 65,575 B"))?,
                     next_header: protocol,
                     hop_limit: HOP_LIMIT,
                     source: source.ip().octets(),
@@ -192,7 +209,7 @@ impl Ip {
                 ip.set_ecn(ecn);
                 Ok(Self::V6(ip))
             }
-            _ => Err(invalid("a packet between an IPv4 and an IPv6 address")),
+            _ => Err(invalid("source and destination must be addresses of the same IP version")),
         }
     }
 }
@@ -209,7 +226,7 @@ fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<
     (tcp.rst, tcp.psh) = (flags.rst, flags.psh);
     (tcp.ece, tcp.cwr) = (flags.ece, flags.cwr);
 
-    // The order and padding of Linux, which is what Segment::ip_len counts.
+    // Order and padding of the options as in Linux; `Segment::ip_len` counts the same.
     let mut options = Options::default();
     if flags.syn {
         options.push(TcpOptionElement::MaximumSegmentSize(numbers.maximum_segment_size));
@@ -238,7 +255,7 @@ fn tcp_header(key: &FlowKey, segment: &Segment, numbers: &TcpNumbers) -> Result<
     Ok(tcp)
 }
 
-/// TCP options on the stack.
+/// A list of TCP options on the stack.
 struct Options {
     elements: [TcpOptionElement; 12],
     len: usize,

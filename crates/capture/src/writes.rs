@@ -1,9 +1,9 @@
-//! What the applications at both ends of a TCP connection wrote, as far as packets tell: the sizes and times of data sent for
-//! the first time, retransmissions left out. What replay feeds to another TCP.
+//! Application writes at both ends of a TCP connection, as far as the packets show them: sizes and times of data sent
+//! for the first time. Replay gives them to another TCP. Retransmissions are left out.
 //!
-//! A write is seen when its first segment is: one that TCP held back (Nagle's algorithm, a full window) appears later than it
-//! was made, and as large as it was sent. Several segments of one burst stay separate, each with its time. Data lost before
-//! the capture point counts when the packet after it passed.
+//! A write is seen when its first segment is sent. If TCP held it back (Nagle's algorithm, a full window), it appears
+//! later than it was made, with the size that was sent. Several segments of one burst stay separate, each with its
+//! time. Data lost before the capture point gets the time of the packet after it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -17,39 +17,45 @@ use crate::read::Capture;
 use crate::tcp::sequence::Sequence;
 use crate::tcp::stream::{Revealed, Stream};
 
-/// One write, or the part of one that left in one segment.
+/// One write, or the part of it that was sent in one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Since the connection's first packet in the capture.
+    /// Time since the first packet of the connection in the capture.
     pub at: Duration,
-    /// Application bytes.
+    /// Bytes of application data.
     pub bytes: u32,
 }
 
-/// The writes of one connection.
+/// Writes of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionWrites {
-    /// From the client, the side that opened the connection, to the server. Without a handshake in the capture, the client
-    /// is the side with the higher port.
+    /// Addresses from client to server. The client is the side that opened the connection. Without a handshake in the
+    /// capture, it is the side with the higher port.
     pub key: FlowKey,
-    /// Position in the file of the interface it was seen on.
+    /// Index of the interface in the file.
     pub interface: u32,
-    /// The connection's first packet, in nanoseconds since 1970.
+    /// Time of the first packet of the connection, in nanoseconds since 1970.
     pub start_ns: u64,
-    /// Whether its SYN is in the capture.
+    /// True if the capture has the SYN of the connection.
     pub from_handshake: bool,
-    /// Client to server, in order of time.
+    /// Writes from client to server, in order of time.
     pub up: Vec<Write>,
-    /// Server to client, in order of time.
+    /// Writes from server to client, in order of time.
     pub down: Vec<Write>,
 }
 
-/// The writes of every TCP connection of a capture file, in order of their first packets.
+/// Reads the writes of all TCP connections of a capture file, in order of their first packets.
+///
+/// # Errors
+/// If the file cannot be read, is cut or malformed.
 pub fn read_tcp_writes(path: &Path) -> Result<Vec<ConnectionWrites>, CaptureError> {
     tcp_writes(&mut Capture::open(path)?)
 }
 
-/// [`read_tcp_writes`] of a capture from anywhere, read to its end.
+/// Like [`read_tcp_writes`], for any capture; reads it to its end.
+///
+/// # Errors
+/// As [`read_tcp_writes`].
 pub fn tcp_writes<R: Read>(capture: &mut Capture<R>) -> Result<Vec<ConnectionWrites>, CaptureError> {
     let mut open: BTreeMap<(u32, FlowKey), usize> = BTreeMap::new();
     let mut connections: Vec<Connection> = Vec::new();
@@ -93,7 +99,7 @@ impl Connection {
         Self { key, interface: packet.interface, start_ns: packet.at_ns, from_handshake, directions }
     }
 
-    /// A SYN of another number than the one before opens another connection between the same ports.
+    /// True if the packet is a SYN with another sequence number: a new connection between the same ports.
     fn is_reopened_by(&self, packet: &CapturedPacket, tcp: &TcpFields) -> bool {
         let half = &self.directions[usize::from(packet.key != self.key)];
         tcp.flags.syn
@@ -129,7 +135,7 @@ impl Connection {
     fn finish(self) -> ConnectionWrites {
         let [up, down] = self.directions.map(|half| {
             let mut writes = half.writes;
-            // Stable: what filled a hole goes behind what showed it.
+            // The sort is stable: data that filled a hole stays behind the data that showed it.
             writes.sort_by_key(|write| write.at);
             writes
         });
@@ -138,7 +144,7 @@ impl Connection {
     }
 }
 
-/// The direction of `key` that goes from the client to the server: by the handshake, else by the ports.
+/// Returns `key` or its reverse, so that it leads from client to server: by the handshake, otherwise by the ports.
 pub(crate) fn client_to_server(key: FlowKey, tcp: &TcpFields) -> FlowKey {
     debug_assert_eq!(key.protocol, Protocol::Tcp);
     let from_client = match (tcp.flags.syn, tcp.flags.ack) {

@@ -1,5 +1,5 @@
-//! tshark's and tcptrace's view of the shipped captures beside ours, field by field, where they measure the same thing;
-//! docs/models/captures.md says where they do not and why.
+//! Compares tshark's and tcptrace's results for the shipped captures with ours, field by field, where they measure the
+//! same. docs/models/captures.md lists where they do not and why.
 
 mod support;
 
@@ -35,11 +35,11 @@ fn halves(flow: &FlowReport) -> &[HalfReport; 2] {
     &tcp.halves
 }
 
-/// The capture unpacked, as pcap: tcptrace reads nothing else. Removed when dropped.
+/// The capture, unpacked as pcap, because tcptrace reads nothing else. The file is removed on drop.
 struct Unpacked(PathBuf);
 
 impl Unpacked {
-    /// `None` without editcap, which comes with tshark.
+    /// Returns `None` without editcap, which is installed with tshark.
     fn new(name: &str, test: &str) -> Option<Self> {
         let path = |kind: &str| {
             std::env::temp_dir().join(format!("gamelane-{test}-{name}-{}.{kind}", std::process::id()))
@@ -80,7 +80,7 @@ fn tshark_counts_the_same_retransmissions() {
             command.args(["-e", field]);
         });
         let Ok(output) = command.output() else { return support::skipped("tshark") };
-        // Packets, packets with data, their bytes, those that tshark says were sent before.
+        // Packets, packets with data, their bytes, and packets that tshark calls retransmissions.
         let mut theirs: BTreeMap<(usize, usize), [u64; 4]> = BTreeMap::new();
         for line in String::from_utf8(output.stdout).unwrap().lines() {
             let values: Vec<&str> = line.split(',').collect();
@@ -129,18 +129,18 @@ fn tcptrace_counts_the_same_data_and_measures_the_same_round_trips() {
                 assert_eq!(count("actual data pkts"), counts.data_packets, "{place}");
                 assert_eq!(count("actual data bytes"), of.payload_bytes, "{place}");
                 assert_eq!(count("zero win adv"), halves(flow)[1 - direction].counts.zero_windows, "{place}");
-                // What was lost before the capture point tcptrace takes for new data or for data out of order, and
-                // what it says of retransmissions and round trips then differs: only the sender's own end compares.
+                // For data lost before the capture point, tcptrace assumes new or reordered data. Its retransmissions
+                // and round trips then differ. So only the capture at the sender is compared.
                 if (direction == 1) != name.ends_with("srv") {
                     continue;
                 }
-                // SYN and FIN count as a byte of data each.
+                // SYN and FIN count as one byte of data each.
                 let control = counts.control_retransmissions;
                 assert_eq!(count("rexmt data pkts"), counts.resent + control, "{place}");
                 assert_eq!(count("rexmt data bytes"), counts.repeated_bytes + control, "{place}");
                 assert_eq!(count("outoforder pkts"), 0, "{place}");
-                // It also measures SYN and FIN, takes some ACKs after a loss that Karn's rule leaves out, and prints tenths
-                // of a millisecond.
+                // Tcptrace also measures SYN and FIN, uses some ACKs after a loss that Karn's rule excludes, and prints
+                // tenths of a millisecond.
                 let samples = counts.ack_rtt.count() as f64;
                 assert!(
                     (theirs("RTT samples") - samples).abs() <= 2.0 + samples / 100.0,
@@ -164,7 +164,7 @@ fn tcptrace_counts_the_same_data_and_measures_the_same_round_trips() {
     }
 }
 
-/// A number of tcptrace's two columns.
+/// Returns a number from tcptrace's two columns.
 fn column(text: &str, field: &str, direction: usize) -> f64 {
     let name = format!("{field}:");
     let value = text.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The fuzzer's corpus, replayed: what it once found stays found. `fuzz/README.md` says how to look for more.
+//! Replays the fuzzer's corpus, so that what it once found stays fixed. `fuzz/README.md` explains how to fuzz.
 
 #[path = "../../../fuzz/targets/capture.rs"]
 mod targets;

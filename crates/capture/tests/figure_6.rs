@@ -13,13 +13,13 @@ use support::{header, key, open};
 const SERVER: &str = "192.168.12.2:39106";
 const CLIENT: &str = "192.168.2.50:12000";
 
-/// Time in milliseconds, then what passed: data (sequence number, length) or an ACK.
+/// Time in milliseconds, then a data packet (sequence number, length) or an ACK.
 enum Line {
     Data(u64, u32, u32),
     Ack(u64, u32),
 }
 
-/// The figure's lines 126 to 137; 126 begins 5546, and acknowledgements are of 20-byte TCP headers without options.
+/// Lines 126 to 137 of the figure; line 126 begins at 5546. ACKs have TCP headers of 20 bytes without options.
 const FIGURE: [Line; 12] = [
     Line::Data(463_354, 5546, 37),
     Line::Ack(463_681, 5546),
@@ -87,11 +87,11 @@ fn the_figure_is_found_in_its_capture() {
         panic!("one retransmission: {found:?}", found = found.retransmissions)
     };
     assert_eq!((retransmission.len, retransmission.nth), (153, 1));
-    // The RTO: since the packet was first sent.
+    // The RTO: time since the packet was first sent.
     assert_eq!(retransmission.since_first_ns, 1_046_000_000);
     assert_eq!(retransmission.cause, Cause::Timeout);
 
-    // Packets 128 and 130 (70 and 83 B) are acknowledged together, 131 as well.
+    // Packets 128 and 130 (70 and 83 B) are acknowledged together, and 131 too.
     let late: Vec<_> = found.acknowledged.iter().filter(|row| row.cause.is_some()).collect();
     assert_eq!(late.iter().map(|row| row.len).collect::<Vec<_>>(), [70, 83, 94]);
     assert_eq!((late[0].itself, late[0].included, late[0].delay_ns), (1, 0, 1_670_000_000));

@@ -1,5 +1,5 @@
-//! What captures come in and what packets come in: compression, fragments, extension headers, short snap lengths, mixed
-//! link types; and that our thin views read what etherparse reads.
+//! Input formats and packets: compression, fragments, extension headers, short snap lengths, mixed link types. Also,
+//! our parsers read the same fields as etherparse.
 
 mod support;
 
@@ -12,7 +12,7 @@ use gamelane_core::IpLen;
 use proptest::prelude::*;
 use support::{match_capture, open, pcap_of};
 
-/// UDP from port 1000 to 2000 with `payload` bytes, the first `from` to `to` of it above an IPv4 header.
+/// The bytes `from` to `to` of a UDP datagram from port 1000 to 2000 with `payload` bytes, behind an IPv4 header.
 fn v4_fragment(payload: u16, from: u16, to: u16) -> Vec<u8> {
     let datagram = datagram(payload);
     let more = if to < datagram.len() as u16 { 0x2000 } else { 0 };
@@ -38,7 +38,7 @@ fn later_fragments_belong_to_the_conversation_of_the_first() {
     assert_eq!(packets.iter().map(|packet| packet.ip_len.0).sum::<u32>(), 3008 + 3 * 20);
     assert!(packets.iter().all(|packet| packet.key == packets[0].key));
     assert_eq!(packets[2].transport, CapturedTransport::LaterFragment);
-    // Nothing is left of the packet: the same identification is a stray one now.
+    // The packet is complete, so a fragment with the same identification is a stray one now.
     let again = [parts.to_vec(), vec![parts[1].clone()]].concat();
     let mut capture = open(pcap_of(101, &again)).unwrap();
     while capture.next_packet().unwrap().is_some() {}
@@ -58,7 +58,7 @@ fn extension_headers_are_walked() {
         v6(17, &udp),
         v6(0, &[&options(17)[..], &udp].concat()),
         v6(0, &[&options(60)[..], &options(43), &options(17), &udp].concat()),
-        // Authentication of 16 bytes, then UDP.
+        // An authentication header of 16 bytes, then UDP.
         v6(51, &[&[17, 2][..], &[0; 14], &udp].concat()),
         v6(44, &[&fragment(0, 1)[..], &udp[..8]].concat()),
         v6(44, &[&fragment(1, 0)[..], &udp[8..]].concat()),
@@ -70,7 +70,7 @@ fn extension_headers_are_walked() {
         assert_eq!(packet.ip_len, IpLen(bytes.len() as u32));
     }
     assert_eq!(read[5].key, read[4].key);
-    // A chain of headers that never ends is no packet, and no loop.
+    // An endless chain of headers is no packet, and does not cause an endless loop.
     let endless: Vec<u8> = std::iter::repeat_n(options(0), 40).flatten().collect();
     assert_eq!(open(pcap_of(101, &[v6(0, &endless)])).unwrap().count(), 0);
 }
@@ -81,7 +81,7 @@ fn tcp_cut_to_its_ports_numbers_and_window_is_read_with_its_length() {
     let tcp = [0x9c, 0x40, 0, 80, 0, 0, 0, 9, 0, 0, 0, 7, 0x80, 0x18, 1, 0xf6, 0, 0, 0, 0, 1, 1, 8, 10];
     let frame = [&header[..], &tcp].concat();
     let mut file = pcap_of(101, &[frame]);
-    // The frame was 1500 B long.
+    // The frame had 1500 B before it was cut.
     file[24 + 12..24 + 16].copy_from_slice(&1500u32.to_le_bytes());
     let packet = open(file).unwrap().next().unwrap().unwrap();
     assert_eq!((packet.ip_len, packet.payload_len), (IpLen(1500), 1500 - 20 - 32));
@@ -161,7 +161,7 @@ fn packed_captures_are_unpacked_also_in_several_members_and_cut_ones_say_where()
 }
 
 proptest! {
-    /// Any bytes after an IPv4 or IPv6 start: where both read a TCP or UDP packet, they read the same.
+    /// Random bytes after an IPv4 or IPv6 start: if both parsers read a TCP or UDP packet, they read the same.
     #[test]
     fn thin_views_read_what_etherparse_reads(
         start in prop_oneof![Just(0x45u8), Just(0x46), Just(0x60)],
@@ -186,7 +186,8 @@ proptest! {
             (Some(ours), Some(TransportSlice::Udp(theirs))) => {
                 prop_assert_eq!(ours.key.destination.port(), theirs.destination_port());
             }
-            // A UDP length shorter than its header, or a TCP header longer than the packet, is refused by one of us first.
+            // One of the parsers refuses a UDP length below 8, and a TCP header longer than the packet, earlier than
+            // the other.
             (None, _) => {}
             (Some(_), other) => prop_assert!(false, "only we read a packet: {:?}", other),
         }

@@ -1,5 +1,5 @@
-//! Two captures of the same traffic: losses and resent packets of the shipped captures are those of their table, found from
-//! both ends; round trips and delays without clocks that agree.
+//! Two captures of the same traffic. Losses and retransmissions of the shipped captures match their table, found from
+//! both ends. Round trips and delays need no synchronised clocks.
 
 mod support;
 
@@ -30,10 +30,11 @@ fn half(report: &FlowReport, direction: usize) -> &gamelane_capture::analysis::H
     &tcp.halves[direction]
 }
 
-/// A row for each player.
+/// One row for each player.
 type Streams = [[u64; 5]; 4];
 
-/// Columns sent, lost, with data, of them lost, resent of tests/captures/README.md: server to client, then client to server.
+/// Columns "sent", "lost", "with data", "lost with data" and "resent" of tests/captures/README.md, from server to
+/// client and from client to server.
 const TABLE: [(&str, Streams, Streams); 2] = [
     (
         "thin-tcp-lan",
@@ -75,7 +76,7 @@ fn every_lost_and_resent_packet_of_the_table_is_found_from_both_ends() {
     for (name, down, up) in TABLE {
         let (server, at_server) = watched(&format!("{name}-srv"));
         let (client, at_client) = watched(&format!("{name}-cli"));
-        // In either order.
+        // The order of the captures does not matter.
         for (first, second, near) in [(&server, &client, Some(false)), (&client, &server, Some(true))] {
             let flows = compare(first, second);
             assert_eq!(flows.len(), 4);
@@ -86,8 +87,8 @@ fn every_lost_and_resent_packet_of_the_table_is_found_from_both_ends() {
             }
         }
         for (stream, (at_server, at_client)) in at_server.iter().zip(&at_client).enumerate() {
-            // What the receiver's file alone tells: every resent packet that arrived either fills a gap or is a
-            // repetition; those lost again are missing from it, as is what nothing was sent after.
+            // The receiver's file alone shows each resent packet that arrived: it fills a gap or repeats data. Packets
+            // that were lost again are missing, and so are losses at the end of the stream.
             for (sender, receiver, direction) in [(at_server, at_client, 1), (at_client, at_server, 0)] {
                 let (sender, receiver) = (&half(sender, direction).counts, &half(receiver, direction).counts);
                 assert!(receiver.resent <= sender.resent, "{name} {stream}");
@@ -102,7 +103,8 @@ fn the_round_trip_between_two_points_needs_no_common_clock() {
     let (server, _) = watched("thin-tcp-wan-srv");
     let (client, _) = watched("thin-tcp-wan-cli");
     for flow in compare(&client, &server) {
-        // link.py adds 50 ms each way; measured one-way median 50.1 ms, 99 % under 50.3.
+        // `link.py` adds 50 ms each way. The measured one-way delay has a median of 50.1 ms and a 99th percentile below
+        // 50.3 ms.
         let median = flow.rtt.median().unwrap();
         assert!((100.0e6..100.8e6).contains(&median), "{median}");
         assert!(flow.rtt.count() > 1000);
@@ -130,7 +132,7 @@ fn a_udp_game_has_its_round_trip_too_and_loses_nothing() {
         assert_eq!((direction.sent, direction.losses.lost, direction.losses.unsent), (sent, 0, 0));
         assert_eq!((direction.losses.duplicated, direction.losses.reordered), (0, 0));
     }
-    // The veth pair: about 7 microseconds each way.
+    // The veth pair has about 7 microseconds each way.
     let median = flow.rtt.median().unwrap();
     assert!((5e3..40e3).contains(&median), "{median}");
     assert!(flow.rtt.count() > 2300);

@@ -1,4 +1,4 @@
-//! Reading: both formats in every byte order and resolution, every link type, and any bytes at all.
+//! Reading captures: both formats in every byte order and resolution, every link type, and random bytes.
 
 mod support;
 
@@ -9,13 +9,13 @@ use gamelane_core::{IpLen, Protocol};
 use proptest::prelude::*;
 use support::{header, key, match_capture, open, read_all};
 
-/// 10.0.0.1:1000 to 10.0.0.2:2000, UDP with 4 bytes, ECT(0), DSCP 46.
+/// UDP from 10.0.0.1:1000 to 10.0.0.2:2000 with 4 bytes, ECT(0), DSCP 46.
 const DATAGRAM: [u8; 32] = [
     0x45, 0xba, 0, 32, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0x03, 0xe8, 0x07, 0xd0, 0, 12,
     0, 0, 1, 2, 3, 4,
 ];
 
-/// A pcap with one packet, seen 1.5 s after 1970.
+/// A pcap with one packet at 1.5 s after the start of 1970.
 fn pcap(magic: [u8; 4], big: bool, fraction: u32, link_type: u32, frame: &[u8]) -> Vec<u8> {
     let u32 = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
     let version = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
@@ -111,7 +111,7 @@ fn stray_fragments_and_other_protocols_are_skipped() {
     }
 }
 
-/// A big-endian pcapng: two interfaces, of microseconds with an offset and of 2^-10 s, one packet each.
+/// A big-endian pcapng with two interfaces and one packet each: microseconds with an offset, and 2^-10 s.
 #[test]
 fn pcapng_interfaces_have_their_own_link_types_and_resolutions() {
     fn block(block_type: u32, body: &[u8]) -> Vec<u8> {
@@ -181,7 +181,7 @@ fn a_capture_cut_anywhere_says_how_many_packets_were_whole() {
     for cut in 8..whole.len() {
         let expected = ends.iter().filter(|&&end| end <= cut).count();
         let result = read_all(whole[..cut].to_vec());
-        // Between blocks a file may end.
+        // A file may end between two blocks.
         if cut == 28 || cut == start || ends.contains(&cut) {
             assert_eq!(result.unwrap().len(), expected, "cut at {cut}");
             continue;
@@ -221,7 +221,7 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Bytes that get past the first check.
+/// Bytes that pass the check of the magic number.
 fn with_magic() -> impl Strategy<Value = Vec<u8>> {
     let magic = prop_oneof![
         Just(vec![0xd4, 0xc3, 0xb2, 0xa1]),
@@ -231,7 +231,7 @@ fn with_magic() -> impl Strategy<Value = Vec<u8>> {
     (magic, proptest::collection::vec(any::<u8>(), 0..600)).prop_map(|(magic, rest)| [magic, rest].concat())
 }
 
-/// One frame of any link type, any bytes after a plausible start.
+/// One frame of any link type: a plausible start, then random bytes.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let link_type = prop_oneof![Just(0u32), Just(1), Just(101), Just(113), Just(276)];
     let start = prop_oneof![Just(vec![]), Just(vec![0x45]), Just(vec![0x60]), Just(DATAGRAM.to_vec())];

@@ -1,4 +1,4 @@
-//! A game's flow out of a capture, and who its client is.
+//! Extraction of a game's flow from a capture, and the choice of its client.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn the_match_capture_has_its_known_client_sizes_and_times() {
         gaps.sort();
         assert!((gaps[gaps.len() / 2].as_millis_f64() - 33.0).abs() < 0.05);
     }
-    // Seen from the other side, the roles turn.
+    // With the other host as the client, the directions are exchanged.
     let turned = read_udp_flow(&match_capture(), Some("10.77.0.1".parse().unwrap())).unwrap();
     assert_eq!((turned.up.len(), turned.down.len()), (2399, 3627));
 }
@@ -79,7 +79,7 @@ fn a_packet_seen_on_two_interfaces_counts_once() {
     let game = udp("10.0.0.2:40000", "9.9.9.9:27960");
     for n in 0..10 {
         writer.write_udp(lan, &header(game, n * 1_000_000), 50).unwrap();
-        // The last one is lost on the way.
+        // The last packet is lost before the second interface.
         if n < 9 {
             writer.write_udp(wan, &header(game, n * 1_000_000 + 300_000), 50).unwrap();
         }
@@ -98,6 +98,6 @@ fn errors_say_what_is_there() {
     assert_eq!(
         error.to_string(),
         "memory.pcapng: no UDP conversation of client 10.0.0.9; hosts with UDP in the capture: 9.9.9.9, 10.0.0.2\n\
-         hint: name one of these, or leave the client out to have it guessed"
+         hint: set the client to one of these, or omit it and the client is guessed"
     );
 }

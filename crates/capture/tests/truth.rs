@@ -1,5 +1,5 @@
-//! Captures of our own TCP endpoints over a lossy path, against what the endpoints know: every retransmission and its cause,
-//! every loss, round trips to the nanosecond.
+//! Captures of our own TCP endpoints over a lossy path, compared with the endpoints' own records: each retransmission
+//! and its cause, each loss, and round trips to the nanosecond.
 
 mod support;
 
@@ -13,17 +13,17 @@ use gamelane_core::{ByteCount, Duration, Ecn, FlowKey, Instant, Protocol, Seed};
 use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint, TcpTuning};
 use support::{key, open};
 
-/// What a run's endpoints did, and both captures of it.
+/// The endpoints' actions in a run, and both captures of it.
 struct Truth {
-    /// Retransmissions of the server's data: when, stream offset, why.
+    /// Retransmissions of the server's data: time, stream offset, cause.
     resent: Vec<(u64, u64, Cause)>,
-    /// Those of them that answer what a probe with new data drew: the probe's, or told by the ACK, both are right.
+    /// Retransmissions that answer a probe with new data. The cause may be the probe or the ACK; both are correct.
     drawn: BTreeSet<(u64, u64)>,
-    /// Packets of the server lost on the way, and of the client.
+    /// Lost packets of the server, and of the client.
     lost: [u64; 2],
     at_server: Vec<u8>,
     at_client: Vec<u8>,
-    /// Both as two interfaces of one file, the client's first.
+    /// Both captures as two interfaces of one file, the client's first.
     at_both: Vec<u8>,
 }
 
@@ -36,7 +36,7 @@ fn client() -> FlowKey {
     key("192.168.1.2:40000", "203.0.113.5:7000", Protocol::Tcp)
 }
 
-/// Ten minutes of a thin or a full stream from the server; the client answers now and then.
+/// Ten minutes of a thin or bulk stream from the server; the client answers sometimes.
 fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed: u64) -> Truth {
     let mut random = Seed(seed).stream("path");
     let mut writers = [(); 2].map(|()| PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap());
@@ -54,7 +54,7 @@ fn run(path: &Path, config: &TcpConfig, write_every: Duration, bytes: u64, seed:
         at_both: vec![],
     };
     let (mut number, mut ids, mut highest) = (0u64, [0u16; 2], 0u64);
-    // New data sent as a probe: until where, and when; and when a recovery last began.
+    // New data sent as a probe (its end and time), and the time of the last recovery.
     let (mut probed_to, mut entered, mut recoveries) = (None, Instant::ZERO, 0);
     let end = Instant::from_secs(600);
     let mut next_write = [Instant::from_millis(1500), Instant::from_secs(1)];
@@ -161,7 +161,7 @@ fn analysed(bytes: &[u8]) -> Found {
     found
 }
 
-/// Causes found, against those that were: what the sender's habits settle counts as settled.
+/// Found causes against true ones, after the sender's habits settled the ambiguous ones.
 fn confusion(truth: &Truth, found: &Found) -> Vec<(Cause, Cause)> {
     let TransportReport::Tcp(tcp) = &found.flows[0].transport else { panic!("TCP") };
     let settled = tcp.halves[1].settled;
@@ -200,8 +200,9 @@ fn every_retransmission_and_its_cause_is_what_the_sender_knows() {
     let path = Path { one_way: Duration::from_millis(50), loss: 0.02 };
     let sack = TcpConfig { nagle: false, ..TcpConfig::default() };
     let newreno = TcpConfig { recovery: RecoveryKind::NewReno, ..sack.clone() };
-    // With one packet in flight probe and timer are due at once: where the sender does nothing telling, `undecided`.
-    // In the two with one mistaken, the third sign of a loss came in the nanosecond in which the timer expired.
+    // With one packet in flight, probe and timer are due at the same time. If the sender's other behaviour does not
+    // decide, the case is in `undecided`. In the two runs with one mistaken cause, the third sign of loss came in the
+    // same nanosecond as the expiry.
     for (name, config, every_ms, bytes, undecided, mistaken) in [
         ("thin, RACK", rack(false), 120, 60, [0; 3], [0; 3]),
         ("very thin, RACK", rack(false), 400, 60, [47, 0, 0], [0; 3]),
@@ -235,7 +236,8 @@ fn losses_and_round_trips_are_exact_at_both_ends() {
         let mut capture = open(bytes.clone()).unwrap();
         let (seen, error) = watch(&mut capture, &mut Analyzer::default(), &mut found);
         assert!(error.is_none());
-        // Data to acknowledgement, or stamp to echo, at the sender's end: the path where no ACK waited, never less.
+        // From data to ACK, or from timestamp to echo, at the sender: the round trip of the path if no ACK was delayed,
+        // and never less.
         for method in [Method::Acknowledgement, Method::Timestamp, Method::BothHalves] {
             let own = found.trips.iter().filter(|trip| trip.method == method);
             let own = own.filter(|trip| method == Method::BothHalves || trip.direction == end);
@@ -258,7 +260,8 @@ fn losses_and_round_trips_are_exact_at_both_ends() {
     }
     assert!(flows[0].round_trips.len() > 1000);
     assert!(flows[0].round_trips.iter().all(|&(_, rtt_ns)| rtt_ns == 100_000_000));
-    // Between first being sent and delivery, whatever was not late for a loss took the path's time alone.
+    // Everything that was not late because of a loss took exactly the path's delay from its first transmission to
+    // delivery.
     let delivery = flows[0].directions[1].delivery.as_ref().unwrap();
     let late: u64 = delivery.late.iter().sum();
     assert!(late > 50 && delivery.lag.median() == Some(0.0), "{late}");

@@ -1,4 +1,4 @@
-//! Writing: what our reader gets back, field by field, and that tshark agrees.
+//! Writing captures: our reader gets the same fields back, and tshark agrees.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn tcp_key() -> FlowKey {
     key("192.168.1.2:40000", "203.0.113.5:80", Protocol::Tcp)
 }
 
-/// A handshake, data, an acknowledgement with holes, and the end.
+/// A handshake, data, an ACK with holes, and the end.
 fn segments() -> Vec<Segment> {
     let ack = Flags { ack: true, ..Flags::default() };
     let syn = Segment {
@@ -71,7 +71,7 @@ fn written(packets: &[(PacketHeader, Segment)], options: WriteOptions) -> Vec<u8
     writer.finish_file().unwrap()
 }
 
-/// What a reader should see of a segment.
+/// Fields that a reader should get from a segment.
 fn expected(segment: &Segment) -> TcpFields {
     let own = |offset: u64| NUMBERS.initial_sequence.wrapping_add(offset as u32);
     let peer = |offset: u64| NUMBERS.peer_initial_sequence.wrapping_add(offset as u32);
@@ -186,7 +186,7 @@ proptest! {
     }
 }
 
-/// Runs tshark with every checksum verified; `None` if it is not installed.
+/// Runs tshark with all checksums verified. Returns `None` if it is not installed.
 fn tshark(file: &std::path::Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("tshark");
     for option in ["ip.check_checksum:TRUE", "tcp.check_checksum:TRUE", "udp.check_checksum:TRUE"] {
@@ -254,7 +254,7 @@ fn tshark_agrees_field_by_field() {
     let mut arguments = vec!["-T", "fields", "-E", "separator=|"];
     arguments.extend(fields.iter().flat_map(|field| ["-e", field]));
     let table = tshark(&file, &arguments);
-    // Warnings, errors and notes about the packets themselves; resets and such are chat or expected warnings.
+    // Warnings, errors and notes about the packets. Resets and similar are "chat" or expected warnings.
     let complaints =
         tshark(&file, &["-Y", "_ws.expert.group == 0x07000000 || _ws.expert.group == 0x01000000"]);
     std::fs::remove_file(&file).unwrap();

@@ -1,4 +1,4 @@
-//! Application writes out of captures: the shipped ones hold what their README's table says, at both ends.
+//! Application writes from captures: the shipped captures give the numbers of their README's table, at both ends.
 
 mod support;
 
@@ -9,7 +9,7 @@ fn shipped(name: &str) -> Vec<ConnectionWrites> {
     read_tcp_writes(&support::shipped(name)).unwrap()
 }
 
-/// Count, mean size in tenths of a byte, mean and median gap in tenths of a millisecond.
+/// Returns count, mean size in tenths of a byte, and mean and median gap in tenths of a millisecond.
 fn described(writes: &[Write]) -> (usize, u64, u64, u64) {
     let bytes: u64 = writes.iter().map(|write| u64::from(write.bytes)).sum();
     let count = writes.len() as u64;
@@ -20,8 +20,8 @@ fn described(writes: &[Write]) -> (usize, u64, u64, u64) {
     (writes.len(), (bytes * 10 + count / 2) / count, tenths(span / (count - 1)), tenths(gaps[gaps.len() / 2]))
 }
 
-/// Columns "resent" subtracted from "with data", mean payload, mean gap and median gap of the table in
-/// tests/captures/README.md, from the sender's file.
+/// Columns "with data" minus "resent", mean payload, mean gap and median gap of the table in tests/captures/README.md,
+/// from the sender's file.
 #[test]
 fn the_writes_of_the_shipped_captures_are_those_of_their_table() {
     let lan_down = [
@@ -56,7 +56,7 @@ fn the_writes_of_the_shipped_captures_are_those_of_their_table() {
     }
 }
 
-/// A receiver's file has the same bytes: what was lost on the way comes when it is sent again, and counts where it was missed.
+/// A receiver's file has the same bytes. Lost data arrives with its retransmission, and counts where it was missing.
 #[test]
 fn both_ends_tell_of_the_same_bytes() {
     for (server, client) in
@@ -66,7 +66,7 @@ fn both_ends_tell_of_the_same_bytes() {
             assert_eq!(sender.key, receiver.key);
             for (sent, seen) in [(&sender.down, &receiver.down), (&receiver.up, &sender.up)] {
                 let bytes = |writes: &[Write]| writes.iter().map(|write| u64::from(write.bytes)).sum::<u64>();
-                // The last packets may be lost and not yet sent again when the capture ends.
+                // The last packets may be lost and not sent again before the capture ends.
                 let last = bytes(&sent[sent.len() - 2..]);
                 assert!(
                     (bytes(sent) - last..=bytes(sent)).contains(&bytes(seen)),

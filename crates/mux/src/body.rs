@@ -1,22 +1,22 @@
-//! What streams carry. The simulator counts bytes, the proxy moves them; scheduling is the same.
+//! Payload of a stream as a trait. The simulator only counts bytes, the proxy moves them; both use the same scheduler.
 
-/// A run of payload bytes that can be cut. Cloning must be cheap: retained data and repeats are clones. The
-/// default is empty.
+/// Payload bytes that can be split. Cloning must be cheap, because retained data and repeats are clones. The default is
+/// empty.
 pub trait Body: Clone + Default {
-    /// Bytes in it.
+    /// Number of bytes.
     fn len(&self) -> usize;
 
-    /// True if there are none.
+    /// True if there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes the first `at` bytes off and gives them back. `at` is at most [`len`](Self::len).
+    /// Removes the first `at` bytes and returns them. `at` must not exceed [`len`](Self::len).
     #[must_use]
     fn split_to(&mut self, at: usize) -> Self;
 }
 
-/// Payload of which only the length is known.
+/// Payload without bytes; only its length in bytes is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Length(pub u32);
 

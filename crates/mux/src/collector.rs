@@ -1,35 +1,36 @@
-//! The receiving half of [`Repeater`](crate::Repeater): each message once and in order, and what to acknowledge.
+//! The receiving half of [`Repeater`](crate::Repeater). It delivers each message once and in order, and generates the
+//! acknowledgements. Left out: detection of lost datagrams, which the sender does by time.
 
 use crate::body::Body;
 use crate::datagram::{Acknowledgement, Datagram, Message, WINDOW};
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 
-/// What arrived.
+/// Counters of the receiving half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CollectorCounters {
-    /// Messages that were new.
+    /// New messages.
     pub messages: u64,
-    /// Copies of messages that had been here.
+    /// Copies of messages that had already arrived.
     pub duplicates: u64,
     /// Messages held back behind a missing one.
     pub held: u64,
-    /// How long these waited, together.
+    /// Sum of their waiting times.
     pub held_time: Duration,
-    /// The longest of these waits.
+    /// The longest of these waiting times.
     pub longest_hold: Duration,
-    /// Messages the sender gave up before they came.
+    /// Messages that the sender gave up before they arrived.
     pub lost: u64,
-    /// Messages further ahead than any sender of ours goes.
+    /// Messages further ahead than [`WINDOW`] allows; they were ignored.
     pub beyond: u64,
 }
 
-/// The receiving half.
+/// The receiving half. See the [module](self).
 #[derive(Debug)]
 pub struct Collector<B> {
     ack_delay: Duration,
     next: u64,
-    /// Slot i is for `next` + i.
+    /// Slot i holds message `next` + i.
     held: VecDeque<Option<(B, Instant)>>,
     ready: VecDeque<Message<B>>,
     newest: Option<(u64, Instant)>,
@@ -38,7 +39,8 @@ pub struct Collector<B> {
 }
 
 impl<B: Body> Collector<B> {
-    /// Nothing received yet. An acknowledgement waits up to `ack_delay` for a datagram to go along with.
+    /// A collector that has received nothing. An acknowledgement waits up to `ack_delay` for a datagram that can carry
+    /// it.
     pub fn new(ack_delay: Duration) -> Self {
         Self {
             ack_delay,
@@ -51,7 +53,8 @@ impl<B: Body> Collector<B> {
         }
     }
 
-    /// A datagram from the network, its messages taken out. What it acknowledges is the [`Repeater`](crate::Repeater)'s.
+    /// Takes the messages out of a received datagram. Its acknowledgement is left for
+    /// [`Repeater::handle_ack`](crate::Repeater::handle_ack).
     pub fn handle_datagram(&mut self, datagram: &mut Datagram<B>, now: Instant) {
         if self.newest.is_none_or(|(number, _)| number < datagram.number) {
             self.newest = Some((datagram.number, now));
@@ -67,12 +70,13 @@ impl<B: Body> Collector<B> {
         }
     }
 
-    /// The next message in order.
+    /// Returns the next message in order.
     pub fn poll_message(&mut self) -> Option<Message<B>> {
         self.ready.pop_front()
     }
 
-    /// What to acknowledge, once that is due, or earlier if a datagram goes out anyway (`along`).
+    /// Returns the acknowledgement to send if it is due. With `along` (a datagram is about to be sent anyway) it need
+    /// not be due.
     pub fn poll_ack(&mut self, along: bool, now: Instant) -> Option<Acknowledgement> {
         let due = self.ack_due?;
         let (number, at) = self.newest?;
@@ -85,17 +89,17 @@ impl<B: Body> Collector<B> {
         Some(Acknowledgement { number, delay: now.saturating_since(at), next: self.next, above })
     }
 
-    /// When an acknowledgement is due.
+    /// Time at which the acknowledgement is due.
     pub const fn poll_timeout(&self) -> Option<Instant> {
         self.ack_due
     }
 
-    /// Messages held behind a missing one.
+    /// Number of messages held back behind a missing one.
     pub fn holding(&self) -> usize {
         self.held.iter().flatten().count()
     }
 
-    /// What has arrived so far.
+    /// Counters so far.
     pub const fn counters(&self) -> CollectorCounters {
         self.counters
     }

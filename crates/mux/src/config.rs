@@ -1,17 +1,21 @@
-//! Identities and settings of both halves.
+//! Stream and carrier ids, and the settings of the sending half. The settings of a whole session are in
+//! [`SessionConfig`](crate::SessionConfig), those of the repeater in [`RepeatLimits`](crate::RepeatLimits).
 
 use gamelane_core::Duration;
 
-/// A stream. Ids count up within a session and are never used again.
+/// Number of a stream. Ids count up within a session and are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u64);
 
-/// One of the pair's connections, by its place in the configuration.
+/// Number of a carrier (one connection of the pair): its index in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CarrierId(pub u8);
 
-/// Carriers a pair may have; state per stream and carrier is kept in arrays of this length.
+/// Maximum number of carriers of a pair. State per stream and carrier is kept in arrays of this length.
 pub const MAX_CARRIERS: usize = 16;
+
+/// Maximum number of pieces that the sender keeps of one stream. A receiver must be able to hold as many.
+pub(crate) const MAX_PIECES: usize = 1024;
 
 impl CarrierId {
     pub(crate) fn index(self) -> usize {
@@ -19,68 +23,71 @@ impl CarrierId {
     }
 }
 
-/// What a carrier promises.
+/// Delivery guarantee of a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarrierKind {
-    /// The frames of one stream arrive, and in order: a TCP connection, or a QUIC stream for each of our streams.
+    /// Delivers the frames of one stream reliably and in order: a TCP connection, or a QUIC connection with one QUIC
+    /// stream for each of our streams.
     Ordered,
-    /// Frames may be lost or overtake each other: datagrams. They carry early repeats only.
+    /// May lose or reorder frames: datagrams. Carries early repeats only.
     Datagram,
 }
 
-/// Which carrier a stream uses.
+/// How a stream gets its carrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assignment {
-    /// Stream id modulo the number of carriers.
+    /// Carrier number = stream id modulo the number of carriers.
     #[default]
     Pinned,
-    /// Each time a stream has something to send again: the carrier with the fewest bytes waiting, ties in turn. Until the
-    /// peer has confirmed the stream it stays where it was opened.
+    /// The carrier with the fewest waiting bytes, chosen again whenever an idle stream gets something to send. Ties are
+    /// broken round robin. Until the peer has confirmed the stream, it stays on the carrier that carried its `Open`
+    /// frame.
     LeastBacklog,
 }
 
-/// Small frames wait for company.
+/// Coalescing: holds small frames back so that several share one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing {
-    /// No frame waits longer.
+    /// Longest time a frame is held back.
     pub deadline: Duration,
-    /// Nor once this many bytes wait for the carrier: what fills its packet.
+    /// Bytes waiting for the carrier at which nothing is held back any longer: the payload of a full packet.
     pub fill: u32,
 }
 
-/// A small message that is still unacknowledged after a fraction of the round trip is sent again on another carrier: the idea
-/// of redundant data bundling, above TCP.
+/// Early repeat: a small message that is still unacknowledged after a fraction of the round trip is sent again on
+/// another carrier. This is the idea of redundant data bundling (Evensen et al. 2008), above TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyRepeat {
-    /// After this many thousandths of the round trip. Below 1000 every message is repeated, since no acknowledgement can have
-    /// come; above, those that are late.
+    /// Age at which a message is repeated, in thousandths of the round trip. Below 1000 every message is repeated,
+    /// because its acknowledgement cannot have arrived yet. Above 1000 only late messages are repeated.
     pub after_permille: u32,
-    /// Largest message repeated, in bytes.
+    /// Largest message that is repeated, in bytes.
     pub max_len: u32,
-    /// Copies beyond the first.
+    /// Maximum number of copies after the first transmission.
     pub max_repeats: u8,
 }
 
 /// Settings of the sending half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuxConfig {
-    /// Carriers the pair has, at most [`MAX_CARRIERS`].
+    /// Number of carriers of the pair, 1 to [`MAX_CARRIERS`].
     pub carriers: u8,
-    /// Which of them a stream uses.
+    /// How a stream gets its carrier.
     pub assignment: Assignment,
-    /// `None`: everything leaves at once.
+    /// Coalescing of small frames; `None` sends every frame at once.
     pub coalescing: Option<Coalescing>,
-    /// `None`: a message is sent once, and again only when its carrier is lost.
+    /// Early repeats; `None` sends a message again only if its carrier was lost.
     pub early_repeat: Option<EarlyRepeat>,
-    /// Keep what was sent until it is acknowledged. Without, a lost carrier loses data, and nothing is repeated.
+    /// Keeps sent data until it is acknowledged. If false, a lost carrier loses data and nothing is repeated.
     pub retain: bool,
-    /// Bytes the peer takes of a stream before its first credit. In a [`Session`](crate::Session) the peer's hello says it.
+    /// Bytes of a stream that the peer accepts before its first credit. A [`Session`](crate::Session) takes it from the
+    /// peer's hello.
     pub initial_credit: u64,
-    /// Bytes of one stream waiting or retained; a write beyond is refused.
+    /// Maximum bytes of one stream, waiting plus retained. A write beyond it is refused.
     pub buffer: u64,
-    /// Payload of one data frame: what a fat stream may send before others get their turn.
+    /// Maximum payload of one data frame, in bytes. Limits how long other streams wait for a bulk stream.
     pub max_payload: u32,
-    /// Deficit-round-robin quantum, bytes.
+    /// Quantum of deficit round robin, in bytes.
     pub quantum: u32,
 }
 

@@ -1,52 +1,58 @@
-//! What [`Repeater`](crate::Repeater) and [`Collector`](crate::Collector) exchange. One byte of flags, then varints: number;
-//! with flag 1 an acknowledgement (number, delay in microseconds, next, above); floor; then for each message its distance to
-//! the one before, its length and its bytes.
+//! The datagrams that [`Repeater`](crate::Repeater) and [`Collector`](crate::Collector) exchange. One byte of flags is
+//! followed by varints (RFC 9000 section 16):
+//!
+//! 1. the datagram's number,
+//! 2. with flag 1 an acknowledgement: number, delay in microseconds, next, above,
+//! 3. the floor,
+//! 4. for each message: its distance to the message before, its length, its bytes.
+//!
+//! Encryption and checksums are left out; UDP and the proxy have them.
 
 use crate::body::{Body, Length};
 use crate::varint;
 use alloc::vec::Vec;
 use gamelane_core::Duration;
 
-/// Messages that may be under way: as many as one acknowledgement can tell apart.
+/// Maximum number of messages in flight: as many as one acknowledgement can report.
 pub const WINDOW: u64 = 62;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<B> {
-    /// Counts up from 0 within a direction.
+    /// Sequence number; counts up from 0 in each direction.
     pub sequence: u64,
     /// Payload.
     pub body: B,
 }
 
-/// What has arrived.
+/// Acknowledgement: the messages that the receiver has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The newest datagram.
+    /// Number of the newest datagram received.
     pub number: u64,
-    /// How long ago that came.
+    /// Time between its arrival and this acknowledgement.
     pub delay: Duration,
-    /// All messages below.
+    /// All messages below this sequence number have arrived or were given up.
     pub next: u64,
-    /// And of those above: bit i stands for `next` + 1 + i.
+    /// Messages above `next` that have arrived: bit i stands for `next` + 1 + i.
     pub above: u64,
 }
 
 /// One datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Datagram<B> {
-    /// Counts up from 0; a repeat is a new datagram.
+    /// Number of the datagram; counts up from 0. A repeat is a new datagram.
     pub number: u64,
-    /// Messages below will not come any more, and need not be waited for.
+    /// Messages below this sequence number are not sent any more. The receiver must not wait for them.
     pub floor: u64,
-    /// What came the other way.
+    /// Acknowledgement of the other direction.
     pub ack: Option<Acknowledgement>,
-    /// Ascending.
+    /// Messages in ascending order.
     pub messages: Vec<Message<B>>,
 }
 
 impl<B: Body> Datagram<B> {
-    /// Payload bytes of the UDP datagram.
+    /// Bytes of UDP payload.
     pub fn wire_len(&self) -> usize {
         let ack = self.ack.map_or(0, |ack| ack.fields().iter().map(|field| varint::len(*field)).sum());
         let mut below = self.floor;
@@ -66,10 +72,10 @@ impl<B: Body> Datagram<B> {
         varint::len(distance) + varint::len(len as u64) + len
     }
 
-    /// Longest header before the first message.
+    /// Maximum length of the header before the first message.
     pub(crate) const MAX_HEADER: usize = 1 + 8 + 4 * 8 + 8;
 
-    /// Appends it; `put_body` appends the bytes of a body.
+    /// Appends the encoded datagram. `put_body` appends the bytes of one body.
     pub fn put(&self, out: &mut Vec<u8>, mut put_body: impl FnMut(&B, &mut Vec<u8>)) {
         out.push(u8::from(self.ack.is_some()));
         varint::put(self.number, out);
@@ -93,7 +99,7 @@ impl Acknowledgement {
     }
 }
 
-/// Reads a datagram. The body of a message is where in `bytes` it is. `None` for anything that is not one.
+/// Decodes a datagram. The body of a message is its place in `bytes`. Returns `None` for malformed input.
 pub fn parse(bytes: &[u8]) -> Option<Datagram<Span>> {
     let (flags, mut rest) = bytes.split_first()?;
     let mut number = || {
@@ -128,11 +134,11 @@ pub fn parse(bytes: &[u8]) -> Option<Datagram<Span>> {
     Some(datagram)
 }
 
-/// A body as a place in the datagram it came in.
+/// Place of a message body in the datagram that carried it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Of its first byte.
+    /// Index of its first byte.
     pub start: usize,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: Length,
 }

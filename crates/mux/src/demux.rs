@@ -1,5 +1,6 @@
-//! The receiving half: frames come in from any carrier, each stream's bytes go out once and in order. Streams know nothing of
-//! each other: a hole in one, or one that nobody reads, holds back no other.
+//! The receiving half: frames come in from any carrier, and the bytes of each stream go out once and in order. Streams
+//! are independent: a hole in one stream, or a stream that nobody reads, does not hold back the others. Opening and
+//! closing of streams is left to [`Session`](crate::Session).
 //!
 //! Inputs: [`expect`](Demux::expect), [`handle_data`](Demux::handle_data), [`forget`](Demux::forget),
 //! [`carrier_down`](Demux::carrier_down). Outputs: [`poll_readable`](Demux::poll_readable) and then
@@ -7,76 +8,41 @@
 
 use crate::body::Body;
 use crate::config::{CarrierId, StreamId};
+use crate::error::ProtocolError;
 use crate::frame::{Frame, Position};
 use crate::receive::ReceiveStream;
 use alloc::collections::{BTreeMap, VecDeque};
-use core::fmt;
 use gamelane_core::{Duration, Instant};
 
-/// The peer does what no peer of ours does. The session cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolError {
-    /// Data beyond what was credited.
-    BeyondCredit,
-    /// A stream ends in two places, or goes on behind its end.
-    EndMoved,
-    /// A stream in more pieces than a sender keeps.
-    TooScattered,
-    /// An acknowledgement of what was never sent.
-    AckBeyondSent,
-    /// Data of a stream that was never opened.
-    NeverOpened,
-    /// A frame the other role sends, or a hello in the middle.
-    OutOfPlace,
-    /// Stream ids that leave out too many.
-    SparseIds,
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BeyondCredit => "the peer sends beyond its credit",
-            Self::EndMoved => "the peer moves the end of a stream",
-            Self::TooScattered => "the peer sends a stream in too many pieces",
-            Self::AckBeyondSent => "the peer acknowledges what was never sent",
-            Self::NeverOpened => "the peer sends data of a stream that was never opened",
-            Self::OutOfPlace => "the peer sends a frame that has no place here",
-            Self::SparseIds => "the peer leaves out too many stream ids",
-        })
-    }
-}
-
-impl core::error::Error for ProtocolError {}
-
-/// What became of a data frame.
+/// Result of handling a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It brought something.
+    /// The frame had new data, or was empty.
     Fresh,
-    /// All of it had been here.
+    /// All of its data had already arrived.
     Duplicate,
-    /// No such stream, or no longer.
+    /// The stream is not known (any more).
     Unknown,
 }
 
-/// What arrived. Bytes are of payload.
+/// Counters of the receiving half. Bytes are payload bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DemuxCounters {
-    /// Data frames.
+    /// Data frames received.
     pub data_frames: u64,
-    /// Payload that was new.
+    /// New payload.
     pub payload_bytes: u64,
-    /// Payload that had been here already.
+    /// Payload that had already arrived.
     pub duplicate_bytes: u64,
-    /// Data frames that brought nothing else.
+    /// Data frames that had nothing new.
     pub duplicate_frames: u64,
     /// Frames held back behind a hole in their own stream.
     pub held_frames: u64,
-    /// How long they waited, together.
+    /// Sum of their waiting times.
     pub held_time: Duration,
-    /// The longest of these waits.
+    /// The longest of these waiting times.
     pub longest_hold: Duration,
-    /// Data of streams no longer known.
+    /// Data frames of streams that are no longer known.
     pub stale_frames: u64,
 }
 
@@ -88,7 +54,7 @@ pub struct Demux<B> {
     streams: BTreeMap<StreamId, ReceiveStream<B>>,
     readable: VecDeque<StreamId>,
     acks: VecDeque<StreamId>,
-    /// When the acknowledgements owed are to be said.
+    /// When the owed acknowledgements must be sent.
     acks_due: Option<Instant>,
     credits: VecDeque<StreamId>,
     buffered: u64,
@@ -96,7 +62,8 @@ pub struct Demux<B> {
 }
 
 impl<B: Body> Demux<B> {
-    /// `window`: bytes of each stream taken before they are read. `ack_delay`: how long an acknowledgement waits for company.
+    /// A receiving half without streams. `window` is the number of bytes of each stream that it accepts before they are
+    /// read. `ack_delay` is how long an acknowledgement waits for other frames to share a packet with.
     pub fn new(window: u64, ack_delay: Duration) -> Self {
         Self {
             window,
@@ -111,12 +78,16 @@ impl<B: Body> Demux<B> {
         }
     }
 
-    /// A stream exists; from now on its data is taken.
+    /// Registers a stream. Data of it is accepted from now on.
     pub fn expect(&mut self, stream: StreamId) {
         self.streams.entry(stream).or_insert_with(|| ReceiveStream::new(self.window));
     }
 
-    /// Bytes of a stream from a carrier.
+    /// Handles a data frame from a carrier.
+    ///
+    /// # Errors
+    /// If the frame exceeds the credit, contradicts the known end of the stream, or would split it into too many
+    /// pieces.
     pub fn handle_data(
         &mut self,
         carrier: CarrierId,
@@ -152,7 +123,7 @@ impl<B: Body> Demux<B> {
         Ok(Received::Fresh)
     }
 
-    /// A stream with something to read, or that has ended. Comes again only after it has been read dry.
+    /// Returns a stream that has data to read or has ended. Returns it again only after it was read empty and got more.
     pub fn poll_readable(&mut self) -> Option<StreamId> {
         while let Some(stream) = self.readable.pop_front() {
             if let Some(receiver) = self.streams.get_mut(&stream) {
@@ -165,7 +136,7 @@ impl<B: Body> Demux<B> {
         None
     }
 
-    /// The next bytes of the stream, at most `max`. Reading gives the peer credit.
+    /// Returns the next bytes of the stream, at most `max`. Reading gives the peer credit.
     pub fn read(&mut self, stream: StreamId, max: usize) -> Option<B> {
         let receiver = self.streams.get_mut(&stream)?;
         let body = receiver.read(max)?;
@@ -177,7 +148,8 @@ impl<B: Body> Demux<B> {
         Some(body)
     }
 
-    /// True once, when the stream has ended and all of it was read. The stream is forgotten as soon as that is acknowledged.
+    /// Returns true once, when the stream has ended and was read completely. The stream is forgotten as soon as the end
+    /// is acknowledged.
     pub fn read_end(&mut self, stream: StreamId) -> bool {
         let Some(receiver) = self.streams.get_mut(&stream) else { return false };
         let ended = receiver.read_end();
@@ -187,7 +159,7 @@ impl<B: Body> Demux<B> {
         ended
     }
 
-    /// The next piece of whatever stream has one.
+    /// Returns the next piece of any readable stream.
     pub fn poll_delivery(&mut self) -> Option<(StreamId, B)> {
         loop {
             let stream = self.poll_readable()?;
@@ -199,19 +171,19 @@ impl<B: Body> Demux<B> {
         }
     }
 
-    /// Drops a stream and what it holds.
+    /// Drops a stream and the data it holds.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(receiver) = self.streams.remove(&stream) {
             self.buffered -= receiver.buffered();
         }
     }
 
-    /// True while the stream's data is taken.
+    /// True while data of the stream is accepted.
     pub fn knows(&self, stream: StreamId) -> bool {
         self.streams.contains_key(&stream)
     }
 
-    /// The carrier is lost, and with it perhaps what was said on it: everything is said again.
+    /// Handles the loss of a carrier. Feedback sent on it may be lost, so all of it is sent again.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         for (stream, receiver) in &mut self.streams {
             receiver.lose(carrier);
@@ -229,7 +201,7 @@ impl<B: Body> Demux<B> {
         }
     }
 
-    /// Owes the peer an acknowledgement of the stream: it has been opened, or was asked for.
+    /// Schedules an acknowledgement of the stream, for example because the peer opened it.
     pub fn owe_ack(&mut self, stream: StreamId, now: Instant) {
         let Some(receiver) = self.streams.get_mut(&stream) else { return };
         if !receiver.ack_owed {
@@ -237,14 +209,14 @@ impl<B: Body> Demux<B> {
             self.acks.push_back(stream);
             self.acks_due.get_or_insert(now.saturating_add(self.ack_delay));
         }
-        // A sender's buffer must not run full for want of an acknowledgement.
+        // Acknowledges at once after a quarter of the window, so that the sender's buffer does not fill up.
         if receiver.received() - receiver.told >= self.window / 4 {
             self.acks_due = Some(now);
         }
     }
 
-    /// What to say to the peer: credits at once, acknowledgements when they have waited long enough, or when something is
-    /// going out anyway (`along`). On any ordered carrier.
+    /// Returns the next feedback frame, for any ordered carrier. Credits are returned at once. Acknowledgements are
+    /// returned when they are due, or earlier if another frame goes out anyway (`along`).
     pub fn poll_feedback(&mut self, along: bool, now: Instant) -> Option<Frame<B>> {
         while let Some(stream) = self.credits.pop_front() {
             let Some(receiver) = self.streams.get_mut(&stream) else { continue };
@@ -256,7 +228,7 @@ impl<B: Body> Demux<B> {
         if !along && due > now {
             return None;
         }
-        // Once some are due all of them go.
+        // If one acknowledgement is due, all of them are sent.
         self.acks_due = Some(due.min(now));
         while let Some(stream) = self.acks.pop_front() {
             let Some(receiver) = self.streams.get_mut(&stream) else { continue };
@@ -272,12 +244,12 @@ impl<B: Body> Demux<B> {
         None
     }
 
-    /// Acknowledgements waiting to be said.
+    /// Number of acknowledgements waiting to be sent.
     pub fn acks_owed(&self) -> usize {
         self.acks.len()
     }
 
-    /// When [`poll_feedback`](Self::poll_feedback) has something.
+    /// Time at which [`poll_feedback`](Self::poll_feedback) will return a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if !self.credits.is_empty() {
             return Some(Instant::ZERO);
@@ -285,22 +257,22 @@ impl<B: Body> Demux<B> {
         self.acks_due
     }
 
-    /// Where each stream stands: what a peer needs to know to resume.
+    /// Number of bytes received in order of each stream. A peer needs them to resume.
     pub fn positions(&self) -> impl Iterator<Item = (StreamId, u64)> + '_ {
         self.streams.iter().map(|(stream, receiver)| (*stream, receiver.received()))
     }
 
-    /// Payload held.
+    /// Payload bytes held.
     pub const fn buffered(&self) -> u64 {
         self.buffered
     }
 
-    /// Streams known.
+    /// Number of known streams.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// What has arrived so far.
+    /// Counters so far.
     pub const fn counters(&self) -> DemuxCounters {
         self.counters
     }

@@ -1,5 +1,5 @@
-//! The wire format between a pair. A frame is one byte of kind (high nibble) and flags (low nibble), varints
-//! (RFC 9000 section 16), and for two kinds a body:
+//! The wire format between the two ends of a pair. A frame is one byte (kind in the high nibble, flags in the low one),
+//! then varints (RFC 9000 section 16), then for two kinds a body:
 //!
 //! | kind | fields |
 //! | --- | --- |
@@ -13,115 +13,118 @@
 //! | 9 drain | |
 //! | 15 hello | `GLM`, version, session (16 bytes), carrier, carriers, window, positions; flag 1: the session had been up |
 //!
-//! A data frame that continues where the last one of its stream on the same carrier ended has no offset, so the header of a
-//! small message is three or four bytes. [`Frame::put_header`] writes and [`parse`] reads; no input makes either panic.
+//! A data frame without an offset continues where the last frame of its stream on the same carrier ended. So the header
+//! of a small message has three or four bytes. [`Frame::put_header`] encodes and [`parse`] decodes; no input makes
+//! either panic. Left out: encryption and framing of datagrams.
 
-use crate::body::{Body, Length};
-use crate::config::{CarrierId, MAX_CARRIERS, StreamId};
+mod decode;
+
+use crate::body::Body;
+use crate::config::{CarrierId, StreamId};
 use crate::varint;
 use alloc::vec::Vec;
-use core::fmt;
+pub use decode::{DecodeError, Parsed, parse};
 
-/// The version this code speaks. A pair must agree.
+/// Version of the protocol; both ends must have the same.
 pub const VERSION: u64 = 1;
 
-/// Longest metadata of [`Frame::Open`].
+/// Maximum length of the metadata in [`Frame::Open`], in bytes.
 pub const MAX_METADATA: usize = 1024;
 
-/// Longest header of any frame that has a body.
+/// Maximum header length of a frame with a body, in bytes.
 pub const MAX_HEADER: usize = 1 + 8 + 8 + 8;
 
-/// Where the bytes of a data frame belong.
+/// Offset of a data frame in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// At this offset of the stream.
+    /// An explicit offset.
     At(u64),
-    /// Where the last data frame of this stream on this carrier ended, or at 0 if there was none.
+    /// The end of the last data frame of this stream on this carrier; 0 if there was none.
     Continues,
 }
 
-/// First on each carrier, from both ends.
+/// First frame on each carrier, sent by both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The same on all carriers of a pair, drawn at random by the end that opens streams.
+    /// Session id, the same on all carriers of a pair. The near end draws it at random.
     pub session: [u8; 16],
-    /// Which carrier this is.
+    /// Number of this carrier.
     pub carrier: CarrierId,
-    /// How many there are.
+    /// Number of carriers of the pair.
     pub carriers: u8,
-    /// Bytes of each stream the sender of this takes before its first credit.
+    /// Bytes of each stream that the sender of this frame accepts before its first credit.
     pub window: u64,
-    /// So many acks follow at once: where the sender's streams stand.
+    /// Number of `Ack` frames that follow at once: how far each stream has arrived at the sender of this frame.
     pub positions: u64,
-    /// The sender has had this session up before.
+    /// The sender of this frame had this session up before.
     pub resume: bool,
 }
 
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame<B> {
-    /// Who speaks, and where streams stand.
+    /// First frame on a carrier.
     Hello(Hello),
     /// A new stream.
     Open {
-        /// Its id.
+        /// Id of the stream.
         stream: StreamId,
-        /// For the far end's eyes only, such as the client's address.
+        /// Data for the far end only, such as the client's address.
         metadata: B,
     },
     /// Bytes of a stream.
     Data {
-        /// Which.
+        /// Id of the stream.
         stream: StreamId,
-        /// Where.
+        /// Offset of the first byte.
         position: Position,
-        /// No bytes follow these.
+        /// The stream ends after these bytes.
         fin: bool,
         /// Payload.
         body: B,
     },
-    /// The stream has failed, both ways.
+    /// Aborts the stream in both directions.
     Reset {
-        /// Which.
+        /// Id of the stream.
         stream: StreamId,
-        /// Why; the proxies give it a meaning.
+        /// Reason; the constants in [`session`](crate::session) have the codes.
         code: u64,
     },
-    /// Nothing more is wanted of the stream: a reset was seen, or all of it had arrived.
+    /// Nothing more is wanted of the stream: it was reset, or all of it has arrived.
     Gone {
-        /// Which.
+        /// Id of the stream.
         stream: StreamId,
     },
-    /// How far the stream may be sent.
+    /// Permission to send.
     Credit {
-        /// Which.
+        /// Id of the stream.
         stream: StreamId,
-        /// Offset up to which.
+        /// Offset up to which the stream may be sent.
         limit: u64,
     },
-    /// How much of the stream has arrived without a hole. Counts one more than the bytes once its end has.
+    /// Acknowledgement of the bytes of a stream that arrived without a hole.
     Ack {
-        /// Which.
+        /// Id of the stream.
         stream: StreamId,
-        /// Bytes.
+        /// Number of bytes, plus one if the end has arrived too.
         offset: u64,
     },
     /// Asks for a pong.
     Ping {
-        /// To be given back.
+        /// Value that the pong must return.
         token: u64,
     },
     /// Answers a ping.
     Pong {
-        /// The ping's.
+        /// Token of the ping.
         token: u64,
     },
-    /// No new streams, please: the sender of this is going to stop.
+    /// Asks the peer to open no new streams, because the sender of this frame is shutting down.
     Drain,
 }
 
 impl<B: Body> Frame<B> {
-    /// Bytes on the carrier, body included.
+    /// Length on the wire in bytes, body included.
     pub fn wire_len(&self) -> usize {
         let id = |stream: &StreamId| varint::len(stream.0);
         let with_body = |body: &B| varint::len(body.len() as u64) + body.len();
@@ -151,7 +154,7 @@ impl<B: Body> Frame<B> {
         }
     }
 
-    /// The body, of the kinds that have one.
+    /// The body, if this kind of frame has one.
     pub fn body(&self) -> Option<&B> {
         match self {
             Self::Open { metadata: body, .. } | Self::Data { body, .. } => Some(body),
@@ -159,7 +162,7 @@ impl<B: Body> Frame<B> {
         }
     }
 
-    /// Appends everything but the body, which has to follow.
+    /// Appends the encoded frame without its body. The caller appends the body.
     pub fn put_header(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello(hello) => {
@@ -193,7 +196,7 @@ impl<B: Body> Frame<B> {
         }
     }
 
-    /// The same frame around another body, made from this one's.
+    /// Replaces the body by `make(body)`.
     pub fn map_body<C>(self, make: impl FnOnce(B) -> C) -> Frame<C> {
         match self {
             Self::Hello(hello) => Frame::Hello(hello),
@@ -208,167 +211,6 @@ impl<B: Body> Frame<B> {
             Self::Ping { token } => Frame::Ping { token },
             Self::Pong { token } => Frame::Pong { token },
             Self::Drain => Frame::Drain,
-        }
-    }
-}
-
-/// What is at the front of the bytes received so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Parsed {
-    /// A whole frame: `header` bytes, then as many as its body has.
-    Frame {
-        /// With the length of the body.
-        frame: Frame<Length>,
-        /// Bytes before the body.
-        header: usize,
-    },
-    /// At least this many bytes in all are needed, never more than the longest frame allowed.
-    Incomplete {
-        /// Bytes.
-        need: usize,
-    },
-}
-
-/// What arrived is not ours, or is broken. The carrier cannot be used any further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
-    /// A kind or flag nobody sends.
-    Kind(u8),
-    /// The hello of something else.
-    Magic,
-    /// The peer speaks another version.
-    Version(u64),
-    /// A body longer than allowed.
-    TooLong {
-        /// Its length.
-        len: u64,
-        /// The longest allowed.
-        allowed: usize,
-    },
-    /// A number that cannot be: a carrier beyond the last, an offset beyond the largest.
-    Range,
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kind(byte) => write!(f, "0x{byte:02x} starts no frame"),
-            Self::Magic => f.write_str("the peer does not speak this protocol"),
-            Self::Version(version) => {
-                write!(f, "the peer speaks version {version} of the protocol, this end version {VERSION}")
-            }
-            Self::TooLong { len, allowed } => {
-                write!(f, "a frame of {len} bytes, and at most {allowed} are allowed")
-            }
-            Self::Range => f.write_str("a number outside its range"),
-        }
-    }
-}
-
-impl core::error::Error for DecodeError {}
-
-/// Reads the frame at the front of `bytes`; `max_payload` bounds the body of data. Call again with more bytes when
-/// [`Parsed::Incomplete`]. No input panics.
-pub fn parse(bytes: &[u8], max_payload: usize) -> Result<Parsed, DecodeError> {
-    let mut reader = Reader { rest: bytes };
-    match reader.frame(max_payload) {
-        Ok(frame) => {
-            let header = bytes.len() - reader.rest.len();
-            let whole = header + frame.body().map_or(0, Body::len);
-            if bytes.len() < whole {
-                return Ok(Parsed::Incomplete { need: whole });
-            }
-            Ok(Parsed::Frame { frame, header })
-        }
-        Err(Stop::Short) => Ok(Parsed::Incomplete { need: bytes.len() + 1 }),
-        Err(Stop::Broken(error)) => Err(error),
-    }
-}
-
-enum Stop {
-    Short,
-    Broken(DecodeError),
-}
-
-struct Reader<'a> {
-    rest: &'a [u8],
-}
-
-impl Reader<'_> {
-    fn frame(&mut self, max_payload: usize) -> Result<Frame<Length>, Stop> {
-        let first = self.bytes::<1>()?[0];
-        let (kind, flags) = (first >> 4, first & 0x0f);
-        let allowed = match kind {
-            DATA => FIN | EXPLICIT,
-            HELLO => RESUME,
-            _ => 0,
-        };
-        if flags & !allowed != 0 {
-            return Err(Stop::Broken(DecodeError::Kind(first)));
-        }
-        Ok(match kind {
-            DATA => {
-                let stream = self.stream()?;
-                let position =
-                    if flags & EXPLICIT != 0 { Position::At(self.number()?) } else { Position::Continues };
-                let body = self.length(max_payload)?;
-                if matches!(position, Position::At(offset) if offset > varint::MAX - u64::from(body.0) - 1) {
-                    return Err(Stop::Broken(DecodeError::Range));
-                }
-                Frame::Data { stream, position, fin: flags & FIN != 0, body }
-            }
-            OPEN => Frame::Open { stream: self.stream()?, metadata: self.length(MAX_METADATA)? },
-            RESET => Frame::Reset { stream: self.stream()?, code: self.number()? },
-            GONE => Frame::Gone { stream: self.stream()? },
-            CREDIT => Frame::Credit { stream: self.stream()?, limit: self.number()? },
-            ACK => Frame::Ack { stream: self.stream()?, offset: self.number()? },
-            PING => Frame::Ping { token: self.number()? },
-            PONG => Frame::Pong { token: self.number()? },
-            DRAIN => Frame::Drain,
-            HELLO => Frame::Hello(self.hello(flags & RESUME != 0)?),
-            _ => return Err(Stop::Broken(DecodeError::Kind(first))),
-        })
-    }
-
-    fn hello(&mut self, resume: bool) -> Result<Hello, Stop> {
-        if self.bytes::<3>()? != *MAGIC {
-            return Err(Stop::Broken(DecodeError::Magic));
-        }
-        let version = self.number()?;
-        if version != VERSION {
-            return Err(Stop::Broken(DecodeError::Version(version)));
-        }
-        let session = self.bytes::<16>()?;
-        let (carrier, carriers) = (self.number()?, self.number()?);
-        if carriers == 0 || carriers > MAX_CARRIERS as u64 || carrier >= carriers {
-            return Err(Stop::Broken(DecodeError::Range));
-        }
-        let (window, positions) = (self.number()?, self.number()?);
-        let (carrier, carriers) = (CarrierId(carrier as u8), carriers as u8);
-        Ok(Hello { session, carrier, carriers, window, positions, resume })
-    }
-
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Stop> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(Stop::Short)?;
-        self.rest = rest;
-        Ok(*bytes)
-    }
-
-    fn number(&mut self) -> Result<u64, Stop> {
-        let (number, rest) = varint::take(self.rest).ok_or(Stop::Short)?;
-        self.rest = rest;
-        Ok(number)
-    }
-
-    fn stream(&mut self) -> Result<StreamId, Stop> {
-        self.number().map(StreamId)
-    }
-
-    fn length(&mut self, allowed: usize) -> Result<Length, Stop> {
-        let len = self.number()?;
-        match u32::try_from(len) {
-            Ok(short) if short as usize <= allowed => Ok(Length(short)),
-            _ => Err(Stop::Broken(DecodeError::TooLong { len, allowed })),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Which small messages were sent when, so that those still unacknowledged after a fraction of the round trip are sent again.
+//! List of the small messages sent and when, for early repeats (see [`EarlyRepeat`](crate::EarlyRepeat)). Whether a
+//! message is still unacknowledged is left to the stream that sent it.
 
 use crate::config::StreamId;
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 
-/// Messages watched at once; beyond, they are just not repeated.
+/// Maximum number of messages in the list. Further messages are sent, but not repeated early.
 const CAPACITY: usize = 65_536;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ pub(crate) struct Watched {
     pub offset: u64,
 }
 
-/// In the order of sending.
+/// Messages in the order of sending.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     watched: VecDeque<Watched>,
@@ -27,7 +28,7 @@ impl Ledger {
         }
     }
 
-    /// When the oldest is due.
+    /// Time at which the oldest message becomes due.
     pub(crate) fn due(&self, after: Duration) -> Option<Instant> {
         self.watched.front().map(|first| first.sent_at.saturating_add(after))
     }

@@ -1,49 +1,54 @@
-//! The sending half: streams are written to, carriers are asked what to send next. Which stream goes next is
-//! [`schedule`](crate::schedule)'s business, what it says is [`send`](crate::send)'s.
+//! The sending half: the application writes to streams, and each carrier asks for the next frame to send. The
+//! scheduler picks the stream, `SendStream` picks the frame. Left out: congestion control and loss
+//! recovery, which the carriers have.
 //!
 //! Inputs: [`open`](Mux::open), [`accept`](Mux::accept), [`write`](Mux::write), [`finish`](Mux::finish),
 //! [`reset`](Mux::reset), `handle_*`, [`carrier_up`](Mux::carrier_up) and [`carrier_down`](Mux::carrier_down). Outputs:
 //! [`poll_frame`](Mux::poll_frame) for each carrier with room, [`poll_writable`](Mux::poll_writable),
 //! [`poll_timeout`](Mux::poll_timeout).
 
+mod carrier;
+mod early;
+
 use crate::body::Body;
 use crate::config::{Assignment, CarrierId, CarrierKind, MAX_CARRIERS, MuxConfig, StreamId};
-use crate::demux::ProtocolError;
-use crate::frame::Frame;
+use crate::error::ProtocolError;
+use crate::frame::{Frame, MAX_HEADER};
 use crate::ledger::Ledger;
-use crate::schedule::Turns;
-use crate::send::{Next, SendStream, Slot};
+use crate::send::{Next, SMALLEST_CUT, SendStream, Slot};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use carrier::Carrier;
 use gamelane_core::{Duration, Instant};
 
-/// With less room than this a carrier gets nothing, so that frames stay worth their headers. Metadata is not cut and may ask
-/// for more.
+/// Smallest room for which a carrier gets a frame, in bytes; less is not worth the header. The metadata of `Open` is
+/// never split and may need more room.
 pub const SMALLEST_BUDGET: usize = 160;
+const _: () = assert!(SMALLEST_CUT + MAX_HEADER <= SMALLEST_BUDGET);
 
-/// A write that was not taken.
+/// A refused write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteError {
-    /// Its buffer is full; [`Mux::poll_writable`] says when it no longer is.
+    /// The buffer of the stream is full. [`Mux::poll_writable`] reports when it has room again.
     Full,
     /// The stream was never opened, has ended or has failed.
     Closed,
 }
 
-/// What was sent. Bytes are of payload unless named otherwise.
+/// Counters of the sending half. Bytes are payload bytes unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MuxCounters {
-    /// Data frames, repeats included.
+    /// Data frames sent, repeats included.
     pub data_frames: u64,
-    /// Their payload.
+    /// Payload of these frames.
     pub payload_bytes: u64,
-    /// Everything given to carriers by this half, headers included.
+    /// All bytes that this half gave to carriers, headers included.
     pub wire_bytes: u64,
-    /// Early repeats.
+    /// Early repeats sent.
     pub repeats: u64,
-    /// Their payload.
+    /// Payload of the early repeats.
     pub repeated_bytes: u64,
-    /// Payload that waits again because its carrier was lost.
+    /// Payload to be sent again because its carrier was lost.
     pub requeued_bytes: u64,
 }
 
@@ -62,46 +67,21 @@ pub struct Mux<B> {
     counters: MuxCounters,
 }
 
-#[derive(Debug)]
-struct Carrier {
-    kind: CarrierKind,
-    up: bool,
-    turns: Turns,
-    repeats: VecDeque<(StreamId, u64)>,
-    /// Payload waiting for it, and what its shell reports.
-    waiting: u64,
-    reported: u64,
-    batch: Batch,
-}
-
-/// What coalescing is at.
-#[derive(Clone, Copy, Debug)]
-enum Batch {
-    Empty,
-    Filling { since: Instant, bytes: u64 },
-    Leaving,
-}
-
 impl<B: Body> Mux<B> {
-    /// No streams, no carriers up.
+    /// A sending half without streams, all carriers down.
     ///
     /// # Panics
-    /// With no carriers, or more than [`MAX_CARRIERS`].
+    /// If `config.carriers` is not 1 to [`MAX_CARRIERS`].
     pub fn new(config: MuxConfig) -> Self {
-        assert!((1..=MAX_CARRIERS).contains(&usize::from(config.carriers)), "1 to 16 carriers");
-        let carrier = || Carrier {
-            kind: CarrierKind::Ordered,
-            up: false,
-            turns: Turns::default(),
-            repeats: VecDeque::new(),
-            waiting: 0,
-            reported: 0,
-            batch: Batch::Empty,
-        };
+        assert!(
+            (1..=MAX_CARRIERS).contains(&usize::from(config.carriers)),
+            "carriers must be 1 to {MAX_CARRIERS}, got {}",
+            config.carriers
+        );
         Self {
             credit: config.initial_credit,
             streams: BTreeMap::new(),
-            carriers: (0..config.carriers).map(|_| carrier()).collect(),
+            carriers: (0..config.carriers).map(|_| Carrier::new()).collect(),
             ledger: Ledger::default(),
             rtt: None,
             turn: 0,
@@ -112,22 +92,27 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Begins a stream. `metadata` goes with the news of it; at most [`MAX_METADATA`](crate::frame::MAX_METADATA) bytes.
+    /// Opens a stream. The peer gets `metadata` with the `Open` frame, at most
+    /// [`MAX_METADATA`](crate::frame::MAX_METADATA) bytes.
     ///
     /// # Panics
-    /// If the stream exists.
+    /// If the stream exists already.
     pub fn open(&mut self, stream: StreamId, metadata: B, now: Instant) {
         let was = self.streams.insert(stream, SendStream::new(Some(metadata), self.credit));
         assert!(was.is_none(), "stream ids are used once");
         self.activate(stream, 0, now);
     }
 
-    /// The sending half of a stream that the peer has opened.
+    /// Adds the sending half of a stream that the peer opened.
     pub fn accept(&mut self, stream: StreamId) {
         self.streams.insert(stream, SendStream::new(None, self.credit));
     }
 
-    /// Appends to a stream, all or nothing.
+    /// Appends `body` to a stream, either all of it or nothing.
+    ///
+    /// # Errors
+    /// [`WriteError::Full`] if the buffer has no room for all of it, [`WriteError::Closed`] if the stream takes no
+    /// data.
     pub fn write(&mut self, stream: StreamId, body: B, now: Instant) -> Result<(), WriteError> {
         let len = body.len() as u64;
         let sender = self.streams.get_mut(&stream).ok_or(WriteError::Closed)?;
@@ -146,7 +131,7 @@ impl<B: Body> Mux<B> {
         Ok(())
     }
 
-    /// Bytes a write to the stream may have. Zero: wait for [`poll_writable`](Self::poll_writable).
+    /// Number of bytes that [`write`](Self::write) accepts now. If 0, wait for [`poll_writable`](Self::poll_writable).
     pub fn writable(&mut self, stream: StreamId) -> u64 {
         let Some(sender) = self.streams.get_mut(&stream) else { return 0 };
         let room = self.config.buffer.saturating_sub(sender.buffered());
@@ -155,12 +140,12 @@ impl<B: Body> Mux<B> {
         room
     }
 
-    /// A stream that refused a write and has room again.
+    /// Returns a stream that refused a write and has room again.
     pub fn poll_writable(&mut self) -> Option<StreamId> {
         self.writable.pop_front()
     }
 
-    /// Nothing more will be written to the stream.
+    /// Ends the stream after the data written so far.
     pub fn finish(&mut self, stream: StreamId, now: Instant) {
         if let Some(sender) = self.streams.get_mut(&stream) {
             sender.finish();
@@ -168,8 +153,8 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Gives the stream up, with everything that waits, even if its sending half is complete. It is kept, empty, until the
-    /// peer has confirmed.
+    /// Aborts the stream and drops its waiting data, even if all data and the end were acknowledged. The empty stream
+    /// is kept until the peer confirms.
     pub fn reset(&mut self, stream: StreamId, code: u64, now: Instant) {
         let credit = self.credit;
         let sender = self.streams.entry(stream).or_insert_with(|| SendStream::new(None, credit));
@@ -177,14 +162,18 @@ impl<B: Body> Mux<B> {
         self.activate(stream, 0, now);
     }
 
-    /// Drops the stream without a word.
+    /// Drops the stream without telling the peer.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(sender) = self.streams.remove(&stream) {
             self.buffered -= sender.buffered();
         }
     }
 
-    /// The peer has everything below `offset`. True if the stream's sending half is thereby complete and forgotten.
+    /// Handles an acknowledgement: the peer has all bytes below `offset`. Returns true if this completes the sending
+    /// half; the stream is then forgotten.
+    ///
+    /// # Errors
+    /// [`ProtocolError::AckBeyondSent`] if `offset` was never sent.
     pub fn handle_ack(&mut self, stream: StreamId, offset: u64, now: Instant) -> Result<bool, ProtocolError> {
         let Some(sender) = self.streams.get_mut(&stream) else { return Ok(false) };
         if sender.is_reset() {
@@ -209,7 +198,7 @@ impl<B: Body> Mux<B> {
         Ok(finished)
     }
 
-    /// The peer takes the stream up to `limit`.
+    /// Handles a credit: the peer accepts bytes of the stream up to offset `limit`.
     pub fn handle_credit(&mut self, stream: StreamId, limit: u64, now: Instant) {
         if let Some(sender) = self.streams.get_mut(&stream) {
             let news = sender.confirm();
@@ -219,14 +208,15 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The peer wants nothing more of the stream. True if it was known.
+    /// Handles `Gone`: the peer wants no more of the stream. Returns true if the stream was known.
     pub fn handle_gone(&mut self, stream: StreamId) -> bool {
         let known = self.streams.contains_key(&stream);
         self.forget(stream);
         known
     }
 
-    /// Bytes the peer takes of each stream, old and new, before its first credit, as its hello said.
+    /// Sets the bytes of each stream that the peer accepts before its first credit, for existing and new streams. The
+    /// peer's hello announces it.
     pub fn set_initial_credit(&mut self, bytes: u64) {
         self.credit = bytes;
         for sender in self.streams.values_mut() {
@@ -234,17 +224,17 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The round trip to the peer, for early repeats.
+    /// Sets the round trip to the peer, for early repeats.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
     }
 
-    /// Bytes given to the carrier that it has not sent, for [`Assignment::LeastBacklog`].
+    /// Sets the bytes that the carrier's connection still has to send, for [`Assignment::LeastBacklog`].
     pub fn set_backlog(&mut self, carrier: CarrierId, bytes: u64) {
         self.carriers[carrier.index()].reported = bytes;
     }
 
-    /// The carrier can be used.
+    /// Marks the carrier as usable.
     pub fn carrier_up(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
         it.kind = kind;
@@ -254,14 +244,11 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// The carrier is lost: what was sent on it and is not acknowledged waits again, for the other carriers or its return.
+    /// Handles the loss of a carrier. Data sent on it and not acknowledged waits again, for another carrier or for its
+    /// return.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
-        it.up = false;
-        it.repeats.clear();
-        it.waiting = 0;
-        it.reported = 0;
-        it.batch = Batch::Empty;
+        it.take_down();
         for stream in it.turns.drain() {
             if let Some(sender) = self.streams.get_mut(&stream) {
                 sender.place.carrier = None;
@@ -273,8 +260,8 @@ impl<B: Body> Mux<B> {
         self.activate_all(now);
     }
 
-    /// The next frame for a carrier with room for `budget` bytes; call until there is none. Nothing while frames are held
-    /// back for company, and nothing for less than [`SMALLEST_BUDGET`].
+    /// Returns the next frame for a carrier that has room for `budget` bytes. Call it until it returns `None`: there is
+    /// no frame, frames are held back to share a packet, or `budget` is below [`SMALLEST_BUDGET`].
     pub fn poll_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
         let it = &self.carriers[carrier.index()];
         if !it.up || budget < SMALLEST_BUDGET {
@@ -289,7 +276,9 @@ impl<B: Body> Mux<B> {
         };
         let frame = match self.next_repeat(slot, now) {
             Some(frame) => frame,
-            None if self.is_ready(carrier, now) => self.next_turn(slot, now)?,
+            None if self.carriers[carrier.index()].is_ready(self.config.coalescing, now) => {
+                self.next_turn(slot, now)?
+            }
             None => return None,
         };
         self.counters.wire_bytes += frame.wire_len() as u64;
@@ -300,75 +289,42 @@ impl<B: Body> Mux<B> {
         Some(frame)
     }
 
-    /// True if a frame waits for the carrier, even one held back for company.
+    /// True if a frame waits for the carrier, even if coalescing holds it back.
     pub fn has_frames(&self, carrier: CarrierId) -> bool {
         let it = &self.carriers[carrier.index()];
         it.up && !(it.turns.is_empty() && it.repeats.is_empty())
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame) should be called next.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame).
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let batches = self.carriers.iter().filter_map(|it| match (self.config.coalescing, it.batch) {
-            (Some(coalescing), Batch::Filling { since, .. }) => {
-                Some(since.saturating_add(coalescing.deadline))
-            }
-            _ => None,
-        });
+        let coalescing = self.config.coalescing;
+        let batches = self.carriers.iter().filter_map(|it| it.release_at(coalescing?));
         batches.chain(self.repeat_after().and_then(|after| self.ledger.due(after))).min()
     }
 
-    /// Moves late messages to other carriers.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        let (Some(after), Some(repeat)) = (self.repeat_after(), self.config.early_repeat) else { return };
-        while let Some(late) = self.ledger.take_due(after, now) {
-            let sent = self.streams.get(&late.stream).filter(|sender| sender.is_confirmed());
-            let Some((on, repeats)) = sent.and_then(|sender| sender.unacknowledged(late.offset)) else {
-                continue;
-            };
-            if repeats < repeat.max_repeats
-                && let Some(other) = self.other_than(on, repeats)
-            {
-                self.carriers[other.index()].repeats.push_back((late.stream, late.offset));
-            }
-        }
-    }
-
-    /// Bytes waiting or retained.
+    /// Bytes waiting plus bytes retained.
     pub const fn buffered(&self) -> u64 {
         self.buffered
     }
 
-    /// True while the stream's sending half is kept.
+    /// True while the sending half of the stream is kept.
     pub fn knows(&self, stream: StreamId) -> bool {
         self.streams.contains_key(&stream)
     }
 
-    /// True once the peer has said anything about the stream.
+    /// True if the peer has confirmed the stream, or the stream is unknown.
     pub fn is_confirmed(&self, stream: StreamId) -> bool {
         self.streams.get(&stream).is_none_or(SendStream::is_confirmed)
     }
 
-    /// Streams known.
+    /// Number of known streams.
     pub fn streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// What was sent so far.
+    /// Counters so far.
     pub const fn counters(&self) -> MuxCounters {
         self.counters
-    }
-
-    fn next_repeat(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
-        while let Some((stream, offset)) = self.carriers[slot.carrier.index()].repeats.pop_front() {
-            let Some(sender) = self.streams.get_mut(&stream) else { continue };
-            if let Some(frame) = sender.repeat(stream, offset, slot) {
-                self.counters.repeats += 1;
-                self.counters.repeated_bytes += frame.body().map_or(0, Body::len) as u64;
-                self.ledger.watch(stream, offset, now);
-                return Some(frame);
-            }
-        }
-        None
     }
 
     fn next_turn(&mut self, slot: Slot, now: Instant) -> Option<Frame<B>> {
@@ -401,12 +357,11 @@ impl<B: Body> Mux<B> {
                 }
             }
         }
-        it.waiting = 0;
-        it.batch = Batch::Empty;
+        it.rest();
         None
     }
 
-    /// Without retention what is sent is done with.
+    /// Frees the sent data if it is not retained.
     fn release(&mut self, stream: StreamId, frame: &Frame<B>) {
         match frame {
             Frame::Data { body, fin, .. } => {
@@ -426,52 +381,6 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    fn watch(&mut self, stream: StreamId, frame: &Frame<B>, carrier: CarrierId, now: Instant) {
-        let Some(repeat) = self.config.early_repeat.filter(|_| self.config.retain) else { return };
-        if let Frame::Data { body, .. } = frame
-            && (1..=repeat.max_len as usize).contains(&body.len())
-            && let Some(sender) = self.streams.get(&stream)
-        {
-            self.ledger.watch(stream, sender.cursor(carrier) - body.len() as u64, now);
-        }
-    }
-
-    fn repeat_after(&self) -> Option<Duration> {
-        let repeat = self.config.early_repeat?;
-        let rtt = self.rtt?;
-        Some(Duration::from_nanos(rtt.as_nanos() / 1000 * u64::from(repeat.after_permille)))
-    }
-
-    /// A carrier for a repeat: datagrams if there are any, else the next one.
-    fn other_than(&self, carrier: CarrierId, skip: u8) -> Option<CarrierId> {
-        let count = self.config.carriers;
-        let others = || {
-            (1..count)
-                .map(|step| CarrierId((carrier.0 + step) % count))
-                .filter(|other| self.carriers[other.index()].up)
-        };
-        let datagrams = others().find(|other| self.carriers[other.index()].kind == CarrierKind::Datagram);
-        datagrams.or_else(|| {
-            let ordered = others().count();
-            others().nth(usize::from(skip) % ordered.max(1))
-        })
-    }
-
-    fn is_ready(&mut self, carrier: CarrierId, now: Instant) -> bool {
-        let it = &mut self.carriers[carrier.index()];
-        if it.turns.is_empty() {
-            return false;
-        }
-        let Some(coalescing) = self.config.coalescing else { return true };
-        if let Batch::Filling { since, bytes } = it.batch {
-            if bytes < u64::from(coalescing.fill) && since.saturating_add(coalescing.deadline) > now {
-                return false;
-            }
-            it.batch = Batch::Leaving;
-        }
-        true
-    }
-
     fn activate_all(&mut self, now: Instant) {
         let idle: Vec<(StreamId, u64)> = self
             .streams
@@ -484,7 +393,7 @@ impl<B: Body> Mux<B> {
         }
     }
 
-    /// Puts the stream in line if it has something to send; `bytes` of payload are new.
+    /// Adds the stream to its carrier's schedule if it has something to send. `bytes` of its payload are new.
     fn activate(&mut self, stream: StreamId, bytes: u64, now: Instant) {
         let Some(sender) = self.streams.get_mut(&stream) else { return };
         if !sender.has_work() {
@@ -500,12 +409,7 @@ impl<B: Body> Mux<B> {
                 sender.place.deficit = i64::from(self.config.quantum);
             }
         }
-        it.waiting += bytes;
-        it.batch = match it.batch {
-            Batch::Empty => Batch::Filling { since: now, bytes },
-            Batch::Filling { since, bytes: before } => Batch::Filling { since, bytes: before + bytes },
-            Batch::Leaving => Batch::Leaving,
-        };
+        it.add(bytes, now);
     }
 
     fn assign(&mut self, stream: StreamId, bound: Option<CarrierId>) -> Option<CarrierId> {

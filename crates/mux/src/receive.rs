@@ -1,10 +1,10 @@
-//! One stream of the receiving half: what came in order and waits to be read, and what came above a hole.
+//! The receiving state of one stream: data in order that waits to be read, and data above a hole.
+//! [`Demux`](crate::Demux) keeps one for each stream; when to send feedback is decided there.
 
 use crate::body::Body;
-use crate::config::{CarrierId, MAX_CARRIERS};
-use crate::demux::ProtocolError;
+use crate::config::{CarrierId, MAX_CARRIERS, MAX_PIECES};
+use crate::error::ProtocolError;
 use crate::frame::Position;
-use crate::send::MAX_PIECES;
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 
@@ -21,17 +21,19 @@ impl<B: Body> Held<B> {
     }
 }
 
-/// What a data frame brought.
+/// Result of taking one data frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Payload that was new, and that had been here.
+    /// New payload bytes.
     pub fresh: u64,
+    /// Payload bytes that had already arrived.
     pub duplicate: u64,
-    /// It was held back because something before it is missing.
+    /// The data was held back, because earlier data is missing.
     pub held: bool,
-    /// There is more to read, or the end.
+    /// There is new data to read, or the end.
     pub readable: bool,
-    /// Waiting of those behind the hole that it filled: how many, together, and the longest.
+    /// Earlier frames that this one released by filling a hole: their number, the sum and the maximum of their waiting
+    /// times.
     pub released: u64,
     pub waited: Duration,
     pub longest: Duration,
@@ -39,23 +41,23 @@ pub(crate) struct Taken {
 
 #[derive(Debug)]
 pub(crate) struct ReceiveStream<B> {
-    /// Everything below has come.
+    /// All bytes below have arrived.
     next: u64,
-    /// Everything below has been read.
+    /// All bytes below have been read.
     read: u64,
     ready: VecDeque<B>,
-    /// Ascending, disjoint, all above `next`.
+    /// Data above the first hole: ascending, disjoint, all above `next`.
     held: VecDeque<Held<B>>,
     end: Option<u64>,
     end_read: bool,
-    /// Bytes the peer was allowed.
+    /// Offset up to which the peer may send.
     pub limit: u64,
-    /// What the peer was last told has come.
+    /// Offset that was last acknowledged.
     pub told: u64,
     cursors: [u64; MAX_CARRIERS],
     pub ack_owed: bool,
     pub credit_owed: bool,
-    /// It is in the list of readable streams.
+    /// The stream is in the list of readable streams.
     pub listed: bool,
 }
 
@@ -113,7 +115,7 @@ impl<B: Body> ReceiveStream<B> {
         Ok(taken)
     }
 
-    /// What to acknowledge: the bytes in order, and one more once the end has come.
+    /// Offset to acknowledge: the bytes in order, plus one if the end has arrived.
     pub(crate) fn received(&self) -> u64 {
         self.next + u64::from(self.is_complete())
     }
@@ -122,12 +124,12 @@ impl<B: Body> ReceiveStream<B> {
         self.end == Some(self.next)
     }
 
-    /// Bytes held here.
+    /// Bytes held: in order and not read, or above a hole.
     pub(crate) fn buffered(&self) -> u64 {
         self.next - self.read + self.held.iter().map(|held| held.body.len() as u64).sum::<u64>()
     }
 
-    /// The next bytes in order, as they came, at most `max` of them.
+    /// Returns the next bytes in order, at most `max`.
     pub(crate) fn read(&mut self, max: usize) -> Option<B> {
         let front = self.ready.front_mut()?;
         let body = if front.len() > max { front.split_to(max) } else { self.ready.pop_front()? };
@@ -139,7 +141,7 @@ impl<B: Body> ReceiveStream<B> {
         !self.ready.is_empty() || (self.is_complete() && !self.end_read)
     }
 
-    /// True once: when everything has been read and no more will come.
+    /// Returns true once, when everything was read and no more will come.
     pub(crate) fn read_end(&mut self) -> bool {
         let ended = self.is_complete() && self.read == self.next && !self.end_read;
         self.end_read |= ended;
@@ -150,7 +152,7 @@ impl<B: Body> ReceiveStream<B> {
         self.end_read
     }
 
-    /// The limit to announce, if it is worth a frame: when half a window has been read since the last.
+    /// Returns the new limit if it is worth a frame: half a window was read since the last one was announced.
     pub(crate) const fn credit_due(&self, window: u64) -> Option<u64> {
         let limit = self.read.saturating_add(window);
         if self.end.is_none() && limit.saturating_sub(self.limit) >= window.div_ceil(2) {
@@ -164,7 +166,7 @@ impl<B: Body> ReceiveStream<B> {
         self.cursors[carrier.index()] = 0;
     }
 
-    /// Keeps what of the body is new.
+    /// Keeps the part of `body` that is new.
     fn insert(
         &mut self,
         mut offset: u64,

@@ -1,31 +1,34 @@
-//! Messages over datagrams, each repeated until it is acknowledged: what a game does that builds its own reliability on UDP.
-//! A datagram carries new messages and, behind them, unacknowledged small ones once more (as redundant data bundling does
-//! inside TCP); one that is still unacknowledged after a fraction of the round trip makes a datagram of its own. There is no
-//! congestion control: a thin stream sends at most one timed repeat of each message per round trip, and gives a message
-//! up at an age. That a message was given up the receiver learns from the next datagram.
+//! Messages over datagrams, each repeated until it is acknowledged, as games do that have their own reliability on UDP.
+//!
+//! - A datagram carries the new messages. It also repeats small unacknowledged ones, as redundant data bundling does in
+//!   TCP (Evensen et al. 2008).
+//! - A message that is unacknowledged after a fraction of the round trip is sent again in a datagram of its own.
+//! - A message is given up at a maximum age. The next datagram tells the receiver.
+//!
+//! Congestion control is left out: a thin stream sends at most one timed repeat of each message per repeat interval.
 
 use crate::body::Body;
 use crate::datagram::{Acknowledgement, Datagram, Message, WINDOW};
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 
-/// What is repeated, how often, how long.
+/// Limits of repeating: which messages, how often, how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepeatLimits {
-    /// Largest datagram payload. A message must fit in one, with its header.
+    /// Maximum payload of a datagram, in bytes. A message and its header must fit into one.
     pub max_datagram: u32,
-    /// Messages up to this size go along with others' datagrams.
+    /// Largest message that is repeated in datagrams of other messages, in bytes.
     pub max_bundled: u32,
-    /// So often, beyond the first time.
+    /// A message is bundled with others only until it was repeated this often. Timed repeats have no such limit.
     pub max_copies: u8,
-    /// A message unacknowledged after this many thousandths of the round trip is sent again, and again. `None`: only along
-    /// with others.
+    /// Age at which an unacknowledged message is sent again, in thousandths of the round trip, counted from its last
+    /// copy. `None`: only bundled with other messages.
     pub after_permille: Option<u32>,
-    /// Round trip assumed before the first acknowledgement.
+    /// Round trip assumed before the first measurement.
     pub initial_rtt: Duration,
-    /// No timed repeat sooner than this after the copy before.
+    /// Minimum time between the last copy of a message and a timed repeat.
     pub min_gap: Duration,
-    /// A message this old is given up; the receiver goes on without it.
+    /// Age at which a message is given up. The receiver continues without it.
     pub max_age: Duration,
 }
 
@@ -43,18 +46,18 @@ impl Default for RepeatLimits {
     }
 }
 
-/// What was sent.
+/// Counters of the sending half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RepeaterCounters {
-    /// Datagrams, those with nothing but an acknowledgement included.
+    /// Datagrams, including those that carry only an acknowledgement.
     pub datagrams: u64,
-    /// Their payload.
+    /// Payload of the datagrams, in bytes.
     pub wire_bytes: u64,
-    /// Messages sent a first time.
+    /// Messages sent for the first time.
     pub messages: u64,
-    /// Repeats along with another message's datagram.
+    /// Repeats in a datagram of another message.
     pub bundled: u64,
-    /// Repeats because time was up.
+    /// Repeats by the timer.
     pub timed: u64,
     /// Messages given up.
     pub abandoned: u64,
@@ -65,30 +68,30 @@ struct Unacknowledged<B> {
     body: B,
     written: Instant,
     last: Instant,
-    /// Times it was sent.
+    /// Number of transmissions.
     copies: u32,
     done: bool,
     chosen: bool,
 }
 
-/// The sending half.
+/// The sending half. See the [module](self).
 #[derive(Debug)]
 pub struct Repeater<B> {
     limits: RepeatLimits,
-    /// The sequence of the first in `messages`.
+    /// Sequence number of the first of `messages`.
     floor: u64,
     messages: VecDeque<Unacknowledged<B>>,
     number: u64,
-    /// When the last datagrams were sent, by number modulo the length.
+    /// Send times of the last datagrams, indexed by number modulo the length.
     sent: [Instant; 64],
     rtt: Option<Duration>,
-    /// The receiver has to be told of a new floor.
+    /// The receiver must learn of a new floor.
     floor_moved: bool,
     counters: RepeaterCounters,
 }
 
 impl<B: Body> Repeater<B> {
-    /// Nothing sent yet.
+    /// A sender that has sent nothing.
     pub fn new(limits: RepeatLimits) -> Self {
         Self {
             limits,
@@ -102,8 +105,10 @@ impl<B: Body> Repeater<B> {
         }
     }
 
-    /// Takes a message to send and gives its sequence; gives the body back while too many are unacknowledged, or if it fits in
-    /// no datagram.
+    /// Queues a message and returns its sequence number.
+    ///
+    /// # Errors
+    /// Returns the body if too many messages are unacknowledged, or if it does not fit into a datagram.
     pub fn send(&mut self, body: B, now: Instant) -> Result<u64, B> {
         let room = (self.limits.max_datagram as usize).saturating_sub(Datagram::<B>::MAX_HEADER);
         if self.messages.len() as u64 >= WINDOW || Datagram::<B>::message_len(WINDOW, body.len()) > room {
@@ -114,8 +119,8 @@ impl<B: Body> Repeater<B> {
         Ok(self.floor + self.messages.len() as u64 - 1)
     }
 
-    /// Fills `datagram` with the next one to send; false if there is none. `ack` is what came the other way, and alone is
-    /// reason enough.
+    /// Fills `datagram` with the next datagram to send. Returns false if there is none. `ack` acknowledges the other
+    /// direction; it is sent even if there is nothing else to send.
     pub fn poll_datagram(
         &mut self,
         ack: Option<Acknowledgement>,
@@ -150,7 +155,7 @@ impl<B: Body> Repeater<B> {
             }
         }
         if due {
-            // The oldest holds up the others, so it comes first.
+            // The oldest message holds up the others, so it comes first.
             for message in &mut self.messages {
                 let small = message.body.len() <= limits.max_bundled as usize;
                 if message.copies > 0 && small && message.copies <= u32::from(limits.max_copies) {
@@ -178,7 +183,7 @@ impl<B: Body> Repeater<B> {
         true
     }
 
-    /// The peer says what it has.
+    /// Handles an acknowledgement from the peer and measures the round trip.
     pub fn handle_ack(&mut self, ack: Acknowledgement, now: Instant) {
         if ack.number >= self.number {
             return;
@@ -198,7 +203,7 @@ impl<B: Body> Repeater<B> {
         self.drop_done();
     }
 
-    /// When [`poll_datagram`](Self::poll_datagram) would send by itself.
+    /// Time at which [`poll_datagram`](Self::poll_datagram) has a datagram to send without an acknowledgement.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let gap = self.gap();
         let waiting = self.messages.iter().filter(|message| !message.done);
@@ -213,17 +218,17 @@ impl<B: Body> Repeater<B> {
         due.chain(self.floor_moved.then_some(Instant::ZERO)).min()
     }
 
-    /// Smoothed round trip, once measured.
+    /// Smoothed round trip; `None` before the first measurement.
     pub const fn rtt(&self) -> Option<Duration> {
         self.rtt
     }
 
-    /// Messages not acknowledged.
+    /// Number of unacknowledged messages.
     pub fn unacknowledged(&self) -> usize {
         self.messages.iter().filter(|message| !message.done).count()
     }
 
-    /// What was sent so far.
+    /// Counters so far.
     pub const fn counters(&self) -> RepeaterCounters {
         self.counters
     }

@@ -1,20 +1,20 @@
-//! Whose turn it is on a carrier: deficit round robin with new streams first, as FQ-CoDel serves its queues (RFC 8290 section
-//! 4.2). A stream that just began to have something goes before those that always have, so a thin stream never waits for a
-//! fat one's turn, and fat ones share what is left evenly.
+//! The scheduler of one carrier: deficit round robin with new streams first, as FQ-CoDel serves its queues (RFC 8290
+//! section 4.2). A stream that was idle goes before streams that always have data. So a thin stream does not wait
+//! behind a bulk stream, and bulk streams share the rest evenly. Weights are left out.
 
 use crate::config::{CarrierId, StreamId};
 use alloc::collections::VecDeque;
 
-/// Where a stream stands.
+/// Scheduling state of one stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
-    /// The carrier in whose lists it is.
+    /// The carrier in whose lists the stream is.
     pub carrier: Option<CarrierId>,
-    /// Bytes it may still send in this turn.
+    /// Bytes that it may still send in this turn.
     pub deficit: i64,
 }
 
-/// The streams that have something for one carrier.
+/// The streams that have something to send on one carrier.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     new: VecDeque<StreamId>,
@@ -34,15 +34,15 @@ impl Turns {
         self.new.front().or_else(|| self.old.front()).copied()
     }
 
-    /// The first has had its turn: the others are before it.
+    /// Ends the turn of the first stream and moves it to the end of the old streams.
     pub(crate) fn rotate(&mut self) {
         if let Some(stream) = self.remove_first() {
             self.old.push_back(stream);
         }
     }
 
-    /// The first has nothing more. True if it is out of the lists; a new one first stays for a turn of the old, or by ending
-    /// and beginning again it would always be before them.
+    /// Handles a first stream that has nothing more to send. Returns true if it left the lists. A new stream moves to
+    /// the old list instead, as in RFC 8290 section 4.2: otherwise it could leave, return as new, and always go first.
     pub(crate) fn exhaust(&mut self) -> bool {
         if !self.new.is_empty() && !self.old.is_empty() {
             self.rotate();
@@ -52,12 +52,11 @@ impl Turns {
         true
     }
 
-    /// The first is gone.
+    /// Removes the first stream.
     pub(crate) fn remove_first(&mut self) -> Option<StreamId> {
         self.new.pop_front().or_else(|| self.old.pop_front())
     }
 
-    /// Empties the lists.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = StreamId> + '_ {
         self.new.drain(..).chain(self.old.drain(..))
     }

@@ -1,19 +1,17 @@
-//! One stream of the sending half: what was written, what of it is waiting, sent, acknowledged. Data stays until it is
-//! acknowledged, as the pieces it was sent in, so that a lost carrier costs nothing but time.
+//! The sending state of one stream: data that waits, that was sent, that was acknowledged. Data is kept until it is
+//! acknowledged, in the pieces it was sent in, so a lost carrier costs time but no data. The choice of stream and
+//! carrier is left to [`Mux`](crate::Mux).
 
 use crate::body::Body;
-use crate::config::{CarrierId, CarrierKind, MAX_CARRIERS, StreamId};
+use crate::config::{CarrierId, CarrierKind, MAX_CARRIERS, MAX_PIECES, StreamId};
 use crate::frame::{Frame, Position};
 use crate::schedule::Place;
 use crate::varint;
 use alloc::collections::VecDeque;
 
-/// Pieces a stream is kept in. Also what a receiver has to be ready to hold.
-pub(crate) const MAX_PIECES: usize = 1024;
-
-/// Rather than cut off less than this, wait for room. With a header it fits the smallest budget.
-const SMALLEST_CUT: usize = 128;
-const _: () = assert!(SMALLEST_CUT + crate::frame::MAX_HEADER <= crate::mux::SMALLEST_BUDGET);
+/// Smallest piece that is cut off a larger one; with less room the stream waits. With its header it fits the smallest
+/// budget.
+pub(crate) const SMALLEST_CUT: usize = 128;
 
 #[derive(Debug)]
 struct Piece<B> {
@@ -47,7 +45,7 @@ enum Ending {
     Open,
     Waiting,
     Sent(CarrierId),
-    /// Waiting again, though it may have arrived.
+    /// To be sent again, although it may have arrived.
     Lost,
 }
 
@@ -67,16 +65,16 @@ struct Resetting {
     sent: Option<CarrierId>,
 }
 
-/// What a stream has for a carrier.
+/// What a stream has to send on a carrier.
 pub(crate) enum Next<B> {
     Frame(Frame<B>),
-    /// Nothing until something is written or credited.
+    /// Nothing until more is written or credited.
     Nothing,
-    /// Something that does not fit.
+    /// A frame that does not fit.
     NoRoom,
 }
 
-/// What a frame may be, and where it goes.
+/// The carrier of the next frame, and the limits of that frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub carrier: CarrierId,
@@ -90,7 +88,7 @@ pub(crate) struct Slot {
 pub(crate) struct SendStream<B> {
     opening: Opening<B>,
     pieces: VecDeque<Piece<B>>,
-    /// No piece before this one is waiting.
+    /// No piece before this index is waiting.
     first_waiting: usize,
     acked: u64,
     end: u64,
@@ -99,14 +97,14 @@ pub(crate) struct SendStream<B> {
     reset: Option<Resetting>,
     /// Where the last data frame on each carrier ended.
     cursors: [u64; MAX_CARRIERS],
-    /// Where it stands in the schedule.
+    /// Its state in the schedule.
     pub place: Place,
-    /// A write was refused, or would be.
+    /// A write was refused, or the caller was told that there is no room.
     pub full: bool,
 }
 
 impl<B: Body> SendStream<B> {
-    /// A stream that begins here with `metadata`, or one the peer has opened.
+    /// Opens a stream with `metadata`, or accepts one that the peer opened.
     pub(crate) fn new(metadata: Option<B>, limit: u64) -> Self {
         Self {
             opening: metadata.map_or(Opening::Confirmed, Opening::Waiting),
@@ -123,7 +121,7 @@ impl<B: Body> SendStream<B> {
         }
     }
 
-    /// Bytes waiting or retained.
+    /// Bytes waiting plus bytes retained.
     pub(crate) const fn buffered(&self) -> u64 {
         self.end - self.acked
     }
@@ -136,7 +134,7 @@ impl<B: Body> SendStream<B> {
         self.ending != Ending::Open || self.reset.is_some()
     }
 
-    /// Appends; the caller has asked [`takes_more`](Self::takes_more).
+    /// Appends `body`. Call it only if [`takes_more`](Self::takes_more).
     pub(crate) fn write(&mut self, body: B) {
         let offset = self.end;
         self.end += body.len() as u64;
@@ -149,7 +147,7 @@ impl<B: Body> SendStream<B> {
         }
     }
 
-    /// Drops everything; gives the bytes freed.
+    /// Drops all data; returns the number of bytes freed.
     pub(crate) fn reset(&mut self, code: u64) -> u64 {
         let freed = self.buffered();
         self.pieces.clear();
@@ -165,7 +163,7 @@ impl<B: Body> SendStream<B> {
         self.reset.is_some()
     }
 
-    /// It may only use the carrier it was opened on, until the peer has answered.
+    /// The carrier of the `Open` frame. Until the peer has answered, the stream may use no other.
     pub(crate) const fn bound_to(&self) -> Option<CarrierId> {
         match self.opening {
             Opening::Sent(_, carrier) => Some(carrier),
@@ -173,7 +171,7 @@ impl<B: Body> SendStream<B> {
         }
     }
 
-    /// The peer has said something about it, so it knows it. True if that was news.
+    /// Notes that the peer knows the stream. Returns true if that was not known before.
     pub(crate) fn confirm(&mut self) -> bool {
         let news = matches!(self.opening, Opening::Sent(..));
         if news {
@@ -186,14 +184,15 @@ impl<B: Body> SendStream<B> {
         matches!(self.opening, Opening::Confirmed)
     }
 
-    /// True if that allows more than before.
+    /// Raises the limit. Returns true if more may be sent than before.
     pub(crate) fn credit(&mut self, limit: u64) -> bool {
         let more = limit > self.limit;
         self.limit = self.limit.max(limit);
         more
     }
 
-    /// The peer holds everything below `offset`. Gives the bytes freed, or `None` if that was never sent.
+    /// Handles an acknowledgement of all bytes below `offset`. Returns the bytes freed, or `None` if they were never
+    /// sent.
     pub(crate) fn acknowledge(&mut self, offset: u64) -> Option<u64> {
         let fin = u64::from(self.ending.was_sent());
         if offset > self.end + fin {
@@ -216,12 +215,12 @@ impl<B: Body> SendStream<B> {
         Some(self.acked - was)
     }
 
-    /// True once the peer has acknowledged the end as well.
+    /// True if an acknowledgement of `offset` covers the end of the stream too.
     pub(crate) fn is_finished_by(&self, offset: u64) -> bool {
         self.ending.was_sent() && offset > self.end
     }
 
-    /// True if a carrier would get a frame.
+    /// True if a carrier can get a frame now.
     pub(crate) fn has_work(&mut self) -> bool {
         if let Some(reset) = self.reset {
             return reset.sent.is_none();
@@ -235,7 +234,7 @@ impl<B: Body> SendStream<B> {
         }
     }
 
-    /// Payload that could go at once. A sum over pieces: for when a carrier comes up, not per frame.
+    /// Payload that waits, in bytes. It walks over all pieces, so call it when a carrier comes up, not per frame.
     pub(crate) fn waiting(&self) -> u64 {
         self.pieces
             .iter()
@@ -314,7 +313,7 @@ impl<B: Body> SendStream<B> {
         Next::Frame(Frame::Data { stream, position, fin, body })
     }
 
-    /// The piece that begins at `offset`, once more, if it is still wanted.
+    /// Sends the piece that begins at `offset` again, if it is still unacknowledged and fits.
     pub(crate) fn repeat(&mut self, stream: StreamId, offset: u64, slot: Slot) -> Option<Frame<B>> {
         let index = self.sent_at(offset)?;
         let piece = &mut self.pieces[index];
@@ -329,7 +328,7 @@ impl<B: Body> SendStream<B> {
         Some(Frame::Data { stream, position, fin: false, body })
     }
 
-    /// Of the unacknowledged piece sent at `offset`: its carrier, and how often it was repeated.
+    /// Carrier and number of repeats of the unacknowledged piece sent at `offset`.
     pub(crate) fn unacknowledged(&self, offset: u64) -> Option<(CarrierId, u8)> {
         match self.pieces[self.sent_at(offset)?].state {
             State::Sent { carrier, repeats } => Some((carrier, repeats)),
@@ -337,7 +336,7 @@ impl<B: Body> SendStream<B> {
         }
     }
 
-    /// Where the last data frame on `carrier` ended.
+    /// Offset at which the last data frame on `carrier` ended.
     pub(crate) const fn cursor(&self, carrier: CarrierId) -> u64 {
         self.cursors[carrier.0 as usize]
     }
@@ -347,7 +346,7 @@ impl<B: Body> SendStream<B> {
         matches!(self.pieces[index].state, State::Sent { .. }).then_some(index)
     }
 
-    /// What was sent on `carrier` and is not acknowledged waits again. Gives the payload of it in bytes.
+    /// Handles the loss of `carrier`: data sent on it and not acknowledged waits again. Returns its payload in bytes.
     pub(crate) fn lose(&mut self, carrier: CarrierId) -> u64 {
         self.cursors[carrier.index()] = 0;
         let mut lost = 0;
@@ -374,7 +373,8 @@ impl<B: Body> SendStream<B> {
         lost
     }
 
-    /// The position to write for a frame that is going out now. The peer's cursor moves with every one of them.
+    /// Returns the position to encode in a frame that is sent now. The cursor moves with every data frame, as the
+    /// peer's does.
     fn place(&mut self, offset: u64, len: usize, slot: Slot) -> Position {
         let cursor = &mut self.cursors[slot.carrier.index()];
         let continues = slot.kind == CarrierKind::Ordered && *cursor == offset;
@@ -383,7 +383,7 @@ impl<B: Body> SendStream<B> {
     }
 }
 
-/// Upper bound: as if the offset had to be written.
+/// Maximum header length: with an explicit offset.
 fn header_len(stream: StreamId, offset: u64, len: usize) -> usize {
     1 + varint::len(stream.0) + varint::len(offset) + varint::len(len as u64)
 }

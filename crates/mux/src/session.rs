@@ -1,43 +1,45 @@
-//! One end of a pair: both halves, the handshake of each carrier, keep-alive, and what is said back. The near end opens
-//! streams, the far end accepts them; otherwise the two are the same.
+//! One end of a pair: both halves, the handshake of each carrier, keep-alive, and feedback to the peer. The near end
+//! opens streams and the far end accepts them; otherwise both are the same. Sockets are left out.
 //!
-//! A carrier begins with a [`Hello`] from both ends, followed by as many acknowledgements as it says: where every stream
-//! stands. Only then is it used, so after the loss of a carrier nothing is sent that had arrived. While no carrier is up the
-//! session waits for [`SessionConfig::resume_window`] and then gives up.
+//! Both ends begin a carrier with a [`Hello`](crate::Hello) and one acknowledgement per stream, which tells how far the stream has
+//! arrived. The carrier is used only after that, so a resumed session does not repeat data that has arrived. If no
+//! carrier is up for [`SessionConfig::resume_window`], the session expires.
 //!
 //! Inputs: [`carrier_connected`](Session::carrier_connected), [`handle_frame`](Session::handle_frame),
 //! [`carrier_down`](Session::carrier_down), [`handle_timeout`](Session::handle_timeout), and the streams' calls. Outputs:
 //! [`poll_frame`](Session::poll_frame), [`poll_event`](Session::poll_event), [`poll_timeout`](Session::poll_timeout).
 
+mod handshake;
+mod incoming;
+mod opened;
+
 use crate::body::Body;
 use crate::config::{CarrierId, CarrierKind, MuxConfig, StreamId};
-use crate::demux::{Demux, ProtocolError, Received};
-use crate::frame::{Frame, Hello};
+use crate::demux::Demux;
+use crate::frame::Frame;
 use crate::mux::{Mux, SMALLEST_BUDGET, WriteError};
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
+use opened::Opened;
 
-/// Reset: the far end could not reach the server.
+/// Reset code: the far end could not reach the server.
 pub const UNREACHABLE: u64 = 1;
-/// Reset: too many streams, or no memory for another.
+/// Reset code: too many streams, or no memory for another one.
 pub const LIMIT: u64 = 2;
-/// Reset: a client or server closed hard.
+/// Reset code: the client or the server aborted its connection.
 pub const ABORTED: u64 = 3;
-/// Reset: idle for too long.
+/// Reset code: the stream was idle for too long.
 pub const IDLE: u64 = 4;
-/// Reset: the proxy is going down.
+/// Reset code: the proxy is shutting down.
 pub const SHUTDOWN: u64 = 5;
-
-/// Streams whose opening may be outstanding behind a later one.
-const MAX_MISSING: usize = 65_536;
 
 /// Which end this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Beside the clients; opens streams.
+    /// Next to the clients; opens streams.
     Near,
-    /// Beside the servers; accepts them.
+    /// Next to the servers; accepts streams.
     Far,
 }
 
@@ -46,54 +48,54 @@ pub enum Role {
 pub struct SessionConfig {
     /// Which end this is.
     pub role: Role,
-    /// Of the sending half.
+    /// Settings of the sending half.
     pub mux: MuxConfig,
-    /// Bytes of each stream taken before they are read.
+    /// Bytes of each stream that are accepted before they are read.
     pub window: u64,
-    /// How long an acknowledgement waits for company.
+    /// How long an acknowledgement waits for other frames to share a packet with.
     pub ack_delay: Duration,
-    /// A carrier on which nothing was sent for so long is pinged.
+    /// Idle time after which a ping is sent on a carrier.
     pub keep_alive: Duration,
-    /// A carrier from which nothing came for so long is lost.
+    /// Silence of the peer after which a carrier counts as lost.
     pub silence: Duration,
-    /// Without any carrier for so long, the session is over.
+    /// Time without any carrier after which the session expires.
     pub resume_window: Duration,
-    /// Streams beyond are refused.
+    /// Maximum number of streams. New streams beyond it are refused.
     pub max_streams: usize,
-    /// So are new ones while more than this is waiting, retained or unread.
+    /// Maximum bytes waiting, retained and unread. New streams are refused while there are more.
     pub max_buffered: u64,
 }
 
-/// What the shell has to know.
+/// Events for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<B> {
     /// The peer has opened a stream.
     Opened {
-        /// Its id.
+        /// The new stream.
         stream: StreamId,
-        /// What came with it.
+        /// The metadata that the peer sent with it.
         metadata: B,
     },
-    /// There is something to read, or the end.
+    /// The stream has data to read, or has ended.
     Readable(StreamId),
-    /// A write that was refused would now be taken.
+    /// The stream refused a write and has room again.
     Writable(StreamId),
-    /// The peer holds everything that was written, and the end.
+    /// The peer has all written data and the end.
     Finished(StreamId),
-    /// The peer gave the stream up.
+    /// The peer aborted the stream.
     Reset {
-        /// Which.
+        /// The aborted stream.
         stream: StreamId,
-        /// Why.
+        /// The reason, for example [`ABORTED`].
         code: u64,
     },
-    /// The carrier has said hello and is in use.
+    /// The handshake of the carrier is complete; it is in use.
     CarrierReady(CarrierId),
-    /// The carrier has been silent for too long and should be closed; [`Session::carrier_down`] has been done.
+    /// The carrier was silent for too long. [`Session::carrier_down`] was already called; close the connection.
     CarrierSilent(CarrierId),
-    /// The peer takes no new streams.
+    /// The peer accepts no new streams.
     Draining,
-    /// The peer knows nothing of this session, or it could not be resumed in time. All streams are lost.
+    /// The peer does not know this session, or it could not be resumed in time. All streams are lost.
     Expired,
 }
 
@@ -108,7 +110,7 @@ pub struct Session<B> {
     opened: Opened,
     gone: VecDeque<StreamId>,
     events: VecDeque<Event<B>>,
-    /// Since when no carrier is up; `None` while one is.
+    /// Time since which no carrier is up; `None` while one is up.
     dark_since: Option<Instant>,
     greeted: bool,
     expired: bool,
@@ -122,51 +124,24 @@ struct Carrier<B> {
     sent_at: Instant,
     heard_at: Instant,
     rtt: Option<Duration>,
-    /// A frame went out since the last pause, so acknowledgements may go along.
+    /// A frame was sent since the last pause, so acknowledgements can share its packet.
     along: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Down,
-    /// Waiting for the peer's hello; ours said whether the session had been up.
+    /// Waiting for the peer's hello. `resume` is the flag of our hello: the session had been up before.
     Greeting {
         resume: bool,
     },
-    /// Waiting for so many positions.
+    /// Waiting for this many positions.
     Positions(u64),
     Up,
 }
 
-/// Which ids the peer has used.
-#[derive(Debug, Default)]
-struct Opened {
-    next: u64,
-    missing: BTreeSet<u64>,
-}
-
-impl Opened {
-    fn has(&self, stream: StreamId) -> bool {
-        stream.0 < self.next && !self.missing.contains(&stream.0)
-    }
-
-    /// True if it is new.
-    fn mark(&mut self, stream: StreamId) -> Result<bool, ProtocolError> {
-        if stream.0 < self.next {
-            return Ok(self.missing.remove(&stream.0));
-        }
-        let skipped = stream.0 - self.next;
-        if skipped > (MAX_MISSING - self.missing.len()) as u64 {
-            return Err(ProtocolError::SparseIds);
-        }
-        self.missing.extend(self.next..stream.0);
-        self.next = stream.0 + 1;
-        Ok(true)
-    }
-}
-
 impl<B: Body> Session<B> {
-    /// A session that begins, or that a near end has announced with this `id`.
+    /// A session at its start: a near end draws `id`, a far end takes it from the peer's hello.
     pub fn new(id: [u8; 16], config: SessionConfig, now: Instant) -> Self {
         let carrier = || Carrier {
             phase: Phase::Down,
@@ -179,7 +154,7 @@ impl<B: Body> Session<B> {
         };
         Self {
             id,
-            // The peer's window is known when it says hello.
+            // The peer's hello announces its window, so there is no credit before.
             mux: Mux::new(MuxConfig { initial_credit: 0, ..config.mux }),
             demux: Demux::new(config.window, config.ack_delay),
             carriers: (0..config.mux.carriers).map(|_| carrier()).collect(),
@@ -193,41 +168,7 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// A connection for the carrier exists. What was there before under this id is lost.
-    pub fn carrier_connected(&mut self, carrier: CarrierId, kind: CarrierKind, now: Instant) {
-        if self.carriers[carrier.index()].phase != Phase::Down {
-            self.carrier_down(carrier, now);
-        }
-        let positions: VecDeque<Frame<B>> = match kind {
-            CarrierKind::Ordered => {
-                self.demux.positions().map(|(stream, offset)| Frame::Ack { stream, offset }).collect()
-            }
-            CarrierKind::Datagram => VecDeque::new(),
-        };
-        let it = &mut self.carriers[carrier.index()];
-        it.kind = kind;
-        it.rtt = None;
-        it.sent_at = now;
-        it.heard_at = now;
-        it.first = positions;
-        if kind == CarrierKind::Datagram {
-            it.phase = Phase::Up;
-            self.mux.carrier_up(carrier, kind, now);
-            return;
-        }
-        it.phase = Phase::Greeting { resume: self.greeted };
-        let hello = Hello {
-            session: self.id,
-            carrier,
-            carriers: self.config.mux.carriers,
-            window: self.config.window,
-            positions: it.first.len() as u64,
-            resume: self.greeted,
-        };
-        it.first.push_front(Frame::Hello(hello));
-    }
-
-    /// The carrier's connection is gone.
+    /// Handles the loss of a carrier's connection.
     pub fn carrier_down(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
         if it.phase == Phase::Down {
@@ -243,55 +184,7 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// A frame from a carrier. After an error the session is of no use: all its carriers should be closed.
-    pub fn handle_frame(
-        &mut self,
-        carrier: CarrierId,
-        frame: Frame<B>,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        let it = &mut self.carriers[carrier.index()];
-        it.heard_at = now;
-        match (it.phase, &frame) {
-            _ if self.expired => return Ok(()),
-            (Phase::Down, _) => return Ok(()),
-            (Phase::Greeting { resume }, Frame::Hello(hello)) => {
-                return self.greet(carrier, *hello, resume, now);
-            }
-            (Phase::Greeting { .. }, _) | (_, Frame::Hello(_)) => return Err(ProtocolError::OutOfPlace),
-            _ => {}
-        }
-        match frame {
-            Frame::Hello(_) => unreachable!("handled above"),
-            Frame::Open { stream, metadata } => self.opened(stream, metadata, now)?,
-            Frame::Data { stream, position, fin, body } => {
-                let received = self.demux.handle_data(carrier, stream, position, fin, body, now)?;
-                if received == Received::Unknown {
-                    if !self.was_opened(stream) {
-                        return Err(ProtocolError::NeverOpened);
-                    }
-                    self.gone.push_back(stream);
-                }
-                while let Some(stream) = self.demux.poll_readable() {
-                    self.events.push_back(Event::Readable(stream));
-                }
-            }
-            Frame::Reset { stream, code } => self.was_reset(stream, code)?,
-            Frame::Gone { stream } => {
-                if self.mux.handle_gone(stream) {
-                    self.events.push_back(Event::Finished(stream));
-                }
-            }
-            Frame::Credit { stream, limit } => self.mux.handle_credit(stream, limit, now),
-            Frame::Ack { stream, offset } => self.acknowledged(carrier, stream, offset, now)?,
-            Frame::Ping { token } => self.carriers[carrier.index()].first.push_back(Frame::Pong { token }),
-            Frame::Pong { token } => self.measured(carrier, token, now),
-            Frame::Drain => self.events.push_back(Event::Draining),
-        }
-        Ok(())
-    }
-
-    /// The next frame for a carrier with room for `budget` bytes.
+    /// Returns the next frame for a carrier that has room for `budget` bytes.
     pub fn poll_frame(&mut self, carrier: CarrierId, budget: usize, now: Instant) -> Option<Frame<B>> {
         if budget < SMALLEST_BUDGET {
             return None;
@@ -324,12 +217,13 @@ impl<B: Body> Session<B> {
         self.mux.poll_frame(carrier, budget, now)
     }
 
-    /// What has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event<B>> {
         self.events.pop_front().or_else(|| self.mux.poll_writable().map(Event::Writable))
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) should be called, and carriers asked for frames.
+    /// Time at which to call [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame) for
+    /// each carrier.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.expired {
             return None;
@@ -349,7 +243,7 @@ impl<B: Body> Session<B> {
         carriers.chain(dark).chain(feedback).chain(self.mux.poll_timeout()).min()
     }
 
-    /// Keep-alive, silence, expiry, early repeats.
+    /// Handles keep-alive, silent carriers, expiry and early repeats.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.expired {
             return;
@@ -376,7 +270,7 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Measures the round trip of a carrier now rather than at the next pause.
+    /// Measures the round trip of a carrier now, without waiting for the next keep-alive.
     pub fn ping(&mut self, carrier: CarrierId, now: Instant) {
         let it = &mut self.carriers[carrier.index()];
         if it.phase == Phase::Up {
@@ -384,7 +278,7 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Begins the next stream. `None` if there are too many, or no memory for one more.
+    /// Opens a new stream. Returns `None` if there are too many streams, or too many bytes are buffered.
     pub fn open(&mut self, metadata: B, now: Instant) -> Option<StreamId> {
         if self.is_full() || self.expired {
             return None;
@@ -421,7 +315,7 @@ impl<B: Body> Session<B> {
         self.demux.read_end(stream)
     }
 
-    /// Gives a stream up, both ways.
+    /// Aborts a stream in both directions.
     pub fn reset(&mut self, stream: StreamId, code: u64, now: Instant) {
         if self.demux.knows(stream) || self.mux.knows(stream) {
             self.demux.forget(stream);
@@ -429,29 +323,29 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Asks the peer for no more streams.
+    /// Asks the peer to open no more streams.
     pub fn drain(&mut self) {
         if let Some(it) = self.carriers.iter_mut().find(|it| it.phase == Phase::Up) {
             it.first.push_back(Frame::Drain);
         }
     }
 
-    /// True if the peer would still be told something or has not confirmed something.
+    /// True if no stream is left and nothing has to be sent to the peer.
     pub fn is_idle(&self) -> bool {
         self.mux.streams() == 0 && self.demux.streams() == 0 && self.gone.is_empty()
     }
 
-    /// Its id.
+    /// Id of the session.
     pub const fn id(&self) -> [u8; 16] {
         self.id
     }
 
-    /// Carriers in use.
+    /// Number of ordered carriers in use.
     pub fn carriers_up(&self) -> usize {
         self.carriers.iter().filter(|it| it.phase == Phase::Up && it.kind == CarrierKind::Ordered).count()
     }
 
-    /// Round trip of the carrier by ping, smoothed.
+    /// Smoothed round trip of the carrier, measured by ping.
     pub fn rtt(&self, carrier: CarrierId) -> Option<Duration> {
         self.carriers[carrier.index()].rtt
     }
@@ -461,7 +355,7 @@ impl<B: Body> Session<B> {
         self.mux.buffered() + self.demux.buffered()
     }
 
-    /// Streams of which either half is alive.
+    /// Number of streams with at least one half alive.
     pub fn streams(&self) -> usize {
         self.mux.streams().max(self.demux.streams())
     }
@@ -476,7 +370,7 @@ impl<B: Body> Session<B> {
         &self.demux
     }
 
-    /// Bytes given to the carrier that it has not sent.
+    /// Sets the bytes that the carrier's connection still has to send.
     pub fn set_backlog(&mut self, carrier: CarrierId, bytes: u64) {
         self.mux.set_backlog(carrier, bytes);
     }
@@ -487,105 +381,6 @@ impl<B: Body> Session<B> {
 
     fn was_opened(&self, stream: StreamId) -> bool {
         self.opened.has(stream)
-    }
-
-    fn greet(
-        &mut self,
-        carrier: CarrierId,
-        hello: Hello,
-        resume: bool,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        if hello.session != self.id || hello.carrier != carrier || hello.carriers != self.config.mux.carriers
-        {
-            return Err(ProtocolError::OutOfPlace);
-        }
-        if self.config.role == Role::Near && resume && !hello.resume {
-            self.expire();
-            return Ok(());
-        }
-        self.greeted = true;
-        self.mux.set_initial_credit(hello.window);
-        self.carriers[carrier.index()].phase = Phase::Positions(hello.positions);
-        self.use_when_known(carrier, now);
-        Ok(())
-    }
-
-    fn use_when_known(&mut self, carrier: CarrierId, now: Instant) {
-        let it = &mut self.carriers[carrier.index()];
-        if it.phase == Phase::Positions(0) {
-            it.phase = Phase::Up;
-            it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
-            self.dark_since = None;
-            self.mux.carrier_up(carrier, CarrierKind::Ordered, now);
-            self.events.push_back(Event::CarrierReady(carrier));
-        }
-    }
-
-    fn acknowledged(
-        &mut self,
-        carrier: CarrierId,
-        stream: StreamId,
-        offset: u64,
-        now: Instant,
-    ) -> Result<(), ProtocolError> {
-        if self.mux.handle_ack(stream, offset, now)? {
-            self.events.push_back(Event::Finished(stream));
-        }
-        if let Phase::Positions(left) = &mut self.carriers[carrier.index()].phase {
-            *left -= 1;
-            self.use_when_known(carrier, now);
-        }
-        Ok(())
-    }
-
-    fn opened(&mut self, stream: StreamId, metadata: B, now: Instant) -> Result<(), ProtocolError> {
-        if self.config.role == Role::Near {
-            return Err(ProtocolError::OutOfPlace);
-        }
-        if !self.opened.mark(stream)? {
-            if self.demux.knows(stream) {
-                self.demux.owe_ack(stream, now);
-            } else {
-                self.gone.push_back(stream);
-            }
-        } else if self.is_full() {
-            self.mux.reset(stream, LIMIT, now);
-        } else {
-            self.mux.accept(stream);
-            self.demux.expect(stream);
-            self.demux.owe_ack(stream, now);
-            self.events.push_back(Event::Opened { stream, metadata });
-        }
-        Ok(())
-    }
-
-    fn was_reset(&mut self, stream: StreamId, code: u64) -> Result<(), ProtocolError> {
-        match self.config.role {
-            Role::Far => drop(self.opened.mark(stream)?),
-            Role::Near if !self.was_opened(stream) => return Err(ProtocolError::NeverOpened),
-            Role::Near => {}
-        }
-        if self.demux.knows(stream) || self.mux.knows(stream) {
-            self.events.push_back(Event::Reset { stream, code });
-        }
-        self.demux.forget(stream);
-        self.mux.forget(stream);
-        self.gone.push_back(stream);
-        Ok(())
-    }
-
-    fn measured(&mut self, carrier: CarrierId, token: u64, now: Instant) {
-        let sample = now.saturating_since(Instant::from_nanos(token));
-        let it = &mut self.carriers[carrier.index()];
-        // RFC 6298 section 2: one eighth of each new sample.
-        let smoothed = it.rtt.map_or(sample, |rtt| {
-            Duration::from_nanos(rtt.as_nanos() - rtt.as_nanos() / 8 + sample.as_nanos() / 8)
-        });
-        it.rtt = Some(smoothed);
-        if let Some(rtt) = self.carriers.iter().filter_map(|it| it.rtt).min() {
-            self.mux.set_rtt(rtt);
-        }
     }
 
     fn expire(&mut self) {

@@ -1,11 +1,12 @@
-//! Variable-length integers of RFC 9000 section 16: the two top bits of the first byte give the length, 1, 2, 4 or 8.
+//! Variable-length integers of RFC 9000 section 16. The two top bits of the first byte give the length: 1, 2, 4 or 8
+//! bytes.
 
 use alloc::vec::Vec;
 
-/// The largest number that can be written.
+/// The largest value that can be encoded.
 pub const MAX: u64 = (1 << 62) - 1;
 
-/// Bytes `value` takes. `value` must not exceed [`MAX`].
+/// Encoded length of `value` in bytes. `value` must not exceed [`MAX`].
 pub const fn len(value: u64) -> usize {
     match value {
         0..=63 => 1,
@@ -15,7 +16,7 @@ pub const fn len(value: u64) -> usize {
     }
 }
 
-/// Appends `value`.
+/// Appends `value`, which must not exceed [`MAX`].
 pub fn put(value: u64, out: &mut Vec<u8>) {
     debug_assert!(value <= MAX);
     let bytes = value.to_be_bytes();
@@ -34,7 +35,7 @@ pub fn put(value: u64, out: &mut Vec<u8>) {
     };
 }
 
-/// Reads from the front of `bytes`: the number and what follows it, or `None` if it is not all there.
+/// Reads one integer from the front of `bytes`. Returns it and the remaining bytes, or `None` if it is incomplete.
 pub fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let first = *bytes.first()?;
     let (number, rest) = bytes.split_at_checked(1 << (first >> 6))?;

@@ -1,5 +1,6 @@
-//! Properties of a pair under anything: carriers cut and back at random, delays that differ, repeats, little room, streams
-//! nobody reads. Every stream's bytes arrive once and in order, memory stays bounded, and at the end nothing is left.
+//! Properties of a pair under random events: carriers that go down and come back, unequal delays, early repeats, small
+//! budgets, streams that nobody reads. The bytes of every stream arrive once and in order, memory stays bounded, and in
+//! the end nothing is left.
 
 #[allow(unreachable_pub, reason = "a module of tests")]
 mod pair;
@@ -143,7 +144,7 @@ proptest! {
                 prop_assert_eq!(pair.ended(1 - end, *stream), story.finished[end]);
             }
         }
-        // Ended, nothing of them is left.
+        // The ended streams leave nothing behind.
         for stream in &streams {
             for end in &mut pair.ends {
                 end.finish(*stream, pair.now);
@@ -157,7 +158,7 @@ proptest! {
     }
 }
 
-/// The far end has heard of it.
+/// True if the far end knows the stream.
 fn knows(pair: &Pair, stream: StreamId) -> bool {
     pair.log
         .iter()

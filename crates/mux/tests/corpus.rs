@@ -1,4 +1,4 @@
-//! The fuzzer's corpus, replayed: what it once found stays found. `fuzz/README.md` says how to look for more.
+//! Replays the fuzzer's corpus, so that what it once found stays fixed. `fuzz/README.md` explains how to fuzz.
 
 #[path = "../../../fuzz/targets/mux.rs"]
 mod targets;
@@ -33,7 +33,7 @@ fn datagrams() {
     replay("mux_datagrams", targets::datagrams);
 }
 
-/// Bytes in which kinds, small numbers and lengths are frequent, as a fuzzer would soon have it.
+/// Bytes in which valid kinds, small numbers and lengths are frequent, as in a fuzzer's inputs.
 fn likely() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         3 => 0..10_u8,

@@ -1,4 +1,4 @@
-//! The receiving half, scripted.
+//! Scripted tests of the receiving half: order, duplicates, holes, credits, acknowledgements, protocol violations.
 
 use gamelane_core::{Duration, Instant};
 use gamelane_mux::demux::Received;
@@ -126,7 +126,7 @@ fn a_peer_that_scatters_is_cut_off() {
 }
 
 proptest! {
-    /// Any cover of a stream by pieces, in any order and with any overlap, reads as the stream.
+    /// Any set of pieces that covers a stream, in any order and with any overlap, reads as the stream.
     #[test]
     fn any_cover_reads_as_the_stream(
         len in 1..400_usize,

@@ -1,4 +1,4 @@
-//! Messages over datagrams, repeated: scripted, and under any loss and reordering.
+//! Messages over datagrams, repeated until acknowledged: scripted, and under random loss and reordering.
 
 use gamelane_core::{Duration, Instant, Seed};
 use gamelane_mux::*;
@@ -62,7 +62,7 @@ fn a_datagram_is_never_longer_than_allowed() {
     for _ in 0..62 {
         repeater.send(Length(100), at(0)).unwrap();
     }
-    assert_eq!(repeater.send(Length(1), at(0)), Err(Length(1)), "too many under way");
+    assert_eq!(repeater.send(Length(1), at(0)), Err(Length(1)), "too many in flight");
     let mut carried = 0;
     while repeater.poll_datagram(None, at(0), &mut datagram) {
         assert!(datagram.wire_len() <= 300);
@@ -110,7 +110,8 @@ proptest! {
         prop_assert_eq!(bodies, expected);
     }
 
-    /// Two ends over a network that loses and reorders: what arrives is in order and once; with time to repeat, all of it.
+    /// Two ends over a network that loses and reorders. Messages arrive once and in order; with time to repeat, all of
+    /// them arrive.
     #[test]
     fn every_message_arrives_once_and_in_order(
         seed in any::<u64>(),
@@ -157,7 +158,7 @@ proptest! {
             prop_assert!(collector.holding() <= 63 && repeater.unacknowledged() <= 62);
         }
         prop_assert!(read.is_sorted_by(|one, next| one < next));
-        // What was given up is told with the next datagram; here is one, and it arrives.
+        // The next datagram tells the receiver which messages were given up, so send one that arrives.
         let now = at(last * every_ms + 30_000);
         repeater.send(Length(0), now).expect("room");
         repeater.poll_datagram(None, now, &mut datagram);

@@ -1,4 +1,4 @@
-//! The sending half, scripted: whose turn it is, when frames leave, who repeats what.
+//! Scripted tests of the sending half: the order of streams, coalescing, credits, early repeats, lost carriers.
 
 use gamelane_core::{Duration, Instant};
 use gamelane_mux::*;
@@ -19,7 +19,7 @@ fn up(config: MuxConfig) -> Mux<Length> {
     mux
 }
 
-/// Streams that the peer knows, so that only data remains.
+/// Adds streams that the peer has confirmed, so that only data remains to be sent.
 fn with_streams(config: MuxConfig, count: u64) -> Mux<Length> {
     let mut mux = up(config);
     for stream in 0..count {
@@ -28,7 +28,7 @@ fn with_streams(config: MuxConfig, count: u64) -> Mux<Length> {
     mux
 }
 
-/// Stream and payload of what a carrier sends at once.
+/// Stream and payload of the frames that a carrier sends now.
 fn sent(mux: &mut Mux<Length>, carrier: CarrierId, now: Instant) -> Vec<(u64, u32)> {
     std::iter::from_fn(|| mux.poll_frame(carrier, ROOM, now))
         .filter_map(|frame| match frame {
@@ -79,7 +79,7 @@ fn frames_wait_for_company_up_to_the_deadline() {
     assert_eq!(mux.poll_timeout(), Some(at(120)));
     assert_eq!(sent(&mut mux, C0, at(120)), [(3, 70), (5, 80)]);
     assert_eq!(mux.poll_timeout(), None);
-    // The next begins a deadline of its own; a full packet does not wait for it.
+    // The next frame starts a new deadline; a full packet does not wait for it.
     mux.write(StreamId(4), Length(700), at(130)).unwrap();
     assert_eq!(sent(&mut mux, C0, at(130)), []);
     mux.write(StreamId(6), Length(700), at(131)).unwrap();
@@ -117,7 +117,7 @@ fn credit_stops_a_stream_and_only_that() {
     mux.handle_credit(StreamId(0), 1200, at(1));
     assert_eq!(sent(&mut mux, C0, at(1)), [(0, 200)]);
     mux.handle_credit(StreamId(0), 1100, at(2));
-    assert_eq!(sent(&mut mux, C0, at(2)), [], "credit is never taken back");
+    assert_eq!(sent(&mut mux, C0, at(2)), [], "a credit is never withdrawn");
     mux.handle_credit(StreamId(0), 5000, at(3));
     assert_eq!(sent(&mut mux, C0, at(3)), [(0, 300)]);
 }
@@ -130,7 +130,7 @@ fn a_full_buffer_refuses_and_says_when_it_takes_again() {
     mux.write(stream, Length(800), at(0)).unwrap();
     assert_eq!((mux.write(stream, Length(300), at(0)), mux.writable(stream)), (Err(WriteError::Full), 200));
     sent(&mut mux, C0, at(0));
-    assert_eq!(mux.poll_writable(), None, "sent is not acknowledged");
+    assert_eq!(mux.poll_writable(), None, "sent, but not acknowledged");
     mux.handle_ack(stream, 400, at(1)).unwrap();
     assert_eq!((mux.poll_writable(), mux.writable(stream), mux.buffered()), (Some(stream), 600, 400));
     assert_eq!(mux.handle_ack(stream, 801, at(1)), Err(ProtocolError::AckBeyondSent));
@@ -143,7 +143,7 @@ fn a_late_small_message_is_repeated_on_the_other_carrier() {
     mux.set_rtt(Duration::from_millis(100));
     mux.write(StreamId(0), Length(80), at(0)).unwrap();
     sent(&mut mux, C0, at(0));
-    mux.write(StreamId(0), Length(300), at(10)).unwrap(); // too big to repeat
+    mux.write(StreamId(0), Length(300), at(10)).unwrap(); // too large to repeat
     sent(&mut mux, C0, at(10));
     assert_eq!(mux.poll_timeout(), Some(at(50)));
     mux.handle_timeout(at(49));
@@ -153,8 +153,8 @@ fn a_late_small_message_is_repeated_on_the_other_carrier() {
     mux.handle_timeout(at(100));
     assert_eq!(sent(&mut mux, C1, at(100)), [(0, 80)]);
     mux.handle_timeout(at(150));
-    assert_eq!((sent(&mut mux, C1, at(150)), mux.poll_timeout()), (vec![], None), "twice is all");
-    // Acknowledged in time: not repeated.
+    assert_eq!((sent(&mut mux, C1, at(150)), mux.poll_timeout()), (vec![], None), "two repeats at most");
+    // This message is acknowledged in time, so it is not repeated.
     mux.write(StreamId(0), Length(90), at(200)).unwrap();
     sent(&mut mux, C0, at(200));
     mux.handle_ack(StreamId(0), 470, at(240)).unwrap();
@@ -207,7 +207,7 @@ fn in_steady_state_a_message_allocates_nothing() {
             }
         }
     };
-    round(0, 45_000); // long enough for each stream's first credit
+    round(0, 45_000); // long enough to use up each stream's first credit
     let allocated = allocation_counter::measure(|| round(45_000, 90_000));
     assert_eq!(allocated.count_total, 0);
 }

@@ -1,4 +1,4 @@
-//! A pair in virtual time: scripted.
+//! Scripted tests of a pair in virtual time: handshake, resume, expiry, limits, early repeats.
 
 #[allow(unreachable_pub, reason = "a module of tests")]
 mod pair;
@@ -52,7 +52,7 @@ fn what_a_lost_carrier_had_not_delivered_is_sent_again_and_nothing_else() {
     let stream = pair.open();
     pair.write(NEAR, stream, &[1; 100]);
     pair.run_for(millis(60));
-    // It has arrived; the acknowledgement has not, and is lost with the carrier.
+    // The data has arrived, but its acknowledgement is lost with the carrier.
     pair.write(NEAR, stream, &[2; 100]);
     pair.settle();
     pair.cut(0);
@@ -61,7 +61,7 @@ fn what_a_lost_carrier_had_not_delivered_is_sent_again_and_nothing_else() {
     pair.connect(0);
     pair.run_for(millis(500));
     assert_eq!(pair.has_read(FAR, stream), [[1; 100], [2; 100]].concat());
-    assert_eq!(pair.ends[FAR].demux().counters().duplicate_bytes, 0, "the positions said what had come");
+    assert_eq!(pair.ends[FAR].demux().counters().duplicate_bytes, 0, "the handshake told what had arrived");
     assert_eq!(pair.ends[NEAR].mux().counters().requeued_bytes, 200);
     assert_eq!(pair.ends[NEAR].mux().counters().payload_bytes, 300);
 }
@@ -99,8 +99,8 @@ fn a_stream_nobody_reads_stops_at_its_window_and_stops_no_other() {
     }
     assert_eq!(pair.has_read(FAR, live).len(), 800);
     assert_eq!(pair.ends[FAR].demux().buffered(), 64 << 10);
-    assert_eq!(pair.ends[NEAR].buffered(), 64 << 10, "and as much waits at the sender");
-    // Read at last, all of it comes.
+    assert_eq!(pair.ends[NEAR].buffered(), 64 << 10, "the same amount waits at the sender");
+    // When the stream is read at last, all data arrives.
     pair.unread.clear();
     pair.drain(FAR, stuck);
     pair.run_for(millis(500));
@@ -117,7 +117,7 @@ fn a_reset_ends_both_halves_and_leaves_nothing_behind() {
     pair.run_for(millis(60));
     pair.ends[FAR].reset(stream, ABORTED, pair.now);
     pair.settle();
-    pair.cut(0); // with the reset
+    pair.cut(0); // loses the reset too
     pair.connect(0);
     pair.run_for(millis(400));
     assert!(
@@ -152,7 +152,7 @@ fn streams_beyond_the_limit_are_refused_by_either_end() {
     let now = pair.now;
     assert_eq!(pair.ends[NEAR].open(Vec::new(), now), None);
 
-    // A near end that allows more than its peer.
+    // A near end that allows more streams than its peer.
     let mut pair = Pair::new(config(1), &[10], 1);
     pair.ends[FAR] = Session::new([7; 16], SessionConfig { role: Role::Far, ..limited }, pair.now);
     pair.ends[FAR].carrier_connected(CarrierId(0), CarrierKind::Ordered, pair.now);
@@ -217,20 +217,21 @@ fn an_early_repeat_overtakes_a_stuck_carrier() {
     let stream = pair.open();
     pair.write(NEAR, stream, b"first");
     pair.run_for(millis(200));
-    assert_eq!(pair.ends[NEAR].mux().counters().repeats, 0, "not before the peer knows the stream");
+    assert_eq!(pair.ends[NEAR].mux().counters().repeats, 0, "no repeats before the peer knows the stream");
     pair.black_hole(0);
     let written = pair.now;
     pair.write(NEAR, stream, b"move north");
     while pair.has_read(FAR, stream).len() < 15 {
         pair.run_for(millis(1));
     }
-    // A round trip and a half of 40 ms, and the way there.
+    // One and a half round trips of 40 ms, plus the one-way delay.
     assert_eq!(pair.now.saturating_since(written), millis(60 + 20));
 }
 
 #[test]
 fn an_end_without_bytes_moves_the_cursor_too() {
-    // The byte is on the slow carrier, the bare end on the fast one; the slow one is lost and the byte sent again on the fast.
+    // The byte goes on the slow carrier and the end alone on the fast one. The slow carrier is lost, so the byte is
+    // sent again on the fast one.
     let mut spread = config(2);
     spread.mux.assignment = Assignment::LeastBacklog;
     let mut pair = Pair::new(spread, &[100, 1], 1);

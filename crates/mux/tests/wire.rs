@@ -1,4 +1,5 @@
-//! The wire format: what is written is read, whatever the chunks; what is not ours is refused; nothing panics.
+//! The wire format: every frame is decoded as it was encoded, in chunks of any size. Foreign bytes are refused, and no
+//! input panics.
 
 use gamelane_mux::frame::{MAX_HEADER, MAX_METADATA, VERSION, parse};
 use gamelane_mux::*;
@@ -79,7 +80,7 @@ proptest! {
     fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(Parsed::Frame { frame, header }) = parse(&bytes, 64) {
             prop_assert!(header + frame.body().map_or(0, Body::len) <= bytes.len());
-            // What was read is written the same, but for numbers written longer than needed.
+            // Encoding again gives the same bytes, unless a varint was longer than necessary.
             let body = bytes[header..header + frame.body().map_or(0, Body::len)].to_vec();
             let again = frame.map_body(|_| body);
             let written = encode(&again);
@@ -136,17 +137,20 @@ proptest! {
 #[test]
 fn what_is_not_ours_is_refused_with_a_reason() {
     let error = |bytes: &[u8]| parse(bytes, 100).unwrap_err().to_string();
-    assert_eq!(error(b"GET / HTTP/1.1\r\n"), "0x47 starts no frame");
-    assert_eq!(error(b"\x16\x03\x01"), "0x16 starts no frame");
-    assert_eq!(error(b"\xf0SSH-"), "the peer does not speak this protocol");
+    assert_eq!(error(b"GET / HTTP/1.1\r\n"), "0x47 is not the first byte of a frame");
+    assert_eq!(error(b"\x16\x03\x01"), "0x16 is not the first byte of a frame");
+    assert_eq!(error(b"\xf0SSH-"), "the peer does not speak this protocol: check its address and port");
     assert_eq!(
         error(&[0xf0, b'G', b'L', b'M', 9]),
-        format!("the peer speaks version 9 of the protocol, this end version {VERSION}")
+        format!(
+            "the peer speaks version 9 of the protocol, this end version {VERSION}: \
+             install the same release on both ends"
+        )
     );
-    assert_eq!(error(&[0x10, 0, 0x40, 101]), "a frame of 101 bytes, and at most 100 are allowed");
+    assert_eq!(error(&[0x10, 0, 0x40, 101]), "a frame has a body of 101 bytes, but at most 100 are allowed");
     assert_eq!(
         error(&[0x12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 5]),
-        "a number outside its range"
+        "a carrier number or offset is out of range"
     );
 }
 

@@ -1,5 +1,5 @@
-//! Wall-clock cost of one segment: two endpoints, a pipe of fixed length, with and without loss. Each figure counts sending
-//! a segment and handling it at the other end once. Run with `cargo bench -p gamelane-tcp`.
+//! Benchmarks the wall-clock cost of one segment: two endpoints and a pipe of fixed length, with and without loss. A
+//! segment counts once: sending it and handling it at the other end. Run it with `cargo bench -p gamelane-tcp`.
 
 use gamelane_core::{ByteCount, Duration, Instant, Seed, time::earliest};
 use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint};
@@ -11,7 +11,7 @@ struct Run {
     loss: f64,
 }
 
-/// Segments both ways, and nanoseconds each.
+/// Returns the number of segments in both directions, and nanoseconds per segment.
 #[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn measure(run: &Run) -> (u64, f64) {
     const DELAY: Duration = Duration::from_millis(20);

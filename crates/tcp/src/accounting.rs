@@ -1,16 +1,18 @@
-//! What retransmissions did to each packet, from the sender's side of a connection alone, so that a simulation and a capture
-//! are counted alike (S4 section 4.2, figures 2 to 5, table 2). A packet here is data as it was first sent; a later segment
-//! that covers it is a retransmission of it: of *itself* if the segment begins with it, *included* in another's
-//! otherwise. A segment that ends in new data is not a retransmission: what it repeats in front is a *bundled* copy.
-//! Leaves out what only the receiver can tell: which copy arrived.
+//! Accounting of retransmissions per packet, from the sender's side of a connection only. A simulation and a capture
+//! use the same rules, those of griwodz2006 (section 4.2, figures 2 to 5, table 2).
+//!
+//! A packet is data as it was first sent. A later segment that covers the packet is a retransmission of it. It counts
+//! as *itself* if the segment begins with the packet, otherwise as *included*. A segment that ends in new data is not a
+//! retransmission; the old data in front is a *bundled* copy. Left out: which copy arrived, because only the receiver
+//! knows.
 
 use alloc::collections::VecDeque;
 use gamelane_core::{Duration, Instant};
 
-/// Retransmissions told apart by number: the first, the second and so on; later ones count with the last.
+/// Number of retransmission numbers counted separately: first, second, and so on. Later ones count with the last.
 pub const NUMBERED: usize = 8;
 
-/// The packets of one direction of a connection that are not yet acknowledged.
+/// The unacknowledged packets of one direction of a connection.
 #[derive(Clone, Debug)]
 pub struct RetransmissionLedger {
     packets: VecDeque<PacketHistory>,
@@ -19,75 +21,75 @@ pub struct RetransmissionLedger {
     acknowledged_to: u64,
 }
 
-/// The life of one packet, up to its acknowledgement.
+/// History of one packet, until it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHistory {
     /// Offset of its first byte.
     pub start: u64,
     /// Offset after its last byte.
     pub end: u64,
-    /// When it was first sent.
+    /// Time of the first transmission.
     pub first_sent: Instant,
-    /// When a retransmission last carried it; `first_sent` if none did.
+    /// Time of the last retransmission; `first_sent` if there was none.
     pub last_sent: Instant,
-    /// When all of it was acknowledged; [`Instant::MAX`] until then.
+    /// Time when all of it was acknowledged; [`Instant::MAX`] until then.
     pub acknowledged_at: Instant,
-    /// Times it was retransmitted: `itself` and `included`.
+    /// Number of retransmissions: `itself` plus `included`.
     pub retransmissions: u16,
-    /// Of those, at the head of the segment.
+    /// Retransmissions at the head of a segment.
     pub itself: u16,
-    /// Of those, inside another packet's retransmission.
+    /// Retransmissions inside the retransmission of another packet.
     pub included: u16,
     /// Copies in front of new data.
     pub bundled: u16,
 }
 
 impl PacketHistory {
-    /// From its first transmission to the retransmission that was finally acknowledged (S4 section 4.2).
+    /// Time from the first transmission to the last retransmission before the ACK (griwodz2006 section 4.2).
     pub fn retransmission_delay(&self) -> Duration {
         self.last_sent.saturating_since(self.first_sent)
     }
 
-    /// From its first transmission to its acknowledgement: S4's application delay.
+    /// Time from the first transmission to the ACK: the application delay of griwodz2006.
     pub fn application_delay(&self) -> Duration {
         self.acknowledged_at.saturating_since(self.first_sent)
     }
 }
 
-/// How often packets were retransmitted for the n-th time.
+/// Counts for the n-th retransmission of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NthRetransmission {
-    /// At the head of the segment.
+    /// Retransmissions at the head of a segment.
     pub itself: u64,
-    /// Inside another packet's retransmission.
+    /// Retransmissions inside the retransmission of another packet.
     pub included: u64,
-    /// Packets for which it was the last, by their acknowledgement.
+    /// Packets for which this was the last retransmission before the ACK.
     pub successful: u64,
-    /// Sum of [`PacketHistory::retransmission_delay`] over those.
+    /// Sum of [`PacketHistory::retransmission_delay`] of these packets.
     pub delay: Duration,
-    /// Of the successful, those never included in another's retransmission.
+    /// Of these packets, those that were never included in the retransmission of another packet.
     pub successful_itself: u64,
-    /// Sum of the delay over those.
+    /// Sum of the delay of those.
     pub delay_itself: Duration,
 }
 
-/// Sums over connections: a row of S4's table 2.
+/// Totals of one or more connections: one row of table 2 of griwodz2006.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetransmissionTotals {
     /// Packets sent for the first time.
     pub packets: u64,
-    /// Segments that carried nothing new.
+    /// Segments without new data.
     pub retransmitted_segments: u64,
-    /// The first, second … retransmission of a packet.
+    /// Counts for the first, second, … retransmission of a packet.
     pub nth: [NthRetransmission; NUMBERED],
-    /// Most retransmissions of one packet.
+    /// Largest number of retransmissions of one packet.
     pub most: u16,
     /// Copies of packets in front of new data.
     pub bundled: u64,
 }
 
 impl RetransmissionTotals {
-    /// Adds those of another connection.
+    /// Adds the totals of another connection.
     pub fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.retransmitted_segments += other.retransmitted_segments;
@@ -105,7 +107,7 @@ impl RetransmissionTotals {
 }
 
 impl RetransmissionLedger {
-    /// Nothing sent yet; the first byte has this offset.
+    /// A ledger without packets; the first byte has offset `first`.
     pub fn new(first: u64) -> Self {
         Self { packets: VecDeque::new(), next: first, acknowledged_to: first }
     }
@@ -115,18 +117,18 @@ impl RetransmissionLedger {
         self.acknowledged_to
     }
 
-    /// Packets not yet acknowledged, oldest first.
+    /// Unacknowledged packets, oldest first.
     pub fn outstanding(&self) -> impl Iterator<Item = &PacketHistory> {
         self.packets.iter()
     }
 
-    /// The first of them.
+    /// The oldest unacknowledged packet.
     #[inline]
     pub fn oldest(&self) -> Option<&PacketHistory> {
         self.packets.front()
     }
 
-    /// A segment of `len` payload bytes left at `at`.
+    /// Records a segment of `len` payload bytes sent at `at`.
     pub fn sent(&mut self, at: Instant, start: u64, len: u32, totals: &mut RetransmissionTotals) {
         let end = start + u64::from(len);
         if len == 0 {
@@ -184,7 +186,7 @@ impl RetransmissionLedger {
         }
     }
 
-    /// Everything before `ack` is acknowledged; `closed` gets each packet whose last byte that covers.
+    /// Records that all bytes below `ack` are acknowledged. `closed` gets each packet that this completes.
     pub fn acknowledged(
         &mut self,
         at: Instant,

@@ -1,106 +1,111 @@
-//! How a TCP endpoint behaves: each field is a row of a table, so that a variant is a value and not a class.
+//! Configuration of a TCP endpoint. Each mechanism is a choice of values, so every combination can be simulated. The
+//! file of each mechanism says what it leaves out.
 
 pub use crate::sender::Bundling;
 use crate::timer::ModifiedRto;
 use gamelane_core::{ByteCount, Duration, IpLen};
 
-/// What to resend after a loss.
+/// Method of loss recovery: which segments count as lost and are sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryKind {
-    /// RFC 6582: one hole per round trip, from duplicate ACKs alone.
+    /// RFC 6582: one hole per round trip, from duplicate ACKs only.
     NewReno,
-    /// RFC 6675: holes seen through selective acknowledgements.
+    /// RFC 6675: holes found by selective acknowledgements.
     #[default]
     Sack,
-    /// Forward acknowledgement: the same, lost by distance from the highest byte received.
+    /// Forward acknowledgement (FACK): like `Sack`, but a segment is lost if it is far below the highest SACKed
+    /// segment.
     Fack,
-    /// RFC 8985: lost by time, with a probe at the tail of a flight.
+    /// RFC 8985: loss detection by time, and a tail loss probe.
     Rack,
 }
 
 impl RecoveryKind {
-    /// It needs the peer's selective acknowledgements.
+    /// True if it needs selective acknowledgements from the peer.
     pub const fn uses_sack(self) -> bool {
         !matches!(self, Self::NewReno)
     }
 }
 
-/// How the congestion window grows and shrinks.
+/// Congestion control: how the window grows and shrinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CongestionKind {
-    /// RFC 5681 slow start and congestion avoidance, halving on loss.
+    /// RFC 5681: slow start, congestion avoidance, half the window after a loss.
     #[default]
     NewReno,
-    /// RFC 9438: a cubic of the time since the loss.
+    /// RFC 9438: the window is a cubic function of the time since the last loss.
     Cubic,
-    /// Binary increase towards the window of the last loss.
+    /// BIC: binary search for the window of the last loss.
     Bic,
-    /// Two to four segments in the queue, seen in the round trip.
+    /// Vegas: keeps two to four segments in the queue, estimated from the round trip.
     Vegas,
-    /// Westwood+: after a loss, what the measured bandwidth fills.
+    /// Westwood+: after a loss, the window is the measured bandwidth times the smallest round trip.
     Westwood,
 }
 
-/// How the retransmission timeout follows the round trip.
+/// Retransmission timer: how the timeout follows the round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimerKind {
-    /// RFC 6298: SRTT + 4 RTTVAR, at least one second.
+    /// RFC 6298: SRTT + 4 RTTVAR, at least 1 s.
     Rfc6298,
-    /// Linux 6.1: the same with an RTTVAR floor of 200 ms and decay once a round trip.
+    /// Linux 6.1: like RFC 6298, but RTTVAR is at least 200 ms and falls at most once per round trip.
     #[default]
     Linux,
-    /// Linux 2.6: the same estimator, three seconds before the first sample.
+    /// Linux 2.6: the estimator of `Linux`, with 3 s before the first sample.
     Linux26,
-    /// S4 section 4.4 over [`Linux26`](Self::Linux26): a round trip and a half without back-off while the stream is thin.
+    /// Griwodz2006 section 4.4 on top of [`Linux26`](Self::Linux26): about 1.5 round trips without back-off while the
+    /// stream is thin.
     Modified(ModifiedRto),
-    /// Always this long, never backed off, once the connection is open.
+    /// Constant timeout without back-off, once the connection is open.
     Fixed(Duration),
 }
 
-/// Congestion window at the start and after idle.
+/// Congestion window at the start of a connection and after idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// RFC 5681 section 3.1: 2 to 4 segments by size.
+    /// RFC 5681 section 3.1: 2 to 4 segments, depending on their size.
     Rfc5681,
-    /// A number of segments; RFC 6928 and Linux have 10.
+    /// A fixed number of segments; 10 in RFC 6928 and Linux.
     Segments(u32),
 }
 
-/// Everything about one endpoint.
+/// Configuration of one endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Largest IP packet; the maximum segment size follows from it and the options.
+    /// Largest IP packet. The maximum segment size is this minus headers and options.
     pub mtu: IpLen,
-    /// RFC 7323 timestamps: 12 more bytes in each segment, RTT samples from retransmissions too.
+    /// RFC 7323 timestamps: 12 more bytes in each segment, and RTT samples from retransmissions too.
     pub timestamps: bool,
-    /// Congestion window at the start and after idle.
+    /// Congestion window at the start of a connection and after idle.
     pub initial_window: InitialWindow,
-    /// What to resend after a loss.
+    /// Method of loss recovery.
     pub recovery: RecoveryKind,
-    /// Window rule.
+    /// Congestion control.
     pub congestion: CongestionKind,
     /// Retransmission timer.
     pub timer: TimerKind,
-    /// RFC 3042: new data on the first two duplicate ACKs.
+    /// Limited transmit (RFC 3042): sends new data on the first two duplicate ACKs.
     pub limited_transmit: bool,
-    /// Hold back small segments while data is unacknowledged (RFC 9293 section 3.7.4); games switch it off.
+    /// Nagle's algorithm (RFC 9293 section 3.7.4): holds small segments back while data is unacknowledged. Games switch
+    /// it off.
     pub nagle: bool,
-    /// How long an ACK may wait for a second full segment; `None` acknowledges every segment at once.
+    /// Maximum time that an ACK waits for a second full segment. `None`: every segment is acknowledged at once.
     pub delayed_ack: Option<Duration>,
-    /// Segments acknowledged at once at the start of a connection, and after a gap longer than the timeout (Linux: 16).
+    /// Number of segments acknowledged at once at the start of a connection, and after a gap longer than the timeout
+    /// (Linux: 16).
     pub quick_acks: u32,
-    /// Receive buffer: the window offered to the sender at most.
+    /// Receive buffer, which is the largest window offered to the sender.
     pub receive_window: ByteCount,
-    /// Negotiate ECN (RFC 3168).
+    /// ECN negotiation (RFC 3168).
     pub ecn: bool,
-    /// RFC 5681 section 4.1: fall back to the initial window after an idle RTO.
+    /// Return to the initial window after an idle time of one RTO (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
-    /// What a socket may switch on beyond that.
+    /// Mechanisms that a socket may switch on.
     pub tuning: TcpTuning,
 }
 
 impl Default for TcpConfig {
-    /// A present-day host: Linux timers and SACK, 10 segments to start, 40 ms delayed ACK, 4 MiB of window.
+    /// A current host: Linux timer, SACK, 10 segments initial window, 40 ms delayed ACK, 4 MiB receive window.
     fn default() -> Self {
         Self {
             mtu: IpLen(1500),
@@ -121,59 +126,61 @@ impl Default for TcpConfig {
     }
 }
 
-/// What the defaults leave off: mechanisms a host or a socket switches on (as by `setsockopt`), most of them for thin
+/// Mechanisms that are off by default. A host or a socket switches them on (as by `setsockopt`); most are for thin
 /// streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpTuning {
-    /// A stream is thin with fewer segments than this in flight, once it has left its first slow start (Linux 6.1,
+    /// A stream is thin if fewer segments than this are in flight and its first slow start is over (Linux 6.1
     /// `tcp_stream_is_thin`: 4).
     pub thin_below: u32,
-    /// No back-off on the first six timeouts in a row of a thin stream (Linux, `TCP_THIN_LINEAR_TIMEOUTS`).
+    /// No back-off on the first six timeouts in a row of a thin stream (Linux `TCP_THIN_LINEAR_TIMEOUTS`).
     pub linear_timeouts: bool,
-    /// The first duplicate ACK of a thin stream means a loss (Linux until 4.11, `TCP_THIN_DUPACK`).
+    /// The first duplicate ACK of a thin stream signals a loss (Linux `TCP_THIN_DUPACK`, until 4.11).
     pub single_duplicate_ack: bool,
-    /// RFC 5827: with fewer than four segments in flight and nothing new to send, one duplicate ACK less than segments.
+    /// Early retransmit (RFC 5827): with two or three segments in flight and no new data, the duplicate ACK threshold
+    /// is one less than the segments in flight.
     pub early_retransmit: bool,
-    /// RFC 2883: the receiver reports what arrived twice; the sender counts it, and takes a reduction of its window back
-    /// once all retransmissions of an episode are reported (Linux, `tcp_dsack`).
+    /// DSACK (RFC 2883): the receiver reports data that arrived twice. The sender counts the reports. It undoes a
+    /// window reduction if all retransmissions of that recovery were reported (Linux `tcp_dsack`).
     pub duplicate_sack: bool,
-    /// RFC 5682: after a timeout, probe with new data whether the timeout was needed.
+    /// F-RTO (RFC 5682): after a timeout, new data probes whether the timeout was spurious.
     pub forward_rto: bool,
-    /// What the congestion window counts.
+    /// Unit of the congestion window.
     pub window_counts: WindowCounts,
-    /// Without Nagle too, writes that wait share a segment as far as they fit.
+    /// Writes that wait share a segment if they fit, even without Nagle.
     pub merge_writes: bool,
-    /// What a retransmission takes along.
+    /// Data that a retransmission carries in addition.
     pub piggyback: Piggyback,
-    /// New segments of a thin stream repeat what is not yet acknowledged (RDB). Reports of duplicates then say nothing about
-    /// retransmissions, and `duplicate_sack` is for the receiving half alone.
+    /// Redundant data bundling (RDB): new segments of a thin stream repeat unacknowledged data. A DSACK then is no sign
+    /// of a spurious retransmission. So the sender ignores `duplicate_sack`, but the receiver still reports duplicates.
     pub bundling: Option<Bundling>,
 }
 
-/// What the congestion window counts: with segments smaller than full ones it matters.
+/// Unit of the congestion window. It matters for segments smaller than the MSS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowCounts {
     /// Bytes (RFC 5681).
     #[default]
     Bytes,
-    /// Segments, each as if it were full (Linux).
+    /// Segments, where each counts as a full one (Linux).
     Segments,
 }
 
-/// What a retransmission takes along of the small segments and writes behind it, if all fits one segment.
+/// Small segments and writes behind a retransmission that are sent with it, if all fit into one segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Piggyback {
-    /// Nothing: each segment goes again as it was.
+    /// Nothing: each segment is sent again unchanged.
     #[default]
     Off,
-    /// The next segment, if the first is smaller than half a full one (Linux 2.6, `tcp_retrans_collapse`; S4 figure 6).
+    /// The next segment, if the first is smaller than half an MSS (Linux 2.6 `tcp_retrans_collapse`; griwodz2006 figure
+    /// 6).
     Next,
-    /// All segments that follow and fit, then writes not yet sent.
+    /// All following segments that fit, then unsent writes.
     AllThatFit,
 }
 
 impl Default for TcpTuning {
-    /// Everything off.
+    /// All mechanisms off.
     fn default() -> Self {
         Self {
             thin_below: 4,

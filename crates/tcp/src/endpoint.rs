@@ -1,6 +1,6 @@
 //! A TCP endpoint (RFC 9293 section 3.10) as a state machine without clock or socket: a handshake, then a sender and a
-//! receiver that share segments. Leaves out simultaneous open, urgent data, RST in reply to strays, and
-//! the TIME-WAIT timer: a closed endpoint answers a repeated FIN for as long as it is kept.
+//! receiver that share segments. Left out: simultaneous open, urgent data, RST as the answer to stray segments, and the
+//! TIME-WAIT timer. A closed endpoint answers a repeated FIN as long as it exists.
 
 mod handshake;
 
@@ -15,10 +15,14 @@ use handshake::{Handshake, PeerSyn};
 
 /// One end of a connection.
 ///
-/// Inputs are [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout) and the application's
-/// [`write`](Self::write) and [`close`](Self::close). After any of them call [`poll_transmit`](Self::poll_transmit) until
-/// `None`, then [`poll_event`](Self::poll_event) until `None` (an event may lead to a write), then read
-/// [`poll_timeout`](Self::poll_timeout). Time never goes back.
+/// The inputs are [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout), and
+/// [`write`](Self::write) and [`close`](Self::close) of the application. After each input:
+///
+/// 1. call [`poll_transmit`](Self::poll_transmit) until it returns `None`,
+/// 2. call [`poll_event`](Self::poll_event) until it returns `None`; an event may lead to a write,
+/// 3. read [`poll_timeout`](Self::poll_timeout).
+///
+/// Time must never go back.
 ///
 /// ```
 /// use gamelane_core::{ByteCount, Instant};
@@ -28,7 +32,7 @@ use handshake::{Handshake, PeerSyn};
 /// let mut client = TcpEndpoint::connect(TcpConfig::default(), now);
 /// let mut server = TcpEndpoint::listen(TcpConfig::default());
 /// client.write(ByteCount(120));
-/// // A network without delay: SYN, SYN-ACK, then data that completes the handshake.
+/// // A network without delay. It carries the SYN, the SYN-ACK, then data that completes the handshake.
 /// loop {
 ///     let mut quiet = true;
 ///     while let Some(segment) = client.poll_transmit(now) {
@@ -52,9 +56,9 @@ pub struct TcpEndpoint {
     state: State,
     sender: Sender,
     receiver: Receiver,
-    /// Timestamps are in use.
+    /// Both sides use timestamps.
     timestamps: bool,
-    /// Shift of the peer's windows.
+    /// Shift (window scale) of the peer's windows.
     peer_shift: u8,
     events: PendingEvents,
     counters: TcpCounters,
@@ -65,25 +69,25 @@ enum State {
     Listen,
     SynSent(Handshake),
     SynReceived(Handshake, PeerSyn),
-    /// ESTABLISHED up to TIME-WAIT: sender and receiver know how far each direction is closed.
+    /// ESTABLISHED to TIME-WAIT. Sender and receiver know which directions are closed.
     Open,
     Closed,
 }
 
-/// Offsets beyond this are nonsense from outside: no stream gets there, and sums below it cannot overflow.
+/// Maximum offset accepted from outside. No stream gets that far, and sums of two such offsets cannot overflow.
 pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 impl TcpEndpoint {
-    /// A client: its SYN is ready to be polled.
+    /// A client; its SYN is ready to be polled.
     pub fn connect(config: TcpConfig, _now: Instant) -> Self {
         Self::new(config, State::SynSent(Handshake::due()))
     }
 
-    /// A server: waits for a SYN.
+    /// A server that waits for a SYN.
     pub fn listen(config: TcpConfig) -> Self {
         Self::new(config, State::Listen)
     }
 
-    /// The same endpoint with this in place of the tuning of its configuration. Call before anything else.
+    /// Replaces the tuning of the configuration. Call it before anything else.
     #[must_use]
     pub fn tuned(mut self, tuning: TcpTuning) -> Self {
         self.sender.tuning = tuning;
@@ -106,7 +110,7 @@ impl TcpEndpoint {
         endpoint.tuned(tuning)
     }
 
-    /// A segment arrived; `ce` if its IP header said that congestion was experienced. Any segment is legal input.
+    /// Handles a received segment; `ce` is true if its IP header had a CE mark. Any segment is valid input.
     pub fn handle_segment(&mut self, segment: &Segment, ce: bool, now: Instant) {
         self.counters.segments_received += 1;
         if segment.seq > MAX_OFFSET || segment.ack > MAX_OFFSET {
@@ -127,7 +131,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The next segment to send, if any may go now. Call until `None`.
+    /// Returns the next segment that may be sent now. Call it until it returns `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let segment = match self.state {
             State::Open => self.poll_open(now)?,
@@ -146,8 +150,7 @@ impl TcpEndpoint {
         Some(segment)
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) next; `None` if only a segment or the application can
-    /// change anything.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout). `None` if no timer runs.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Open => earliest(self.sender.poll_timeout(), self.receiver.poll_timeout()),
@@ -156,7 +159,8 @@ impl TcpEndpoint {
         }
     }
 
-    /// Time has come to `now`. Early calls do nothing; a late call does what a timely one would have done.
+    /// Handles all timers that expired until `now`. An early call does nothing; a late call does the same as one in
+    /// time.
     pub fn handle_timeout(&mut self, now: Instant) {
         match self.state {
             State::Open => {
@@ -170,54 +174,53 @@ impl TcpEndpoint {
         }
     }
 
-    /// The next event, if any. Call until `None`.
+    /// Returns the next event. Call it until it returns `None`.
     pub fn poll_event(&mut self) -> Option<TcpEvent> {
         self.events.poll()
     }
 
-    /// Appends a message to the stream; legal before the connection is open. Its last segment has PSH; without Nagle a
-    /// small message leaves as a segment of its own, unless the window held an earlier one back that it then joins.
-    /// Nothing is written after [`close`](Self::close).
+    /// Appends a message of `bytes` bytes to the stream, also before the connection is open. The last segment of the
+    /// message has PSH. Without Nagle, a small message gets a segment of its own, unless the window held an earlier
+    /// message back. A write after [`close`](Self::close) is ignored.
     pub fn write(&mut self, bytes: ByteCount) {
         self.sender.outbox.write(bytes);
     }
 
-    /// From now on there is always more to send.
+    /// Makes the source endless: from now on there is always more to send.
     pub fn write_forever(&mut self) {
         self.sender.outbox.write_forever();
     }
 
-    /// Nothing more will be written: FIN follows what was written, or after
-    /// [`write_forever`](Self::write_forever) what has been sent. Before the connection is open this is remembered, where
-    /// RFC 9293 would give the attempt up.
+    /// Closes this direction. The FIN follows the written data, or after [`write_forever`](Self::write_forever) the
+    /// data already sent. Before the connection is open, the close is remembered; RFC 9293 would end the attempt.
     pub fn close(&mut self) {
         self.sender.outbox.close(self.sender.next());
     }
 
-    /// True once both directions are closed, or after a reset or giving up.
+    /// True after both directions were closed, after a reset, or after giving up.
     pub const fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
     }
 
-    /// The sender's state now.
+    /// Current state of the sender.
     pub fn observe(&self) -> TcpObservation {
         self.sender.observe()
     }
 
-    /// Totals so far.
+    /// Counters so far.
     pub const fn counters(&self) -> &TcpCounters {
         &self.counters
     }
 
-    /// The ECN field for the segment that [`poll_transmit`](Self::poll_transmit) gave last: ECT(0) for new data if both
-    /// sides agreed, nothing for retransmissions and bare ACKs (RFC 3168 sections 6.1.4 and 6.1.5).
+    /// ECN field for a segment that [`poll_transmit`](Self::poll_transmit) just returned: ECT(0) for new data if ECN
+    /// was negotiated, Not-ECT for retransmissions and pure ACKs (RFC 3168 sections 6.1.4 and 6.1.5).
     pub fn ecn_codepoint(&self, segment: &Segment) -> Ecn {
         if self.sender.may_carry_ect(segment) { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
     fn on_open(&mut self, segment: &Segment, ce: bool, now: Instant) {
         if segment.flags.rst() {
-            // RFC 5961 section 3: exact, or challenged.
+            // RFC 5961 section 3: an exact sequence number resets, any other gets a challenge ACK.
             if segment.seq == self.receiver.next() {
                 self.abort();
             } else {
@@ -257,7 +260,7 @@ impl TcpEndpoint {
     }
 
     fn poll_open(&mut self, now: Instant) -> Option<Segment> {
-        // Duplicate ACKs are counted by the peer only if they are bare.
+        // The peer counts duplicate ACKs only if they carry no data.
         if self.receiver.owes_duplicate() {
             return Some(self.stamped(Outgoing::ack_at(self.sender.next()), now));
         }
@@ -269,7 +272,7 @@ impl TcpEndpoint {
         Some(self.stamped(outgoing, now))
     }
 
-    /// A whole segment from its sending half.
+    /// Completes a segment that the sending half decided on.
     fn stamped(&mut self, outgoing: Outgoing, now: Instant) -> Segment {
         let mut segment = Segment {
             seq: outgoing.seq,
@@ -282,7 +285,7 @@ impl TcpEndpoint {
         segment
     }
 
-    /// Age of the timestamp the peer echoes; `None` if it cannot be ours.
+    /// Age of the timestamp that the peer echoes; `None` if this end cannot have sent it.
     fn echo_age(&self, segment: &Segment, now: Instant) -> Option<Duration> {
         let (_, echo) = segment.timestamps.filter(|_| self.timestamps)?;
         let age = clock(now).wrapping_sub(echo);
@@ -297,7 +300,7 @@ impl TcpEndpoint {
     }
 }
 
-/// The timestamp clock: milliseconds (Linux), from 1 because 0 means "nothing to echo".
+/// The timestamp clock in milliseconds, as in Linux. It starts at 1, because 0 means "nothing to echo".
 const fn clock(now: Instant) -> u32 {
     ((now.as_nanos() / 1_000_000) as u32).wrapping_add(1)
 }

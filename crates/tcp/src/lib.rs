@@ -1,11 +1,11 @@
-//! TCP endpoints as pure state machines: segments and time go in, segments, events and one deadline come out. RFC 9293
-//! with window scale, timestamps, SACK and ECN; recovery, congestion control and the retransmission timer are rows of
-//! [`TcpConfig`]. What helps thin streams, and what hosts leave off, is switched on by [`TcpTuning`]; docs/models/tcp.md has
-//! each with its formula.
+//! TCP endpoints as pure state machines. Segments and the current time go in; segments, events and one deadline come
+//! out. The base is RFC 9293 with window scale, timestamps, SACK and ECN. Recovery, congestion control and the
+//! retransmission timer are chosen in [`TcpConfig`]. [`TcpTuning`] switches on the mechanisms for thin streams and
+//! others that hosts leave off. docs/models/tcp.md has the formulas.
 //!
-//! [`TcpEndpoint`] is the door. Behind it a `Sender` (what to send when) and a `Receiver` (what to acknowledge when)
-//! know nothing of each other; the sender's [`scoreboard`] of unacknowledged segments is shared by all
-//! [`recovery`] methods, and [`congestion`] sees ACKs and losses only.
+//! [`TcpEndpoint`] is the public interface. Inside, a `Sender` decides what to send when, and a `Receiver` decides what
+//! to acknowledge when; neither knows the other. All [`recovery`] methods share the sender's [`scoreboard`] of
+//! unacknowledged segments. [`congestion`] sees only ACKs and losses.
 
 #![no_std]
 #![forbid(unsafe_code)]

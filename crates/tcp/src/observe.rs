@@ -1,25 +1,26 @@
-//! What an endpoint tells its driver: events for the application, counters for the record, a snapshot for figures.
+//! Outputs of an endpoint for its driver: events for the application, counters for the record, a snapshot of the
+//! sender's state. Single packets are left out: the driver sees each segment anyway.
 
 use crate::recovery::Phase;
 use gamelane_core::{ByteCount, Duration};
 
-/// Something the application wants to know.
+/// Event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpEvent {
     /// The handshake is complete.
     Connected,
-    /// Bytes arrived in order and are the application's; everything since the last such event.
+    /// Bytes arrived in order and were delivered to the application. All bytes since the last such event are in one.
     Delivered {
-        /// How many.
+        /// Number of bytes.
         bytes: ByteCount,
     },
-    /// The peer will send no more.
+    /// The peer has closed its direction.
     PeerClosed,
     /// Both directions are closed, or the connection was reset or given up.
     Closed,
 }
 
-/// Events not yet polled. One of each at most, so nothing is queued.
+/// Pending events. At most one of each kind is pending, so no queue is needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PendingEvents {
     pub(crate) connected: bool,
@@ -44,53 +45,53 @@ impl PendingEvents {
     }
 }
 
-/// Totals since the connection began.
+/// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpCounters {
-    /// Segments sent, of every kind.
+    /// Segments sent, of all kinds.
     pub segments_sent: u64,
-    /// Segments sent that carry payload, retransmissions included.
+    /// Segments with payload sent, retransmissions included.
     pub data_segments_sent: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: ByteCount,
-    /// Payload bytes (and the FIN) the peer has acknowledged.
+    /// Payload bytes (and the FIN) acknowledged by the peer.
     pub bytes_acked: ByteCount,
-    /// Payload bytes handed to the application.
+    /// Payload bytes delivered to the application.
     pub bytes_delivered: ByteCount,
-    /// Segments received, of every kind.
+    /// Segments received, of all kinds.
     pub segments_received: u64,
-    /// Data segments received that held nothing new: the peer's retransmission was not needed.
+    /// Data segments received without new data: spurious retransmissions of the peer.
     pub duplicate_segments_received: u64,
-    /// Retransmissions made by fast retransmit and fast recovery.
+    /// Retransmissions by fast retransmit and fast recovery.
     pub fast_retransmissions: u64,
-    /// Retransmissions made after a timeout, of the handshake too.
+    /// Retransmissions after a timeout, including those of the handshake.
     pub timeout_retransmissions: u64,
-    /// Times the retransmission timer expired.
+    /// Expirations of the retransmission timer.
     pub timeouts: u64,
-    /// Times fast recovery was entered.
+    /// Fast recoveries entered.
     pub fast_recoveries: u64,
     /// Duplicate ACKs received (RFC 5681 section 2).
     pub duplicate_acks: u64,
-    /// Segments sent again inside another's retransmission (S4 table 2, "incl.").
+    /// Segments sent again inside the retransmission of another one (griwodz2006 table 2, "incl.").
     pub included_retransmissions: u64,
-    /// Payload bytes repeated in front of new ones by redundant data bundling.
+    /// Payload bytes that redundant data bundling repeated in front of new data.
     pub bundled_bytes: ByteCount,
-    /// Segments whose loss bundling repaired, as the ACKs tell.
+    /// Lost segments that bundling repaired, detected from the ACKs.
     pub hidden_losses: u64,
-    /// Retransmissions the peer reported as not needed (RFC 2883).
+    /// Retransmissions that the peer reported as unnecessary (DSACK, RFC 2883).
     pub spurious_retransmissions: u64,
-    /// Timeouts found not to have been needed (RFC 5682).
+    /// Timeouts detected as spurious (F-RTO, RFC 5682).
     pub spurious_timeouts: u64,
-    /// Times the congestion window was reduced for an ECN echo.
+    /// Congestion window reductions because of an ECN echo.
     pub ecn_reductions: u64,
-    /// Tail loss probes sent (RFC 8985 section 7); one that repeats a segment is a fast retransmission too.
+    /// Tail loss probes sent (RFC 8985 section 7). A probe that repeats a segment also counts as a fast retransmission.
     pub tail_probes: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
 }
 
 impl TcpCounters {
-    /// Adds those of another connection.
+    /// Adds the counters of another connection.
     pub fn add(&mut self, other: &Self) {
         macro_rules! add {
             ($($counter:ident),+) => { $(self.$counter += other.$counter;)+ };
@@ -119,29 +120,29 @@ impl TcpCounters {
         );
     }
 
-    /// All retransmissions.
+    /// Number of all retransmissions.
     pub const fn retransmissions(&self) -> u64 {
         self.fast_retransmissions + self.timeout_retransmissions
     }
 }
 
-/// The sender at one instant.
+/// State of the sender at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpObservation {
     /// Congestion window.
     pub cwnd: ByteCount,
     /// Slow start threshold; [`u64::MAX`] before the first loss.
     pub ssthresh: ByteCount,
-    /// Smoothed round-trip time, once sampled.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout, including back-off.
     pub rto: Duration,
-    /// Bytes believed to be in the network: RFC 6675 `pipe`, or all that is outstanding where there is no SACK.
+    /// Estimate of the bytes in the network: `pipe` of RFC 6675, or all outstanding bytes without SACK.
     pub bytes_in_flight: ByteCount,
-    /// Bytes written and not yet sent; [`u64::MAX`] for an endless source.
+    /// Bytes written and not sent yet; [`u64::MAX`] for an endless source.
     pub bytes_unsent: ByteCount,
-    /// Window the peer offers.
+    /// Window offered by the peer.
     pub peer_window: ByteCount,
-    /// Where loss recovery stands.
+    /// Phase of loss recovery.
     pub phase: Phase,
 }

@@ -1,5 +1,5 @@
-//! What the application has written and not yet seen sent, as offsets: TCP here moves lengths, not bytes. It remembers
-//! where writes end, for PSH and so that without Nagle a small write becomes a segment of its own.
+//! Data written by the application and not sent yet. Only offsets are kept, since this TCP moves lengths, not bytes.
+//! The ends of writes are kept for PSH, and because without Nagle a small write becomes a segment of its own.
 
 use alloc::collections::VecDeque;
 use gamelane_core::ByteCount;
@@ -9,17 +9,17 @@ use gamelane_core::ByteCount;
 pub(crate) struct Outbox {
     /// Offset after the last byte written.
     end: u64,
-    /// More will always follow.
+    /// The source is endless: more data always follows.
     endless: bool,
     closing: bool,
-    /// Ends of writes not yet sent, ascending.
+    /// Ends of the unsent writes, ascending.
     writes: VecDeque<u64>,
-    /// The last of them was offered and held back, so the next write joins it (as in a socket buffer).
+    /// The last write was offered to the sender and held back. The next write is appended to it, as in a socket buffer.
     held: bool,
 }
 
 impl Outbox {
-    /// The first byte will have this offset.
+    /// An empty outbox whose first byte will have offset `first`.
     pub(crate) fn new(first: u64) -> Self {
         Self { end: first, endless: false, closing: false, writes: VecDeque::new(), held: false }
     }
@@ -40,7 +40,7 @@ impl Outbox {
         self.endless = !self.closing;
     }
 
-    /// No more will be written; an endless source ends at `next`, where sending has come.
+    /// Closes the stream. An endless source ends at `next`, the next offset to send.
     pub(crate) fn close(&mut self, next: u64) {
         self.closing = true;
         if self.endless {
@@ -59,7 +59,7 @@ impl Outbox {
         if self.endless { u64::MAX } else { self.end.saturating_sub(next) }
     }
 
-    /// Bytes from `next` to the end of the write it is in.
+    /// Bytes from `next` to the end of its write.
     pub(crate) fn rest_of_write(&self, next: u64) -> u64 {
         match self.writes.front() {
             Some(end) if !self.endless => end - next,
@@ -67,7 +67,7 @@ impl Outbox {
         }
     }
 
-    /// Data up to `end` has been sent. True if a write ends there.
+    /// Removes data up to `end`, which was sent. Returns true if a write ends there.
     pub(crate) fn sent(&mut self, end: u64) -> bool {
         let mut push = false;
         while let Some(&write) = self.writes.front() {
@@ -80,7 +80,7 @@ impl Outbox {
         push
     }
 
-    /// Unsent data was offered and could not go.
+    /// Notes that unsent data was offered and held back.
     pub(crate) fn hold(&mut self) {
         self.held = true;
     }

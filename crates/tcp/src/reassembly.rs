@@ -1,21 +1,22 @@
-//! Data received above a hole: which ranges, how many bytes, and which of them to report first (RFC 2018 section 4: the
-//! block that holds the newest segment, then those reported most recently).
+//! Data received above a hole: its ranges, its number of bytes, and the SACK blocks to report. RFC 2018 section 4 gives
+//! their order: first the block with the newest segment, then the most recently reported ones. Payload is left out; TCP
+//! here moves lengths.
 
 use crate::segment::{SackBlock, SackBlocks};
 use alloc::vec::Vec;
 
-/// Ranges above the next byte expected.
+/// Ranges received above the next expected byte.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     /// Disjoint, not adjacent, ascending.
     ranges: Vec<SackBlock>,
     bytes: u64,
-    /// Reported lately, newest first.
+    /// Blocks reported recently, newest first.
     recent: [SackBlock; REPORTED],
     recent_len: usize,
 }
 
-/// As many as a segment carries.
+/// Maximum number of blocks in a segment.
 const REPORTED: usize = SackBlocks::CAPACITY;
 
 impl Reassembly {
@@ -23,17 +24,17 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
-    /// Bytes held.
+    /// Bytes held above the next expected byte.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The blocks to report.
+    /// Returns the SACK blocks to report.
     pub(crate) fn report(&self) -> &[SackBlock] {
         &self.recent[..self.recent_len]
     }
 
-    /// Takes in `start..end`, not empty. False if all of it was held already.
+    /// Adds the non-empty range `start..end`. Returns false if all of it was already held.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
         let first = self.ranges.partition_point(|range| range.end < start);
         let mut merged = SackBlock { start, end };
@@ -57,7 +58,8 @@ impl Reassembly {
         fresh > 0
     }
 
-    /// `next` bytes are complete: gives the offset up to which they now are, and lets go of what is below.
+    /// Returns the offset up to which data is complete, if all bytes below `next` are. Drops the ranges below that
+    /// offset.
     pub(crate) fn advance(&mut self, mut next: u64) -> u64 {
         let mut complete = 0;
         for range in &self.ranges {

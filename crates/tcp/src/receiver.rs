@@ -1,7 +1,7 @@
-//! The receiving half: what arrived, when to acknowledge it (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2), how much window
-//! to offer (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), SACK blocks and the ECN echo. The application reads at once,
-//! so only data above a hole takes buffer. DSACK (RFC 2883) on request. Leaves out PAWS (offsets do
-//! not wrap).
+//! The receiving half. It keeps the received data and decides when to acknowledge it (RFC 9293 section 3.8.6.3, RFC
+//! 5681 section 4.2). It also sets the offered window (RFC 9293 section 3.8.6.2.2, RFC 7323 section 2), the SACK blocks
+//! and the ECN echo. DSACK (RFC 2883) is optional. The application reads at once, so only data above a hole takes
+//! buffer space. PAWS is left out, because offsets do not wrap.
 
 use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::TcpCounters;
@@ -9,37 +9,37 @@ use crate::reassembly::Reassembly;
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Acknowledges.
+/// The receiving half of an endpoint. See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     /// Next offset expected (RCV.NXT).
     next: u64,
-    /// Right edge of the window offered; never moves left.
+    /// Right edge of the offered window; it never moves left.
     edge: u64,
     buffer: u64,
-    /// Shift of the windows we offer.
+    /// Shift (window scale) of the windows that this end offers.
     shift: u8,
     mss: u64,
     held: Reassembly,
     fin: PeerFin,
-    /// The last ACK we sent (Last.ACK.sent).
+    /// The last ACK sent (Last.ACK.sent).
     acked: u64,
     delayed_ack: Option<Duration>,
-    /// Left of `quick_acks_after_idle`.
+    /// Number of segments still to be acknowledged at once.
     quick_acks: u32,
     quick_acks_after_idle: u32,
     last_data: Option<Instant>,
-    /// When a delayed ACK must go.
+    /// Time at which a delayed ACK must be sent.
     deadline: Option<Instant>,
-    /// An ACK must go at once, alone or with data.
+    /// An ACK must be sent at once, alone or with data.
     ack_now: bool,
-    /// Duplicate ACKs to go at once and alone: the peer counts them.
+    /// Duplicate ACKs to send at once without data, because the peer counts them.
     duplicates_owed: u32,
     reports_sack: bool,
     reports_duplicates: bool,
-    /// What arrived twice lately, to be reported once (RFC 2883 section 4).
+    /// Data that arrived twice, to be reported once (RFC 2883 section 4).
     duplicate: Option<SackBlock>,
-    /// Congestion was experienced and the peer has not yet said that it slowed down.
+    /// A CE mark arrived, and the peer has not sent CWR since.
     echo_congestion: bool,
     /// Timestamp to echo (TS.Recent).
     recent_timestamp: u32,
@@ -48,15 +48,15 @@ pub(crate) struct Receiver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerFin {
     Awaited,
-    /// Above a hole, at this offset.
+    /// Received above a hole; the FIN has this offset.
     Held(u64),
     Received,
 }
 
-/// Duplicate ACKs owed at most: arrivals between two polls beyond any real burst.
+/// Maximum number of duplicate ACKs owed; more than any real burst between two polls.
 const MAX_DUPLICATES_OWED: u32 = 1 << 10;
 
-/// Smallest shift with which the window fits its field (RFC 7323 section 2.3: at most 14).
+/// Smallest shift with which the window fits into its field, at most 14 (RFC 7323 section 2.3).
 pub(crate) fn window_shift(window: ByteCount) -> u8 {
     (0..14).find(|shift| window.bytes() >> shift <= u64::from(u16::MAX)).unwrap_or(14)
 }
@@ -91,7 +91,7 @@ impl Receiver {
         self.reports_duplicates = tuning.duplicate_sack;
     }
 
-    /// The peer's SYN arrived. The window in our own SYN is never scaled.
+    /// Applies the peer's SYN. The window in our own SYN is never scaled.
     pub(crate) fn establish(&mut self, mss: u64, scaled: bool, reports_sack: bool) {
         self.next = 1;
         self.mss = mss;
@@ -100,7 +100,7 @@ impl Receiver {
         self.edge = 1 + u64::from(self.unscaled_window());
     }
 
-    /// The window field of a SYN.
+    /// Window field of a SYN.
     pub(crate) fn unscaled_window(&self) -> u16 {
         self.buffer.min(u64::from(u16::MAX)) as u16
     }
@@ -117,15 +117,16 @@ impl Receiver {
         self.recent_timestamp
     }
 
-    /// RFC 7323 section 4.3, rule 2: the timestamp to echo is that of the segment that the last ACK waited for.
+    /// RFC 7323 section 4.3, rule 2: remembers the timestamp of the segment that the last ACK asked for.
     pub(crate) fn on_timestamp(&mut self, value: u32, seq: u64) {
         if seq <= self.acked && value.wrapping_sub(self.recent_timestamp) as i32 >= 0 {
             self.recent_timestamp = value;
         }
     }
 
-    /// Data arrived. After a gap longer than our own retransmission timeout the next segments are acknowledged at once, as
-    /// at the start (Linux `tcp_event_data_recv`): so thin streams hardly ever see a delayed ACK.
+    /// Notes that data arrived. After a gap longer than our own retransmission timeout, the next segments are
+    /// acknowledged at once, as at the start (Linux `tcp_event_data_recv`). So thin streams hardly ever see a delayed
+    /// ACK.
     pub(crate) fn on_data(&mut self, rto: Duration, now: Instant) {
         let last = self.last_data.replace(now);
         if last.is_some_and(|last| now.saturating_since(last) > rto) {
@@ -133,7 +134,8 @@ impl Receiver {
         }
     }
 
-    /// A segment of the established connection, SYN and RST excluded. Gives the bytes that became deliverable.
+    /// Handles a segment of the established connection, except SYN and RST. Returns the bytes that can now be
+    /// delivered.
     pub(crate) fn on_segment(
         &mut self,
         segment: &Segment,
@@ -141,7 +143,7 @@ impl Receiver {
         now: Instant,
     ) -> ByteCount {
         if segment.len == 0 && !segment.flags.fin() {
-            // A window probe or a keep-alive wants an answer; an old ACK does not.
+            // A window probe or a keep-alive needs an answer; an old ACK does not.
             if segment.seq < self.acked || segment.seq > self.edge {
                 self.ack_now = true;
             }
@@ -157,7 +159,7 @@ impl Receiver {
         self.on_irregular(segment, end, counters)
     }
 
-    /// Everything but the next segment on an unbroken stream: acknowledged at once.
+    /// Handles any segment except in-order data on a stream without holes. It is acknowledged at once.
     fn on_irregular(&mut self, segment: &Segment, end: u64, counters: &mut TcpCounters) -> ByteCount {
         let before = self.next;
         let start = segment.seq.max(self.next);
@@ -193,7 +195,7 @@ impl Receiver {
         ByteCount(delivered)
     }
 
-    /// No data exists at or after the peer's FIN, whatever it sends.
+    /// Offset of the peer's FIN, if it arrived. Data at or above it is ignored.
     const fn last_data(&self) -> u64 {
         match self.fin {
             PeerFin::Awaited => u64::MAX,
@@ -215,7 +217,7 @@ impl Receiver {
         }
     }
 
-    /// ECN field and CWR of a data segment (RFC 3168 section 6.1.3): echo until told that the sender slowed down.
+    /// Handles the ECN field and CWR of a data segment (RFC 3168 section 6.1.3). A CE mark is echoed until CWR arrives.
     pub(crate) fn on_ecn(&mut self, congestion_experienced: bool, cwr: bool) {
         if cwr {
             self.echo_congestion = false;
@@ -223,7 +225,7 @@ impl Receiver {
         self.echo_congestion |= congestion_experienced;
     }
 
-    /// Something unacceptable arrived: answer with where we are.
+    /// Answers an unacceptable segment with an ACK.
     pub(crate) fn owe_ack(&mut self) {
         self.ack_now = true;
     }
@@ -236,8 +238,7 @@ impl Receiver {
         self.ack_now || self.duplicates_owed > 0
     }
 
-    /// Fills in what every segment says of the receiving half beside the sender's `flags`, and takes note that it was
-    /// said.
+    /// Writes the receiving half's fields (ACK, window, SACK, ECE) into a segment. The owed ACK then counts as sent.
     pub(crate) fn stamp(&mut self, segment: &mut Segment, flags: Flags) {
         segment.ack = self.next;
         segment.flags = Flags { ack: true, ece: self.echo_congestion, ..flags }.into();
@@ -253,7 +254,8 @@ impl Receiver {
         }
     }
 
-    /// What arrived twice comes first; if it lies above a hole, the block that holds it is second (RFC 2883 section 4).
+    /// Adds SACK blocks. A duplicate comes first; if it is above a hole, the block that contains it is second (RFC 2883
+    /// section 4).
     fn report_sack(&mut self, segment: &mut Segment) {
         let held = self.held.report();
         let count = (held.len() + usize::from(self.duplicate.is_some())).min(SackBlocks::CAPACITY);
@@ -271,7 +273,7 @@ impl Receiver {
         };
     }
 
-    /// The window field: the free buffer, in the units negotiated, without moving the right edge left.
+    /// Returns the window field: the free buffer in scaled units. The right edge does not move left.
     fn window_field(&mut self) -> u16 {
         let free = self.buffer.saturating_sub(self.held.bytes());
         let window = (self.next + free).max(self.edge) - self.next;
@@ -295,7 +297,7 @@ impl Receiver {
         }
     }
 
-    /// The connection is gone: nothing waits any more.
+    /// Stops all timers and owed ACKs after the connection has ended.
     pub(crate) fn abort(&mut self) {
         self.deadline = None;
         self.ack_now = false;

@@ -1,7 +1,8 @@
-//! The segments sent and not yet cumulatively acknowledged, with what is known of each: selectively acknowledged, taken
-//! for lost, sent again (RFC 6675 sections 3 and 4). Every sum is kept as it changes, and the two cursors (how far loss
-//! detection and retransmission have come) only move up, so that an ACK costs what it changes and not what is outstanding.
-//! Segments keep their boundaries when resent, unless `merge` is asked to join them. Which one to resend is [`crate::recovery`]'s affair.
+//! The scoreboard: all segments that are sent and not cumulatively acknowledged. For each segment it knows whether it
+//! was SACKed, counts as lost, or was sent again (RFC 6675 sections 3 and 4). Sums are updated with each change, and
+//! the cursors of loss detection and retransmission only move up. So the cost of an ACK depends on the number of
+//! segments it changes, not on the data outstanding. Retransmission keeps segment boundaries, except in `merge`. Which
+//! segment to send again is left to [`crate::recovery`].
 
 mod delivery;
 mod losses;
@@ -13,39 +14,39 @@ use delivery::Delivery;
 use gamelane_core::{ByteCount, Instant};
 use sacked::KnownBlocks;
 
-/// RFC 6675 section 2: `DupThresh`.
+/// Number of duplicate ACKs or SACKed segments that signal a loss: `DupThresh` (RFC 6675 section 2).
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// Room made at the start: little, since a server of thin streams has very many of these.
+/// Initial capacity in segments. It is small, because a server of thin streams has very many scoreboards.
 const FIRST_SEGMENTS: usize = 4;
 
-/// One segment in flight.
+/// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// First offset.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Offset after its last byte (or FIN).
+    /// Offset after the last byte (or the FIN).
     pub end: u64,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub sent_at: Instant,
-    /// Ends a write.
+    /// The segment ends a write.
     pub push: bool,
-    /// Carries the FIN, which takes the last offset.
+    /// The segment carries the FIN, which takes the last offset.
     pub fin: bool,
-    /// The receiver holds it above a hole.
+    /// The receiver holds it above a hole (SACK).
     pub sacked: bool,
-    /// Taken for lost.
+    /// Counts as lost.
     pub lost: bool,
-    /// Sent again since it was taken for lost.
+    /// Sent again since it counted as lost.
     pub resent: bool,
-    /// Sent more than once in its life: its ACK says nothing about the round trip (Karn).
+    /// Sent more than once. Its ACK gives no RTT sample (Karn's rule).
     pub ambiguous: bool,
-    /// It went out with so many earlier segments in front (RDB).
+    /// Number of earlier segments that were sent in front of it (RDB).
     pub bundled: u8,
 }
 
 impl Sent {
-    /// Sequence space it takes.
+    /// Sequence space of the segment.
     pub const fn sequence_len(&self) -> u64 {
         self.end - self.start
     }
@@ -55,8 +56,8 @@ impl Sent {
         (self.end - self.start) as u32 - self.fin as u32
     }
 
-    /// How often each of its bytes counts in `pipe` (RFC 6675 section 4, `SetPipe`): the original unless it is lost,
-    /// and the retransmission.
+    /// Number of copies in the network, for `pipe` (RFC 6675 section 4, `SetPipe`): the original unless it is lost,
+    /// plus the retransmission.
     const fn copies_in_flight(&self) -> u64 {
         if self.sacked { 0 } else { !self.lost as u64 + self.resent as u64 }
     }
@@ -66,21 +67,21 @@ impl Sent {
     }
 }
 
-/// What a segment counts against the congestion window.
+/// Weight of a segment in the congestion window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
     /// Its bytes.
     #[default]
     Bytes,
-    /// A full size, however small it is.
+    /// One MSS, regardless of its size.
     Segments {
-        /// A full size.
+        /// The MSS in bytes.
         mss: u64,
     },
 }
 
 impl Weight {
-    /// Of a segment with this much sequence space.
+    /// Weight of a segment with this sequence space.
     pub const fn of(self, sequence_len: u64) -> u64 {
         match self {
             Self::Bytes => sequence_len,
@@ -89,38 +90,38 @@ impl Weight {
     }
 }
 
-/// What a cumulative ACK removed.
+/// Result of a cumulative ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
-    /// Sequence space newly acknowledged and not selectively acknowledged before, plus what was: all of it.
+    /// Sequence space newly acknowledged, including segments that were SACKed before.
     pub bytes: ByteCount,
-    /// What that is worth to the congestion window: the same, or a full size for each segment.
+    /// The same in units of the congestion window (see [`Weight`]).
     pub credit: ByteCount,
-    /// When the oldest of it was sent, if nothing in it was sent twice.
+    /// Send time of the oldest of these segments; `None` if any of them was sent twice.
     pub sent_at: Option<Instant>,
-    /// Segments removed.
+    /// Number of segments removed.
     pub segments: u32,
-    /// [`Sent::bundled`] of the newest of them.
+    /// [`Sent::bundled`] of the newest of these segments.
     pub bundled: u8,
 }
 
-/// The sender's memory of what is outstanding.
+/// The outstanding segments of one sender. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     segments: VecDeque<Sent>,
     una: u64,
     next: u64,
-    /// Segments ever removed: position of the front. The cursors below are positions too.
+    /// Number of segments ever removed, which is the position of the front. The cursors below are positions too.
     front: u64,
     pipe: u64,
-    /// Everything below that is not sacked is lost.
+    /// All segments below are lost or SACKed.
     lost_below: u64,
-    /// Sacked bytes, and runs of sacked segments, at or above `lost_below`.
+    /// SACKed bytes, and runs of SACKed segments, at or above `lost_below`.
     sacked_above: u64,
     runs_above: u32,
-    /// Position after the highest sacked segment.
+    /// Position after the highest SACKed segment.
     sacked_below: u64,
-    /// Everything below was resent or needs no resending in this recovery (RFC 6675 `HighRxt`).
+    /// In this recovery, all segments below were sent again or need not be (RFC 6675 `HighRxt`).
     resent_below: u64,
     known: KnownBlocks,
     delivery: Delivery,
@@ -128,7 +129,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Empty; the first byte will have this offset.
+    /// An empty scoreboard; the first byte will have offset `first`.
     pub fn new(first: u64) -> Self {
         Self {
             segments: VecDeque::with_capacity(FIRST_SEGMENTS),
@@ -147,22 +148,22 @@ impl Scoreboard {
         }
     }
 
-    /// From now on, while nothing is outstanding, the congestion window counts like this.
+    /// Sets the unit of the congestion window. Call it only while nothing is outstanding.
     pub const fn weigh(&mut self, weight: Weight) {
         self.weight = weight;
     }
 
-    /// How the congestion window counts.
+    /// Unit of the congestion window.
     pub const fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// First offset not acknowledged.
+    /// First unacknowledged offset (SND.UNA).
     pub const fn una(&self) -> u64 {
         self.una
     }
 
-    /// Next offset to send.
+    /// Next offset to send (SND.NXT).
     pub const fn next(&self) -> u64 {
         self.next
     }
@@ -172,12 +173,12 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
-    /// Segments sent and not cumulatively acknowledged: Linux's `packets_out`.
+    /// Number of outstanding segments (Linux `packets_out`).
     pub fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// What was sent and not cumulatively acknowledged: RFC 5681's FlightSize.
+    /// Outstanding bytes, FlightSize of RFC 5681, in units of the congestion window.
     pub fn outstanding(&self) -> ByteCount {
         match self.weight {
             Weight::Bytes => ByteCount(self.next - self.una),
@@ -185,7 +186,7 @@ impl Scoreboard {
         }
     }
 
-    /// What is believed to be in the network: RFC 6675's `pipe`.
+    /// Estimate of the bytes in the network: `pipe` of RFC 6675.
     pub const fn pipe(&self) -> ByteCount {
         ByteCount(self.pipe)
     }
@@ -200,12 +201,12 @@ impl Scoreboard {
         self.segments.back()
     }
 
-    /// The segment at `index` from the front.
+    /// The segment at `index`, counted from the front.
     pub fn segment(&self, index: usize) -> &Sent {
         &self.segments[index]
     }
 
-    /// Records new data; it must start at [`Scoreboard::next`].
+    /// Adds a segment of new data. It must start at [`Scoreboard::next`].
     pub fn push(&mut self, sent: Sent) {
         debug_assert_eq!(sent.start, self.next);
         self.next = sent.end;
@@ -213,14 +214,14 @@ impl Scoreboard {
         self.segments.push_back(sent);
     }
 
-    /// The newest segment went out with so many earlier ones in front.
+    /// Records how many earlier segments were bundled with the newest one.
     pub fn note_bundled(&mut self, count: u8) {
         if let Some(sent) = self.segments.back_mut() {
             sent.bundled = count;
         }
     }
 
-    /// Takes a cumulative ACK, `una <= ack <= next`.
+    /// Handles a cumulative ACK with `una <= ack <= next`.
     pub fn acknowledge(&mut self, ack: u64) -> Acked {
         let bytes = ByteCount(ack - self.una);
         let mut acked = Acked { bytes, credit: bytes, ..Acked::default() };
@@ -256,37 +257,38 @@ impl Scoreboard {
         acked
     }
 
-    /// A recovery begins: nothing has been resent in it.
+    /// Starts a recovery: no segment counts as sent again in it.
     pub fn restart_resending(&mut self) {
         self.resent_below = self.front;
     }
 
-    /// True if the receiver holds something above a hole.
+    /// True if the receiver holds data above a hole.
     pub const fn has_sacked(&self) -> bool {
         self.sacked_below > self.front
     }
 
-    /// True if the oldest segment is taken for lost.
+    /// True if the oldest segment counts as lost.
     pub fn front_is_lost(&self) -> bool {
         self.segments.front().is_some_and(|sent| sent.lost && !sent.sacked)
     }
 
-    /// Lowest segment that is lost and not resent: RFC 6675 `NextSeg` rule 1, and all there is after a timeout.
+    /// Lowest segment that is lost and not sent again: `NextSeg` rule 1 of RFC 6675. After a timeout it is the only
+    /// rule.
     pub fn next_lost(&mut self) -> Option<usize> {
         self.next_to_resend(self.lost_below)
     }
 
-    /// Lowest segment below a sacked one that is not resent, lost or not: `NextSeg` rule 3.
+    /// Lowest segment below a SACKed one that is not sent again, lost or not: `NextSeg` rule 3.
     pub fn next_below_sacked(&mut self) -> Option<usize> {
         self.next_to_resend(self.sacked_below)
     }
 
-    /// Highest segment not sacked: `NextSeg` rule 4.
+    /// Highest segment that is not SACKed: `NextSeg` rule 4.
     pub fn last_unsacked(&self) -> Option<usize> {
         self.segments.iter().rposition(|sent| !sent.sacked)
     }
 
-    /// Records that the segment was sent again. `in_order` moves the cursor past it; a rescue does not.
+    /// Records a retransmission. `in_order` moves the cursor past the segment; a rescue retransmission does not.
     pub fn resend(&mut self, index: usize, in_order: bool, now: Instant) -> Sent {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe(self.weight);
@@ -312,7 +314,7 @@ impl Scoreboard {
         None
     }
 
-    /// The ACK ends inside the front segment.
+    /// Cuts the front segment if the ACK ends inside it.
     fn trim_front(&mut self, ack: u64) {
         let Some(sent) = self.segments.front_mut() else { return };
         if sent.start >= ack {

@@ -1,66 +1,64 @@
-//! A TCP segment as endpoints exchange it. Sequence numbers are 64-bit stream offsets (SYN at 0, data from 1), so no
-//! arithmetic wraps; whoever writes bytes adds an initial sequence number and truncates. It is copied from queue to queue
-//! all the way, so it fits a cache line: one byte of control bits, SACK blocks relative to the ACK.
+//! A TCP segment as endpoints exchange it. Sequence numbers are 64-bit stream offsets (SYN at 0, data from 1), so
+//! nothing wraps. Code that writes real packets adds an initial sequence number and truncates. Segments are copied
+//! between queues, so one fits into a cache line: control bits take one byte, and SACK blocks are relative to the ACK.
 
 use core::num::NonZeroU16;
 use gamelane_core::{AckKind, IpLen};
 
-/// Bytes of IPv4 and TCP headers without options.
+/// Bytes of the IPv4 and TCP headers without options.
 pub const HEADER_LEN: u32 = 40;
-/// Bytes the timestamp option takes, padding included.
+/// Bytes of the timestamp option, padding included.
 pub const TIMESTAMP_OPTION_LEN: u32 = 12;
 
-/// A run of received bytes above the cumulative ACK: `start..end`.
+/// A range of bytes received above the cumulative ACK: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// First byte received.
+    /// Offset of the first byte.
     pub start: u64,
-    /// First byte after them.
+    /// Offset after the last byte.
     pub end: u64,
 }
 
 /// One segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Offset of its first byte (or of the SYN or FIN).
+    /// Offset of the first byte, the SYN or the FIN.
     pub seq: u64,
-    /// Next byte expected from the peer; meaningful if `flags.ack`.
+    /// Next offset expected from the peer; valid if `flags.ack`.
     pub ack: u64,
     /// Payload bytes.
     pub len: u32,
-    /// The window field as on the wire: unscaled on a SYN.
+    /// Window field as on the wire; unscaled in a SYN.
     pub window: u16,
     /// Control bits.
     pub flags: FlagBits,
-    /// Window scale offered; on a SYN only.
+    /// Offered window scale; only in a SYN.
     pub window_scale: Option<u8>,
-    /// Largest payload its sender takes, options not yet subtracted; on a SYN only.
+    /// Maximum segment size that the sender of this SYN accepts, options not subtracted; only in a SYN.
     pub mss: Option<NonZeroU16>,
-    /// Its sender understands selective acknowledgements (RFC 2018); on a SYN only.
+    /// SACK permitted (RFC 2018); only in a SYN.
     pub sack_permitted: bool,
-    /// Timestamp value and echo in milliseconds, if the option is in use.
+    /// Timestamp value and echo in milliseconds, if the option is used.
     pub timestamps: Option<(u32, u32)>,
-    /// Selective acknowledgements, most recent first. They are relative to `ack`: a copy with another `ack` needs them
-    /// set again.
+    /// SACK blocks, most recent first. They are relative to `ack`: a copy with another `ack` needs new blocks.
     pub sack: SackBlocks,
 }
 
-/// A segment fits a cache line.
 const _: () = assert!(size_of::<Segment>() <= 64);
 
-/// Up to three SACK blocks, each as distance from the cumulative ACK and length: no real range is 2 GiB away, as no window
-/// reaches that far (RFC 7323 section 2.3).
+/// Up to three SACK blocks. Each is stored as its distance from the cumulative ACK and its length. 32 bits suffice,
+/// because no window reaches 2 GiB (RFC 7323 section 2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    /// The first one of no length ends the list.
+    /// A block of length 0 ends the list.
     blocks: [(i32, u32); SackBlocks::CAPACITY],
 }
 
 impl SackBlocks {
-    /// Blocks that fit beside timestamps (RFC 2018 section 3).
+    /// Number of blocks that fit beside the timestamp option (RFC 2018 section 3).
     pub const CAPACITY: usize = 3;
 
-    /// The first blocks of those given, to go with a cumulative ACK of `ack`. Blocks that are empty or too far away are
+    /// Packs the first of the given `blocks` for a cumulative ACK of `ack`. Empty blocks and blocks too far away are
     /// left out.
     pub fn new(ack: u64, blocks: &[SackBlock]) -> Self {
         let mut packed = Self::default();
@@ -75,12 +73,12 @@ impl SackBlocks {
         packed
     }
 
-    /// True if there are none.
+    /// True if there are no blocks.
     pub const fn is_empty(&self) -> bool {
         self.blocks[0].1 == 0
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub const fn len(&self) -> usize {
         let mut len = 0;
         while len < Self::CAPACITY && self.blocks[len].1 > 0 {
@@ -89,7 +87,7 @@ impl SackBlocks {
         len
     }
 
-    /// The blocks as offsets, in order.
+    /// Returns the blocks as offsets, in order.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = SackBlock> + use<> {
         self.blocks.into_iter().take_while(|&(_, len)| len > 0).map(move |(distance, len)| {
             let start = ack.saturating_add_signed(i64::from(distance));
@@ -103,13 +101,13 @@ impl SackBlocks {
 pub struct Flags {
     /// Opens a connection.
     pub syn: bool,
-    /// Acknowledges.
+    /// The acknowledgement number is valid.
     pub ack: bool,
-    /// No more data from this side.
+    /// The sender has no more data.
     pub fin: bool,
-    /// Aborts.
+    /// Aborts the connection.
     pub rst: bool,
-    /// Push: end of a write.
+    /// Push: the segment ends a write.
     pub psh: bool,
     /// ECN echo (RFC 3168 section 6.1).
     pub ece: bool,
@@ -117,7 +115,7 @@ pub struct Flags {
     pub cwr: bool,
 }
 
-/// Control bits as a segment carries them: [`Flags`] in one byte.
+/// Control bits as a segment carries them: [`Flags`] packed into one byte.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct FlagBits(u8);
 
@@ -131,12 +129,12 @@ macro_rules! bits {
                 }
             )*
 
-            /// All of them by name.
+            /// Unpacks all bits.
             pub const fn get(self) -> Flags {
                 Flags { $($name: self.$name()),* }
             }
 
-            /// From their names.
+            /// Packs all bits.
             pub const fn new(flags: Flags) -> Self {
                 Self($((flags.$name as u8) << $bit)|*)
             }
@@ -159,27 +157,27 @@ impl core::fmt::Debug for FlagBits {
 }
 
 impl Segment {
-    /// Its SACK blocks, most recent first.
+    /// SACK blocks as offsets, most recent first.
     pub fn sack_blocks(&self) -> impl Iterator<Item = SackBlock> + use<> {
         self.sack.iter(self.ack)
     }
 
-    /// Sequence space it takes: payload, SYN and FIN.
+    /// Sequence space of the segment: payload, SYN and FIN.
     pub const fn sequence_len(&self) -> u64 {
         self.len as u64 + self.flags.syn() as u64 + self.flags.fin() as u64
     }
 
-    /// Offset after its last byte.
+    /// Offset after the last byte.
     pub const fn end(&self) -> u64 {
         self.seq + self.sequence_len()
     }
 
-    /// True for a segment that only acknowledges.
+    /// True if the segment only acknowledges.
     pub const fn is_pure_ack(&self) -> bool {
         self.len == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
     }
 
-    /// What a queue may know of it as an acknowledgement.
+    /// Kind of acknowledgement, for queues that filter ACKs.
     pub const fn ack_kind(&self) -> AckKind {
         if !self.is_pure_ack() {
             AckKind::NotPure
@@ -190,14 +188,14 @@ impl Segment {
         }
     }
 
-    /// Length of the IPv4 packet that carries it, options padded to 4 bytes.
+    /// Length of the IPv4 packet with this segment, options padded to 4 bytes.
     pub const fn ip_len(&self) -> IpLen {
         let mut options = 0;
         if self.timestamps.is_some() {
             options += TIMESTAMP_OPTION_LEN;
         }
         if self.flags.syn() {
-            // MSS (4) and SACK permitted (2, shares the padding of the timestamps if there are any).
+            // MSS takes 4 bytes. SACK permitted takes 2, which fit into the padding of the timestamps if there are any.
             options += 4 + if self.timestamps.is_some() { 0 } else { 4 };
         }
         if self.window_scale.is_some() {
@@ -224,7 +222,7 @@ mod tests {
             window_scale: Some(7),
             ..Segment::default()
         };
-        // Linux: 20 B IP, 40 B TCP with MSS, SACK permitted, timestamps, window scale.
+        // Linux: 20 B of IP and 40 B of TCP with MSS, SACK permitted, timestamps and window scale.
         assert_eq!(syn.ip_len(), IpLen(60));
     }
 
@@ -249,7 +247,7 @@ mod tests {
         let segment = Segment { ack, sack, ..Segment::default() };
         assert!(segment.sack_blocks().eq(given));
         assert_eq!((sack.len(), segment.ip_len()), (3, IpLen(68)));
-        // Empty, reversed and far away: left out. A fourth: no room.
+        // Empty, reversed and distant blocks are left out; a fourth block does not fit.
         let odd = [block(5, 5), block(9, 7), block(ack, ack + 9), block(1, 2), given[0], given[1], given[2]];
         let sack = SackBlocks::new(ack, &odd);
         assert!(sack.iter(ack).eq([odd[2], given[0], given[1]]));

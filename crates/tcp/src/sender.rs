@@ -1,6 +1,6 @@
-//! The sending half: what goes out when. Window and congestion limits, Nagle and silly-window avoidance (RFC 9293 sections
-//! 3.7.4 and 3.8.6.2.1). What an ACK changes is in `acks`, what time changes in `timers`; what is off unless asked for has a
-//! file each: `bundle`, `piggyback`, `spurious`, `tail`, `thin`.
+//! The sending half: decides what is sent when. This file has the window limits, Nagle and silly window avoidance (RFC
+//! 9293 sections 3.7.4 and 3.8.6.2.1). `acks` handles ACKs, `timers` handles time. Optional mechanisms have a file
+//! each: `bundle`, `piggyback`, `spurious`, `tail`, `thin`. Urgent data is left out.
 
 mod acks;
 mod bundle;
@@ -23,7 +23,7 @@ use gamelane_core::{ByteCount, Duration, Instant};
 use spurious::Undo;
 use tail::TailProbe;
 
-/// Sends.
+/// The sending half of an endpoint. See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) outbox: Outbox,
@@ -33,9 +33,9 @@ pub(crate) struct Sender {
     recovery: Recovery,
     congestion: Congestion,
     timer: Timer,
-    /// Timeouts, or unanswered probes, in a row.
+    /// Timeouts, or unanswered window probes, in a row.
     retries: u32,
-    /// When the first of them was.
+    /// Time of the first of them.
     stalled_since: Instant,
     mss: u64,
     window: PeerWindow,
@@ -48,14 +48,14 @@ pub(crate) struct Sender {
     tail: TailProbe,
 }
 
-/// The peer's offer (RFC 9293 section 3.3.1).
+/// Window offered by the peer (RFC 9293 section 3.3.1).
 #[derive(Clone, Copy, Debug, Default)]
 struct PeerWindow {
     size: u64,
     /// Offset after the last byte that may be sent.
     edge: u64,
     largest: u64,
-    /// Sequence and acknowledgement number of the segment that updated it last (SND.WL1, SND.WL2).
+    /// Sequence and acknowledgement number of the segment that last updated the window (SND.WL1, SND.WL2).
     updated_by: (u64, u64),
 }
 
@@ -65,12 +65,12 @@ enum Timer {
     Retransmit {
         at: Instant,
     },
-    /// The window is shut and nothing is in flight.
+    /// The peer's window is closed and nothing is in flight.
     Persist {
         at: Instant,
         interval: Duration,
     },
-    /// It expired; the next poll sends a probe.
+    /// The persist timer expired; the next poll sends a probe.
     Probe {
         interval: Duration,
     },
@@ -79,13 +79,13 @@ enum Timer {
 #[derive(Clone, Copy, Debug, Default)]
 struct EcnState {
     enabled: bool,
-    /// Echoes count again once more than this is acknowledged.
+    /// ECN echoes are ignored until this offset is acknowledged, so the window shrinks once per round trip.
     point: u64,
-    /// The next new segment says that the window was reduced.
+    /// The next new segment carries CWR.
     cwr_due: bool,
 }
 
-/// A segment to send: the sending half of a header.
+/// A segment to send, as far as the sending half decides it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outgoing {
     pub(crate) seq: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Nothing but an acknowledgement, at this offset.
+    /// A pure ACK with sequence number `seq`.
     pub(crate) fn ack_at(seq: u64) -> Self {
         Self { seq, ..Self::default() }
     }
@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// The handshake is done. `initial` is the congestion window to start with, `window` the peer's first offer.
+    /// Starts sending after the handshake. `window` is the first window offered by the peer, in bytes.
     pub(crate) fn establish(&mut self, recovery: Recovery, congestion: Congestion, mss: u64, window: u64) {
         if self.tuning.window_counts == WindowCounts::Segments {
             self.board.weigh(Weight::Segments { mss });
@@ -154,18 +154,18 @@ impl Sender {
         self.board.next()
     }
 
-    /// Everything written, and the FIN, was acknowledged.
+    /// True if all data and the FIN are acknowledged.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin_sent && self.board.is_empty()
     }
 
-    /// True if `segment` is the newest and was sent once: ECT is for new data only (RFC 3168 section 6.1.5).
+    /// True if `segment` is the newest one and was sent once. Only new data carries ECT (RFC 3168 section 6.1.5).
     pub(crate) fn may_carry_ect(&self, segment: &Segment) -> bool {
         let newest = |sent: &Sent| sent.start == segment.seq && !sent.ambiguous;
         self.ecn.enabled && segment.len > 0 && self.board.back().is_some_and(newest)
     }
 
-    /// The next segment with sequence space, or a window probe.
+    /// Returns the next segment with sequence space, or a window probe.
     pub(crate) fn poll(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
         let phase = self.recovery.phase();
         if phase != Phase::Open && !self.board.is_empty() && self.may_resend() {
@@ -185,7 +185,7 @@ impl Sender {
         Some(self.resend(resend, counters, now))
     }
 
-    /// A tail loss probe is due: new data whatever the congestion window, or the last segment again.
+    /// Returns a tail loss probe: new data regardless of the congestion window, or else the last segment again.
     fn poll_probe(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
         let new = self.poll_new(counters, now);
         let index = self.settle_probe(new.is_some(), counters);
@@ -236,7 +236,8 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// How much of `wanted` bytes may go now, if any: peer window, silly windows, Nagle, congestion window.
+    /// Returns how many of `wanted` bytes may be sent now. Limits: peer window, silly window avoidance, Nagle,
+    /// congestion window.
     fn sendable(&mut self, next: u64, wanted: u64, closing: bool, now: Instant) -> Option<u64> {
         let usable = self.window.edge.saturating_sub(next);
         let idle = self.board.is_empty();

@@ -1,31 +1,31 @@
-//! What an application and its transport say to each other. An application is closed loop: it reacts to events, and its
-//! actions are polled out.
+//! The interface between an application and its transport. An application receives events, and the driver polls its
+//! actions. Payload is left out; only lengths are exchanged.
 
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// What the transport tells one side of an application.
+/// Event from the transport for one side of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppEvent {
-    /// The TCP connection is open (told to both sides).
+    /// The TCP connection is open. Both sides get this event.
     Connected,
-    /// A datagram with this many payload bytes arrived.
+    /// A datagram arrived.
     Datagram {
         /// UDP payload bytes.
         payload: u32,
     },
-    /// More bytes of the stream arrived in order.
+    /// Bytes of the stream arrived in order.
     Delivered {
-        /// How many.
+        /// Number of bytes.
         bytes: ByteCount,
     },
-    /// The peer closed its half of the connection.
+    /// The peer has closed its half of the connection.
     PeerClosed,
 }
 
-/// What one side of an application wants done.
+/// Action that one side of an application asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppAction {
-    /// Open a TCP connection (client side only); a second one replaces the first.
+    /// Open a TCP connection; only the client does. A second connection replaces the first.
     Connect,
     /// Send one UDP datagram.
     SendDatagram {
@@ -34,52 +34,52 @@ pub enum AppAction {
     },
     /// Append bytes to the stream.
     Write {
-        /// How many.
+        /// Number of bytes.
         bytes: ByteCount,
     },
-    /// From now on there is always something to send.
+    /// Send without end from now on.
     WriteForever,
-    /// Close this half: what is written but unsent is still sent, except after [`AppAction::WriteForever`], which ends
-    /// with what has been sent.
+    /// Close this half of the connection. Written data is still sent. After [`AppAction::WriteForever`] only data that
+    /// was already sent counts as written.
     Close,
-    /// Something worth recording happened.
+    /// Record a measurement.
     Report(AppReport),
 }
 
-/// Application-level measurements.
+/// Measurement of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppReport {
-    /// A video chunk has arrived whole.
+    /// A video chunk arrived completely.
     Chunk {
-        /// Its number, from 0.
+        /// Number of the chunk, from 0.
         index: u32,
-        /// Its size.
+        /// Size of the chunk.
         bytes: ByteCount,
-        /// From request to last byte.
+        /// Time from the request to the last byte.
         took: Duration,
     },
-    /// A transfer of a known size has arrived whole: a web page, a file.
+    /// A transfer of known size (a web page, a file) arrived completely.
     Transfer {
-        /// Its size.
+        /// Size of the transfer.
         bytes: ByteCount,
-        /// From opening the connection to the last byte; at the end that is connected to, from when it was open.
+        /// Time from opening the connection to the last byte. At the server it starts when the connection is open.
         took: Duration,
     },
-    /// Video playback stood still.
+    /// Video playback stalled.
     Stall {
-        /// For how long.
+        /// Duration of the stall.
         lasted: Duration,
     },
 }
 
 /// One side of an application.
 pub trait TrafficSource {
-    /// Tells it what happened.
+    /// Handles an event.
     fn handle_event(&mut self, event: &AppEvent, now: Instant);
-    /// The next thing it wants done at `now`; call until `None`.
+    /// Returns the next action at `now`. Call it until it returns `None`.
     fn poll_action(&mut self, now: Instant) -> Option<AppAction>;
-    /// When it wants [`TrafficSource::handle_timeout`]; `None` while only events can move it.
+    /// Time of the next call of [`TrafficSource::handle_timeout`]; `None` if only an event can change anything.
     fn poll_timeout(&self) -> Option<Instant>;
-    /// Time has come; an early call is a no-op.
+    /// Handles everything due at `now`. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
 }

@@ -1,6 +1,6 @@
-//! The ARMA(1,1) process behind the sizes of server updates: X(t) - m = f (X(t-1) - m) + e(t) + h e(t-1) with normal
-//! innovations e. Branch and Armitage (NetGames 2006) find this form in measured games; their coefficients are not
-//! public, so ours are defaults and labelled so (reference/game-traffic.md section 4). No truncation happens here.
+//! The ARMA(1,1) process of the sizes of server updates: X(t) - m = f (X(t-1) - m) + e(t) + h e(t-1), with normal
+//! innovations e. Branch and Armitage (NetGames 2006) find this form in measured games. Their coefficients are not
+//! public, so ours are labelled as defaults. Truncation to valid sizes is left to the caller.
 
 use gamelane_core::Stream;
 use gamelane_core::dist::standard_normal;
@@ -8,18 +8,18 @@ use gamelane_core::dist::standard_normal;
 /// Parameters of the process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArmaParameters {
-    /// Marginal mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// Marginal standard deviation.
+    /// Standard deviation of the values.
     pub sd: f64,
-    /// Autoregressive coefficient; its absolute value must be below 1.
+    /// Autoregressive coefficient f; its absolute value must be below 1.
     pub phi: f64,
-    /// Moving-average coefficient.
+    /// Moving-average coefficient h.
     pub theta: f64,
 }
 
 impl ArmaParameters {
-    /// Variance of X over variance of e: (1 + 2 f h + h²) / (1 - f²).
+    /// Variance of X divided by the variance of e: (1 + 2 f h + h²) / (1 - f²).
     pub fn gain(&self) -> f64 {
         let Self { phi, theta, .. } = *self;
         (1.0 + 2.0 * phi * theta + theta * theta) / (1.0 - phi * phi)
@@ -32,30 +32,34 @@ impl ArmaParameters {
     }
 }
 
-/// A running process, stationary from its first value.
+/// A running process. It is stationary from its first value.
 #[derive(Clone, Debug)]
 pub struct Arma {
     parameters: ArmaParameters,
     innovation_sd: f64,
-    /// X - m and e of the value last returned.
+    /// X - m of the last value.
     deviation: f64,
+    /// e of the last value.
     innovation: f64,
     rng: Stream,
 }
 
 impl Arma {
-    /// Starts the process in its stationary distribution. Panics unless |phi| < 1.
+    /// Starts the process in its stationary distribution.
+    ///
+    /// # Panics
+    /// Unless |phi| < 1.
     pub fn new(parameters: ArmaParameters, mut rng: Stream) -> Self {
         assert!(parameters.phi.abs() < 1.0, "an ARMA process is stationary only for |phi| < 1");
         let innovation_sd = parameters.sd / libm::sqrt(parameters.gain());
-        // Given e, X - m is e plus an independent normal with the rest of the variance.
+        // Given e, X - m is e plus an independent normal variable with the rest of the variance.
         let innovation = innovation_sd * standard_normal(&mut rng);
         let rest = (parameters.sd * parameters.sd - innovation_sd * innovation_sd).max(0.0);
         let deviation = innovation + libm::sqrt(rest) * standard_normal(&mut rng);
         Self { parameters, innovation_sd, deviation, innovation, rng }
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub fn next_value(&mut self) -> f64 {
         let innovation = self.innovation_sd * standard_normal(&mut self.rng);
         let ArmaParameters { mean, phi, theta, .. } = self.parameters;

@@ -1,4 +1,5 @@
-//! One long TCP transfer, as iperf makes it: a cloud upload, a download, a backup (collom2016 section III.B).
+//! One long TCP transfer, like one of iperf: a cloud upload, a download, a backup (collom2016 section III.B). Requests
+//! of the client are left out; data starts when the connection opens.
 
 use gamelane_core::Direction;
 

@@ -1,5 +1,5 @@
-//! UDP at a fixed rate, one way. The rate counts whole IPv4 packets, so that a rate equal to a link's is the link's.
-//! Without randomness but for its phase.
+//! UDP at a constant rate in one direction. The rate counts whole IPv4 packets, so a rate equal to that of a link fills
+//! the link exactly. Only the phase of the first packet is random.
 
 use gamelane_core::{Direction, Duration};
 
@@ -16,7 +16,7 @@ pub(crate) fn build(config: CbrConfig, schedule: Schedule, streams: Streams<'_>)
     }
 }
 
-/// Between packets; `None` at a rate of zero.
+/// Time between two packets; `None` for a rate of zero.
 pub fn interval(config: CbrConfig) -> Option<Duration> {
     let bits = (u64::from(config.payload) + HEADERS) * 8;
     let rate = u128::from(config.rate.bps());
@@ -27,9 +27,9 @@ pub fn interval(config: CbrConfig) -> Option<Duration> {
 /// The same datagram at equal intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixed {
-    /// Between packets.
+    /// Time between two packets.
     pub interval: Duration,
-    /// UDP payload bytes.
+    /// UDP payload in bytes.
     pub payload: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Cloud gaming after OnLive (palazzi-voap Table I, reference/game-traffic.md section 6): the server sends video frame by
-//! frame, each a burst of packets, the client its input at a fixed rate. Frame sizes are log-normal around their mean, key
-//! frames larger; both are our construction, only rates and packet sizes are measured. Leaves out OnLive's adaptation to
-//! the network, forward error correction and sound: the rate is the one asked for, whatever is lost.
+//! Cloud gaming as in OnLive (palazzi-voap Table I; Claypool et al., NetGames 2012). The server sends video frame by
+//! frame, each as a burst of packets. The client sends its input at a constant rate. Only rates and packet sizes are
+//! measured. Log-normal frame sizes and larger key frames are our construction. Left out: adaptation to the network,
+//! forward error correction, sound. So the rate is constant, even under loss.
 
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, Duration, Instant, Stream};
@@ -21,16 +21,17 @@ pub(crate) fn build(config: CloudConfig, schedule: Schedule, streams: Streams<'_
 }
 
 impl CloudConfig {
-    /// Mean frame in UDP payload bytes: what leaves the rate of the IP packets as it is asked for.
+    /// Mean size of a frame in bytes of UDP payload, so that the IP packets have the configured rate.
     pub fn mean_frame_bytes(&self) -> f64 {
         let per_frame = self.rate.bps() as f64 / 8.0 / f64::from(self.frames_per_second);
-        // Every full packet brings its headers, and the last one of a frame is half full on average.
+        // Every full packet adds its headers. The last packet of a frame is half full on average.
         let full = f64::from(self.payload);
         let packets = (per_frame - HEADERS / 2.0) / (full + HEADERS);
         (per_frame - HEADERS * (packets + 0.5)).max(1.0)
     }
 
-    /// A key frame is this much larger than the others on average, and the others make up for it.
+    /// Mean size of an ordinary frame relative to the mean of all frames. Key frames are larger, so ordinary ones are
+    /// smaller.
     fn ordinary_share(&self) -> f64 {
         match self.key_frame_every {
             Some(every) => {
@@ -42,18 +43,18 @@ impl CloudConfig {
     }
 }
 
-/// The server's side.
+/// The server side.
 #[derive(Clone, Debug)]
 pub struct Video {
     config: CloudConfig,
-    /// Of an ordinary frame.
+    /// Size of an ordinary frame in bytes.
     size: Dist,
     rng: Stream,
     first: Instant,
     stop: Instant,
-    /// Frames whose time has come.
+    /// Number of frames that are due.
     frame: u64,
-    /// Bytes of those frames not yet sent, with a packet for each frame's end.
+    /// Bytes of these frames that are not sent yet; each frame ends with its own packet.
     owed: [u32; CATCH_UP],
     waiting: usize,
 }
@@ -62,7 +63,7 @@ impl Video {
     fn new(config: CloudConfig, schedule: Schedule, rng: Stream, mut phase: Stream) -> Self {
         let (start, stop) = bounds(schedule);
         let mean = config.mean_frame_bytes() * config.ordinary_share();
-        // Mean m and coefficient of variation c: sigma² = ln(1 + c²), mu = ln m - sigma² / 2.
+        // Mean m and coefficient of variation c give sigma² = ln(1 + c²) and mu = ln m - sigma² / 2.
         let variance = libm::log(1.0 + config.variation * config.variation);
         let size = Dist::LogNormal { mu: libm::log(mean) - variance / 2.0, sigma: libm::sqrt(variance) };
         let span = 1.0 / f64::from(config.frames_per_second);
@@ -70,7 +71,7 @@ impl Video {
         Self { config, size, rng, first, stop, frame: 0, owed: [0; CATCH_UP], waiting: 0 }
     }
 
-    /// When a frame is due: on a grid that no rounding moves.
+    /// Time of a frame, on a grid without accumulated rounding errors.
     fn time_of(&self, frame: u64) -> Instant {
         let nanos = u128::from(frame) * 1_000_000_000 / u128::from(self.config.frames_per_second);
         self.first.saturating_add(Duration::from_nanos(nanos as u64))
@@ -105,8 +106,7 @@ impl TrafficSource for Video {
         Some(self.time_of(self.frame)).filter(|at| *at < self.stop)
     }
 
-    /// A late call sends the frames that are due, up to [`CATCH_UP`] of them; older ones are skipped, as a server skips
-    /// frames it had no time for.
+    /// Sends the frames that are due, at most `CATCH_UP`. Older frames are skipped, as by a server that is too slow.
     fn handle_timeout(&mut self, now: Instant) {
         while self.poll_timeout().is_some_and(|at| at <= now) {
             if self.waiting == CATCH_UP {
@@ -126,11 +126,11 @@ fn interval(rate: Bitrate, payload: u32) -> Duration {
     Duration::from_secs_f64((f64::from(payload) + HEADERS) * 8.0 / rate.bps() as f64)
 }
 
-/// Frames one late call makes up for.
+/// Maximum number of frames that a late call sends.
 const CATCH_UP: usize = 4;
-/// Bytes of IPv4 and UDP headers.
+/// Bytes of the IPv4 and UDP headers.
 const HEADERS: f64 = 28.0;
-/// Two hundred full packets: nothing a draw may pass.
+/// Maximum size of a frame in bytes: 200 full packets.
 const LARGEST_FRAME: f64 = 200.0 * 1472.0;
 
 #[cfg(test)]
@@ -179,7 +179,7 @@ mod tests {
             let sent = packets(&mut sides(CloudConfig { rate, ..rome() }).1, until);
             let measured = bits(&sent) / 120.0;
             assert!((measured / rate.bps() as f64 - 1.0).abs() < 0.02, "{kbit} kbit/s: {measured}");
-            // Frames, not a constant rate: bursts of one instant, of sizes that differ.
+            // Frames are bursts at one instant with varying sizes, not a constant rate.
             let mut frames = Vec::<(Instant, u32)>::new();
             for (at, payload) in &sent {
                 match frames.last_mut() {
@@ -217,7 +217,7 @@ mod tests {
     fn the_input_is_100_kbit_of_ip_for_rome() {
         let sent = packets(&mut sides(rome()).0, Instant::from_secs(60));
         assert!((bits(&sent) / 60.0 / 100_000.0 - 1.0).abs() < 0.001);
-        // 150 B packets: 83 a second (Claypool et al. 2012).
+        // Packets of 150 B: 83 per second (Claypool et al., NetGames 2012).
         assert_eq!(sent.len() / 60, 83);
     }
 
@@ -232,7 +232,7 @@ mod tests {
             sent += 1;
         }
         assert!((4..=120).contains(&sent), "{sent}");
-        // 90 intervals later the 91st frame was due and is skipped; the next one stands on the grid.
+        // 90 intervals later the 91st frame was due and is skipped. The next frame is on the grid.
         let next = server.poll_timeout().unwrap();
         assert_eq!((next - first).as_nanos(), 91 * 1_000_000_000 / 60);
     }

@@ -1,48 +1,48 @@
-//! Applications as a scenario names them.
+//! Configuration of the applications, as a scenario describes them. Addresses and paths are left out.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
 
-/// When an application runs, from the start of the run.
+/// Running time of an application, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// First activity.
+    /// Time of the first activity.
     pub start: Duration,
-    /// Last activity; `None` means the end of the run.
+    /// Time of the last activity; `None` is the end of the run.
     pub stop: Option<Duration>,
 }
 
-/// An application: both of its sides, the transport follows from it.
+/// An application with both sides. Its kind determines the transport.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AppConfig {
     /// A game over UDP, from a model.
     Game(GameConfig),
-    /// A game whose server runs at home, for peers elsewhere.
+    /// A game whose server runs at home, for peers on the internet.
     Hosted(HostedConfig),
-    /// A game that runs elsewhere and comes as video.
+    /// A game that runs on the internet and is streamed as video.
     Cloud(CloudConfig),
-    /// A recorded UDP flow, sizes and times as captured.
+    /// A recorded UDP flow with its sizes and times.
     Trace(TraceConfig),
-    /// UDP at a fixed rate.
+    /// UDP at a constant rate.
     Cbr(CbrConfig),
-    /// A voice call, both ways.
+    /// A voice call in both directions.
     Voip(VoipConfig),
     /// One long TCP transfer.
     Bulk(BulkConfig),
-    /// A TCP download of random length at regular times.
+    /// TCP downloads of random length at regular times.
     Web(WebConfig),
-    /// Video in chunks over TCP.
+    /// Video in chunks over TCP (DASH).
     Dash(DashConfig),
-    /// An online game over TCP: thin streams.
+    /// An online game over TCP, with thin streams.
     Mmo(MmoConfig),
-    /// Datagrams that a gateway sends when it wants to know a round trip, and their answers: no application by itself.
+    /// Probe datagrams of a gateway that measures a round trip, and their answers. Not an application by itself.
     Probe,
 }
 
 impl AppConfig {
-    /// The word a scenario uses for it; a replayed game is a game.
+    /// Name of the application in a scenario. A recorded game also has the name `game`.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Game(_) | Self::Hosted(_) | Self::Trace(_) => "game",
@@ -58,96 +58,96 @@ impl AppConfig {
     }
 }
 
-/// A client-server game (reference/game-traffic.md sections 2 and 4).
+/// A client-server game over UDP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameConfig {
-    /// Players in the match, 2 to 32: sets the size of the server's updates.
+    /// Number of players in the match, 2 to 32. It sets the size of the server's updates.
     pub players: u32,
-    /// Server to client.
+    /// Stream from server to client.
     pub server: ServerStream,
-    /// Client to server.
+    /// Stream from client to server.
     pub client: ClientStream,
 }
 
 /// A game whose server a player runs at home.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostedConfig {
-    /// The game; its server's stream goes up and its client's comes down.
+    /// The game. Its server's stream uses the upstream, its client's stream the downstream.
     pub game: GameConfig,
-    /// How many peers the home's upstream serves, from 1.
+    /// Number of peers that the home serves, at least 1.
     pub peers: u32,
 }
 
-/// Cloud gaming: video down, input up (palazzi-voap Table I).
+/// Cloud gaming: video downstream, input upstream (palazzi-voap Table I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloudConfig {
-    /// Mean rate of the video's IP packets.
+    /// Mean rate of the video, counted in IP packets.
     pub rate: Bitrate,
-    /// Frames a second, from 1.
+    /// Frames per second, at least 1.
     pub frames_per_second: u32,
-    /// UDP payload of a full packet; the last one of a frame holds the rest.
+    /// UDP payload of a full packet in bytes. The last packet of a frame has the rest.
     pub payload: u32,
-    /// Coefficient of variation of frame sizes.
+    /// Coefficient of variation of the frame sizes.
     pub variation: f64,
-    /// Every so many frames one is a key frame; `None` for none.
+    /// Distance between key frames in frames; `None` for no key frames.
     pub key_frame_every: Option<u32>,
-    /// Size of a key frame, in ordinary frames.
+    /// Mean size of a key frame as a multiple of an ordinary frame.
     pub key_frame_size: f64,
-    /// Rate of the input's IP packets.
+    /// Rate of the input, counted in IP packets.
     pub input_rate: Bitrate,
-    /// UDP payload of an input packet.
+    /// UDP payload of an input packet in bytes.
     pub input_payload: u32,
 }
 
-/// Server updates: one packet per tick and client.
+/// Server updates: one packet per tick to each client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerStream {
-    /// Time between updates.
+    /// Time between updates in seconds.
     pub tick: Dist,
-    /// How far each update leaves from its place on the tick's grid, in seconds; `None` keeps to the grid.
+    /// Offset of each update from the grid of ticks in seconds; `None` for no jitter.
     pub jitter: Option<Dist>,
-    /// UDP payload size.
+    /// UDP payload in bytes.
     pub size: UpdateSize,
 }
 
-/// Size of server updates, UDP payload bytes.
+/// Size of server updates: UDP payload in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum UpdateSize {
-    /// ARMA(1,1) around `fixed + players * per_player` (reference/game-traffic.md section 4).
+    /// ARMA(1,1) process with mean `fixed + players * per_player` (Branch and Armitage, NetGames 2006).
     Arma {
-        /// Bytes that do not depend on the number of players.
+        /// Bytes that are independent of the number of players.
         fixed: f64,
-        /// Bytes each player adds.
+        /// Bytes per player.
         per_player: f64,
-        /// Standard deviation each player adds; variances add up.
+        /// Standard deviation per player; the variances add up.
         sd_per_player: f64,
         /// Autoregressive coefficient.
         phi: f64,
         /// Moving-average coefficient.
         theta: f64,
-        /// Smallest payload.
+        /// Minimum payload in bytes.
         min: u32,
-        /// Largest payload.
+        /// Maximum payload in bytes.
         max: u32,
     },
-    /// Independent draws, whatever the number of players.
+    /// Independent sizes, the same for any number of players.
     Independent {
-        /// Payload bytes.
+        /// Payload in bytes.
         size: Dist,
-        /// Smallest payload.
+        /// Minimum payload in bytes.
         min: u32,
-        /// Largest payload.
+        /// Maximum payload in bytes.
         max: u32,
     },
-    /// As captured, number of players by number of players; others are added up from those (docs/models/traffic-fit.md).
+    /// Sizes of captured matches. Matches with other numbers of players are sums of those (docs/models/traffic-fit.md).
     Measured {
-        /// What was captured, each number of players once.
+        /// The captured matches, one for each number of players.
         matches: Vec<MeasuredMatch>,
-        /// Bytes that do not depend on the number of players: counted once where matches are added up.
+        /// Bytes that are independent of the number of players. A sum of matches counts them once.
         fixed: f64,
-        /// Smallest payload.
+        /// Minimum payload in bytes.
         min: u32,
-        /// Largest payload.
+        /// Maximum payload in bytes.
         max: u32,
     },
 }
@@ -155,76 +155,77 @@ pub enum UpdateSize {
 /// Updates to one client of a captured match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredMatch {
-    /// Players in it.
+    /// Number of players in the match.
     pub players: u32,
-    /// Payload bytes.
+    /// Distribution and correlation of the payload in bytes.
     pub series: SizeSeries,
 }
 
-/// Sizes by their distribution and the memory between them.
+/// A series of sizes: its distribution and its correlation in time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeSeries {
-    /// Autoregressive coefficient of the normal series behind the sizes.
+    /// Autoregressive coefficient of the underlying normal process.
     pub phi: f64,
-    /// Moving-average coefficient of it.
+    /// Moving-average coefficient of the underlying normal process.
     pub theta: f64,
-    /// Share of sizes and the size it does not exceed, from share 0 to share 1, both ascending; at least two.
+    /// Quantiles as (share, size): this share of the sizes is at most `size`. Both ascend, the share from 0 to 1; at
+    /// least two.
     pub quantiles: Vec<(f64, f64)>,
 }
 
-/// Client commands. Interval in seconds, size in UDP payload bytes.
+/// Client commands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientStream {
-    /// Each packet draws its interval from one of these, by weight.
+    /// Intervals in seconds with their weights; each packet draws one.
     pub interval: Vec<(f64, Dist)>,
-    /// Sizes.
+    /// UDP payload in bytes.
     pub size: CommandSize,
 }
 
-/// Size of client commands, UDP payload bytes.
+/// Size of client commands: UDP payload in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandSize {
-    /// Each packet draws its size from one of these, by weight.
+    /// Distributions with their weights; each packet draws one.
     Mixture(Vec<(f64, Dist)>),
-    /// A series with memory.
+    /// A series with correlation in time.
     Series(SizeSeries),
 }
 
 /// One packet of a recorded flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracePacket {
-    /// From the first packet of the flow, either direction.
+    /// Time since the first packet of the flow in either direction.
     pub at: Duration,
-    /// UDP payload bytes.
+    /// UDP payload in bytes.
     pub payload: u32,
 }
 
-/// A recorded flow, split by direction, each in order of time.
+/// A recorded flow. Each direction is in order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceConfig {
-    /// Home to internet.
+    /// Packets from home to the internet.
     pub up: Vec<TracePacket>,
-    /// Internet to home.
+    /// Packets from the internet to home.
     pub down: Vec<TracePacket>,
 }
 
-/// UDP at a fixed rate.
+/// UDP at a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CbrConfig {
-    /// Which way.
+    /// Direction of the packets.
     pub direction: Direction,
-    /// Rate of the IP packets.
+    /// Rate, counted in IP packets.
     pub rate: Bitrate,
-    /// UDP payload of each packet.
+    /// UDP payload of each packet in bytes.
     pub payload: u32,
 }
 
-/// Voice codecs (reference/game-traffic.md section 7).
+/// Voice codec, with packets of 20 ms (RFC 3551 section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Codec {
-    /// 160 B every 20 ms.
+    /// G.711: 160 B of speech every 20 ms.
     G711,
-    /// 20 B every 20 ms.
+    /// G.729: 20 B of speech every 20 ms.
     G729,
 }
 
@@ -238,112 +239,113 @@ pub struct VoipConfig {
 /// One long TCP transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkConfig {
-    /// Which way.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Bytes to move; `None` goes on to the end.
+    /// Bytes to transfer; `None` for a transfer without end.
     pub size: Option<ByteCount>,
 }
 
-/// TCP downloads at regular times, each a new connection (collom2016 section III.B: iperf for a random time).
+/// TCP downloads at regular times, each on a new connection (collom2016 section III.B: iperf for a random time).
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebConfig {
-    /// Which way the pages go.
+    /// Direction of the data.
     pub direction: Direction,
-    /// Time between starts.
+    /// Time between two starts.
     pub period: Duration,
-    /// How long or how much each one loads.
+    /// Length of each download.
     pub burst: WebBurst,
 }
 
 /// Length of a web burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WebBurst {
-    /// As fast as it goes for a random time, in seconds.
+    /// At full speed for a random time in seconds.
     Lasting(Dist),
     /// A random number of bytes.
     Sized(Dist),
 }
 
-/// Video in chunks.
+/// Video in chunks (DASH).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DashConfig {
     /// Playing time of one chunk.
     pub chunk: Duration,
-    /// Representation rates, ascending.
+    /// Rates of the representations, ascending.
     pub rates: Vec<Bitrate>,
-    /// When chunks are requested.
+    /// Time and rate of the requests.
     pub requests: DashRequests,
 }
 
-/// When a DASH client asks for the next chunk.
+/// Rule for the next request of a DASH client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DashRequests {
-    /// Each rate once a cycle, `gap` apart (collom2016 section III.B); a request waits for the one before it.
+    /// All rates in a cycle, `gap` apart (collom2016 section III.B). A request waits until the chunk before it has
+    /// arrived.
     Cycle {
-        /// Between rates within a cycle.
+        /// Time between two rates of a cycle.
         gap: Duration,
         /// Length of a cycle.
         period: Duration,
     },
-    /// When the one before has arrived and less than `buffer` is waiting to be played; the rate is the highest below
-    /// the measured throughput.
+    /// A request when the last chunk has arrived and less than `buffer` is left to play. It asks for the highest rate
+    /// that does not exceed the measured throughput.
     Adaptive {
-        /// Playing time to keep in hand.
+        /// Playing time to keep in the buffer.
         buffer: Duration,
     },
 }
 
-/// An online game over TCP, a connection for each player.
+/// An online game over TCP, with one connection per player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MmoConfig {
-    /// What is written.
+    /// Source of the writes.
     pub streams: MmoStreams,
-    /// Only this direction; `None` means both.
+    /// The only direction with writes; `None` for both.
     pub direction: Option<Direction>,
 }
 
-/// Where writes come from.
+/// Source of the writes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MmoStreams {
-    /// Drawn.
+    /// Random writes from a model.
     Model(MmoModel),
-    /// Recorded, a connection each.
+    /// Recorded writes, one recording per connection.
     Trace(Arc<[StreamTrace]>),
 }
 
-/// Writes of both sides.
+/// Model of the writes of both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MmoModel {
-    /// What the server writes to a player.
+    /// Writes of the server to a player.
     pub server: WriteModel,
-    /// What a player writes.
+    /// Writes of a player.
     pub client: WriteModel,
 }
 
-/// How one side writes.
+/// Model of the writes of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteModel {
-    /// Writes per second of a connection, drawn once for each.
+    /// Mean writes per second of a connection. Each connection draws it once.
     pub rate_per_s: Dist,
-    /// No connection writes more often than this in the mean.
+    /// Maximum of the mean writes per second of a connection.
     pub most_per_s: f64,
-    /// Time between writes; only its shape counts, the mean follows from the rate.
+    /// Distribution of the time between writes. Only its shape matters; the drawn rate sets the mean.
     pub gap: Mixture,
-    /// Bytes of a write.
+    /// Size of a write in bytes.
     pub size: Mixture,
-    /// Smallest write.
+    /// Minimum size of a write in bytes.
     pub min: u32,
-    /// Largest write.
+    /// Maximum size of a write in bytes.
     pub max: u32,
 }
 
 /// One recorded connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamTrace {
-    /// When it opened.
+    /// Time when the connection was opened.
     pub opened: Duration,
-    /// The client's writes, in order of time.
+    /// Writes of the client, in order of time.
     pub up: Arc<[TracePacket]>,
-    /// The server's writes, in order of time.
+    /// Writes of the server, in order of time.
     pub down: Arc<[TracePacket]>,
 }

@@ -1,10 +1,12 @@
-//! Video in chunks over one TCP connection, requested one at a time: by the clock as collom2016 section III.B has it, or
-//! by the player's buffer with the rate chosen from the throughput of the chunk before. A model of what a link carries
-//! and when playback stalls; leaves out manifests, audio, startup buffering and parallel connections.
+//! Video in chunks over one TCP connection (DASH), requested one at a time. The client asks either by the clock, as in
+//! collom2016 section III.B, or when its buffer needs more, with a rate chosen from the throughput of the last chunk.
+//! It models the load of a link and playback stalls. Manifests, audio, startup buffering and parallel connections are
+//! left out.
 //!
-//! A request is [`REQUEST_LEN`] bytes plus the index of the rate it asks for, so the server reads the choice off the
-//! count of bytes alone. Requests never overlap, so this is unambiguous however TCP cuts them, as long as the first cut
-//! leaves at least as many bytes as there are rates. Tails that arrive late are topped up; no byte is answered twice.
+//! A request has [`REQUEST_LEN`] bytes plus the index of its rate, so the server learns the rate from the number of
+//! bytes. Requests never overlap. TCP may deliver a request in several pieces. This stays unambiguous if the first
+//! piece has at least as many bytes as there are rates. If the end of a request arrives late, the server sends the
+//! missing part of the larger chunk; it answers no byte twice.
 
 use alloc::vec::Vec;
 use gamelane_core::{Bitrate, ByteCount, Duration, Instant};
@@ -13,7 +15,7 @@ use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::config::{DashConfig, DashRequests, Schedule};
 use crate::source::{Source, bounds};
 
-/// Bytes of a request for the lowest rate.
+/// Length in bytes of a request for the lowest rate.
 pub const REQUEST_LEN: u64 = 300;
 
 pub(crate) fn build(config: &DashConfig, schedule: Schedule) -> (Source, Source) {
@@ -24,7 +26,7 @@ pub(crate) fn build(config: &DashConfig, schedule: Schedule) -> (Source, Source)
     (Source::DashClient(DashClient::new(config, chunks, schedule)), Source::DashServer(server))
 }
 
-/// The player.
+/// The video player.
 #[derive(Clone, Debug)]
 pub struct DashClient {
     /// Size of a chunk at each rate.
@@ -34,29 +36,29 @@ pub struct DashClient {
     playback: Playback,
     state: ClientState,
     stop: Instant,
-    /// Chunks that have arrived.
+    /// Number of chunks that have arrived.
     arrived: u32,
-    /// Waiting to be polled out: a chunk, then the stall it ended.
+    /// Reports to be polled: a chunk, then the stall that it ended.
     reports: [Option<AppReport>; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
 enum ClientState {
-    /// To connect then.
+    /// Waiting for the start.
     Starting(Instant),
-    /// Connect is due.
+    /// A connect action is due.
     Connect,
     /// Waiting for the handshake.
     Connecting,
-    /// To request a chunk of this rate then.
+    /// Waiting for the time of the next request.
     Idle { request_at: Instant, rate: usize },
-    /// The request is due.
+    /// A request is due.
     Request { rate: usize },
-    /// The chunk is under way.
+    /// A chunk is being received.
     Loading { rate: usize, requested_at: Instant, missing: ByteCount },
-    /// Close is due.
+    /// A close action is due.
     Closing,
-    /// Nothing more will happen.
+    /// Closed for good.
     Closed,
 }
 
@@ -79,7 +81,7 @@ impl DashClient {
         }
     }
 
-    /// The chunk under way is complete: play it and plan the next.
+    /// Plays the chunk that is now complete and plans the next request.
     fn chunk_arrived(&mut self, rate: usize, requested_at: Instant, now: Instant) {
         let (bytes, took) = (self.chunks[rate], now.saturating_since(requested_at));
         self.reports[0] = Some(AppReport::Chunk { index: self.arrived, bytes, took });
@@ -88,7 +90,7 @@ impl DashClient {
         self.plan_request(highest_within(&self.rates, bytes, took), now);
     }
 
-    /// Plans the next request; `affordable` is the rate the measured throughput allows.
+    /// Plans the next request; `affordable` is the rate that the measured throughput allows.
     fn plan_request(&mut self, affordable: usize, now: Instant) {
         self.state = match &mut self.policy {
             Policy::Cycle { round_at, next, gap, period } => {
@@ -164,7 +166,7 @@ impl TrafficSource for DashClient {
     fn handle_timeout(&mut self, now: Instant) {
         match self.state {
             ClientState::Closing | ClientState::Closed => {}
-            // It never came to a connection.
+            // The connection was never opened.
             ClientState::Starting(_) if now >= self.stop => self.state = ClientState::Closed,
             _ if now >= self.stop => {
                 self.reports[1] = self.reports[1]
@@ -177,19 +179,19 @@ impl TrafficSource for DashClient {
     }
 }
 
-/// Answers requests in order.
+/// The video server. It answers requests in order.
 #[derive(Clone, Debug)]
 pub struct DashServer {
     chunks: Vec<ByteCount>,
     /// Bytes of the current request that have arrived.
     asked: u64,
-    /// Bytes to write.
+    /// Bytes to be written.
     owed: ByteCount,
     closing: bool,
 }
 
 impl DashServer {
-    /// The rate the current request asks for by what has arrived of it; `None` while it is incomplete.
+    /// Rate of the current request, from the bytes that have arrived; `None` while it is incomplete.
     fn rate(&self) -> Option<usize> {
         let extra = usize::try_from(self.asked.checked_sub(REQUEST_LEN)?).unwrap_or(usize::MAX);
         Some(extra.min(self.chunks.len() - 1))
@@ -204,7 +206,8 @@ impl TrafficSource for DashServer {
                 let before = self.rate();
                 let tail_fits = |rate: usize| rate as u64 + bytes.bytes() < self.chunks.len() as u64;
                 match before {
-                    // A complete request and more than its tail can be: the next one begins.
+                    // The request is complete, and these bytes are too many to belong to it. So they start the next
+                    // request.
                     Some(rate) if !tail_fits(rate) => {
                         self.asked = bytes.bytes();
                         self.owed += self.rate().map_or(ByteCount::ZERO, |rate| self.chunks[rate]);
@@ -237,25 +240,25 @@ impl TrafficSource for DashServer {
     fn handle_timeout(&mut self, _: Instant) {}
 }
 
-/// When the next chunk is requested, and at which rate.
+/// Rule for the time and the rate of the next request.
 #[derive(Clone, Copy, Debug)]
 enum Policy {
-    /// Rate `next` is due `gap * next` into the round that began at `round_at`.
+    /// Rate `next` is due at `gap * next` in the round that began at `round_at`.
     Cycle { round_at: Instant, next: usize, gap: Duration, period: Duration },
-    /// When less than `buffer` is left to play.
+    /// A request is due when less than `buffer` is left to play.
     Adaptive { buffer: Duration },
 }
 
-/// Playback starts with the first chunk; each chunk adds its playing time.
+/// Playback state. Playback starts with the first chunk, and each chunk adds its playing time.
 #[derive(Clone, Copy, Debug)]
 struct Playback {
     chunk: Duration,
-    /// When all that has arrived is played; `None` before the first chunk.
+    /// Time when all chunks so far will have been played; `None` before the first chunk.
     runs_dry_at: Option<Instant>,
 }
 
 impl Playback {
-    /// Adds a chunk; returns how long playback had stood still.
+    /// Adds a chunk. Returns how long playback stalled before it.
     fn append(&mut self, now: Instant) -> Option<Duration> {
         let stall = self.stall_until(now);
         let from = self.runs_dry_at.unwrap_or(now).max(now);
@@ -263,19 +266,19 @@ impl Playback {
         stall
     }
 
-    /// How long playback has stood still at `now`.
+    /// Returns how long playback has been stalled at `now`.
     fn stall_until(&self, now: Instant) -> Option<Duration> {
         self.runs_dry_at.map(|dry| now.saturating_since(dry)).filter(|stall| !stall.is_zero())
     }
 
-    /// When no more than `level` is left to play.
+    /// Time when only `level` is left to play.
     fn falls_to(&self, level: Duration) -> Instant {
         let dry = self.runs_dry_at.unwrap_or(Instant::ZERO);
         Instant::ZERO + dry.saturating_since(Instant::ZERO.saturating_add(level))
     }
 }
 
-/// The highest rate not above the throughput of a chunk, else the lowest.
+/// The highest rate not above the throughput of a chunk, or else the lowest rate.
 fn highest_within(rates: &[Bitrate], bytes: ByteCount, took: Duration) -> usize {
     let nanos = u128::from(took.as_nanos().max(1));
     let throughput_bps = u128::from(bytes.bytes()) * 8_000_000_000 / nanos;
@@ -293,20 +296,21 @@ mod tests {
         DashConfig { chunk: Duration::from_secs(5), rates, requests }
     }
 
-    /// collom2016 section III.B: 500, 1000 and 5000 kbit/s, 2 s apart, every 10 s.
+    /// Collom2016 section III.B: 500, 1000 and 5000 kbit/s, 2 s apart, every 10 s.
     const CYCLE: DashRequests =
         DashRequests::Cycle { gap: Duration::from_secs(2), period: Duration::from_secs(10) };
 
-    /// Client and server over a pipe of `rate` without latency that cuts what passes into pieces of `piece` bytes.
+    /// Client and server over a pipe of `rate` without delay, which delivers data in pieces of `piece` bytes.
     struct Rig {
         client: Source,
         server: Source,
         rate: Bitrate,
         piece: u64,
-        /// When the chunk under way will have passed, and its size.
+        /// Arrival time and size of the chunk in the pipe.
         under_way: Option<(Instant, ByteCount)>,
-        /// Time and bytes of each request, and of each answer.
+        /// Time and size of each request.
         requests: Vec<(Instant, u64)>,
+        /// Size of each answer.
         answered: Vec<u64>,
         reports: Vec<AppReport>,
         closed: bool,
@@ -410,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_request_waits_for_the_chunk_before_it_and_the_clock_stays() {
-        // At 4 Mbit/s the third chunk takes 6.25 s: from 4 to 10.25, past the start of the next round.
+        // At 4 Mbit/s the third chunk takes 6.25 s: from 4 s to 10.25 s, after the start of the next round.
         let rig = Rig::new(CYCLE, 4_000_000, 20).run();
         let times: Vec<u64> = rig.requests.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
         assert_eq!(times, [0, 2000, 4000, 10_250, 12_000, 14_000]);
@@ -421,7 +425,8 @@ mod tests {
         // At 400 kbit/s each chunk of the lowest rate takes 6.25 s and plays for 5 s.
         let rig = Rig::new(DashRequests::Adaptive { buffer: Duration::from_secs(10) }, 400_000, 30).run();
         assert_eq!(rig.answered, [312_500; 5]);
-        // Chunks arrive at 6.25, 12.5, 18.75, 25: three stalls of 1.25 s; the last chunk plays up to the stop.
+        // Chunks arrive at 6.25, 12.5, 18.75 and 25 s, which gives three stalls of 1.25 s. The last chunk plays until
+        // the stop.
         let stall = AppReport::Stall { lasted: Duration::from_millis(1250) };
         assert_eq!(rig.reports.iter().filter(|report| **report == stall).count(), 3);
         assert_eq!(rig.stalled(), Duration::from_millis(3750));
@@ -430,7 +435,7 @@ mod tests {
     #[test]
     fn a_stall_that_lasts_is_reported_at_the_stop() {
         let rig = Rig::new(DashRequests::Adaptive { buffer: Duration::from_secs(10) }, 400_000, 12).run();
-        // The first chunk plays from 6.25 to 11.25.
+        // The first chunk plays from 6.25 s to 11.25 s.
         assert_eq!(rig.reports.last(), Some(&AppReport::Stall { lasted: Duration::from_millis(750) }));
     }
 
@@ -438,11 +443,11 @@ mod tests {
     fn an_adaptive_player_follows_the_throughput_and_keeps_its_buffer() {
         let buffer = Duration::from_secs(10);
         let rig = Rig::new(DashRequests::Adaptive { buffer }, 2_000_000, 60).run();
-        // Lowest first, then 1 Mbit/s: the highest not above 2.
+        // The lowest rate first, then 1 Mbit/s: the highest rate not above 2 Mbit/s.
         assert_eq!(rig.requests[0].1, 300);
         assert!(rig.requests[1..].iter().all(|(_, bytes)| *bytes == 301));
         assert_eq!(rig.stalled(), Duration::ZERO);
-        // Once the buffer is full, one chunk per chunk's playing time.
+        // When the buffer is full, one chunk is requested per playing time of a chunk.
         let gaps: Vec<Duration> = rig.requests.windows(2).map(|w| w[1].0 - w[0].0).collect();
         assert!(gaps[4..].iter().all(|gap| *gap == Duration::from_secs(5)), "{gaps:?}");
     }

@@ -1,6 +1,6 @@
-//! Client-server games over UDP (reference/game-traffic.md sections 2 and 4): the server sends one update per tick and
-//! client, sized by the number of players; the client sends commands at its own rate. Both sides run open loop from the
-//! start: joining, map download and the server's `rate` cap are left out, as is the traffic of the other players.
+//! Client-server games over UDP. The server sends one update per tick to each client; its size depends on the number of
+//! players (Branch and Armitage, NetGames 2006). The client sends commands at its own rate. Both sides run open loop
+//! from the start. Left out: joining, map download, the server's `rate` limit, and the traffic of the other players.
 
 use alloc::format;
 use alloc::vec;
@@ -15,7 +15,8 @@ use crate::paced::{Paced, Pattern};
 use crate::source::{Source, Streams};
 
 impl UpdateSize {
-    /// Mean UDP payload in bytes with this many players, before truncation; `None` if the model cannot be had with so many.
+    /// Mean UDP payload in bytes for this number of players, before truncation. `None` if the model does not cover that
+    /// number.
     pub fn mean_payload(&self, players: u32) -> Option<f64> {
         match self {
             Self::Arma { fixed, per_player, .. } => Some(fixed + f64::from(players) * per_player),
@@ -29,8 +30,8 @@ impl UpdateSize {
 }
 
 impl ClientStream {
-    /// The client of TEACUP's packet generator, whatever the game: 60 B of UDP payload every 10 ms, which is 70.4 kbit/s
-    /// of IPv4 (TEACUP 0.9.3, reference/game-traffic.md section 1).
+    /// The client of TEACUP 0.9.3's packet generator, the same for all games: 60 B of UDP payload every 10 ms, which is
+    /// 70.4 kbit/s of IPv4.
     pub fn pktgen() -> Self {
         Self {
             interval: vec![(1.0, Dist::Constant(0.010))],
@@ -48,7 +49,7 @@ pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_
     )
 }
 
-/// What the server sends to one client.
+/// The server's stream to one client.
 #[derive(Clone, Debug)]
 pub struct Updates {
     tick: Dist,
@@ -58,7 +59,7 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// `server` has the streams of all updates, `own` those of what this client is sent.
+    /// A stream of updates. `server` has the random streams shared by all clients, `own` those of this client.
     pub(crate) fn new(config: &GameConfig, server: Streams<'_>, own: Streams<'_>) -> Self {
         let jitter = |off| Jitter { off, last_s: 0.0, rng: server.of("server/jitter") };
         Self {
@@ -70,7 +71,7 @@ impl Updates {
     }
 }
 
-/// How far updates stand from their grid: what one is late by, the next one waits less.
+/// Offset of updates from the grid of ticks. If one update is late, the next interval is shorter by as much.
 #[derive(Clone, Debug)]
 struct Jitter {
     off: Dist,
@@ -103,7 +104,7 @@ impl Pattern for Updates {
     }
 }
 
-/// What the client sends.
+/// The client's stream.
 #[derive(Clone, Debug)]
 pub struct Commands {
     interval: Drawn,
@@ -133,7 +134,7 @@ impl Pattern for Commands {
     }
 }
 
-/// [`UpdateSize`] for a given number of players, with its state.
+/// State of an [`UpdateSize`] for a fixed number of players.
 #[derive(Clone, Debug)]
 struct Size {
     law: Law,
@@ -148,7 +149,7 @@ enum Law {
         size: Dist,
         rng: Stream,
     },
-    /// The sum of these, less bytes counted more than once.
+    /// The sum of these series, minus the bytes that they count more than once.
     Measured {
         parts: Vec<Series>,
         excess: f64,
@@ -156,12 +157,12 @@ enum Law {
 }
 
 impl Size {
-    /// Panics if `players` cannot be made up of measured matches: whoever made the configuration has checked.
+    /// Panics if no sum of measured matches has this number of players. The configuration was checked for that.
     fn new(size: &UpdateSize, players: u32, streams: Streams<'_>) -> Self {
         match size {
             &UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max } => {
                 let mean = fixed + f64::from(players) * per_player;
-                // Players move independently of each other: their variances add up.
+                // Players move independently, so their variances add up.
                 let sd = sd_per_player * libm::sqrt(f64::from(players));
                 let parameters = ArmaParameters { mean, sd, phi, theta };
                 Self { law: Law::Arma(Arma::new(parameters, streams.of("server/size"))), min, max }
@@ -193,7 +194,7 @@ impl Size {
     }
 }
 
-/// [`CommandSize`] with its state.
+/// State of a [`CommandSize`].
 #[derive(Clone, Debug)]
 enum Sizes {
     Drawn(Drawn),
@@ -237,12 +238,12 @@ impl Drawn {
     }
 }
 
-/// To whole bytes, half up, within bounds.
+/// Rounds to whole bytes (half up) within the limits.
 fn round_within(bytes: f64, min: u32, max: u32) -> u32 {
     ((bytes + 0.5) as u32).clamp(min, max.max(min))
 }
 
-/// What fits a 1500 B IPv4 packet.
+/// Maximum UDP payload of a 1500 B IPv4 packet.
 const MAX_PAYLOAD: u32 = 1472;
 
 #[cfg(test)]
@@ -332,12 +333,12 @@ mod tests {
 
     #[test]
     fn the_ditg_quake3_mixture_is_per_packet_and_has_its_mean() {
-        // 0.6 * 4.29 + 0.4 * 10.75 = 6.874 ms (reference/game-traffic.md section 9).
+        // D-ITG 2.8.1: 0.6 * 4.29 + 0.4 * 10.75 = 6.874 ms.
         let sent = packets(&mut sides(quake3(4)).0, 100_000);
         let gaps: Vec<f64> = sent.windows(2).map(|w| (w[1].0 - w[0].0).as_millis_f64()).collect();
         let average = mean(gaps.iter().copied());
         assert!((average / 6.874 - 1.0).abs() < 0.02, "{average} ms");
-        // Per packet: a constant gap follows a constant gap with probability 0.4, not always or never.
+        // The mixture is drawn per packet: after a constant gap, the next one is constant with probability 0.4.
         let constant = |gap: &f64| (gap - 10.75).abs() < 1e-4;
         let pairs = gaps.windows(2).filter(|w| constant(&w[0])).count() as f64;
         let again = gaps.windows(2).filter(|w| constant(&w[0]) && constant(&w[1])).count() as f64;
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_ngmn_model_has_its_published_rates() {
-        // Down 140.8 B every 58.5 ms, up 48.3 B every 40 ms (reference/game-traffic.md section 9).
+        // NGMN gaming model: 140.8 B every 58.5 ms downstream, 48.3 B every 40 ms upstream.
         let config = GameConfig {
             players: 2,
             server: ServerStream {
@@ -380,7 +381,7 @@ mod tests {
 
     #[test]
     fn sides_draw_from_streams_of_their_own() {
-        // Another client leaves the server's packets as they are.
+        // Another client leaves the server's packets unchanged.
         let other = GameConfig { client: ClientStream::pktgen(), ..quake3(4) };
         assert_eq!(packets(&mut sides(quake3(4)).1, 500), packets(&mut sides(other).1, 500));
     }

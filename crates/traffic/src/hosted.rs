@@ -1,7 +1,7 @@
-//! A game whose server a player runs at home (peer to peer, burriss2006 "Further research ideas"): the home's upstream
-//! carries the updates for each of the others, its downstream their commands. Updates leave together at each tick, as a
-//! server sends them; commands come each at its own phase. All peers share one 5-tuple here and so one queue of a flow
-//! queueing discipline; where that matters, give each peer a flow of its own.
+//! A game whose server a player runs at home (peer to peer, burriss2006 "Further research ideas"). The upstream of the
+//! home carries the updates for each peer, the downstream their commands. The updates of a tick leave together, as a
+//! server sends them; each peer sends commands at its own phase. All peers share one 5-tuple, and so one queue of a
+//! flow queue. If that matters, configure a flow for each peer.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -19,7 +19,8 @@ pub(crate) fn build(config: &HostedConfig, schedule: Schedule, streams: Streams<
     let updates = paths
         .iter()
         .map(|path| {
-            // Ticks are the server's: one stream for all peers. Sizes are each peer's own view of the match.
+            // The ticks belong to the server, so all peers share that random stream. The sizes are each peer's own view
+            // of the match.
             let pattern = Updates::new(&config.game, streams, own(path));
             Paced::new(pattern, schedule, streams.of("server/phase"))
         })
@@ -34,7 +35,7 @@ pub(crate) fn build(config: &HostedConfig, schedule: Schedule, streams: Streams<
     (Source::HostedUpdates(Bundle { members: updates }), Source::HostedCommands(Bundle { members: commands }))
 }
 
-/// Streams that are sent by one host.
+/// Several streams sent by one host.
 #[derive(Clone, Debug)]
 pub struct Bundle<P> {
     members: Vec<Paced<P>>,
@@ -96,7 +97,7 @@ mod tests {
             assert!(tick.iter().all(|packet| packet.0 == tick[0].0), "{tick:?}");
             assert!(tick.iter().any(|packet| packet.1 != tick[0].1), "{tick:?}");
         }
-        // Seven clients of 100 packets a second, not in step.
+        // Seven clients with 100 packets per second, not in step.
         let down = sent(&mut peers);
         assert_eq!(down.len(), 7 * 1000);
         let distinct = down[..7].windows(2).filter(|pair| pair[0].0 != pair[1].0).count();

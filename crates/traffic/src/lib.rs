@@ -1,6 +1,6 @@
-//! Applications: what a household does with its link. Each application is a pair of state machines, one per side, that
-//! know sizes and times and react to what their transport tells them; the transport itself lives elsewhere. Sources of
-//! the numbers are named file by file; games come as data (`models/*.toml`), not as code.
+//! Applications: the traffic of a household. Each application is a pair of state machines, one per side. They know
+//! sizes and times, and react to events of their transport, which is in other crates. Each file names the sources of
+//! its numbers. Games are data (`models/*.toml`), not code.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,8 +1,10 @@
-//! Sizes with a distribution that was measured and the memory of an ARMA(1,1): Z runs as in [`crate::arma`] with mean 0 and
-//! variance 1, and each size is Q(F(Z)), with F the normal distribution function and Q the measured quantiles ("autoregressive
-//! to anything": Cario and Nelson, Operations Research Letters 19, 1996). A match of more players than were captured is
-//! the sum of independent smaller ones (reference/game-traffic.md section 4). How the numbers are fitted:
-//! docs/models/traffic-fit.md. Left out: correlations other than ARMA(1,1)'s, and those between the summed matches.
+//! Sizes with a measured distribution and the correlation of an ARMA(1,1) process. Z is a process of [`crate::arma`]
+//! with mean 0 and variance 1. Each size is Q(F(Z)), with the normal distribution function F and the measured quantiles
+//! Q ("autoregressive to anything": Cario and Nelson, Operations Research Letters 19, 1996).
+//!
+//! A match with more players than were captured is a sum of independent smaller matches, after Branch and Armitage
+//! (NetGames 2006). docs/models/traffic-fit.md explains how the numbers are fitted. Left out: correlations beyond
+//! ARMA(1,1), and those between the summed matches.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,7 +14,7 @@ use crate::arma::{Arma, ArmaParameters};
 use crate::config::{MeasuredMatch, SizeSeries};
 
 impl SizeSeries {
-    /// The size that a share `p` of all sizes does not exceed; linear between the points given.
+    /// Size that a share `p` of all sizes does not exceed, interpolated linearly between the given quantiles.
     pub fn quantile(&self, p: f64) -> f64 {
         let above = self.quantiles.partition_point(|&(share, _)| share < p);
         let (low, high) = (above.saturating_sub(1), above.min(self.quantiles.len() - 1));
@@ -20,16 +22,16 @@ impl SizeSeries {
         if p1 > p0 { x0 + (x1 - x0) * ((p - p0) / (p1 - p0)).clamp(0.0, 1.0) } else { x0 }
     }
 
-    /// Mean of all sizes.
+    /// Mean of all sizes in bytes.
     pub fn mean(&self) -> f64 {
         self.quantiles.windows(2).map(|w| (w[1].0 - w[0].0) * (w[0].1 + w[1].1) / 2.0).sum()
     }
 }
 
-/// The captured matches whose players add up to `players`: itself where it was captured, else as few as possible, larger
-/// ones first. `None` if no sum of them does.
+/// Captured matches whose players add up to `players`: a single one if it was captured, otherwise as few as possible,
+/// with the larger ones first. `None` if no sum fits.
 pub fn parts(captured: &[u32], players: u32) -> Option<Vec<u32>> {
-    // fewest[n]: matches that n players take, and the largest of them to begin with.
+    // fewest[n]: the number of matches needed for n players, and the largest of them.
     let mut fewest: Vec<Option<(u32, u32)>> = vec![None; players as usize + 1];
     fewest[0] = Some((0, 0));
     for n in 1..=players {
@@ -49,8 +51,9 @@ pub fn parts(captured: &[u32], players: u32) -> Option<Vec<u32>> {
     Some(sizes)
 }
 
-/// Sizes of a match of `players`: the captured matches [`parts`] names, and how often the bytes that do not depend on
-/// players were counted too many. `None` if they cannot be added up to so many.
+/// Sizes of a match of `players` players: the series of the matches that [`parts`] selects. Each series contains the
+/// bytes that are independent of the players. The number says how many times too often they count. `None` if no sum of
+/// matches fits.
 pub fn compose(matches: &[MeasuredMatch], players: u32) -> Option<(Vec<&SizeSeries>, u32)> {
     let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
     let chosen: Vec<&SizeSeries> = parts(&captured, players)?
@@ -106,7 +109,7 @@ mod tests {
         {
             assert!((series.quantile(p) - size).abs() < 1e-9, "{p}: {}", series.quantile(p));
         }
-        // 0.5 * 40 + 0.4 * 80 + 0.1 * 200
+        // 0.5 * 40 + 0.4 * 80 + 0.1 * 200.
         assert!((series.mean() - 72.0).abs() < 1e-12);
     }
 
@@ -167,7 +170,7 @@ mod tests {
         )
     }
 
-    /// Mean, variance, correlation of neighbours.
+    /// Returns mean, variance and correlation of neighbours.
     fn moments(x: &[f64]) -> (f64, f64, f64) {
         let n = x.len() as f64;
         let mean = x.iter().sum::<f64>() / n;
@@ -181,7 +184,7 @@ mod tests {
         let of = |players| moments(&packets(&mut sides(game(players, 1)).1, 200_000).1);
         let (two, three, five) = (of(2), of(3), of(5));
         assert!((two.0 - 72.0).abs() < 1.0, "{two:?}");
-        // Bytes that do not depend on players are in both and count once; variances add up.
+        // Bytes that are independent of the players are in both matches but count once. Variances add up.
         assert!((five.0 - (two.0 + three.0 - 15.0)).abs() < 2.0, "{two:?} {three:?} {five:?}");
         assert_eq!(game(5, 1).server.size.mean_payload(5), Some(72.0 + 72.0 - 15.0));
         assert_eq!(game(5, 1).server.size.mean_payload(1), None);
@@ -192,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_summed_matches_are_independent_and_bounds_hold() {
-        // Two series alike would have twice the deviation, not twice the variance.
+        // Two copies of the same series would double the deviation, not the variance.
         let of = |players| moments(&packets(&mut sides(game(players, 1)).1, 200_000).1);
         assert!((of(4).1 / of(2).1 - 2.0).abs() < 0.15);
         let sizes = packets(&mut sides(game(4, 90)).1, 10_000).1;

@@ -1,7 +1,7 @@
-//! Online games over TCP (S4 section 2): each player has a connection of its own, on which the server now and then writes a
-//! small message and the client sends its commands smoothly. A connection draws its mean rate once, then gaps around it.
-//! Recorded writes are repeated as they were. Both run open loop: a player who waits does not act less. What falls due before
-//! the connection is open is written when it opens.
+//! Online games over TCP (griwodz2006 section 2). Each player has a connection. The server writes small messages at
+//! irregular times, and the client writes its commands more evenly. A connection draws its mean rate once, and then the
+//! gaps around it. Recorded writes are replayed unchanged. Both sides run open loop: a player who has to wait does not
+//! act less. Writes due before the connection is open are written when it opens.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::config::{MmoConfig, MmoStreams, Schedule, TracePacket, WriteModel};
 use crate::source::{Source, Streams, bounds};
 
-/// Both sides of one connection.
+/// Builds both sides of one connection.
 pub(crate) fn build(
     config: &MmoConfig,
     connection: u32,
@@ -42,7 +42,7 @@ pub(crate) fn build(
         }
     };
     let (start, stop) = bounds(schedule);
-    // Players do not log in at the same instant; a recording has its own times.
+    // Players do not log in at the same time. A recording has its own times.
     let phase = match &config.streams {
         MmoStreams::Model(_) => {
             Duration::from_secs_f64(streams.of("phase").unit() * LOGIN_SPREAD.as_secs_f64())
@@ -63,27 +63,27 @@ pub(crate) fn build(
     (Source::Writer(client), Source::Writer(server))
 }
 
-/// Both sides of a connection that carries what others write: the client opens it at the schedule's start.
+/// Both sides of a connection that carries data of others. The client opens it at the start of the schedule.
 pub fn carrier(schedule: Schedule) -> (Source, Source) {
     let (start, stop) = bounds(schedule);
     let side = |opens: bool| Source::Writer(Writer::new(Writes::None, opens.then_some(start), start, stop));
     (side(true), side(false))
 }
 
-/// One side of a connection: small writes at their times.
+/// One side of a connection that makes small writes.
 #[derive(Clone, Debug)]
 pub struct Writer {
     writes: Writes,
-    /// A client opens the connection then.
+    /// Time at which a client opens the connection.
     connect_at: Option<Instant>,
     connect_due: bool,
     connected: bool,
-    /// Recorded times count from here.
+    /// Origin of the recorded times.
     origin: Instant,
     stop: Instant,
-    /// The next write.
+    /// Time of the next write.
     next: Option<Instant>,
-    /// Sizes of writes that are due and not polled out; from `written` on.
+    /// Sizes of the writes that are due; those from index `written` on are not polled yet.
     owed: Vec<u32>,
     written: usize,
 }
@@ -97,7 +97,7 @@ enum Writes {
 
 #[derive(Clone, Debug)]
 struct Drawn {
-    /// Mean time between writes, seconds.
+    /// Mean time between writes in seconds.
     mean_gap_s: f64,
     gap: Mixture,
     gap_rng: Stream,
@@ -161,7 +161,7 @@ impl Writer {
         }
     }
 
-    /// The write at `at` is due.
+    /// Queues the write that is due at `at`.
     fn take_due(&mut self, at: Instant) {
         let size = match &mut self.writes {
             Writes::Drawn(drawn) => drawn.size(),
@@ -222,11 +222,11 @@ impl TrafficSource for Writer {
     }
 }
 
-/// Players open their connections within this time.
+/// Time within which all players open their connections.
 const LOGIN_SPREAD: Duration = Duration::from_secs(1);
-/// Slowest connection, writes per second.
+/// Minimum mean rate of a connection in writes per second.
 const LEAST_RATE: f64 = 0.01;
-/// Shortest time between two writes.
+/// Minimum time between two writes.
 const MIN_GAP: Duration = Duration::from_micros(100);
-/// Writes kept for a connection that does not open.
+/// Maximum number of writes kept for a connection that does not open.
 const MOST_OWED: usize = 4096;

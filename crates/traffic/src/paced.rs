@@ -1,6 +1,6 @@
-//! UDP at its own pace: one datagram per tick of a [`Pattern`], whatever the network does. Ticks stand on the pattern's
-//! own grid, so a late timer neither shifts nor stretches it. Leaves out any reaction to loss: engines of the games
-//! modelled here do not slow down for it.
+//! UDP at a fixed pace: one datagram per tick of a [`Pattern`], regardless of the network. Ticks are on the pattern's
+//! own grid, so a late timer does not shift the following ones. A reaction to loss is left out, because the modelled
+//! games do not slow down for it.
 
 use gamelane_core::{Duration, Instant, Stream};
 
@@ -10,28 +10,28 @@ use crate::source::bounds;
 
 /// Times and sizes of a stream of datagrams.
 pub trait Pattern {
-    /// The mean time between packets, in seconds.
+    /// Mean time between packets in seconds.
     fn mean_interval_s(&self) -> f64;
-    /// From the packet just sent to the next one.
+    /// Returns the time from the packet just sent to the next one.
     fn interval(&mut self) -> Duration;
-    /// UDP payload bytes of the packet to be sent.
+    /// Returns the UDP payload in bytes of the next packet.
     fn payload(&mut self) -> u32;
 }
 
-/// A [`Pattern`] between the start and stop of a schedule.
+/// A [`Pattern`] that runs from the start to the stop of a schedule.
 #[derive(Clone, Debug)]
 pub struct Paced<P> {
     pattern: P,
-    /// Next tick; `None` once it would be at or after `stop`.
+    /// Time of the next tick; `None` if it would be at or after `stop`.
     next: Option<Instant>,
     stop: Instant,
-    /// Packets of ticks that have come and are not yet polled out.
+    /// Number of packets that are due and not polled yet.
     owed: u32,
 }
 
 impl<P: Pattern> Paced<P> {
-    /// The first packet leaves at the schedule's start plus a phase drawn uniformly from one mean interval, so that
-    /// sources of one scenario do not run in step (TEACUP 0.9.3 jitters game starts by up to 1/25 s likewise).
+    /// A stream whose first packet leaves at the schedule's start plus a random phase of up to one mean interval. So
+    /// the sources of one scenario do not run in step. TEACUP 0.9.3 also delays the start of games, by up to 1/25 s.
     pub fn new(pattern: P, schedule: Schedule, mut phase: Stream) -> Self {
         let (start, stop) = bounds(schedule);
         let offset = Duration::from_secs_f64(pattern.mean_interval_s() * phase.unit());
@@ -57,7 +57,7 @@ impl<P: Pattern> TrafficSource for Paced<P> {
         self.next
     }
 
-    /// A late call sends every packet that is due, up to [`CATCH_UP`] of them; after a longer pause the grid starts anew.
+    /// Sends all packets that are due, at most [`CATCH_UP`] in a late call. After a longer pause the grid restarts.
     fn handle_timeout(&mut self, now: Instant) {
         while let Some(tick) = self.next.filter(|&tick| tick <= now) {
             let interval = self.pattern.interval().max(MIN_INTERVAL);
@@ -70,10 +70,10 @@ impl<P: Pattern> TrafficSource for Paced<P> {
     }
 }
 
-/// Most packets one late call makes up for; the rest is skipped.
+/// Maximum number of packets that a late call sends; the others are skipped.
 pub const CATCH_UP: u32 = 32;
 
-/// Shortest time between packets (reference/game-traffic.md section 0).
+/// Minimum time between packets. It is our own limit: distributions with long tails can draw values near zero.
 pub const MIN_INTERVAL: Duration = Duration::from_micros(100);
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!((drain(&mut paced, at(9)), paced.poll_timeout()), (0, Some(at(10))));
         paced.handle_timeout(at(10));
         assert_eq!((drain(&mut paced, at(10)), paced.poll_timeout()), (1, Some(at(60))));
-        // 60 and 110 are due at 130; the next tick is still 160.
+        // The ticks of 60 and 110 ms are sent at 130 ms; the next tick is still at 160 ms.
         paced.handle_timeout(at(130));
         assert_eq!((drain(&mut paced, at(130)), paced.poll_timeout()), (2, Some(at(160))));
     }

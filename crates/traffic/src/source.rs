@@ -1,5 +1,6 @@
-//! From a configuration to its two running sides. [`Source`] is the one type a driver stores; it forwards to the
-//! application inside without an allocation or a virtual call. Addresses, connections and paths are the driver's.
+//! Builds the two running sides of an application from its configuration. A driver stores only [`Source`], which
+//! forwards to the application without allocation or virtual calls. Addresses, connections and paths are left to the
+//! driver.
 
 use alloc::format;
 use alloc::string::String;
@@ -18,17 +19,17 @@ use crate::trace::Replay;
 use crate::transfer::{TransferClient, TransferServer};
 use crate::{bulk, cbr, cloud, dash, game, hosted, mmo, trace, voip, web};
 
-/// What carries an application.
+/// Transport of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Datagrams; no connection is opened.
+    /// UDP datagrams without a connection.
     Udp,
-    /// A byte stream; the client opens it with [`AppAction::Connect`].
+    /// A TCP byte stream; the client opens it with [`AppAction::Connect`].
     Tcp,
 }
 
 impl AppConfig {
-    /// The transport this application runs over.
+    /// Transport of this application.
     pub const fn transport(&self) -> Transport {
         match self {
             Self::Game(_)
@@ -43,13 +44,13 @@ impl AppConfig {
     }
 }
 
-/// Makes both sides of an application: the client at home, then the server on the internet. Their random streams are
-/// named below `path`, as in `flow/quake3/server/size`.
+/// Builds both sides of an application: the client at home, then the server on the internet. `path` is the prefix of
+/// their random streams, as in `flow/quake3/server/size`.
 pub fn build(config: &AppConfig, schedule: Schedule, seed: Seed, path: &str) -> (Source, Source) {
     build_connection(config, 0, schedule, seed, path)
 }
 
-/// The same for one of several connections of the application.
+/// Like [`build`], for one of several connections of the application.
 pub fn build_connection(
     config: &AppConfig,
     connection: u32,
@@ -76,19 +77,19 @@ pub fn build_connection(
 /// One side of any application.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Receives and says nothing: the far side of one-way UDP, both sides of probes.
+    /// Receives and never sends: the receiver of one-way UDP, and both sides of probes.
     Silent,
-    /// A game server.
+    /// Game server.
     Updates(Paced<Updates>),
-    /// A game client.
+    /// Game client.
     Commands(Paced<Commands>),
-    /// A game server at home, to all peers.
+    /// Game server at home that sends to all peers.
     HostedUpdates(Bundle<Updates>),
-    /// Their commands.
+    /// Commands of all peers of a game server at home.
     HostedCommands(Bundle<Commands>),
     /// Video of a cloud game.
     Video(Video),
-    /// Fixed rate: CBR, input of a cloud game and each side of a voice call.
+    /// Constant rate: CBR, the input of a cloud game, each side of a voice call.
     Fixed(Paced<Fixed>),
     /// One direction of a recorded flow.
     Replay(Replay),
@@ -100,11 +101,11 @@ pub enum Source {
     DashClient(DashClient),
     /// Video server.
     DashServer(DashServer),
-    /// One side of a thin stream.
+    /// One side of a thin TCP stream.
     Writer(Writer),
 }
 
-/// Runs `$body` on the source inside, or gives `$silent`.
+/// Runs `$body` on the inner source, or evaluates to `$silent`.
 macro_rules! forward {
     ($source:expr, $inner:ident => $body:expr, $silent:expr) => {
         match $source {
@@ -143,7 +144,7 @@ impl TrafficSource for Source {
     }
 }
 
-/// The named random streams below one application's path.
+/// The random streams of one application, by name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Streams<'a> {
     seed: Seed,
@@ -151,17 +152,17 @@ pub(crate) struct Streams<'a> {
 }
 
 impl Streams<'_> {
-    /// The stream of one quantity, such as `server/size`.
+    /// The random stream of one quantity, such as `server/size`.
     pub(crate) fn of(&self, name: &str) -> Stream {
         self.seed.stream(&self.path_of(name))
     }
 
-    /// The path of a part.
+    /// The path of a part of the application.
     pub(crate) fn path_of(&self, part: &str) -> String {
         format!("{}/{part}", self.path)
     }
 
-    /// The streams below the path of a part.
+    /// The random streams below `path`.
     pub(crate) const fn at<'b>(&self, path: &'b str) -> Streams<'b> {
         Streams { seed: self.seed, path }
     }
@@ -169,13 +170,13 @@ impl Streams<'_> {
 
 #[cfg(test)]
 impl<'a> Streams<'a> {
-    /// Streams for a test.
+    /// Random streams for a test.
     pub(crate) const fn for_test(seed: u64, path: &'a str) -> Self {
         Self { seed: Seed(seed), path }
     }
 }
 
-/// First and last instants of a schedule; without a stop, [`Instant::MAX`].
+/// Start and stop of a schedule as instants. Without a stop, the second is [`Instant::MAX`].
 pub(crate) fn bounds(schedule: Schedule) -> (Instant, Instant) {
     (Instant::ZERO + schedule.start, schedule.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop))
 }
@@ -255,7 +256,7 @@ mod tests {
     }
 
     proptest! {
-        /// The contract of gamelane-core under any driver: late, early, and with events nobody would send.
+        /// The contract of gamelane-core under any driver: late calls, early calls, and unexpected events.
         #[test]
         fn every_source_keeps_the_contract(
             up: bool,
@@ -278,7 +279,7 @@ mod tests {
                         source.handle_timeout(now);
                         let sent = drain(&mut source, now);
                         prop_assert!(!early || sent.is_empty(), "{:?}: {:?} before its time", config, sent);
-                        // Bounded, but for a recording, which is sent whole.
+                        // The number is bounded, except for a recording, which is sent completely.
                         prop_assert!(sent.len() <= 300);
                         if let Step::Event(event) = step {
                             source.handle_event(event, now);
@@ -293,7 +294,7 @@ mod tests {
             }
         }
 
-        /// Same seed and path, same packets; another path, another phase.
+        /// The same seed and path give the same packets; another path gives another phase.
         #[test]
         fn a_source_is_a_function_of_seed_and_path(seed: u64) {
             let schedule = Schedule { start: Duration::ZERO, stop: None };

@@ -1,5 +1,5 @@
-//! A recorded UDP flow, packet for packet: sizes and times as captured, moved to the schedule's start. Open loop: the
-//! endpoints of the recording reacted to their network, the replay does not react to ours.
+//! Replay of a recorded UDP flow: sizes and times as captured, shifted to the start of the schedule. It is open loop:
+//! the recorded endpoints reacted to their network, but the replay does not react to the simulated one.
 
 use alloc::sync::Arc;
 use gamelane_core::Instant;
@@ -21,14 +21,14 @@ pub struct Replay {
     packets: Arc<[TracePacket]>,
     start: Instant,
     stop: Instant,
-    /// First packet not yet polled out.
+    /// Index of the first packet not yet polled.
     next: usize,
-    /// First packet whose time has not come.
+    /// Index of the first packet that is not due yet.
     due_end: usize,
 }
 
 impl Replay {
-    /// Replays `packets`, which must be in order of time, from the schedule's start.
+    /// Replays `packets`, which must be in order of time, from the start of the schedule.
     pub fn new(packets: Arc<[TracePacket]>, schedule: Schedule) -> Self {
         debug_assert!(packets.is_sorted_by_key(|packet| packet.at), "a recording is in order of time");
         let (start, stop) = bounds(schedule);
@@ -54,7 +54,7 @@ impl TrafficSource for Replay {
         (at < self.stop).then_some(at)
     }
 
-    /// A late call sends all that is due: nothing of a recording is skipped.
+    /// Sends all packets that are due, even if the call is late. No packet of a recording is skipped.
     fn handle_timeout(&mut self, now: Instant) {
         let due = |packet: &TracePacket| {
             let at = self.time_of(packet);
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(drain(&mut client, 999), []);
         assert_eq!(drain(&mut client, 1000), [50]);
         assert_eq!(drain(&mut client, 1070), [51, 52, 53]);
-        // The packet at 1099 would leave at the stop.
+        // The packet at 1099 ms would leave exactly at the stop.
         assert_eq!(client.poll_timeout(), None);
         assert_eq!(drain(&mut client, 2000), []);
         assert_eq!(drain(&mut server, 1020), [200]);

@@ -1,6 +1,6 @@
-//! The two sides of a TCP transfer, which bulk and web are made of: the client opens a connection once or periodically;
-//! one side writes on each connection for a time, without end, or a number of bytes, then closes; the other side closes
-//! when its peer has. Leaves out requests: data starts as soon as the connection is open, as iperf's does.
+//! The two sides of a TCP transfer, used by bulk and web. The client opens a connection once or periodically. One side
+//! writes on each connection, for a time, without end, or a number of bytes, and then closes. The other side closes
+//! after its peer. Requests are left out: data starts when the connection is open, as with iperf.
 
 use gamelane_core::dist::Dist;
 use gamelane_core::time::earliest;
@@ -10,21 +10,21 @@ use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::config::Schedule;
 use crate::source::bounds;
 
-/// How much the writing side sends on one connection.
+/// Amount that the writing side sends on one connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// As fast as it goes until the schedule's stop.
+    /// At full speed until the stop of the schedule.
     Endless,
-    /// As fast as it goes for a random time, in seconds, at least [`MIN_LASTING`].
+    /// At full speed for a random time in seconds, at least [`MIN_LASTING`].
     Lasting(Dist),
-    /// A random number of bytes, at least 1. Once written it is sent to the end, past the schedule's stop.
+    /// A random number of bytes, at least 1. All of them are sent, even after the stop of the schedule.
     Sized(Dist),
-    /// This many bytes, likewise.
+    /// A fixed number of bytes. All of them are sent, even after the stop of the schedule.
     Bytes(ByteCount),
 }
 
 impl Load {
-    /// True if it is known from the start when a transfer is whole.
+    /// True if the size of a transfer is known when it starts.
     const fn is_sized(self) -> bool {
         matches!(self, Self::Sized(_) | Self::Bytes(_))
     }
@@ -33,7 +33,7 @@ impl Load {
 /// The side that opens connections.
 #[derive(Clone, Debug)]
 pub struct TransferClient {
-    /// When to open the next connection; `None` after the last.
+    /// Time of the next connection; `None` after the last one.
     connect_at: Option<Instant>,
     period: Option<Duration>,
     stop: Instant,
@@ -42,7 +42,7 @@ pub struct TransferClient {
 }
 
 impl TransferClient {
-    /// Connects at the schedule's start, and every `period` after it if there is one.
+    /// A client that connects at the start of the schedule, and then once per `period` if there is one.
     pub(crate) fn new(schedule: Schedule, period: Option<Duration>, half: Half) -> Self {
         let (start, stop) = bounds(schedule);
         let connect_at = (start < stop).then_some(start);
@@ -66,12 +66,12 @@ impl TrafficSource for TransferClient {
         earliest(self.connect_at, self.half.poll_timeout())
     }
 
-    /// A late call opens one connection, however many starts were missed, and stays on the period's grid.
+    /// Opens one connection, even if several starts were missed. The grid of the period does not shift.
     fn handle_timeout(&mut self, now: Instant) {
         self.half.handle_timeout(now);
         let Some(due) = self.connect_at.filter(|&at| at <= now) else { return };
         self.connecting = true;
-        // What is left of the connection before dies with it.
+        // The earlier connection ends here, with anything left on it.
         self.half.reset();
         self.half.begin(now);
         self.connect_at = self.period.map(|period| {
@@ -83,7 +83,7 @@ impl TrafficSource for TransferClient {
     }
 }
 
-/// The side that is connected to.
+/// The side that accepts connections.
 #[derive(Clone, Debug)]
 pub struct TransferServer(pub(crate) Half);
 
@@ -108,23 +108,23 @@ impl TrafficSource for TransferServer {
     }
 }
 
-/// One half of a connection after another, writing or reading.
+/// One side of a series of connections, writing or reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
-    /// `None` reads.
+    /// Load to write; `None` for a reading side.
     load: Option<(Load, Stream)>,
     stop: Instant,
     state: State,
     arrival: Option<Arrival>,
 }
 
-/// What a reading half keeps of transfers whose size is known, to report them.
+/// Progress of a transfer of known size at the reading side, for reports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrival {
-    /// Of the transfer under way.
+    /// Start of the current transfer.
     began: Option<Instant>,
     bytes: u64,
-    /// Waiting to be polled out.
+    /// Report to be polled.
     report: Option<AppReport>,
 }
 
@@ -132,13 +132,13 @@ struct Arrival {
 enum State {
     /// No connection, or nothing left to do on it.
     Quiet,
-    /// Connected; bytes to write at once.
+    /// Connected; this many bytes must be written now.
     Load(ByteCount),
-    /// Connected; to write until then.
+    /// Connected; writing starts now and lasts until this time.
     LoadUntil(Instant),
-    /// Writing without end until then.
+    /// Writing without end until this time.
     Writing(Instant),
-    /// To be closed.
+    /// The connection must be closed.
     Closing,
 }
 
@@ -147,7 +147,7 @@ impl Half {
         Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet, arrival: None }
     }
 
-    /// The half that reads what a writer with this load writes.
+    /// The reading side of a transfer with this load.
     pub(crate) fn reader(of: Load) -> Self {
         let arrival = of.is_sized().then(Arrival::default);
         Self { load: None, stop: Instant::MAX, state: State::Quiet, arrival }
@@ -229,5 +229,5 @@ impl Arrival {
     }
 }
 
-/// Shortest transfer by time.
+/// Minimum duration of a transfer by time.
 pub const MIN_LASTING: Duration = Duration::from_millis(1);

@@ -1,5 +1,5 @@
-//! A voice call: both sides send one RTP packet per 20 ms of speech (reference/game-traffic.md section 7; RTP header from
-//! RFC 3550 section 5.1). Leaves out silence suppression and RTCP.
+//! A voice call: both sides send one RTP packet per 20 ms of speech (codecs of RFC 3551 section 4.5, RTP header of RFC
+//! 3550 section 5.1). Silence suppression and RTCP are left out.
 
 use gamelane_core::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) fn build(config: VoipConfig, schedule: Schedule, streams: Streams<'_>
     (speech.source(schedule, streams, "client/phase"), speech.source(schedule, streams, "server/phase"))
 }
 
-/// Between packets.
+/// Time between two packets.
 pub const PACKET_TIME: Duration = Duration::from_millis(20);
 const RTP_HEADER: u32 = 12;
 

@@ -1,6 +1,6 @@
-//! Web browsing as collom2016 section III.B emulates it: every period a new TCP connection loads for a random time, or a
-//! random number of bytes. A burst that outlasts its period is replaced by the next. Leaves out requests, parallel
-//! connections and the structure of pages.
+//! Web browsing as in collom2016 section III.B. Every period a new TCP connection loads data for a random time, or a
+//! random number of bytes. A burst that takes longer than its period is replaced by the next one. Requests, parallel
+//! connections and the structure of pages are left out.
 
 use gamelane_core::Direction;
 
@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(actions(&mut server, now), [AppAction::WriteForever]);
             assert_eq!(server.poll_timeout(), Some(Instant::from_secs(start_s + 30)));
         }
-        // And the schedule's stop cuts a burst short.
+        // The schedule's stop ends a burst early.
         server.handle_event(&AppEvent::Connected, Instant::from_secs(45));
         assert_eq!(actions(&mut server, Instant::from_secs(45)), [AppAction::WriteForever]);
         assert_eq!(server.poll_timeout(), Some(Instant::from_secs(60)));

@@ -1,5 +1,5 @@
-//! Reading in one thread, analysis in another: packets go over in batches that are used again, in order, so the result is
-//! the same as in one thread.
+//! Analysis with two threads: one reads the capture, the other analyses it. Batches of packets are passed in order and
+//! reused, so the result is the same as with one thread. Analysing one capture in more threads is left out.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -15,7 +15,10 @@ struct Batch {
     used: usize,
 }
 
-/// [`analyze`](super::analyze) with the reading and unpacking in a thread of its own.
+/// Like [`analyze`](super::analyze), with reading and unpacking in a separate thread.
+///
+/// # Errors
+/// The error that ended the capture.
 pub fn analyze_apart<R: Read + Send>(
     capture: &mut Capture<R>,
     analyzer: &mut Analyzer,
@@ -26,7 +29,10 @@ pub fn analyze_apart<R: Read + Send>(
     result
 }
 
-/// [`analyze_apart`] of one file of several that are one recording: flows stay open for the next.
+/// Like [`analyze_apart`], for one file of a recording of several files: flows stay open for the next file.
+///
+/// # Errors
+/// The error that ended the capture.
 pub fn follow_apart<R: Read + Send>(
     capture: &mut Capture<R>,
     analyzer: &mut Analyzer,
@@ -46,7 +52,7 @@ pub fn follow_apart<R: Read + Send>(
     })
 }
 
-/// Fills batches until the capture ends, or nobody takes them any more.
+/// Fills batches until the capture ends, or the other thread stops.
 fn read<R: Read>(
     capture: &mut Capture<R>,
     empty: &Receiver<Batch>,
@@ -80,12 +86,12 @@ fn take(analyzer: &mut Analyzer, sink: &mut impl Sink, batches: &Receiver<Batch>
         if sink.is_tired() {
             return;
         }
-        // The reader may have ended.
+        // The reading thread may have ended.
         let _ = used.send(batch);
     }
 }
 
-/// Packets handed over at a time: 200 KiB.
+/// Packets per batch: 200 KiB.
 const BATCH: usize = 1024;
-/// Batches on their way.
+/// Maximum number of filled batches.
 const AHEAD: usize = 4;

@@ -1,31 +1,51 @@
-//! One direction of a flow by its packets alone: how many, how large, how far apart, how marked.
+//! Statistics of one direction of a flow from its packets only: number, sizes, gaps, DSCP and ECN marks. TCP's data is
+//! left to [`tcp`](crate::tcp).
 
 use gamelane_core::Ecn;
 
-use super::rows::{BIN_NS, Bin};
-use super::samples::Samples;
 use crate::packet::{CapturedPacket, CapturedTransport};
+use crate::samples::Samples;
 
-/// What one direction carried.
+/// Counters of one direction during [`BIN_NS`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Number of the flow.
+    pub flow: u32,
+    /// 0 from client to server, 1 from server to client.
+    pub direction: u8,
+    /// Start of the bin, since the start of the capture.
+    pub t_ns: u64,
+    /// Number of packets.
+    pub packets: u32,
+    /// IP bytes.
+    pub bytes: u64,
+    /// Number of packets with data that was sent before.
+    pub resent: u32,
+}
+
+/// Length of a [`Bin`]. Four of them make an overlapping window of 1 s.
+pub const BIN_NS: u64 = 250_000_000;
+
+/// Statistics of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Direction {
-    /// Packets, fragments each.
+    /// Number of packets; each fragment counts.
     pub packets: u64,
     /// IP bytes.
     pub bytes: u64,
-    /// Bytes above TCP or UDP.
+    /// Payload bytes above TCP or UDP.
     pub payload_bytes: u64,
-    /// Later fragments.
+    /// Number of later fragments.
     pub fragments: u64,
     /// Payload bytes of each packet that has any.
     pub sizes: Samples,
-    /// Time between packets that carry payload.
+    /// Time between packets with payload, in nanoseconds.
     pub gaps: Samples,
-    /// Packets by ECN field: not capable, ECT(1), ECT(0), CE.
+    /// Packets by ECN field: Not-ECT, ECT(1), ECT(0), CE.
     pub ecn: [u64; 4],
-    /// Packets by code point, in order of appearance; the last one counts what does not fit.
+    /// Packets by DSCP, in order of appearance. The last entry counts all further code points.
     pub dscp: [(u8, u64); 4],
-    /// Most IP bytes in one second (four bins).
+    /// Maximum of the IP bytes in one second (four bins).
     pub peak_bytes_per_second: u64,
     last_payload_ns: Option<u64>,
     bin: Bin,
@@ -33,7 +53,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Takes a packet; gives the bin that ended before it.
+    /// Adds a packet. Returns the bin that ended before it.
     #[inline]
     pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64) -> Option<Bin> {
         self.packets += 1;
@@ -56,18 +76,18 @@ impl Direction {
         ended
     }
 
-    /// Whether the packet just taken carried data sent before.
+    /// Counts the last packet as resent if `resent` is true.
     pub(super) fn count_resent(&mut self, resent: bool) {
         self.bin.resent += u32::from(resent);
     }
 
-    /// All is counted: quantiles are asked for next.
+    /// Prepares the distributions for queries, after the last packet.
     pub(super) fn settle(&mut self) {
         self.sizes.settle();
         self.gaps.settle();
     }
 
-    /// The bin at the end.
+    /// Returns the last bin, at the end of the flow.
     pub(super) fn last_bin(&mut self) -> Option<Bin> {
         self.close_bin();
         (self.bin.packets > 0).then_some(self.bin)
@@ -79,7 +99,7 @@ impl Direction {
             return None;
         }
         let ended = self.last_bin();
-        // Bins without packets lie between; four of them empty the second.
+        // Bins without packets may lie between. Four of them empty the second.
         let passed = ((start - self.bin.t_ns.min(start)) / BIN_NS).min(4) as usize;
         self.bins.rotate_left(passed);
         self.bins[4 - passed..].fill(0);

@@ -1,47 +1,47 @@
-//! Games over UDP, found by how they behave: small messages, both ways, at a steady pace. One direction's pace is its tick, the
-//! median time between messages; what comes half a tick late or more is late. Voice calls behave much alike; messages of
-//! one size every 20 or 30 ms are taken for voice.
+//! Detection of games over UDP by their behaviour: small messages in both directions at a steady pace. The tick of a
+//! direction is the median time between its messages; a message is late if it comes more than half a tick after its
+//! time. Voice calls are similar, so messages of one size every 20 or 30 ms count as voice. Ports are not used.
 
 use super::direction::Direction;
 use super::numbering::{Numbered, Numbering};
 
-/// What a UDP conversation seems to be.
+/// Kind of a UDP conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Small regular messages both ways.
+    /// A game: small, regular messages in both directions.
     Game,
-    /// The same, all of one size.
+    /// A voice call: like a game, but all messages have the same size.
     Voice,
-    /// Neither.
+    /// Anything else.
     Other,
 }
 
-/// One direction's messages.
+/// Statistics of the messages of one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Updates {
     /// Median time between messages.
     pub tick_ns: f64,
     /// Share of the gaps within a quarter of the tick.
     pub regular: f64,
-    /// RFC 3550's jitter, with a perfect tick for the sender's clock: its last value and its mean.
+    /// Last value of the jitter of RFC 3550. The sender's clock is assumed to have a perfect tick.
     pub jitter_ns: f64,
-    /// Mean over the conversation.
+    /// Mean of that jitter over the conversation.
     pub mean_jitter_ns: f64,
-    /// Messages that came more than half a tick late.
+    /// Number of messages that came more than half a tick late.
     pub late: u64,
-    /// The longest time without a message.
+    /// Longest time without a message.
     pub longest_gap_ns: u64,
-    /// What the messages' own counter says; `None` if they have none.
+    /// Results of the messages' own counter; `None` if they have none.
     pub numbered: Option<Numbered>,
-    /// Messages missing by the pace alone: gaps of several ticks that nothing caught up with.
+    /// Missing messages estimated from the pace: gaps of several ticks without a later burst.
     pub missing_by_pace: u64,
 }
 
-/// Follows one direction's pace.
+/// Follows the pace of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
     last_ns: Option<u64>,
-    /// Median of the first gaps, taken for the tick from then on.
+    /// Tick: the median of the first gaps.
     tick_ns: Option<u64>,
     early: Vec<u64>,
     jitter: f64,
@@ -49,13 +49,13 @@ pub(crate) struct Pace {
     jitters: u64,
     late: u64,
     missing: u64,
-    /// Ticks a gap was too long, that messages in quick succession may yet make up for.
+    /// Number of missing ticks that a following burst may still explain.
     owed: u64,
     pub(crate) numbering: Numbering,
 }
 
 impl Pace {
-    /// A message passed.
+    /// Adds a message that passed at `at_ns`; `start` has its first bytes.
     pub(crate) fn saw(&mut self, at_ns: u64, start: Option<[u8; 4]>) {
         if let Some(start) = start {
             self.numbering.saw(start);
@@ -86,7 +86,7 @@ impl Pace {
         }
     }
 
-    /// What came of it.
+    /// Returns the statistics at the end of the flow.
     pub(crate) fn updates(&self, direction: &Direction) -> Option<Updates> {
         let tick_ns = direction.gaps.median()?;
         Some(Updates {
@@ -102,7 +102,7 @@ impl Pace {
     }
 }
 
-/// What a conversation of these directions, over so long a time, behaves like.
+/// Kind of a conversation with these directions that lasted `lasted_ns`.
 pub(crate) fn behaviour(
     directions: &[Direction; 2],
     updates: &[Option<Updates>; 2],
@@ -127,12 +127,12 @@ pub(crate) fn behaviour(
     Behaviour::Game
 }
 
-/// Gaps from which the tick is learned.
+/// Number of gaps from which the tick is learned.
 const LEARNED: usize = 41;
 const MIN_RATE: f64 = 4.0;
 const MAX_RATE: f64 = 250.0;
-/// Bytes of payload: reference/game-traffic.md's games stay below.
+/// Maximum mean payload of a game in bytes. The games measured in the literature (TEACUP, D-ITG, NGMN) are below.
 const MAX_MEAN_SIZE: f64 = 600.0;
-/// Share of gaps near the tick that makes a pace.
+/// Minimum share of gaps near the tick for a steady pace.
 const REGULAR: f64 = 0.6;
 const MIN_LASTED_NS: u64 = 3_000_000_000;

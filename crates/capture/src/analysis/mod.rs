@@ -1,20 +1,21 @@
-//! What happened to each flow of a capture, in one pass and bounded memory. [`Analyzer`] takes packets in the order of the
-//! file and pushes what it finds into a [`Sink`].
+//! Analysis of a capture: what happened to each flow, in one pass and bounded memory. [`Analyzer`] takes packets in the
+//! order of the file and passes its results to a [`Sink`]. Comparing two captures is left to [`pair`](crate::pair).
 
 mod apart;
 pub mod direction;
 pub mod game;
 pub mod numbering;
 pub mod report;
-pub mod rows;
-pub mod samples;
+pub mod sink;
 mod table;
 
+pub use crate::samples::Samples;
+pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use apart::{analyze_apart, follow_apart};
+pub use direction::Bin;
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
-pub use rows::{Acknowledged, Bin, Method, Retransmission, RoundTrip, Sink};
-pub use samples::Samples;
+pub use sink::Sink;
 
 use std::io::Read;
 
@@ -23,57 +24,58 @@ use crate::packet::CapturedPacket;
 use crate::read::Capture;
 use table::Flows;
 
-/// Follows the flows of a capture.
+/// Analyses the flows of a capture.
 #[derive(Debug, Default)]
 pub struct Analyzer {
     flows: Flows,
     clock: CaptureClock,
 }
 
-/// The capture's time stamps.
+/// Start, length and order of a capture's timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureClock {
-    /// Of the first packet, in nanoseconds since 1970.
+    /// Time of the first packet, in nanoseconds since 1970.
     pub start_ns: Option<u64>,
-    /// From the earliest to the latest packet.
+    /// Time from the first packet to the latest one.
     pub lasted_ns: u64,
-    /// Packets stamped earlier than one before them.
+    /// Number of packets with an earlier timestamp than one before them.
     pub went_back: u64,
-    /// The furthest back.
+    /// Largest step back in time.
     pub furthest_back_ns: u64,
     latest_ns: u64,
 }
 
 impl Analyzer {
-    /// Takes a packet. One stamped earlier than those before it counts at their time.
+    /// Handles a packet. If its timestamp is earlier than an earlier packet's, that later time is used.
     pub fn handle(&mut self, packet: &CapturedPacket, sink: &mut impl Sink) {
         let at_ns = self.clock.read(packet.at_ns);
         self.flows.handle(packet, at_ns, sink);
     }
 
-    /// The capture is over: every flow still open is told.
+    /// Ends all open flows at the end of the capture and reports them.
     pub fn finish(&mut self, sink: &mut impl Sink) {
         self.flows.finish(sink);
     }
 
-    /// What the time stamps were like.
+    /// Start, length and order of the timestamps.
     pub const fn clock(&self) -> &CaptureClock {
         &self.clock
     }
 
-    /// Flows going on that behave like a game so far: over UDP by their pace, over TCP thin. Looks at all of them.
+    /// Number of open flows that behave like a game so far: UDP flows by their pace, TCP flows by being thin. It checks
+    /// all of them.
     pub fn games(&self) -> usize {
         self.flows.games()
     }
 
-    /// Flows so far.
+    /// Number of flows so far.
     pub const fn flows(&self) -> u32 {
         self.flows.count()
     }
 }
 
 impl CaptureClock {
-    /// Nanoseconds since the capture's start, never going back.
+    /// Nanoseconds since the start of the capture; never goes back.
     fn read(&mut self, at_ns: u64) -> u64 {
         let start = *self.start_ns.get_or_insert(at_ns);
         if at_ns < self.latest_ns {
@@ -86,7 +88,10 @@ impl CaptureClock {
     }
 }
 
-/// Reads a capture to its end, or to the error it returns; what was read before is told all the same.
+/// Analyses a capture to its end, or to an error. Everything before the error is reported too.
+///
+/// # Errors
+/// The error that ended the capture.
 pub fn analyze<R: Read>(
     capture: &mut Capture<R>,
     analyzer: &mut Analyzer,

@@ -1,22 +1,22 @@
-//! Messages that number themselves. Games over UDP put a counter into the first bytes of each message (Quake III its 32-bit
-//! sequence, RTP 16 bits at offset 2); which one, if any, shows after some packets: it is the one that goes up by one from
-//! packet to packet. From it a single capture tells what was lost, doubled and overtaken before it.
+//! Message numbers. Many games over UDP put a counter into the first bytes of each message (Quake III a 32-bit sequence
+//! number; RTP 16 bits at offset 2). After some packets the right form is clear: it goes up by one from packet to
+//! packet. With it, a single capture shows which messages were lost, duplicated or reordered before the capture point.
 
-/// Follows the counters a message may begin with.
+/// The possible counters at the start of the messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbering {
     candidates: [Counter; FORMS],
     packets: u64,
 }
 
-/// What the counter says.
+/// Losses, duplicates and reordering according to the counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
-    /// Messages between the first and the last that did not come.
+    /// Messages between the first and the last one that did not arrive.
     pub missing: u64,
-    /// Messages that came again.
+    /// Messages that arrived again.
     pub duplicated: u64,
-    /// Messages that came after a later one.
+    /// Messages that arrived after a later one.
     pub reordered: u64,
 }
 
@@ -25,18 +25,18 @@ struct Counter {
     last: u32,
     /// Highest number so far, unwrapped.
     high: u64,
-    /// Which of the 64 numbers up to `high` came.
+    /// Bit map of the 64 numbers up to `high` that arrived.
     came: u64,
     steps_of_one: u64,
     distinct: u64,
     duplicated: u64,
     reordered: u64,
-    /// The counter jumped: another stream, or no counter.
+    /// Number of large steps: another stream, or no counter at all.
     jumps: u64,
     first: u64,
 }
 
-/// 32 bits of either order, 16 bits of either order at either place.
+/// Forms of a counter: 32 bits in either byte order, 16 bits in either byte order at either place.
 const FORMS: usize = 6;
 
 fn read(form: usize, start: [u8; 4]) -> (u32, u32) {
@@ -52,7 +52,7 @@ fn read(form: usize, start: [u8; 4]) -> (u32, u32) {
 }
 
 impl Numbering {
-    /// A message begins with these bytes.
+    /// Adds a message with these first bytes.
     pub(crate) fn saw(&mut self, start: [u8; 4]) {
         self.packets += 1;
         for (form, counter) in self.candidates.iter_mut().enumerate() {
@@ -61,7 +61,7 @@ impl Numbering {
         }
     }
 
-    /// What the counter found says; `None` if nothing counts.
+    /// Returns the results of the best counter; `None` if no form counts.
     pub(crate) fn numbered(&self) -> Option<Numbered> {
         let best = self.candidates.iter().max_by_key(|counter| counter.steps_of_one)?;
         let trusted = self.packets >= MIN_PACKETS
@@ -83,7 +83,7 @@ impl Counter {
             return;
         }
         let distance = value.wrapping_sub(self.last) & mask;
-        // The upper half of the range is behind.
+        // Steps in the upper half of the range go backwards.
         let ahead = distance <= mask / 2;
         let back = u64::from(mask.wrapping_sub(distance).wrapping_add(1) & mask);
         match (ahead, u64::from(distance), back) {
@@ -104,7 +104,7 @@ impl Counter {
                 }
             }
             _ => {
-                // Begin anew: what lies between is no loss.
+                // Start again: the numbers skipped are no losses.
                 self.jumps += 1;
                 self.last = value;
                 self.came = 1;
@@ -115,7 +115,7 @@ impl Counter {
     }
 }
 
-/// A longer step is no loss but another counter.
+/// Maximum step that counts as loss. A larger one means another counter.
 const FAR: u64 = 10_000;
 const MIN_PACKETS: u64 = 20;
 
@@ -132,7 +132,7 @@ mod tests {
         ];
         for form in forms {
             let mut numbering = Numbering::default();
-            // 30 to 32 are lost, 40 comes twice, 50 after 51.
+            // 30 to 32 are lost, 40 arrives twice, 50 after 51.
             for n in (0..30).chain(33..41).chain(40..50).chain([51, 50]).chain(52..200) {
                 numbering.saw(form(n));
             }

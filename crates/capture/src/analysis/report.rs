@@ -1,105 +1,106 @@
-//! What is known of a flow when it has ended.
+//! Report of a flow at its end. Single events of the flow are left out; they are rows of the [`Sink`](super::Sink).
 
 use gamelane_core::FlowKey;
 use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
-use super::samples::Samples;
+use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
 use crate::tcp::connection::{Connection, End};
 use crate::tcp::counts::HalfCounts;
 
-/// A flow, both directions.
+/// Report of a flow with both directions.
 #[derive(Clone, Debug)]
 pub struct FlowReport {
-    /// Its number: flows count up in order of their first packets.
+    /// Number of the flow; flows are numbered in order of their first packets.
     pub flow: u32,
-    /// From the client to the server.
+    /// Addresses from client to server.
     pub key: FlowKey,
-    /// Position in the file of the interface it was seen on.
+    /// Index of the interface in the file.
     pub interface: u32,
-    /// Its first packet, since the capture's first.
+    /// Time of its first packet, since the first packet of the capture.
     pub first_ns: u64,
-    /// Its last packet.
+    /// Time of its last packet, since the first packet of the capture.
     pub last_ns: u64,
-    /// Client to server, server to client.
+    /// From client to server, and from server to client.
     pub directions: [Direction; 2],
-    /// What its transport says.
+    /// Results for the transport protocol.
     pub transport: TransportReport,
 }
 
 impl FlowReport {
-    /// Packets of both directions.
+    /// Number of packets of both directions.
     pub const fn packets(&self) -> u64 {
         self.directions[0].packets + self.directions[1].packets
     }
 }
 
-/// What the transport says.
+/// Results for the transport protocol.
 #[derive(Clone, Debug)]
 pub enum TransportReport {
-    /// UDP: messages.
+    /// A UDP conversation.
     Udp {
-        /// What the conversation behaves like.
+        /// Kind of the conversation.
         behaviour: Behaviour,
-        /// Each direction's messages; `None` if there are fewer than two.
+        /// Messages of each direction; `None` if there are fewer than two.
         updates: [Option<Updates>; 2],
     },
-    /// TCP: a connection.
+    /// A TCP connection.
     Tcp(Box<TcpReport>),
 }
 
-/// A TCP connection.
+/// Results for a TCP connection.
 #[derive(Clone, Debug)]
 pub struct TcpReport {
-    /// Data of the client, data of the server.
+    /// Data of the client, and data of the server.
     pub halves: [HalfReport; 2],
-    /// Round trips from end to end: sums of both halves.
+    /// Round trips from end to end: sums of both parts.
     pub both_rtt: Samples,
-    /// From the SYN to its answer, through the capture point's far side each: `[to the server, to the client]`.
+    /// Round trip of the handshake from the capture point to each side: `[to the server, to the client]`.
     pub handshake_rtt_ns: [Option<u64>; 2],
-    /// Whether the SYN is in the capture.
+    /// True if the capture has the SYN.
     pub from_handshake: bool,
-    /// Whether selective acknowledgements are in use.
+    /// True if both sides permitted SACK.
     pub sack: bool,
-    /// How it ended.
+    /// End of the connection.
     pub end: End,
 }
 
-/// One direction's data.
+/// Results for the data of one direction.
 #[derive(Clone, Debug)]
 pub struct HalfReport {
-    /// Everything counted.
+    /// All counters.
     pub counts: HalfCounts,
-    /// Retransmissions by number, as S4's table 2 counts them.
+    /// Retransmissions by number, as in table 2 of griwodz2006.
     pub totals: RetransmissionTotals,
-    /// Packets not acknowledged at the end.
+    /// Packets without an acknowledgement at the end.
     pub unacknowledged: u64,
-    /// Bytes that others were sent after, and that never passed.
+    /// Bytes that never passed, although later bytes did.
     pub missing_bytes: u64,
-    /// What timed retransmissions that could be either are, as the sender's habits tell.
+    /// Cause that ambiguous timed retransmissions count as, from the sender's habits.
     pub settled: Cause,
 }
 
 impl HalfReport {
-    /// Whether the stream is thin: 95 % of its packets were sent with fewer than four in flight, themselves included
-    /// (reference/tcp.md section 3), so that no three duplicate ACKs can come back. `None` if it sent too little to tell.
+    /// True if the stream is thin: 95 % of its packets were sent with fewer than four in flight, including the packet
+    /// itself. Then three duplicate ACKs are impossible (Linux `tcp_stream_is_thin`). `None` if it sent too few
+    /// packets.
     pub fn is_thin(&self) -> Option<bool> {
         is_thin(&self.counts)
     }
 
-    /// Retransmissions by cause, with what could be either settled.
+    /// Retransmissions by cause, where ambiguous ones are assigned to one cause.
     pub fn causes(&self) -> [u64; 5] {
         self.settled(self.counts.causes)
     }
 
-    /// Spurious ones likewise.
+    /// Spurious retransmissions by cause, where ambiguous ones are assigned to one cause.
     pub fn spurious(&self) -> [u64; 5] {
         self.settled(self.counts.spurious)
     }
 
-    /// Lag by cause likewise.
+    /// Lag by cause, where ambiguous causes are assigned to one cause.
     pub fn lag_ns(&self) -> [u64; 5] {
         self.settled(self.counts.lag_ns)
     }
@@ -133,16 +134,16 @@ fn is_thin(counts: &HalfCounts) -> Option<bool> {
     (in_flight.count() >= MIN_PACKETS).then(|| in_flight.quantile(0.95).is_some_and(|most| most < 4.0))
 }
 
-/// Whether a TCP connection behaves like a game: it lasts, both sides talk, and one is thin at least.
+/// True if a TCP connection behaves like a game: it lasts, both sides send, and at least one direction is thin.
 pub(super) fn is_conversation(halves: [&HalfCounts; 2], lasted_ns: u64) -> bool {
     lasted_ns >= CONVERSATION_NS
         && halves.iter().all(|counts| counts.data_packets >= CONVERSATION_PACKETS)
         && halves.iter().any(|counts| is_thin(counts) == Some(true))
 }
 
-/// Shorter exchanges are no game.
+/// Minimum length of a game.
 const CONVERSATION_NS: u64 = 3_000_000_000;
-/// Nor are those of fewer packets of data in one direction.
+/// Minimum number of data packets in each direction of a game.
 const CONVERSATION_PACKETS: u64 = 20;
-/// Fewer packets say nothing of a stream's thickness.
+/// Minimum number of packets to decide whether a stream is thin.
 const MIN_PACKETS: u64 = 10;

@@ -1,5 +1,5 @@
-//! The flows of a capture that are still going on, found by addresses, ports, protocol and interface in either direction. A
-//! flow that was idle for long, or the idlest ones when there are too many, are closed and told, so that memory is bounded.
+//! Table of the open flows, by addresses, ports, protocol and interface in either direction. Flows that were idle for
+//! long are closed and reported. So are the idlest flows if there are too many, so memory stays bounded.
 
 use hashbrown::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,12 +9,13 @@ use gamelane_core::FlowKey;
 use super::direction::Direction;
 use super::game::{Behaviour, Pace, behaviour};
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
-use super::rows::Sink;
+use super::sink::Sink;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::tcp::connection::Connection;
+use crate::tcp::rows::Row;
 use crate::writes::client_to_server;
 
-/// A flow going on.
+/// An open flow.
 #[derive(Debug)]
 pub(super) struct Flow {
     number: u32,
@@ -33,7 +34,7 @@ enum Transport {
     Tcp(Box<Connection>),
 }
 
-/// Where in the table it is: the same for both directions.
+/// Key of a flow in the table, the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     low: (u128, u16),
@@ -41,21 +42,21 @@ struct Place {
     interface_and_protocol: u64,
 }
 
-/// All of them.
+/// All open flows.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    /// By place: position in `flows`. Never iterated.
+    /// Index in `flows` by key. Never iterated, because the order is random.
     known: HashMap<Place, u32>,
     flows: Vec<Flow>,
-    /// Positions in `flows` of those seen lately, by [`slot`]: most packets are found there, without a hash.
+    /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
     lately: Vec<u32>,
-    /// Flows so far.
+    /// Number of flows so far.
     number: u32,
     looked_ns: u64,
 }
 
 impl Flows {
-    /// Takes a packet, `at_ns` since the capture's first.
+    /// Handles a packet at `at_ns` since the first packet of the capture.
     pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64, sink: &mut impl Sink) {
         if at_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
             self.looked_ns = at_ns;
@@ -90,17 +91,17 @@ impl Flows {
         at
     }
 
-    /// The capture is over.
+    /// Ends all flows at the end of the capture.
     pub(super) fn finish(&mut self, sink: &mut impl Sink) {
         self.close(sink, |_| true);
     }
 
-    /// Flows so far, those going on included.
+    /// Number of flows so far, including the open ones.
     pub(super) const fn count(&self) -> u32 {
         self.number
     }
 
-    /// Of the flows going on, those that behave like a game so far.
+    /// Number of open flows that behave like a game so far.
     pub(super) fn games(&self) -> usize {
         self.flows.iter().filter(|flow| flow.is_game()).count()
     }
@@ -118,7 +119,7 @@ impl Flows {
         self.flows.len() - 1
     }
 
-    /// Ends flows, in the order of their numbers.
+    /// Closes flows in the order of their numbers.
     fn close(&mut self, sink: &mut impl Sink, ends: impl Fn(&Flow) -> bool) {
         let mut ended = Vec::new();
         let mut at = 0;
@@ -138,7 +139,7 @@ impl Flows {
         }
     }
 
-    /// The last flow has taken the place of another.
+    /// Updates the key of the flow that was moved to index `at`.
     fn moved(&mut self, at: usize) {
         if let Some(flow) = self.flows.get(at) {
             self.known.insert(flow.place, at as u32);
@@ -161,7 +162,7 @@ impl Flow {
         Self { number, key, place, interface, first_ns: at_ns, last_ns: at_ns, directions, transport }
     }
 
-    /// Whether the packet is one of its, in either direction.
+    /// True if the packet belongs to this flow, in either direction.
     #[inline]
     fn carries(&self, packet: &CapturedPacket) -> bool {
         let (own, key) = (&self.key, &packet.key);
@@ -189,7 +190,12 @@ impl Flow {
         }
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
-                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, sink);
+                let mut tell = |row| match row {
+                    Row::RoundTrip(row) => sink.round_trip(&row),
+                    Row::Retransmission(row) => sink.retransmission(&row),
+                    Row::Acknowledged(row) => sink.acknowledged(&row),
+                };
+                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, &mut tell);
                 self.directions[direction].count_resent(resent);
             }
             (Transport::Udp(paces), CapturedTransport::Udp) if packet.payload_len > 0 => {
@@ -249,7 +255,7 @@ impl Place {
     }
 }
 
-/// Where in [`Flows::lately`] a packet's flow is looked for: the same for both directions, and different for most flows.
+/// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.
 #[inline]
 fn slot(packet: &CapturedPacket) -> usize {
     let end = |end: SocketAddr| match end {
@@ -260,16 +266,16 @@ fn slot(packet: &CapturedPacket) -> usize {
     (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LATELY.trailing_zeros())) as usize
 }
 
-/// Servers listen on low ports; of equal ones the first to speak is the client.
+/// Guesses the client from the ports: servers listen on low ones. With equal ports, the client sent the first packet.
 fn by_ports(key: FlowKey) -> FlowKey {
     if key.source.port() >= key.destination.port() { key } else { key.reverse() }
 }
 
-/// Flows found without a hash: 4 KiB.
+/// Number of slots: 4 KiB.
 const LATELY: usize = 1 << 10;
-/// Flows going on at a time.
+/// Maximum number of open flows.
 const MAX_FLOWS: usize = 16_384;
-/// How often idle flows are looked for, in the capture's time.
+/// Interval of the search for idle flows, in capture time.
 const LOOK_NS: u64 = 10_000_000_000;
-/// A flow without packets for so long has ended; TCP's longest back-off is 120 s, keep-alives of games are shorter.
+/// Idle time after which a flow has ended. TCP's longest back-off is 120 s, and keep-alives of games are shorter.
 const IDLE_NS: u64 = 300_000_000_000;

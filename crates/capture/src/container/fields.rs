@@ -1,6 +1,6 @@
-//! Integers in the byte order of a file or section.
+//! Integers in the byte order of a file or section. Bounds are the caller's responsibility.
 
-/// Byte order. Fields must lie within the slice.
+/// Byte order. A field must be inside the slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ByteOrder {
     Little,

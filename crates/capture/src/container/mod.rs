@@ -1,7 +1,7 @@
-//! The two file formats around packets: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), read record
-//! by record through a sliding window. Our own because both are a few fields each, and the crates at hand misread time
-//! stamps (pcap-file 2.0 takes every resolution for nanoseconds; pcap-parser 0.17 refuses binary ones). Leaves out names,
-//! secrets and the payload of simple packet blocks, which carry no time.
+//! The two capture formats, pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), read record by record
+//! through a sliding window. Existing crates misread timestamps: pcap-file 2.0 takes every resolution for nanoseconds,
+//! and pcap-parser 0.17 refuses binary ones. Name resolution, secrets and the payload of simple packet blocks (which
+//! have no time) are left out.
 
 mod fields;
 mod pcap;
@@ -16,22 +16,22 @@ use window::Window;
 
 /// One packet as stored.
 pub(crate) struct Record<'a> {
-    /// Position of its interface in the file, over all sections.
+    /// Index of its interface in the file, counted over all sections.
     pub(crate) interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub(crate) at_ns: u64,
     pub(crate) link_type: u32,
-    /// Length before the capture cut it.
+    /// Length in bytes before the capture cut the packet.
     pub(crate) original_len: u32,
     pub(crate) data: &'a [u8],
 }
 
-/// Why a record could not be read.
+/// Reason why a record could not be read.
 #[derive(Debug)]
 pub(crate) enum Fault {
     Io(std::io::Error),
     NotACapture(Vec<u8>),
-    /// What was missing.
+    /// Description of the missing part.
     Truncated(String),
     Malformed(String),
 }
@@ -41,7 +41,7 @@ pub(crate) enum Fault {
 pub(crate) struct Container<R> {
     window: Window<R>,
     format: Format,
-    /// Bytes of the last record, which its caller may still look at.
+    /// Length of the last record. Its bytes stay in the window until the next call.
     seen: usize,
 }
 
@@ -51,20 +51,20 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// A record's place in the window and what its header says.
+/// Position of a record in the window, and its header fields.
 struct Found {
     interface: u32,
     at_ns: u64,
     link_type: u32,
     original_len: u32,
-    /// Of the packet's bytes, from the start of the record.
+    /// Range of the packet's bytes, from the start of the record.
     data: std::ops::Range<usize>,
-    /// Of the whole record.
+    /// Length of the whole record.
     len: usize,
 }
 
 impl<R: Read> Container<R> {
-    /// Reads the file's header.
+    /// Reads the header of the file.
     pub(crate) fn open(reader: R) -> Result<Self, Fault> {
         let mut window = Window::new(reader);
         if !window.fill(4) {
@@ -86,7 +86,7 @@ impl<R: Read> Container<R> {
         Ok(Self { window, format, seen: 0 })
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// Returns the next packet; `None` at the end of the file.
     pub(crate) fn next_record(&mut self) -> Result<Option<Record<'_>>, Fault> {
         self.window.consume(self.seen);
         self.seen = 0;
@@ -101,12 +101,12 @@ impl<R: Read> Container<R> {
         Ok(Some(Record { interface, at_ns, link_type, original_len, data: &self.window.bytes()[data] }))
     }
 
-    /// Where in the file the record is that was read last, or could not be read.
+    /// Start of the last record in the file, also of one that could not be read.
     pub(crate) const fn offset(&self) -> u64 {
         self.window.offset()
     }
 
-    /// Packets that the recording program says it could not keep up with, as far as the file says.
+    /// Packets that the recording program lost, if the file has that number.
     pub(crate) fn dropped_by_capture(&self) -> Option<u64> {
         match &self.format {
             Format::Pcap(_) => None,
@@ -114,7 +114,7 @@ impl<R: Read> Container<R> {
         }
     }
 
-    /// Packets stored without a time.
+    /// Number of packets without a time.
     pub(crate) fn untimed(&self) -> u64 {
         match &self.format {
             Format::Pcap(_) => 0,
@@ -123,7 +123,8 @@ impl<R: Read> Container<R> {
     }
 }
 
-/// Brings `len` bytes into memory; `what` they belong to is named if the file ends before.
+/// Reads until `len` bytes are in memory. If the file ends before, the error has the name `what` of the incomplete
+/// part.
 #[inline]
 fn require<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<(), Fault> {
     if window.fill(len) { Ok(()) } else { Err(missing(window, len, what)) }
@@ -132,16 +133,16 @@ fn require<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<()
 #[cold]
 fn missing<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Fault {
     match window.error() {
-        // What a decompressor says of a file cut short.
+        // The error of a decompressor for a truncated file.
         Some(error) if error.kind() == ErrorKind::UnexpectedEof => {
             Fault::Truncated(format!("the compressed data ends within {what}"))
         }
         Some(error) => Fault::Io(error),
-        None => Fault::Truncated(format!("{what} of {len} B has {} B", window.bytes().len())),
+        None => Fault::Truncated(format!("{what} of {len} B has only {} B", window.bytes().len())),
     }
 }
 
-/// [`require`], but nothing at all is the end of the file.
+/// Like [`require`], but returns false at the end of the file.
 #[inline]
 fn more<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<bool, Fault> {
     if window.fill(len) { Ok(true) } else { ended(window, len, what) }
@@ -161,5 +162,5 @@ fn ended<R: Read>(window: &mut Window<R>, len: usize, what: &str) -> Result<bool
     }
 }
 
-/// Longest record we believe in: Wireshark's limit for USB and D-Bus is 128 MiB, for networks 256 KiB.
+/// Maximum length of a record. Wireshark's limit is 256 KiB for networks, and 128 MiB for USB and D-Bus.
 const MAX_RECORD: u32 = 16 << 20;

@@ -1,4 +1,5 @@
-//! pcap: a header of 24 bytes, then records of 16 bytes and the packet. Four magic numbers tell byte order and resolution.
+//! The pcap format: a header of 24 bytes, then records of 16 bytes plus the packet. Four magic numbers tell byte order
+//! and resolution. Modified formats (such as Kuznetzov's) are left out.
 
 use std::io::Read;
 
@@ -6,7 +7,7 @@ use super::fields::ByteOrder;
 use super::window::Window;
 use super::{Fault, Found, MAX_RECORD, more, require};
 
-/// What the file's header says.
+/// Contents of the file header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pcap {
     order: ByteOrder,
@@ -15,7 +16,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// The format a file with these first bytes has.
+    /// Returns the format for these first bytes of a file.
     pub(super) const fn by_magic(magic: [u8; 4]) -> Option<Self> {
         let (order, nanoseconds) = match magic {
             [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, false),
@@ -27,10 +28,10 @@ impl Pcap {
         Some(Self { order, nanoseconds, link_type: 0 })
     }
 
-    /// Reads the header, magic included.
+    /// Reads the file header, including the magic number.
     pub(super) fn open<R: Read>(self, window: &mut Window<R>) -> Result<Self, Fault> {
         require(window, FILE_HEADER, "the file's header")?;
-        // The upper bits hold the length of a frame check sequence.
+        // The upper bits have the length of the frame check sequence.
         let link_type = self.order.u32(window.bytes(), 20) & 0xffff;
         window.consume(FILE_HEADER);
         Ok(Self { link_type, ..self })
@@ -46,7 +47,7 @@ impl Pcap {
         let (captured_len, original_len) = (order.u32(head, 8), order.u32(head, 12));
         if captured_len > MAX_RECORD {
             return Err(Fault::Malformed(format!(
-                "a packet of {captured_len} B; allowed are up to {MAX_RECORD}"
+                "a packet has {captured_len} B, but at most {MAX_RECORD} are allowed"
             )));
         }
         let len = RECORD_HEADER + captured_len as usize;

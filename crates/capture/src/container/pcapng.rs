@@ -1,5 +1,6 @@
-//! pcapng: blocks with a type and their length at both ends, in sections with a byte order and interfaces of their own. An
-//! interface has a link type, a resolution of its time stamps and an offset.
+//! The pcapng format: blocks with a type and their length at both ends. Each section has its own byte order and
+//! interfaces. Each interface has a link type, a timestamp resolution and a time offset. Name resolution and secrets
+//! are skipped.
 
 use std::io::Read;
 
@@ -7,12 +8,12 @@ use super::fields::ByteOrder;
 use super::window::Window;
 use super::{Fault, Found, MAX_RECORD, more, require};
 
-/// The section being read.
+/// The current section.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Interfaces of the sections before.
+    /// Number of interfaces in earlier sections.
     interfaces_before: u32,
     dropped_before: Option<u64>,
     untimed: u64,
@@ -23,22 +24,22 @@ struct Interface {
     link_type: u32,
     resolution: Resolution,
     offset_s: i64,
-    /// The last count of packets the recording program lost.
+    /// Last count of packets that the recording program lost.
     dropped: Option<u64>,
 }
 
-/// Ticks per second: a power of 10 or of 2.
+/// Timestamp ticks per second: a power of 10 or of 2.
 #[derive(Clone, Copy, Debug)]
 enum Resolution {
     Decimal(u8),
     Binary(u8),
 }
 
-/// The first block's type, the same in both byte orders.
+/// Type of the first block, the same in both byte orders.
 pub(super) const MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 impl Pcapng {
-    /// Reads the first section's header.
+    /// Reads the header of the first section.
     pub(super) fn open<R: Read>(window: &mut Window<R>) -> Result<Self, Fault> {
         let mut pcapng = Self {
             order: ByteOrder::Little,
@@ -68,7 +69,9 @@ impl Pcapng {
                 INTERFACE_DESCRIPTION => {
                     let interface = Interface::described(self.order, body)?;
                     if self.interfaces.len() == MAX_INTERFACES {
-                        return Err(Fault::Malformed(format!("more than {MAX_INTERFACES} interfaces")));
+                        return Err(Fault::Malformed(format!(
+                            "a section has more than {MAX_INTERFACES} interfaces"
+                        )));
                     }
                     self.interfaces.push(interface);
                 }
@@ -89,7 +92,7 @@ impl Pcapng {
         self.untimed
     }
 
-    /// Starts a section, whose block is still to be consumed.
+    /// Starts a section; its block is not consumed yet.
     fn section_header<R: Read>(&mut self, window: &mut Window<R>) -> Result<(), Fault> {
         require(window, 12, "a section's header")?;
         self.order = match window.bytes()[8..12] {
@@ -97,13 +100,13 @@ impl Pcapng {
             [0x1a, 0x2b, 0x3c, 0x4d] => ByteOrder::Big,
             ref other => {
                 return Err(Fault::Malformed(format!(
-                    "a section's byte order mark is {other:02x?}; allowed are 1a2b3c4d and 4d3c2b1a"
+                    "a section's byte order mark is {other:02x?}, but must be 1a2b3c4d or 4d3c2b1a"
                 )));
             }
         };
         let len = self.order.u32(window.bytes(), 4);
         if len < 28 {
-            return Err(Fault::Malformed(format!("a section header of {len} B; it has at least 28")));
+            return Err(Fault::Malformed(format!("a section header has {len} B, but needs at least 28")));
         }
         let len = self.whole_block(window)?;
         window.consume(len);
@@ -113,19 +116,25 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Brings the block at the window's start into memory; its length at both ends must agree.
+    /// Reads the block at the start of the window completely. Its lengths at both ends must be equal.
     fn whole_block<R: Read>(&self, window: &mut Window<R>) -> Result<usize, Fault> {
         let len = self.order.u32(window.bytes(), 4);
         if len < 12 || !len.is_multiple_of(4) {
-            return Err(Fault::Malformed(format!("a block of {len} B; allowed are multiples of 4 from 12")));
+            return Err(Fault::Malformed(format!(
+                "a block has {len} B, but its length must be a multiple of 4, at least 12"
+            )));
         }
         if len > MAX_RECORD {
-            return Err(Fault::Malformed(format!("a block of {len} B; allowed are up to {MAX_RECORD}")));
+            return Err(Fault::Malformed(format!(
+                "a block has {len} B, but at most {MAX_RECORD} are allowed"
+            )));
         }
         require(window, len as usize, "a block")?;
         let trailer = self.order.u32(window.bytes(), len as usize - 4);
         if trailer != len {
-            return Err(Fault::Malformed(format!("a block of {len} B ends as one of {trailer} B")));
+            return Err(Fault::Malformed(format!(
+                "a block has length {len} B at its start, but {trailer} B at its end"
+            )));
         }
         Ok(len as usize)
     }
@@ -133,16 +142,19 @@ impl Pcapng {
     fn packet(&self, block_type: u32, body: &[u8], len: usize) -> Result<Found, Fault> {
         let order = self.order;
         if body.len() < 20 {
-            return Err(Fault::Malformed(format!("a packet block of {} B; it has at least 20", body.len())));
+            return Err(Fault::Malformed(format!(
+                "a packet block has {} B, but needs at least 20",
+                body.len()
+            )));
         }
-        // An obsolete block counts drops in the upper half of the field.
+        // In an obsolete packet block, the upper half of the field counts drops.
         let interface =
             if block_type == ENHANCED_PACKET { order.u32(body, 0) } else { u32::from(order.u16(body, 0)) };
         let Some(&Interface { link_type, resolution, offset_s, .. }) =
             self.interfaces.get(interface as usize)
         else {
             return Err(Fault::Malformed(format!(
-                "a packet of interface {interface}, of which the section describes {}",
+                "a packet names interface {interface} (from 0), but the section describes only {}",
                 self.interfaces.len()
             )));
         };
@@ -150,7 +162,7 @@ impl Pcapng {
         let (captured_len, original_len) = (order.u32(body, 12), order.u32(body, 16));
         if captured_len as usize > body.len() - 20 {
             return Err(Fault::Malformed(format!(
-                "a packet of {captured_len} B in a block with room for {}",
+                "a packet has {captured_len} B, but its block has room for only {}",
                 body.len() - 20
             )));
         }
@@ -173,7 +185,7 @@ impl Pcapng {
         let Some(interface) = self.interfaces.get_mut(order.u32(body, 0) as usize) else { return };
         for (code, value) in options(order, &body[12..]) {
             if code == OPTION_DROPPED && value.len() == 8 {
-                // Counts run on from one block of statistics to the next.
+                // Each block of statistics counts from the start of the capture.
                 interface.dropped = Some(order.u64(value, 0));
             }
         }
@@ -183,7 +195,10 @@ impl Pcapng {
 impl Interface {
     fn described(order: ByteOrder, body: &[u8]) -> Result<Self, Fault> {
         if body.len() < 8 {
-            return Err(Fault::Malformed(format!("an interface description of {} B", body.len())));
+            return Err(Fault::Malformed(format!(
+                "an interface description has {} B, but needs at least 8",
+                body.len()
+            )));
         }
         let mut interface = Self {
             link_type: u32::from(order.u16(body, 0)),
@@ -205,7 +220,8 @@ impl Interface {
     }
 }
 
-/// Options by code. One we cannot make sense of ends the list: names and comments are not worth a refusal.
+/// Returns the options by code. An invalid option ends the list: a broken name or comment is no reason to refuse a
+/// file.
 fn options(order: ByteOrder, mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let (head, rest) = bytes.split_first_chunk::<4>()?;
@@ -217,7 +233,7 @@ fn options(order: ByteOrder, mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u
 }
 
 impl Resolution {
-    /// Nanoseconds since 1970, at least 0 and at most [`u64::MAX`].
+    /// Nanoseconds since 1970, limited to 0 to [`u64::MAX`].
     fn nanoseconds(self, ticks: u64, offset_s: i64) -> u64 {
         match (self, offset_s) {
             (Self::Decimal(9), 0) => return ticks,
@@ -245,7 +261,7 @@ const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 const OPTION_DROPPED: u16 = 5;
 
-/// More than any machine has; keeps a damaged file from filling memory with them.
+/// Maximum number of interfaces, so that a damaged file cannot fill the memory.
 const MAX_INTERFACES: usize = 65_536;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A reader seen through a window that slides over it: records are parsed where the system put them, never copied. Offsets
-//! count bytes from the start of the stream, so that an error can say where it is.
+//! A sliding window over a reader. Records are parsed in place, without copying. Offsets count from the start of the
+//! stream, so an error can name its position. Seeking is left out, so pipes work.
 
 use std::io::{Error, ErrorKind, Read};
 
@@ -8,12 +8,12 @@ use std::io::{Error, ErrorKind, Read};
 pub(super) struct Window<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// What the caller sees is `buffer[start..end]`.
+    /// The caller sees `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// Position in the stream of `start`.
+    /// Position of `start` in the stream.
     offset: u64,
-    /// Why nothing more comes: the end (`None`), or an error.
+    /// Reason of the end: end of file (`None`) or an error.
     ended: Option<Option<Error>>,
 }
 
@@ -22,18 +22,19 @@ impl<R: Read> Window<R> {
         Self { reader, buffer: vec![0; INITIAL], start: 0, end: 0, offset: 0, ended: None }
     }
 
-    /// Position in the stream of the first byte of [`Window::bytes`].
+    /// Position of the first byte of [`Window::bytes`] in the stream.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What is in memory and not consumed.
+    /// Bytes in memory that are not consumed.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Reads until at least `len` bytes are in memory; false if the stream ends before. What has been read stays.
+    /// Reads until at least `len` bytes are in memory. Returns false if the stream ends before; the bytes read are
+    /// kept.
     #[inline]
     pub(super) fn fill(&mut self, len: usize) -> bool {
         self.end - self.start >= len || self.read(len)
@@ -56,21 +57,21 @@ impl<R: Read> Window<R> {
         true
     }
 
-    /// The error that ended the stream, if one did; told once.
+    /// Takes the error that ended the stream, if there was one.
     pub(super) fn error(&mut self) -> Option<Error> {
         self.ended.as_mut().and_then(Option::take)
     }
 
-    /// Moves on by `len` bytes, which must be in memory.
+    /// Moves the window forward by `len` bytes, which must be in memory.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
-        debug_assert!(len <= self.end - self.start, "only what is in memory can be consumed");
+        debug_assert!(len <= self.end - self.start, "only bytes in memory can be consumed");
         self.start += len;
         self.offset += len as u64;
     }
 
-    /// Moves what is left to the front, and grows by no more than doubling: a length that a damaged file claims takes no
-    /// memory until that many bytes have come.
+    /// Moves the remaining bytes to the front, and at most doubles the buffer. So a wrong length in a damaged file
+    /// takes no memory until that many bytes have arrived.
     fn make_room(&mut self, wanted: usize) {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -84,5 +85,5 @@ impl<R: Read> Window<R> {
     }
 }
 
-/// Fits the second-level cache, so that reading from the page cache costs one pass.
+/// Initial size: fits into the second-level cache, so bytes from the page cache are read once.
 const INITIAL: usize = 256 << 10;

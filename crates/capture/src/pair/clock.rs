@@ -1,46 +1,47 @@
-//! One-way delay with clocks that neither agree nor run alike. The difference of two points' times is delay plus offset plus
-//! drift; the line that lies under all differences and as close as possible (Moon, Skelly and Towsley, INFOCOM 1999) is
-//! what the fastest packets took, and what lies above it is queueing. Leaves out clocks that are stepped.
+//! One-way delay with unsynchronised clocks. The difference of the times at two points is the delay plus an offset plus
+//! drift. The line that is below all differences and as close as possible to them (Moon, Skelly and Towsley, INFOCOM
+//! 1999) is the delay of the fastest packets. Anything above the line is queueing. Clocks that are stepped are left
+//! out.
 
 use super::matching::{Matched, Pair};
-use crate::analysis::Samples;
+use crate::samples::Samples;
 
-/// Delay of one direction between two points.
+/// One-way delay of one direction between two points.
 #[derive(Clone, Debug, Default)]
 pub struct OneWay {
-    /// Delay beyond that of the fastest packets, drift removed.
+    /// Delay in nanoseconds beyond that of the fastest packets, with the drift removed.
     pub above_least: Samples,
-    /// Receiver's time minus sender's, as the clocks stand: the delay itself if they agree.
+    /// Receiver's time minus sender's time. It is the delay itself if the clocks agree.
     pub difference: Difference,
-    /// The receiver's clock against the sender's.
+    /// Drift of the receiver's clock against the sender's.
     pub drift: Drift,
-    /// RFC 3550 section 6.4.1: smoothed difference of consecutive transit times, at the end.
+    /// Jitter of RFC 3550 section 6.4.1 at the end: smoothed difference of consecutive transit times.
     pub jitter_ns: f64,
-    /// What each packet took beyond the least: sender's time and delay.
+    /// Sender's time and delay beyond the minimum of each packet, in nanoseconds.
     pub(super) delays: Vec<(u64, u64)>,
 }
 
-/// Differences of times in nanoseconds, which may be negative.
+/// Differences of times in nanoseconds; may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// Least.
+    /// Minimum.
     pub least_ns: i64,
     /// Median.
     pub median_ns: i64,
 }
 
-/// How two clocks run apart.
+/// Drift between two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Drift {
-    /// Nanoseconds gained per second, in parts per billion, so to say.
+    /// Nanoseconds gained per second (parts per billion).
     pub ppb: f64,
-    /// Difference at the first packet, by the line.
+    /// Difference at the first packet, on the line.
     pub(super) at_start_ns: f64,
     pub(super) start_ns: u64,
 }
 
 impl Drift {
-    /// What the fastest packet takes that is sent then, by both clocks.
+    /// Difference of both clocks for the fastest packet that is sent at `sent_ns`.
     pub(super) fn least_at(&self, sent_ns: u64) -> f64 {
         self.at_start_ns + (sent_ns as f64 - self.start_ns as f64) * self.ppb / 1e9
     }
@@ -75,8 +76,8 @@ pub(super) fn one_way(matched: &Matched) -> OneWay {
     one_way
 }
 
-/// The edge of the lower convex hull over the mean of the times: of all lines under the points the one nearest to them. A
-/// few points, or a short time, tell nothing of a drift; then the line is level.
+/// Returns the edge of the lower convex hull at the mean time: of all lines below the points, it is the closest one.
+/// For few points or a short time no drift can be measured, and the line is level.
 fn line_below(points: &[(f64, f64)]) -> Drift {
     let level = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let span = points.last().map_or(0.0, |last| last.0) - points[0].0;
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_drifting_clock_is_straightened() {
-        // 20 ms of delay, up to 6 ms of queue in a pattern, an offset of an hour, 50 ppm fast.
+        // 20 ms of delay, up to 6 ms of queueing in a pattern, an offset of an hour, 50 ppm fast.
         let points: Vec<(f64, f64)> = (0..2000u64)
             .map(|n| {
                 let t = n as f64 * 20e6;

@@ -1,14 +1,14 @@
-//! When TCP's data was there for the application: a byte is delivered when it and all before it have arrived. Against the
-//! moment it was first sent, and beyond what the fastest packets take, that is what loss cost the player; the cause is that
-//! of the retransmission that brought the last missing byte (reference/measurement.md section 4). Nothing here tells how
-//! long data waited before it was first sent.
+//! Delivery of TCP data to the application: a byte is delivered when it and all bytes before it have arrived. The lag
+//! is the time from the first transmission to delivery, beyond the delay of the fastest packets: the cost of losses to
+//! the player. Its cause is that of the retransmission that brought the last missing byte (griwodz2006 section 4.2
+//! measures the same with ACKs). The time that data waited before its first transmission is left out.
 
 use std::collections::BTreeMap;
 
 use super::clock::OneWay;
 use super::matching::Matched;
 use super::sightings::{Repair, Sighting};
-use crate::analysis::Samples;
+use crate::samples::Samples;
 use crate::tcp::Cause;
 use crate::tcp::sequence::Sequence;
 use crate::tcp::stream::{Revealed, Stream};
@@ -16,20 +16,20 @@ use crate::tcp::stream::{Revealed, Stream};
 /// Delivery of one direction's packets, as first sent.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
-    /// From first being sent to delivery, beyond the least one-way delay.
+    /// Time from the first transmission to delivery beyond the minimum one-way delay, in nanoseconds.
     pub lag: Samples,
-    /// Packets delivered later than they would have been without loss, by the cause of what brought the missing data.
+    /// Packets delivered late because of a loss, by the cause of the retransmission that brought the missing data.
     pub late: [u64; 5],
-    /// Their lag together, likewise.
+    /// Sum of their lag in nanoseconds, by the same cause.
     pub late_ns: [u64; 5],
-    /// Of the late ones, those that were not lost themselves but had to wait for one before them.
+    /// Late packets that were not lost themselves, but waited for an earlier one.
     pub held_up: u64,
-    /// Packets not delivered within the receiver's capture.
+    /// Packets that were not delivered in the receiver's capture.
     pub undelivered: u64,
 }
 
 impl Delivery {
-    /// Lag of late packets together.
+    /// Sum of the lag of all late packets.
     pub fn total_ns(&self) -> u64 {
         self.late_ns.iter().sum()
     }
@@ -49,7 +49,8 @@ pub(super) fn delivery(
     repairs: &[Repair],
 ) -> Option<Delivery> {
     let start = sent.iter().find(|packet| packet.is_tcp && packet.payload > 0)?;
-    // Both points must count alike, and as the analysis of the sender's capture does: by the sender's first packet.
+    // Both points must use the same origin, and so must the analysis of the sender's capture: the sender's first
+    // packet.
     let origin = origin(sent);
     let mut sequence = Sequence::from_within(origin);
     let mut stream = Stream::default();
@@ -70,7 +71,8 @@ pub(super) fn delivery(
     Some(delivered(&firsts, start, origin, received, one_way, &causes))
 }
 
-/// The number offset 1 has: that of the first byte after a SYN, or the first number seen. Sightings count the SYN in.
+/// Sequence number of offset 1: the first byte after the SYN, or the first number seen. Sightings already count the
+/// SYN.
 fn origin(sent: &[Sighting]) -> u32 {
     sent.first().map_or(0, |packet| packet.sequence)
 }
@@ -85,7 +87,7 @@ fn delivered(
 ) -> Delivery {
     let mut delivery = Delivery::default();
     let mut sequence = Sequence::from_within(origin);
-    // Runs received above what is delivered, by start.
+    // Ranges received above the delivered data, by start.
     let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
     let mut to = start;
     let mut next = 0;
@@ -119,10 +121,10 @@ fn delivered(
     delivery
 }
 
-/// Why a packet was sent that arrived; `None` if it carried its data for the first time.
+/// Cause of an arrived packet's transmission; `None` if it was the first one of its data.
 struct Causes<'a> {
     sent: &'a [Sighting],
-    /// Position at the sender's point of each received packet.
+    /// Index at the sender's point of each received packet.
     partner: Vec<Option<usize>>,
     repairs: &'a [Repair],
 }

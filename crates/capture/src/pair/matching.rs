@@ -1,16 +1,17 @@
-//! Which packet at one point is which at the other: those of the same content, in order, where the difference of their
-//! times is near that of the others. What is left over at the sender's point was lost between them.
+//! Matches the packets at two points: those with equal content, in order, whose difference of times is close to the
+//! usual one. Packets that are only at the sender's point were lost between the points. Payload beyond the content hash
+//! is not compared.
 
-use super::sightings::Sighting;
-use crate::analysis::Samples;
+use super::sightings::{Sighting, Span};
+use crate::samples::Samples;
 
-/// Pairs of positions, in order of the first point's time.
+/// Pairs of packet indices, in the time order of the first point.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Matched {
-    /// Position at the first point, position at the second, difference of their times.
+    /// Index at the first point, index at the second point, and both times.
     pub(super) pairs: Vec<Pair>,
     lens: (usize, usize),
-    /// The usual difference of their times.
+    /// Usual difference of the times.
     offset: i128,
 }
 
@@ -23,28 +24,29 @@ pub(super) struct Pair {
     pub(super) second_ns: u64,
 }
 
-/// What became of a direction's packets, while both captures ran.
+/// Losses of one direction while both captures ran.
 #[derive(Clone, Debug, Default)]
 pub struct Losses {
     /// Packets that did not arrive.
     pub lost: u64,
-    /// Of those, the ones with data.
+    /// Lost packets with data.
     pub lost_with_data: u64,
-    /// Packets with data that were sent.
+    /// Sent packets with data.
     pub sent_with_data: u64,
-    /// Packets that arrived once more.
+    /// Packets that arrived more than once.
     pub duplicated: u64,
     /// Packets that arrived after one that was sent later.
     pub reordered: u64,
-    /// Packets that arrived and that the sender's capture does not have.
+    /// Packets that arrived but are not in the sender's capture.
     pub unsent: u64,
-    /// Losses in a row.
+    /// Lengths of runs of lost packets.
     pub runs: Samples,
-    /// Losses whose packet before was lost too, over those whose packet before was sent: P(loss | loss).
+    /// Conditional loss probability P(loss | loss): lost packets after a lost one, divided by packets sent after a lost
+    /// one.
     pub after_loss: Option<f64>,
-    /// Largest share lost of the packets sent in one second.
+    /// Largest fraction lost of the packets sent in one second.
     pub worst_second: f64,
-    /// Longest time between arrivals.
+    /// Longest time between two arrivals.
     pub longest_gap_ns: u64,
 }
 
@@ -53,7 +55,7 @@ impl Matched {
         self.pairs.is_empty()
     }
 
-    /// Packets without a partner within the common window, at each point.
+    /// Number of unmatched packets at each point within the common window.
     pub(super) fn unmatched(&self) -> (usize, usize) {
         let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else { return self.lens };
         let second = self.pairs.iter().map(|pair| pair.second);
@@ -61,7 +63,7 @@ impl Matched {
         (last.first + 1 - first.first - self.pairs.len(), high + 1 - low - self.pairs.len())
     }
 
-    /// The same with the sender's point first.
+    /// Returns the same pairs with the sender's point first.
     pub(super) fn oriented(&self, sender_is_first: bool) -> Self {
         if sender_is_first {
             return self.clone();
@@ -77,8 +79,8 @@ impl Matched {
         Self { pairs, lens: (self.lens.1, self.lens.0), offset: -self.offset }
     }
 
-    /// Positions at the first point while both captures ran: those of packets that passed while the other one recorded,
-    /// as the usual difference of times has it.
+    /// Range of indices at the first point while both captures ran. The other capture's recording time is corrected by
+    /// the usual difference of the times.
     pub(super) fn window(&self, sent: &[Sighting], recorded: Span) -> (usize, usize) {
         let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else { return (0, 0) };
         let there = |packet: &Sighting| i128::from(packet.at_ns) + self.offset;
@@ -88,14 +90,7 @@ impl Matched {
     }
 }
 
-/// From the first packet of a capture to its last.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Span {
-    pub(super) from_ns: u64,
-    pub(super) to_ns: u64,
-}
-
-/// Matches two points' packets of one direction.
+/// Matches the packets of one direction at two points.
 pub(super) fn matched(first: &[Sighting], second: &[Sighting]) -> Matched {
     let order = |packets: &[Sighting]| {
         let mut order: Vec<(u64, usize)> = packets.iter().map(|packet| packet.content).zip(0..).collect();
@@ -131,7 +126,7 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting]) -> Matched {
     Matched { pairs, lens: (first.len(), second.len()), offset }
 }
 
-/// The median difference of times of packets whose content is unique at both points.
+/// Median difference of the times of packets whose content is unique at both points.
 fn usual_offset(
     first: &[Sighting],
     second: &[Sighting],
@@ -156,7 +151,7 @@ fn usual_offset(
     Some(*offsets.select_nth_unstable(middle).1)
 }
 
-/// What the sender's point has and the receiver's has not.
+/// Compares the sender's point with the receiver's: losses, duplicates, reordering.
 pub(super) fn losses(
     sent: &[Sighting],
     received: &[Sighting],
@@ -225,7 +220,7 @@ fn arrivals(received: &[Sighting], sent: &[Sighting], matched: &Matched, losses:
     }
 }
 
-/// Share lost of the packets of each second.
+/// Packets sent and lost in the current second.
 #[derive(Default)]
 struct Second {
     start_ns: u64,
@@ -256,5 +251,5 @@ impl Second {
     }
 }
 
-/// Packets of one content further apart than this are not the same packet: no path keeps one so long.
+/// Maximum time between two sightings of the same packet; no path keeps packets longer.
 const TOLERANCE_NS: i128 = 5_000_000_000;

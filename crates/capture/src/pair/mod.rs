@@ -1,7 +1,7 @@
-//! Two captures of the same traffic at two points: which packets were lost between them, how the delay varied, and the round
-//! trip of any protocol, without clocks that agree (reference/measurement.md sections 2 and 3). Packets are matched by
-//! content, so both captures must hold the headers, and of UDP the first payload bytes. Keeps 32 bytes per packet: it is
-//! not bounded as the analysis of one capture is.
+//! Comparison of two captures of the same traffic at two points: lost packets, variation of the delay, and the round
+//! trip of any protocol, without synchronised clocks. Packets are matched by content, so both captures need the
+//! headers, and the first payload bytes of UDP. Unlike the analysis of one capture it is not bounded in memory: it
+//! keeps 32 bytes per packet.
 
 mod clock;
 mod delivery;
@@ -16,41 +16,41 @@ pub use sightings::{Seen, Sightings, watch};
 
 use gamelane_core::FlowKey;
 
-use crate::analysis::Samples;
+use crate::samples::Samples;
 use matching::Matched;
 
-/// A flow that both captures saw.
+/// A flow that both captures have.
 #[derive(Clone, Debug)]
 pub struct PairedFlow {
-    /// From the client to the server, as the first capture has it.
+    /// Addresses from client to server, as in the first capture.
     pub key: FlowKey,
-    /// Number of the flow in the first and in the second capture's analysis.
+    /// Number of the flow in the analysis of the first and of the second capture.
     pub flows: [u32; 2],
-    /// Whether the first capture is the one nearer to the client; `None` if nothing tells.
+    /// True if the first capture is closer to the client; `None` if unknown.
     pub first_is_near_client: Option<bool>,
-    /// Client to server, server to client.
+    /// From client to server, and from server to client.
     pub directions: [PairedDirection; 2],
-    /// Round trips between the two points, by synthetic packet pairs (SPP): when the answer passed the point near the
-    /// client, since that capture's start, and how long.
+    /// Round trips between the two points, by synthetic packet pairs (SPP). Each has the time when the answer passed
+    /// the point close to the client, since the start of that capture, and the length in nanoseconds.
     pub round_trips: Vec<(u64, u64)>,
-    /// Their distribution.
+    /// Distribution of these round trips in nanoseconds.
     pub rtt: Samples,
 }
 
 /// One direction of a [`PairedFlow`].
 #[derive(Clone, Debug, Default)]
 pub struct PairedDirection {
-    /// Packets in the sender's capture, while both captures ran.
+    /// Packets in the sender's capture while both captures ran.
     pub sent: u64,
-    /// What became of them.
+    /// Losses between the points.
     pub losses: Losses,
-    /// Delay between the points, as far as clocks that do not agree allow.
+    /// Delay between the points, as far as unsynchronised clocks allow.
     pub one_way: OneWay,
-    /// When TCP's data was there for the application.
+    /// Delivery of TCP data to the application; `None` for UDP.
     pub delivery: Option<Delivery>,
 }
 
-/// Compares what two capture points saw.
+/// Compares the packets seen at two capture points.
 pub fn compare(first: &Seen, second: &Seen) -> Vec<PairedFlow> {
     first.flows().filter_map(|flow| paired(first, second, flow)).collect()
 }
@@ -68,7 +68,7 @@ fn paired(first: &Seen, second: &Seen, flow: &Sightings) -> Option<PairedFlow> {
     let client_first = first_is_near_client.unwrap_or(true);
     let mut directions = [PairedDirection::default(), PairedDirection::default()];
     for (direction, result) in directions.iter_mut().enumerate() {
-        // Up goes from the client's point to the server's.
+        // The client's data goes from the client's point to the server's.
         let sender_is_first = client_first == (direction == 0);
         let matched = &matched[direction];
         let theirs = if other.key == flow.key { direction } else { 1 - direction };
@@ -105,8 +105,9 @@ fn paired(first: &Seen, second: &Seen, flow: &Sightings) -> Option<PairedFlow> {
     })
 }
 
-/// The point nearer to the client sees more time pass between a packet to the server and the next one back: the round trip
-/// to the other point lies between. Without both directions, the point that misses packets is the far one.
+/// Finds the point closer to the client. More time passes there between a packet to the server and the next one back,
+/// because the round trip to the other point lies between. Without both directions, the point that misses packets is
+/// the far one.
 fn near_client(matched: &[Matched; 2]) -> Option<bool> {
     let [up, down] = matched;
     if let Some(longer) = round_trips::longer_at_first(up, down) {

@@ -1,11 +1,11 @@
-//! Synthetic packet pairs (CAIA's SPP; reference/measurement.md section 3.1): a packet one way and the next one back make a
-//! round trip, of any protocol, with each point's times taken by its own clock alone.
+//! Synthetic packet pairs (SPP; Zander, Armitage et al., CAIA): a packet one way and the next one back make a round
+//! trip of any protocol. The times of each point come from its own clock only. Time inside the end hosts is left out.
 
 use super::matching::Matched;
 use super::sightings::Sightings;
 
-/// Round trips: when the answer passed the point near the client, since that point's first packet of the flow, and how
-/// long from there to the other point and back.
+/// Returns the round trips from the point close to the client to the other point and back. Each has the time when the
+/// answer passed that point, since its first packet of the flow, and the length.
 pub(super) fn synthetic_pairs(
     flow: &Sightings,
     other: &Sightings,
@@ -13,7 +13,7 @@ pub(super) fn synthetic_pairs(
     client_first: bool,
 ) -> Vec<(u64, u64)> {
     let [up, down] = [matched[0].oriented(client_first), matched[1].oriented(!client_first)];
-    // Up: client's time, server's. Down: server's time, client's.
+    // Up: time at the client, time at the server. Down: time at the server, time at the client.
     let mut forward: Vec<(u64, u64)> = up.pairs.iter().map(|pair| (pair.second_ns, pair.first_ns)).collect();
     let mut back: Vec<(u64, u64)> = down.pairs.iter().map(|pair| (pair.first_ns, pair.second_ns)).collect();
     forward.sort_unstable();
@@ -23,7 +23,7 @@ pub(super) fn synthetic_pairs(
     let mut trips = Vec::with_capacity(back.len());
     let mut used = 0;
     for (left_server, reached_client) in back {
-        // The latest packet the server's point had seen, if it is not used yet.
+        // The latest packet seen at the server's point, if it is not used yet.
         let seen = forward.partition_point(|&(reached_server, _)| reached_server <= left_server);
         if seen <= used {
             continue;
@@ -39,8 +39,8 @@ pub(super) fn synthetic_pairs(
     trips
 }
 
-/// Whether more time passes at the first point than at the second between a packet up and the next one down, by the median
-/// of those pairs; `None` without pairs, or if nothing lies between the points.
+/// Compares the times between a packet up and the next one down. Returns true if their median is longer at the first
+/// point than at the second. `None` without pairs, or if the points are at the same place.
 pub(super) fn longer_at_first(up: &Matched, down: &Matched) -> Option<bool> {
     let mut down: Vec<(u64, u64)> = down.pairs.iter().map(|pair| (pair.first_ns, pair.second_ns)).collect();
     down.sort_unstable();
@@ -62,5 +62,5 @@ pub(super) fn longer_at_first(up: &Matched, down: &Matched) -> Option<bool> {
     }
 }
 
-/// A longer wait at the server is no answer, or a content that came twice.
+/// Maximum time between a packet and its answer. A longer time means no answer, or a content that occurred twice.
 const MAX_DWELL_NS: u64 = 1_000_000_000;

@@ -1,11 +1,11 @@
-//! What one capture point saw of each flow, kept for comparison with another.
+//! Packets of each flow seen at one capture point, kept for the comparison with another point. Payload is left out,
+//! except for the content hash.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 
 use gamelane_core::FlowKey;
 
-use super::matching::Span;
 use crate::analysis::{
     Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink, TransportReport,
 };
@@ -17,7 +17,7 @@ use crate::tcp::Cause;
 /// One packet at one point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub(super) at_ns: u64,
     pub(super) content: u64,
     pub(super) sequence: u32,
@@ -37,18 +37,25 @@ pub struct Sightings {
 #[derive(Debug, Default)]
 pub struct Seen {
     flows: Vec<Sightings>,
-    /// By the analyzer's number: position in `flows`.
+    /// Index in `flows` by the analyzer's number of the flow.
     places: BTreeMap<u32, usize>,
     retransmissions: BTreeMap<(u32, u8), Vec<Repair>>,
     span: Option<Span>,
-    /// What the analyzer's times count from.
+    /// Origin of the analyzer's times, in nanoseconds since 1970.
     first_ns: u64,
 }
 
-/// A retransmission as [`super::delivery`] needs it.
+/// Time from the first packet of a capture to its last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    pub(super) from_ns: u64,
+    pub(super) to_ns: u64,
+}
+
+/// A retransmission, for [`super::delivery`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repair {
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub(super) at_ns: u64,
     pub(super) cause: Cause,
 }
@@ -58,12 +65,12 @@ impl Seen {
         self.flows.iter()
     }
 
-    /// The flow of these addresses and ports, either way round; the first of several.
+    /// Returns the first flow with these addresses and ports, in either direction.
     pub(super) fn flow(&self, key: FlowKey) -> Option<&Sightings> {
         self.flows.iter().find(|flow| flow.key == key || flow.key == key.reverse())
     }
 
-    /// From the first packet to the last.
+    /// Time from the first packet to the last.
     pub(super) fn span(&self) -> Span {
         self.span.unwrap_or_default()
     }
@@ -73,8 +80,8 @@ impl Seen {
     }
 }
 
-/// Analyses a capture as [`crate::analyze`] does, and keeps what [`super::compare`] needs. A capture that ends in an error is
-/// compared as far as it goes; the error is given back.
+/// Analyses a capture like [`crate::analyze`] and keeps what [`super::compare`] needs. If the capture ends in an error,
+/// everything before it is kept, and the error is returned.
 pub fn watch<R: Read>(
     capture: &mut Capture<R>,
     analyzer: &mut Analyzer,

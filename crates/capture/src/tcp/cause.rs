@@ -1,39 +1,41 @@
-//! Why a segment was sent again, judged by what passed before: acknowledgements that told of a hole, or none and a wait. The
-//! sender's timer is followed with the estimator of Linux (reference/tcp.md section 2); other systems' timers differ by
-//! their floors, which the tolerance below allows for.
+//! Finds the cause of a retransmission from the packets before it. Either ACKs showed a loss, or nothing did and the
+//! sender waited. The sender's timer is followed with the estimator of Linux (`tcp_rtt_estimator`, `tcp_set_rto`).
+//! Timers of other systems have other minimum values; the tolerances below allow for that.
 //!
-//! A probe of the tail and a timeout can look alike: RFC 8985 never lets a probe come later than the timer, so with one
-//! packet in flight and a short round trip both come at the same moment. What a sender does elsewhere tells which it is:
-//! probing the last of several packets, or waiting twice as long the second time. That is counted in [`Habits`].
+//! A tail loss probe and a timeout can look alike. RFC 8985 sends a probe no later than the timer expires. With one
+//! packet in flight and a short round trip, both are due at the same moment. Then the sender's other behaviour decides;
+//! `Habits` counts it. Does the sender probe the last of several packets? Or does it wait twice as long the second
+//! time?
 
 use super::timer::Wait;
 
-/// Why data was sent again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The retransmission timer expired, or what follows such a timeout.
+    /// The retransmission timer expired, or the retransmission follows such a timeout.
     Timeout,
-    /// Acknowledgements told of the loss (fast retransmit and recovery, RACK).
+    /// ACKs showed the loss (fast retransmit and recovery, RACK).
     Fast,
-    /// A probe of the last segment in flight (RFC 8985 section 7), or what the answer to a probe with new data told.
+    /// A probe of the last segment in flight (RFC 8985 section 7), or a loss that the answer to a probe with new data
+    /// showed.
     TailLossProbe,
-    /// The timer or a probe; the sender gave no sign which.
+    /// Either the timer or a probe; the sender gave no sign which.
     TimeoutOrProbe,
-    /// Neither a wait nor a sign of loss came before.
+    /// There was neither a wait nor a sign of loss.
     Unexplained,
 }
 
 impl Cause {
-    /// Every cause, by [`Cause::index`].
+    /// All causes, in the order of [`Cause::index`].
     pub const ALL: [Self; 5] =
         [Self::Timeout, Self::Fast, Self::TailLossProbe, Self::TimeoutOrProbe, Self::Unexplained];
 
-    /// Position in [`Cause::ALL`].
+    /// Index in [`Cause::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// As written in records and JSON.
+    /// Name in records and JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
@@ -44,66 +46,68 @@ impl Cause {
         }
     }
 
-    /// Whether a timer had to run out first.
+    /// True if the sender waited for a timer.
     pub const fn is_timed(self) -> bool {
         matches!(self, Self::Timeout | Self::TailLossProbe | Self::TimeoutOrProbe)
     }
 }
 
-/// What is known when a retransmission passes.
+/// Facts known when a retransmission passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
-    /// Since the first sign that later data had arrived while this had not: a duplicate ACK or a SACK block above it, told
-    /// after its last transmission.
+    /// Time since the first sign of loss after the last transmission of this data. A sign is a duplicate ACK or a SACK
+    /// block above it.
     pub(crate) since_sign_ns: Option<u64>,
-    /// There is such a sign, but it cannot have reached the sender yet.
+    /// There is a sign of loss, but it cannot have reached the sender yet.
     pub(crate) sign_on_its_way: bool,
-    /// The sign answers new data that was sent as a probe.
+    /// The sign of loss answers new data that was sent as a probe.
     pub(crate) probed: bool,
-    /// Since the last acknowledgement of any kind.
+    /// Time since the last ACK of any kind.
     pub(crate) since_ack_ns: Option<u64>,
-    /// Since the last one that told the sender something: that data arrived, in order or not.
+    /// Time since the last ACK with news for the sender: data arrived, in order or not.
     pub(crate) since_news_ns: Option<u64>,
-    /// What the sender takes to answer an ACK at best.
+    /// Shortest time that the sender needs to answer an ACK.
     pub(crate) at_once_ns: u64,
-    /// The wait for the timer.
+    /// The wait compared with the retransmission timer.
     pub(crate) wait: Wait,
-    /// How many ACKs told it.
+    /// Number of ACKs with a sign of this loss.
     pub(crate) signs: u32,
-    /// The connection has SACK, which probes need, and no probe is left open that forbids another (RFC 8985 section 7.3).
+    /// A tail loss probe is possible: the connection has SACK, and no earlier probe forbids another one (RFC 8985
+    /// section 7.3).
     pub(crate) may_probe: bool,
-    /// Since anything was last sent.
+    /// Time since the sender last sent data.
     pub(crate) since_sent_ns: u64,
-    /// It begins with the oldest unacknowledged byte.
+    /// The retransmission begins with the oldest unacknowledged byte.
     pub(crate) is_head: bool,
-    /// It ends with the highest byte sent.
+    /// The retransmission ends with the highest byte sent.
     pub(crate) is_tail: bool,
-    /// A sign of loss, or an earlier retransmission, is outstanding.
+    /// Cause of the recovery that is not complete yet.
     pub(crate) recovering: Option<Cause>,
-    /// Smoothed round trip of the sender as the capture point sees it, from it to the sender and back included.
+    /// Smoothed round trip of the sender, including the part between the sender and the capture point.
     pub(crate) srtt_ns: Option<u64>,
     /// The part of the round trip between the sender and the capture point.
     pub(crate) near_ns: u64,
 }
 
-/// Why, and whether the timer expired just now.
+/// The cause, and whether the timer expired for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Verdict {
     pub(crate) cause: Cause,
-    /// For a [`Cause::Timeout`]: it does not merely follow one.
+    /// For [`Cause::Timeout`]: the timer expired now. False if the retransmission only follows a timeout.
     pub(crate) expired: bool,
 }
 
 impl Circumstances {
-    /// The cause these make likely.
+    /// Returns the most likely cause.
     pub(crate) fn verdict(&self) -> Verdict {
         let because = |cause| Verdict { cause, expired: false };
         let timeout = Verdict { cause: Cause::Timeout, expired: true };
         let srtt = self.srtt_ns.unwrap_or(1_000_000_000);
-        // Whatever the sender answers has to reach it first.
+        // An ACK needs time to reach the sender.
         let answer = self.near_ns + self.near_ns / 2;
         let answers = |since: Option<u64>, within: u64| since.is_some_and(|since| since <= answer + within);
-        // RACK may wait a quarter of a round trip for what was overtaken; who waits longer waits for the third sign.
+        // RACK may wait a quarter of a round trip for reordered data. A sender that waits longer waits for the third
+        // duplicate ACK.
         let reordering = srtt / 4 + REACTION_NS;
         let telling = self.recovering == Some(Cause::Fast)
             || self.signs >= DUPLICATE_THRESHOLD
@@ -126,7 +130,7 @@ impl Circumstances {
         match self.recovering {
             None if timer && self.is_tail && self.may_probe => return because(Cause::TimeoutOrProbe),
             _ if timer => return timeout,
-            // The timer would have sent what is missing.
+            // The timer would have sent the missing segment, not the last one.
             None if self.is_tail && self.sign_on_its_way => return because(Cause::TailLossProbe),
             None if self.is_tail && (self.wait.is_over || self.since_sent_ns >= srtt + srtt / 2) => {
                 return because(Cause::TailLossProbe);
@@ -143,17 +147,17 @@ impl Circumstances {
     }
 }
 
-/// Signs of which a sender's timed retransmissions are.
+/// Evidence on a sender's timed retransmissions: are they probes or timeouts?
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {
-    /// Probes that were told from timeouts by what they sent or when.
+    /// Number of probes that were clearly no timeouts, because of their data or their time.
     pub(crate) probes: u32,
-    /// Timeouts that a prober would have preceded with a probe.
+    /// Number of timeouts before which a probing sender would have sent a probe.
     pub(crate) timeouts: u32,
 }
 
 impl Habits {
-    /// What the cases that look alike are.
+    /// Returns the cause of the ambiguous cases.
     pub(crate) const fn settle(self) -> Cause {
         if self.probes > self.timeouts {
             Cause::TailLossProbe
@@ -165,11 +169,11 @@ impl Habits {
     }
 }
 
-/// RFC 5681 section 3.2.
+/// Number of duplicate ACKs that signal a loss (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// What passes between an ACK and the segment it makes a sender send, as a rule.
+/// Usual maximum time between an ACK and the segment that it triggers.
 const PROMPT_NS: u64 = 3_000_000;
-/// A host's timers tick, and its softirqs wait: what passes between an event and the answer to it.
+/// Maximum time between an event and the answer of a host. Timers have ticks and softirqs are delayed.
 const REACTION_NS: u64 = 12_000_000;
-/// No system in use has a shorter timeout.
+/// Shortest timeout of any system in use.
 const MIN_TIMEOUT_NS: u64 = 180_000_000;

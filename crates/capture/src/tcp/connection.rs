@@ -1,19 +1,20 @@
-//! A TCP connection as one capture point sees it: two [`Half`]s that acknowledge each other. Round trips are halves, from the
-//! point to one side and back; their sum is the path's (But et al., LCN 2005).
+//! A TCP connection seen from one capture point: two `Half`s that acknowledge each other. The capture point divides
+//! the round trip into two parts, one to each side. Their sum is the round trip of the path (But et al., LCN 2005). The
+//! rows for the tables are passed to the caller, not stored.
 
 use super::half::{Half, Sent};
-use crate::analysis::rows::{Acknowledged, Method, Retransmission, RoundTrip, Sink};
-use crate::analysis::samples::Samples;
+use super::rows::{Acknowledged, Method, Retransmission, RoundTrip, Row};
 use crate::packet::{CapturedPacket, TcpFields};
+use crate::samples::Samples;
 
 /// State of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connection {
-    /// Client to server, server to client.
+    /// Data from client to server, and from server to client.
     pub(crate) halves: [Half; 2],
-    /// Sums of both halves.
+    /// Round trips of the whole path: sums of both parts.
     pub(crate) both: Samples,
-    /// The last sample of each half: when, and how long.
+    /// Time and length of the last sample of each part, in nanoseconds.
     latest: [Option<(u64, u64)>; 2],
     pub(crate) handshake_rtt_ns: [Option<u64>; 2],
     pub(crate) end: End,
@@ -21,29 +22,30 @@ pub(crate) struct Connection {
     sack: [bool; 2],
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// Not within the capture.
+    /// It did not end in the capture.
     #[default]
     Open,
-    /// One side closed.
+    /// This side has closed (0 client, 1 server).
     HalfClosed(u8),
-    /// Both sides closed.
+    /// Both sides have closed.
     Closed,
-    /// Aborted.
+    /// It was reset.
     Reset,
 }
 
 impl Connection {
-    /// Both SYNs of a later connection differ from those of this one.
+    /// True if the SYN belongs to a later connection, because its sequence number differs.
     pub(crate) fn is_reopened_by(&self, tcp: &TcpFields, direction: usize) -> bool {
         tcp.flags.syn
             && !tcp.flags.ack
             && self.halves[direction].sequence.is_some_and(|sequence| sequence.origin() != tcp.sequence)
     }
 
-    /// Takes a packet of `direction`, at `at_ns` since the capture's start.
+    /// Handles a packet of `direction` at `at_ns` since the start of the capture. `tell` gets the rows. Returns true if
+    /// the packet carried data sent before.
     pub(crate) fn handle(
         &mut self,
         packet: &CapturedPacket,
@@ -51,17 +53,18 @@ impl Connection {
         flow: u32,
         direction: usize,
         at_ns: u64,
-        sink: &mut impl Sink,
+        tell: &mut impl FnMut(Row),
     ) -> bool {
         let other = 1 - direction;
         self.control(tcp, direction);
-        // To the sender of this packet: what the other direction's data takes to be acknowledged by it.
+        // Round trip from here to the sender of this packet: the time in which it acknowledges the other direction's
+        // data.
         let near_ns = self.halves[other].far_ns();
         let sent = self.halves[direction].sent(packet, tcp, at_ns, near_ns);
         let resent = matches!(sent, Sent::Again { .. });
         if let Sent::Again { start, cause, nth, since_first_ns } = sent {
             let len = packet.payload_len;
-            sink.retransmission(&Retransmission {
+            tell(Row::Retransmission(Retransmission {
                 flow,
                 direction: direction as u8,
                 t_ns: at_ns,
@@ -71,7 +74,7 @@ impl Connection {
                 spurious: false,
                 nth,
                 since_first_ns,
-            });
+            }));
         }
         if !tcp.flags.ack {
             return resent;
@@ -81,7 +84,7 @@ impl Connection {
             self.halves[other].offered(window, at_ns);
         }
         let mut rtt = self.halves[other].acknowledged(packet, tcp, at_ns, |history, cause| {
-            sink.acknowledged(&Acknowledged {
+            tell(Row::Acknowledged(Acknowledged {
                 flow,
                 direction: other as u8,
                 t_ns: history.first_sent.as_nanos(),
@@ -90,7 +93,7 @@ impl Connection {
                 itself: history.itself,
                 included: history.included,
                 cause,
-            });
+            }));
         });
         if self.handshake_rtt_ns[other].is_none() && self.halves[other].syn.is_some() {
             self.handshake_rtt_ns[other] = self.halves[other].handshake_round_trip(at_ns);
@@ -98,20 +101,20 @@ impl Connection {
         }
         if let Some(rtt_ns) = rtt {
             let method = Method::Acknowledgement;
-            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
-            self.halved(other, rtt_ns, flow, at_ns, sink);
+            tell(Row::RoundTrip(RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns }));
+            self.halved(other, rtt_ns, flow, at_ns, tell);
         }
         if let Some((_, echo)) = tcp.timestamps
             && let Some(rtt_ns) = self.halves[other].echoed(echo, at_ns)
         {
             let method = Method::Timestamp;
-            sink.round_trip(&RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns });
+            tell(Row::RoundTrip(RoundTrip { flow, direction: other as u8, method, t_ns: at_ns, rtt_ns }));
         }
         resent
     }
 
-    /// A half was measured: with the latest of the other one it makes a round trip.
-    fn halved(&mut self, half: usize, rtt_ns: u64, flow: u32, at_ns: u64, sink: &mut impl Sink) {
+    /// Combines a sample of one part with the latest one of the other part into a round trip.
+    fn halved(&mut self, half: usize, rtt_ns: u64, flow: u32, at_ns: u64, tell: &mut impl FnMut(Row)) {
         self.latest[half] = Some((at_ns, rtt_ns));
         let Some((when, other)) = self.latest[1 - half] else { return };
         if at_ns.saturating_sub(when) > STALE_NS {
@@ -120,7 +123,7 @@ impl Connection {
         let rtt_ns = rtt_ns + other;
         self.both.push(rtt_ns);
         let method = Method::BothHalves;
-        sink.round_trip(&RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns });
+        tell(Row::RoundTrip(RoundTrip { flow, direction: 0, method, t_ns: at_ns, rtt_ns }));
     }
 
     fn control(&mut self, tcp: &TcpFields, direction: usize) {
@@ -140,11 +143,11 @@ impl Connection {
         };
     }
 
-    /// Whether both sides said that they understand selective acknowledgements.
+    /// True if both sides permitted SACK.
     pub(crate) const fn has_sack(&self) -> bool {
         self.sack[0] && self.sack[1]
     }
 }
 
-/// Halves further apart in time do not make one round trip.
+/// Maximum time between two parts that make one round trip.
 const STALE_NS: u64 = 1_000_000_000;

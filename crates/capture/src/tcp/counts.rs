@@ -1,80 +1,82 @@
-//! What is counted of one direction's data.
+//! Counters of one direction's data. Conclusions from several counters are left to the reports.
 
 use super::stall::Stalls;
-use crate::analysis::samples::Samples;
+use crate::samples::Samples;
 
-/// What is counted of one direction's data.
+/// Counters of one direction's data.
 #[derive(Clone, Debug, Default)]
 pub struct HalfCounts {
     /// Packets with data.
     pub data_packets: u64,
-    /// Bytes of data sent for the first time.
+    /// Bytes of new data.
     pub new_bytes: u64,
     /// Data packets that begin below the highest byte sent before.
     pub resent: u64,
-    /// Their bytes that had been seen before.
+    /// Bytes of these packets that had already passed.
     pub repeated_bytes: u64,
-    /// Resent packets with bytes the capture point had missed: lost before it, on the way from the sender.
+    /// Resent packets with bytes that the capture point had not seen: lost between the sender and the capture point.
     pub lost_before: u64,
-    /// Packets overtaken before the capture point: they fill a gap and were sent before what showed it.
+    /// Packets reordered before the capture point: they fill a gap and were sent before the packet that showed it.
     pub reordered: u64,
-    /// Retransmissions by [`Cause::index`], those overtaken, probes of a closed window and keep-alives left out.
+    /// Retransmissions by [`Cause::index`](super::cause::Cause::index), without reordered packets, window probes and
+    /// keep-alives.
     pub causes: [u64; 5],
-    /// Of those, the ones the receiver reported to have had already (DSACK, RFC 2883).
+    /// Retransmissions that the receiver reported as duplicates (DSACK, RFC 2883), by cause.
     pub spurious: [u64; 5],
     /// Keep-alives (RFC 9293 section 3.8.4).
     pub keep_alives: u64,
-    /// Probes of a closed window.
+    /// Window probes.
     pub window_probes: u64,
-    /// ACKs of data that the capture does not have.
+    /// ACKs of data that is not in the capture.
     pub acknowledged_unseen: u64,
-    /// ACKs that advanced nothing and told of data out of order.
+    /// Duplicate ACKs: they acknowledged nothing new while data was outstanding.
     pub duplicate_acks: u64,
-    /// SYNs and FINs sent again.
+    /// Retransmitted SYNs and FINs.
     pub control_retransmissions: u64,
-    /// Times the receiver closed its window.
+    /// Number of times the receiver closed its window.
     pub zero_windows: u64,
-    /// How long it was closed.
+    /// Sum of the times with a closed window.
     pub zero_window_ns: u64,
-    /// Round trips from this direction's data to its acknowledgement.
+    /// Round trips in nanoseconds, from data to its ACK.
     pub ack_rtt: Samples,
-    /// Round trips from time stamps to their echoes.
+    /// Round trips in nanoseconds, from a timestamp to its echo.
     pub stamp_rtt: Samples,
-    /// Packets not yet acknowledged, after each new one.
+    /// Unacknowledged packets, sampled after each new one.
     pub packets_in_flight: Samples,
-    /// Bytes not yet acknowledged, likewise.
+    /// Unacknowledged bytes, sampled after each new packet.
     pub bytes_in_flight: Samples,
-    /// Data packets sent within the smoothed round trip before each one, itself included.
+    /// Data packets sent in the smoothed round trip before each one, including that one.
     pub packets_per_rtt: Samples,
-    /// From the first transmission of a packet to its acknowledgement.
+    /// Time from the first transmission of a packet to its ACK, in nanoseconds.
     pub application_delay: Samples,
-    /// The same of packets that were retransmitted.
+    /// The same time, only for packets that were retransmitted.
     pub retransmitted_delay: Samples,
-    /// From when data was missed to when it came, where it was lost before the capture point.
+    /// Time from the discovery of missing data to its arrival, for data lost before the capture point, in nanoseconds.
     pub missing_delay: Samples,
-    /// Lag by the cause that made it: what acknowledged packets took beyond the median round trip.
+    /// Lag by cause: the time that packets took beyond the smoothed round trip until they were acknowledged.
     pub lag_ns: [u64; 5],
-    /// Packets that were late for a retransmission in front of them, not their own.
+    /// Packets that were late because of a retransmission in front of them, not their own.
     pub held_up: u64,
-    /// Packets of which a timed retransmission brought the data.
+    /// Stalls: packets whose data was brought by a timed retransmission.
     pub stalls: u64,
-    /// Of those, by the retransmissions it took: one, two, three, more. Each wait is one, three, seven timeouts long.
+    /// Stalls by the number of retransmissions: one, two, three, more. With back-off they take one, three, seven
+    /// timeouts.
     pub stalls_by_tries: [u64; 4],
-    /// The longest such wait.
+    /// Longest stall in nanoseconds.
     pub longest_stall_ns: u64,
-    /// How long these waits were in timeouts.
+    /// Length of the stalls in timeouts.
     pub stall_lengths: Stalls,
-    /// Segments smaller than the largest, sent within a millisecond of the ACK of all before them while more waited:
-    /// what Nagle's algorithm held back.
+    /// Segments smaller than the largest that were sent within 1 ms of the ACK of all earlier data: Nagle's algorithm
+    /// had held them back.
     pub released_by_ack: u64,
-    /// Acknowledgements later than the fastest by 30 ms to 250 ms, with one packet in flight: a receiver that waits.
+    /// ACKs that came 30 to 250 ms after the fastest round trip, with one packet in flight: delayed ACKs.
     pub delayed_acks: u64,
-    /// What those waited beyond the fastest round trip.
+    /// Sum of the time that delayed ACKs took beyond the fastest round trip.
     pub delayed_ack_ns: u64,
 }
 
 impl HalfCounts {
-    /// All is counted: quantiles are asked for next.
+    /// Prepares the distributions for queries, after the last packet.
     pub(crate) fn settle(&mut self) {
         let all = [
             &mut self.ack_rtt,

@@ -1,5 +1,6 @@
-//! One direction of a TCP connection: the data its sender sent and what the other side acknowledged of it. The sender's view
-//! is rebuilt from packets that passed one point; how far that point is from the sender matters, and is measured too.
+//! One direction of a TCP connection: the data that its sender sent, and what the other side acknowledged. It rebuilds
+//! the sender's view from the packets at one capture point. The distance between that point and the sender matters, so
+//! it is measured too. Rows and reports are left to the connection.
 
 mod acknowledgement;
 mod judgement;
@@ -20,7 +21,7 @@ use super::timer::SenderTimer;
 use crate::packet::{CapturedPacket, TcpFields};
 use acknowledgement::Sign;
 
-/// One direction.
+/// State of one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
     pub(crate) counts: HalfCounts,
@@ -28,27 +29,27 @@ pub(crate) struct Half {
     pub(crate) sequence: Option<Sequence>,
     stream: Stream,
     ledger: RetransmissionLedger,
-    /// Packets in the ledger.
+    /// Number of packets in the ledger.
     in_flight: u64,
-    /// Packets that the ledger gave up for want of acknowledgements.
+    /// Packets removed from the ledger without an acknowledgement, to bound memory.
     pub(crate) unacknowledged: u64,
     timer: SenderTimer,
     reaction: Reaction,
-    /// When anything with data was last sent.
+    /// Time of the last packet with data.
     last_sent_ns: Option<u64>,
     last_ack_ns: Option<u64>,
-    /// When an ACK last told the sender something.
+    /// Time of the last ACK with news for the sender.
     last_news_ns: Option<u64>,
     last_advance_ns: Option<u64>,
-    /// Signs of a loss.
+    /// Current signs of loss.
     sign: Option<Sign>,
-    /// The loss being repaired, until this offset is acknowledged.
+    /// Cause of the current recovery, and the offset whose acknowledgement ends it.
     episode: Option<(Cause, u64)>,
     last_timed: Option<(u64, u64, u64)>,
-    /// What may have been a probe: until more than this offset is acknowledged no other one follows.
+    /// End of a possible probe. No other probe follows until more than this offset is acknowledged.
     probed_to: Option<u64>,
     pub(crate) habits: Habits,
-    /// Selective acknowledgements are in use, as far as is known.
+    /// SACK is used, as far as is known.
     pub(crate) sack: bool,
     repairs: Repairs,
     recent: VecDeque<u64>,
@@ -59,23 +60,24 @@ pub(crate) struct Half {
     zero_since_ns: Option<u64>,
     least_rtt_ns: u64,
     largest_payload: u32,
-    /// Segments smaller than the largest, and those of them sent with others in flight.
+    /// Number of segments smaller than the largest.
     small: u64,
+    /// Those of them that were sent while others were in flight.
     small_behind_others: u64,
-    /// Those that left at once when all before them was acknowledged: a sender that waits for that.
+    /// Those of them that were sent as soon as all earlier data was acknowledged: the sender follows Nagle's algorithm.
     small_released: u64,
-    /// New data that came when a probe was due: until where it goes.
+    /// End of new data that was sent when a probe was due.
     probe: Option<u64>,
 }
 
-/// What a data packet turned out to be.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// New data, or none.
+    /// New data, or no data.
     New,
-    /// Data sent before.
+    /// Data that was sent before.
     Again { start: u64, cause: Cause, nth: u16, since_first_ns: u64 },
-    /// Something no loss was behind.
+    /// A segment that has nothing to do with loss: RST, keep-alive, window probe, reordered packet.
     Control,
 }
 
@@ -119,7 +121,7 @@ impl Default for Half {
 }
 
 impl Half {
-    /// A packet of this direction passed; `near_ns` is the round trip between its sender and the capture point.
+    /// Handles a packet of this direction. `near_ns` is the round trip between its sender and the capture point.
     pub(crate) fn sent(
         &mut self,
         packet: &CapturedPacket,
@@ -225,7 +227,7 @@ impl Half {
         result
     }
 
-    /// `missed` bytes before it were not seen.
+    /// Handles new data. `missed` bytes before it did not pass the capture point.
     fn new_data(&mut self, len: u32, missed: u64, at_ns: u64, near_ns: u64) -> Sent {
         let in_flight = self.in_flight;
         self.counts.packets_in_flight.push(in_flight);
@@ -250,7 +252,7 @@ impl Half {
         Sent::New
     }
 
-    /// The first data after an ACK: how soon it came.
+    /// Learns the sender's reaction time from the first data after an ACK.
     fn learn_reaction(&mut self, at_ns: u64) {
         if let Some(ack) = self.last_ack_ns
             && self.last_sent_ns.is_some_and(|sent| sent < ack)
@@ -259,7 +261,7 @@ impl Half {
         }
     }
 
-    /// The oldest packet in flight with bytes from `start` on.
+    /// Returns the oldest packet in flight with bytes at or above `start`.
     fn covering(&self, start: u64) -> Option<&PacketHistory> {
         self.ledger.outstanding().find(|known| known.end > start)
     }
@@ -275,13 +277,13 @@ impl Half {
         self.window_scale = tcp.window_scale.unwrap_or(0).min(14);
     }
 
-    /// The window this direction's sender offers the other.
+    /// Window in bytes that the sender of this direction offers to the other side.
     pub(crate) fn offers(&mut self, tcp: &TcpFields, scaled: bool) -> u64 {
         let shift = if tcp.flags.syn || !scaled { 0 } else { self.window_scale };
         u64::from(tcp.window) << shift
     }
 
-    /// The receiver of this direction offers so much.
+    /// Handles a window offered by the receiver of this direction.
     pub(crate) fn offered(&mut self, window: u64, at_ns: u64) {
         match (window, self.zero_since_ns) {
             (0, None) => {
@@ -296,24 +298,26 @@ impl Half {
         }
     }
 
-    /// The SYN was answered: its round trip, if it was sent once.
+    /// Round trip of the handshake when the SYN is answered, if the SYN was sent once.
     pub(crate) fn handshake_round_trip(&mut self, at_ns: u64) -> Option<u64> {
         let rtt = self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))?;
         self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         Some(rtt)
     }
 
-    /// The round trip between the capture point and the receiver of this direction's data. Least, for ACKs may wait.
+    /// Smallest round trip between the capture point and the receiver of this direction. Larger ones may include
+    /// delayed ACKs.
     pub(crate) const fn far_ns(&self) -> u64 {
         if self.least_rtt_ns == u64::MAX { 0 } else { self.least_rtt_ns }
     }
 
-    /// Packets never acknowledged within the capture, and bytes never seen.
+    /// Number of packets without an acknowledgement in the capture, and of bytes never seen.
     pub(crate) fn left_open(&self) -> (u64, u64) {
         (self.unacknowledged + self.in_flight, self.stream.missing())
     }
 
-    /// A capture of one direction sees no acknowledgement: the oldest half is let go, so that memory stays bounded.
+    /// Drops the older half of the packets in flight if there are too many. This bounds memory for captures without
+    /// ACKs.
     fn bound(&mut self) {
         let limit = if self.last_ack_ns.is_none() { MAX_UNSEEN } else { MAX_OUTSTANDING };
         if self.in_flight <= limit {
@@ -328,8 +332,8 @@ impl Half {
     }
 }
 
-/// Whether what fills a gap was sent before what showed it: by its time stamp, or its identification where the sender
-/// counts them.
+/// True if the packet that fills a gap was sent before the packet that showed it. Timestamps tell, or else IP
+/// identifications if the sender counts them up.
 fn overtaken(shown: &Revealed, filler: &Revealed) -> bool {
     if let (Some(after), Some(stamp)) = (shown.stamp, filler.stamp)
         && after != stamp
@@ -341,9 +345,9 @@ fn overtaken(shown: &Revealed, filler: &Revealed) -> bool {
 }
 
 const MAX_RECENT: usize = 1024;
-/// Packets a sender may have in flight: 64 MiB of them.
+/// Maximum number of packets in flight: about 64 MiB.
 const MAX_OUTSTANDING: u64 = 46_000;
-/// The same where no acknowledgement has been seen.
+/// Maximum number of packets in flight while no ACK has been seen.
 const MAX_UNSEEN: u64 = 1_024;
-/// From an ACK to the segment it released.
+/// Maximum time from an ACK to a segment that it released.
 const RELEASE_NS: u64 = 1_000_000;

@@ -1,5 +1,5 @@
-//! What a TCP conversation's packets say about it: the streams of both directions, retransmissions and their causes, round
-//! trips, windows.
+//! Analysis of a TCP connection from its packets: the data of both directions, retransmissions and their causes, round
+//! trips, windows. The table of flows and the reports are left to [`analysis`](crate::analysis).
 
 pub mod cause;
 pub mod connection;
@@ -7,6 +7,7 @@ pub mod counts;
 pub(crate) mod half;
 pub(crate) mod reaction;
 pub(crate) mod repairs;
+pub(crate) mod rows;
 pub(crate) mod sequence;
 pub mod stall;
 pub(crate) mod stamps;
@@ -15,4 +16,5 @@ pub(crate) mod timer;
 
 pub use cause::Cause;
 pub use counts::HalfCounts;
+pub use rows::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use stall::Stalls;

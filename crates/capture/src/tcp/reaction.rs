@@ -1,16 +1,16 @@
-//! How long a sender takes from an ACK to the segment that answers it, learned from those that followed one at once: a
-//! segment that comes later than that answers something else, if only by microseconds.
+//! Reaction time of a sender: the time from an ACK to the segment that answers it. It is learned from segments that
+//! followed an ACK at once. A later segment answers something else, even if it is only microseconds later.
 
-/// The usual reaction.
+/// The usual reaction time of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reaction {
-    /// Moves towards the median.
+    /// Estimate of the median, adjusted in small steps.
     typical_ns: u64,
     seen: u32,
 }
 
 impl Reaction {
-    /// The first data after an ACK came so long after it.
+    /// Adds a sample: time from an ACK to the next data.
     pub(crate) const fn saw(&mut self, after_ns: u64) {
         if after_ns > LONGEST_NS {
             return;
@@ -25,16 +25,16 @@ impl Reaction {
         self.seen = self.seen.saturating_add(1);
     }
 
-    /// No answer takes longer than this at best.
+    /// Maximum time of a direct answer.
     pub(crate) fn at_once_ns(&self) -> u64 {
         if self.seen < ENOUGH { AT_ONCE_NS } else { (self.typical_ns * 4 + RESOLUTION_NS).min(AT_ONCE_NS) }
     }
 }
 
-/// What comes later is no answer.
+/// Maximum sample; a later segment is not an answer.
 const LONGEST_NS: u64 = 3_000_000;
-/// As long as little is known of the sender.
+/// Reaction time assumed while few samples are known.
 const AT_ONCE_NS: u64 = 250_000;
 const ENOUGH: u32 = 16;
-/// Most captures count microseconds.
+/// Resolution of most captures: a few microseconds.
 const RESOLUTION_NS: u64 = 2_000;

@@ -1,38 +1,38 @@
-//! Sequence numbers as 64-bit stream offsets, as [`gamelane_tcp::Segment`] counts them: the SYN at 0, data from 1. A
-//! capture that begins within a connection takes the first number it sees for 1.
+//! Converts sequence numbers to 64-bit stream offsets, as in [`gamelane_tcp::Segment`]: the SYN at 0, data from 1. If a
+//! capture begins within a connection, the first number seen becomes offset 1.
 
-/// Unwraps the sequence numbers of one direction.
+/// Sequence numbers of one direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     origin: u32,
-    /// The highest offset so far, to which others are near.
+    /// Highest offset so far; other offsets are close to it.
     high: u64,
 }
 
 impl Sequence {
-    /// The direction whose SYN has this number.
+    /// For a direction whose SYN has this number.
     pub(crate) const fn after_syn(number: u32) -> Self {
         Self { origin: number, high: 0 }
     }
 
-    /// A direction seen from within.
+    /// For a direction whose SYN is not in the capture; `number` becomes offset 1.
     pub(crate) const fn from_within(number: u32) -> Self {
         Self { origin: number.wrapping_sub(1), high: 1 }
     }
 
-    /// The number offset 0 has.
+    /// Sequence number of offset 0.
     pub(crate) const fn origin(&self) -> u32 {
         self.origin
     }
 
-    /// The offset of `number`; `None` if it lies before the first one.
+    /// Returns the offset of `number`; `None` if it is before offset 0.
     #[inline]
     pub(crate) fn offset(&self, number: u32) -> Option<u64> {
         let distance = number.wrapping_sub(self.origin).wrapping_sub(self.high as u32) as i32;
         self.high.checked_add_signed(i64::from(distance))
     }
 
-    /// [`Sequence::offset`] of a number its sender used, near which the next ones will be.
+    /// Like [`Sequence::offset`], for a number that the sender used. The following numbers are expected close to it.
     #[inline]
     pub(crate) fn sent(&mut self, number: u32) -> Option<u64> {
         let offset = self.offset(number)?;

@@ -1,8 +1,9 @@
-//! The time stamps of one direction (RFC 7323), and when each first passed: what an echo is measured from.
+//! Timestamps of one direction (RFC 7323) and the time when each first passed. Echoes are measured from that time, so
+//! retransmissions do not matter.
 
 use std::collections::VecDeque;
 
-/// Stamps sent and not yet echoed.
+/// Timestamps that were sent and not echoed yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
     sent: VecDeque<(u32, u64)>,
@@ -10,7 +11,7 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// A packet carried `stamp`.
+    /// Records the timestamp of a packet.
     pub(crate) fn sent(&mut self, stamp: u32, at_ns: u64) {
         if self.newest.is_none_or(|newest| is_before(newest, stamp)) {
             self.newest = Some(stamp);
@@ -21,13 +22,13 @@ impl Stamps {
         }
     }
 
-    /// How long ago the stamp first passed that `echo` repeats.
+    /// Time since the timestamp `echo` first passed.
     pub(crate) fn age(&self, echo: u32, at_ns: u64) -> Option<u64> {
         let mut newer = self.sent.iter().skip_while(|&&(stamp, _)| is_before(stamp, echo));
         newer.next().filter(|&&(stamp, _)| stamp == echo).map(|&(_, sent)| at_ns.saturating_sub(sent))
     }
 
-    /// [`Stamps::age`], the first time the stamp is echoed; those before it are forgotten.
+    /// Like [`Stamps::age`], at the first echo of the timestamp. Older timestamps are dropped.
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
         while self.sent.front().is_some_and(|&(stamp, _)| is_before(stamp, echo)) {
             self.sent.pop_front();
@@ -38,7 +39,7 @@ impl Stamps {
     }
 }
 
-/// Stamps wrap.
+/// Compares timestamps that may wrap around.
 const fn is_before(stamp: u32, other: u32) -> bool {
     (stamp.wrapping_sub(other) as i32) < 0
 }

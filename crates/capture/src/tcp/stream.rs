@@ -1,21 +1,22 @@
-//! Which bytes of a direction a capture point has seen: up to the highest, less the holes below it. What a packet brings is
-//! new, fills a hole (it was lost or overtaken before the capture point), or is a repetition.
+//! The bytes of one direction that a capture point has seen: all up to the highest one, except for holes. The bytes of
+//! a packet are new, or they fill a hole (they were lost or reordered before the capture point), or they are repeated.
+//! Payload itself is left out.
 
-/// The bytes seen.
+/// The bytes seen so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// One past the highest byte; 0 before the first.
+    /// Offset after the highest byte; 0 before the first packet.
     end: u64,
-    /// Runs below `end` that were not seen, in order.
+    /// Ranges below `end` that were not seen, in order.
     holes: Vec<Hole>,
 }
 
-/// Bytes that were not seen when later ones were.
+/// A range of bytes that was not seen when later bytes were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hole {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// When the packet after them came, and its identification and time stamp.
+    /// The packet after the hole, which showed it.
     pub(crate) revealed: Revealed,
 }
 
@@ -27,26 +28,26 @@ pub(crate) struct Revealed {
     pub(crate) stamp: Option<u32>,
 }
 
-/// What a packet brought.
+/// Bytes of a packet by kind: new, filling a hole, or repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brought {
-    /// Bytes above all seen before.
+    /// Bytes above all bytes seen before.
     pub(crate) new: u32,
-    /// Bytes of a hole.
+    /// Bytes that fill a hole.
     pub(crate) filled: u32,
     /// Bytes seen before.
     pub(crate) repeated: u32,
-    /// What showed the first hole it fills.
+    /// The packet that showed the first hole filled.
     pub(crate) hole: Option<Revealed>,
 }
 
 impl Stream {
-    /// One past the highest byte seen.
+    /// Offset after the highest byte seen.
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
 
-    /// The bytes from `start` on, `len` of them and not none, were seen.
+    /// Adds `len` bytes from `start` on; `len` must not be 0.
     pub(crate) fn saw(&mut self, start: u64, len: u32, packet: Revealed) -> Brought {
         let end = start + u64::from(len);
         if self.end == 0 {
@@ -66,7 +67,7 @@ impl Stream {
         Brought { new, filled, repeated: len - new - filled, hole }
     }
 
-    /// A packet without data begins at `to`: all before it was sent.
+    /// Handles a packet without data at offset `to`: all bytes below were sent.
     pub(crate) fn reached(&mut self, to: u64, packet: Revealed) {
         if self.end > 0 && to > self.end && self.holes.len() < MAX_HOLES {
             self.holes.push(Hole { start: self.end, end: to, revealed: packet });
@@ -97,19 +98,19 @@ impl Stream {
         (filled as u32, first)
     }
 
-    /// Bytes right before `start` that were not seen.
+    /// Number of unseen bytes directly before `start`.
     #[inline]
     pub(crate) fn missing_before(&self, start: u64) -> u64 {
         self.holes.iter().rev().find(|hole| hole.end == start).map_or(0, |hole| hole.end - hole.start)
     }
 
-    /// Bytes below the highest that were never seen.
+    /// Number of unseen bytes below the highest one.
     pub(crate) fn missing(&self) -> u64 {
         self.holes.iter().map(|hole| hole.end - hole.start).sum()
     }
 }
 
-/// Holes remembered at a time; bytes of further ones count as repeated when they come.
+/// Maximum number of holes. Bytes of further holes count as repeated when they arrive.
 const MAX_HOLES: usize = 256;
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(stream.saw(1, 10, at(0)), Brought { new: 10, ..Brought::default() });
         assert_eq!(stream.saw(21, 10, at(1)), Brought { new: 10, ..Brought::default() });
         assert_eq!((stream.missing(), stream.missing_before(21), stream.missing_before(31)), (10, 10, 0));
-        // Five of the hole, five that were there, and then five more of it with ten repeated and two new.
+        // Five bytes of the hole and five that were known; then five more of the hole, ten repeated and two new.
         let brought = stream.saw(6, 10, at(2));
         assert_eq!(brought, Brought { new: 0, filled: 5, repeated: 5, hole: Some(at(1)) });
         let brought = stream.saw(16, 17, at(3));

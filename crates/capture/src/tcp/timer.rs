@@ -1,34 +1,36 @@
-//! The sender's retransmission timer as its packets and their acknowledgements set it (RFC 6298 section 5): what a wait is
-//! held against. Some of it cannot be seen, and each possibility is tried: senders differ in whether sending the oldest segment
-//! again within a recovery starts the timer anew (Linux does, RFC 6675 leaves it), and what may have been a probe
-//! doubles the timeout only if it was none.
+//! The sender's retransmission timer (RFC 6298 section 5), derived from its packets and their ACKs. Waits are compared
+//! with it. A capture does not show everything, so all possibilities are tried:
+//!
+//! - A retransmission of the oldest segment during recovery may restart the timer (Linux does, RFC 6675 does not
+//!   require it).
+//! - A possible probe doubles the timeout only if it was a timeout.
 
 use gamelane_core::Duration;
 use gamelane_tcp::TimerKind;
 use gamelane_tcp::timer::RetransmissionTimeout;
 
-/// Follows the timer of one direction's sender.
+/// The timer of one direction's sender.
 #[derive(Clone, Debug)]
 pub(crate) struct SenderTimer {
     timeout: RetransmissionTimeout,
-    /// The last ACK that advanced, or the first data after all had been acknowledged.
+    /// Time of the last ACK of new data, or of the first data after everything was acknowledged.
     started_ns: Option<u64>,
-    /// When the oldest segment was first sent again for what ACKs told, since then.
+    /// Time of the first retransmission of the oldest segment because of ACKs, since `started_ns`.
     recovering_ns: Option<u64>,
-    /// Timeouts since the last ACK that advanced.
+    /// Timeouts since the last ACK of new data.
     timeouts: u32,
-    /// What since then may have been timeouts or probes.
+    /// Possible timeouts since then, which may have been probes.
     perhaps: u32,
 }
 
-/// How a wait compares with the timer.
+/// A wait compared with the timer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wait {
-    /// Since the timer was last started, if the oldest segment's retransmission did start it.
+    /// Time since the last start of the timer, if the retransmission of the oldest segment started it.
     pub(crate) since_ns: u64,
-    /// The timer expires now, within a tick.
+    /// The timer expires now, within one tick.
     pub(crate) is_due: bool,
-    /// It has expired, or soon will.
+    /// The timer has expired, or will soon.
     pub(crate) is_over: bool,
 }
 
@@ -50,33 +52,33 @@ impl SenderTimer {
         self.timeout.srtt()
     }
 
-    /// The timeout without back-off.
+    /// Timeout without back-off.
     pub(crate) const fn rto(&self) -> Duration {
         self.timeout.rto()
     }
 
-    /// A round trip that the sender, too, could measure.
+    /// Adds a round trip that the sender could measure too.
     pub(crate) fn measured(&mut self, rtt_ns: u64, ack: u64, end: u64) {
         self.timeout.on_sample(Duration::from_nanos(rtt_ns), ack, end);
     }
 
-    /// Data was sent with nothing else in flight.
+    /// Handles data sent with nothing else in flight.
     pub(crate) const fn sent_first(&mut self, at_ns: u64) {
         self.started_ns = Some(at_ns);
     }
 
-    /// An ACK advanced.
+    /// Handles an ACK of new data.
     pub(crate) const fn advanced(&mut self, at_ns: u64) {
         (self.started_ns, self.recovering_ns) = (Some(at_ns), None);
         (self.timeouts, self.perhaps) = (0, 0);
     }
 
-    /// The oldest segment was sent again because of what ACKs told.
+    /// Handles a retransmission of the oldest segment because of ACKs.
     pub(crate) fn repaired(&mut self, at_ns: u64) {
         self.recovering_ns.get_or_insert(at_ns);
     }
 
-    /// The timer expired, for certain or perhaps, and starts again.
+    /// Handles a certain or possible expiry. The timer starts again.
     pub(crate) const fn expired(&mut self, certain: bool, at_ns: u64) {
         (self.started_ns, self.recovering_ns) = (Some(at_ns), None);
         if certain {
@@ -86,8 +88,8 @@ impl SenderTimer {
         }
     }
 
-    /// Compares the wait until `at_ns`. The oldest segment was last sent at `head_sent_ns`; `near_ns` is the round trip
-    /// between the sender and the capture point.
+    /// Compares the wait until `at_ns` with the timer. `head_sent_ns` is the last transmission of the oldest segment,
+    /// `near_ns` the round trip between the sender and the capture point.
     pub(crate) fn wait(&self, head_sent_ns: Option<u64>, at_ns: u64, near_ns: u64) -> Wait {
         let since = |started: u64| at_ns.saturating_sub(started);
         let since_ns = head_sent_ns.max(self.started_ns).map_or(0, since);
@@ -102,8 +104,8 @@ impl SenderTimer {
                 waited + rto / 64 >= rto && waited <= rto + late(rto) + TICK_NS
             })
         };
-        // Retransmissions of the oldest segment that did not start the timer: these coincide more easily, so no more than a
-        // tick is allowed them.
+        // Retransmissions of the oldest segment that did not start the timer. These agree with the timer by chance more
+        // often, so only one tick of tolerance is allowed.
         let unseen = || [self.started_ns, self.recovering_ns].into_iter().flatten();
         let is_due = fits(since_ns, |rto| rto / 8) || unseen().any(|started| fits(since(started), |_| 0));
         let rto = backed_off(self.timeouts);
@@ -111,5 +113,5 @@ impl SenderTimer {
     }
 }
 
-/// Timers fire at a tick after they are due.
+/// Timers expire at a tick after they are due.
 const TICK_NS: u64 = 4_000_000;

@@ -1,4 +1,5 @@
-//! IPv4 (RFC 791) and IPv6 (RFC 8200) with its extension headers, up to the transport's first byte.
+//! Parses IPv4 (RFC 791) and IPv6 (RFC 8200) with extension headers, up to the first byte of the transport. IPv4
+//! options are skipped.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,38 +7,38 @@ use gamelane_core::Ecn;
 
 use super::{u16_at, u32_at};
 
-/// The fields of either IP version.
+/// Header fields of either IP version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ip<'a> {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
-    /// Of the whole packet, headers included, as they say.
+    /// Length of the whole packet in bytes, from its headers.
     pub(crate) len: u32,
-    /// Bytes before the transport's.
+    /// Bytes before the transport header.
     pub(crate) headers: u32,
     pub(crate) protocol: u8,
     pub(crate) ecn: Ecn,
     pub(crate) dscp: u8,
     pub(crate) identification: u16,
     pub(crate) fragment: FragmentOf,
-    /// What was captured from the transport on.
+    /// Captured bytes from the transport header on.
     pub(crate) above: &'a [u8],
 }
 
-/// Which part of a packet it is.
+/// Part of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentOf {
-    /// All of it.
+    /// The whole packet.
     Whole,
-    /// The first fragment, with the transport's header. `id` is the identification in full.
+    /// The first fragment, with the transport header. `id` is the whole identification.
     First { id: u32 },
-    /// Another one.
+    /// A later fragment.
     Later { id: u32, last: bool },
 }
 
 impl<'a> Ip<'a> {
-    /// `frame_len` is the length of the packet by its frame, which counts where the header says 0: so it is with
-    /// segmentation offload, and with jumbograms (RFC 2675).
+    /// Parses a packet. `frame_len` is its length according to the frame. It is used if the header has length 0, as
+    /// with segmentation offload and jumbograms (RFC 2675).
     #[inline]
     pub(crate) fn parse(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
         match bytes.first()? >> 4 {
@@ -148,7 +149,7 @@ const fn fragment(offset: u16, more: bool, id: u32) -> FragmentOf {
     }
 }
 
-/// The bytes from `from` on that were captured and belong to the packet: Ethernet pads short ones.
+/// Captured bytes from index `from` on that belong to the packet. Ethernet pads short packets.
 fn captured(bytes: &[u8], from: usize, len: u32) -> &[u8] {
     let end = bytes.len().min(len as usize);
     bytes.get(from..end).unwrap_or_default()
@@ -172,5 +173,5 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// More than any sender uses; a chain without end costs no time.
+/// Maximum number of extension headers. No sender uses more, and it bounds the work for hostile packets.
 const MAX_EXTENSIONS: usize = 16;

@@ -1,5 +1,6 @@
-//! Thin views of IP, UDP and TCP headers for the hot path: fields are taken where they lie, nothing is allocated, and every
-//! access is checked, for the bytes come from outside. Checksums are not looked at: offload makes most of them wrong.
+//! Parsers of IP, UDP and TCP headers for every packet. They read fields in place, allocate nothing, and check every
+//! access, because the bytes come from outside. Checksums are ignored, because with offload most captured ones are
+//! wrong.
 
 mod ip;
 mod tcp;

@@ -1,15 +1,16 @@
-//! TCP's header and options (RFC 9293 section 3.1, RFC 7323, RFC 2018), as far as the capture holds them.
+//! Parses the TCP header and its options (RFC 9293 section 3.1, RFC 7323, RFC 2018), as far as they were captured.
+//! Other options are skipped.
 
 use gamelane_tcp::Flags;
 
 use super::{u16_at, u32_at};
 use crate::packet::TcpFields;
 
-/// Bytes of the header without options.
+/// Header length in bytes without options.
 const HEADER: usize = 20;
 
-/// Reads the header's fields into `fields`, and gives its length. A capture may cut the options; the checksum and urgent
-/// pointer are not missed.
+/// Reads the header into `fields` and returns its length. The capture may cut the options. Checksum and urgent pointer
+/// are not needed.
 #[inline]
 pub(crate) fn tcp(bytes: &[u8], fields: &mut TcpFields) -> Option<u32> {
     let header = bytes.first_chunk::<16>()?;
@@ -41,10 +42,10 @@ pub(crate) fn tcp(bytes: &[u8], fields: &mut TcpFields) -> Option<u32> {
     Some(len as u32)
 }
 
-/// Options after a broken or cut one are lost; the rest of the header stands.
+/// Reads the options. A broken or cut option ends them; the rest of the header is valid.
 #[inline]
 fn options(bytes: &[u8], fields: &mut TcpFields) {
-    // Nearly every segment of today: two of padding, timestamps.
+    // Options of nearly every current segment: two bytes of padding, then timestamps.
     if let [1, 1, 8, 10, value @ ..] = bytes
         && value.len() == 8
     {

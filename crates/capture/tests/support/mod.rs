@@ -1,4 +1,4 @@
-//! What the tests of this crate share: keys, headers, captures in memory.
+//! Helpers for the tests of this crate: keys, headers, captures in memory.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -31,7 +31,7 @@ pub(crate) fn match_capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/captures/openarena-4p-srv.pcapng")
 }
 
-/// A pcap of whole frames, one each second.
+/// A pcap of whole frames, one per second.
 pub(crate) fn pcap_of(link_type: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, link_type].map(u32::to_le_bytes).concat();
     for (second, frame) in (0u32..).zip(frames) {
@@ -42,7 +42,7 @@ pub(crate) fn pcap_of(link_type: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Says that a comparison was not made because `tool` is not installed; where CI runs, that is a failure.
+/// Reports that a comparison was skipped because `tool` is not installed. In CI this is a failure.
 pub(crate) fn skipped(tool: &str) {
     assert_ne!(
         std::env::var("CI").as_deref(),
@@ -52,7 +52,7 @@ pub(crate) fn skipped(tool: &str) {
     eprintln!("skipped: {tool} is not installed (apt-get install {tool})");
 }
 
-/// One of the captures in tests/captures, by its name without ending.
+/// Path of a capture in tests/captures; `name` has no extension.
 pub(crate) fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(format!("{name}.pcapng.gz"))
 }

@@ -1,5 +1,5 @@
-//! Two ends joined by carriers in virtual time: bytes take a delay each way, carriers are cut and come back, chunks are as
-//! small as a seed wants them.
+//! Two ends connected by carriers in virtual time. Bytes take a delay each way, carriers go down and come back, and a
+//! seed decides how small the chunks are.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -15,20 +15,20 @@ pub const FAR: usize = 1;
 pub struct Pair {
     pub now: Instant,
     pub ends: [Session<Vec<u8>>; 2],
-    /// By carrier, then by the end that receives.
+    /// By carrier, then by receiving end.
     pipes: Vec<[Pipe; 2]>,
     delays: Vec<Duration>,
     kinds: Vec<CarrierKind>,
     pub up: Vec<bool>,
     pub random: Stream,
-    /// Room a carrier has whenever it is asked.
+    /// The budget of every `poll_frame`.
     pub budget: usize,
     pub log: Vec<(Instant, usize, Event<Vec<u8>>)>,
-    /// What each end has read, by stream; and whether the end was seen.
+    /// The bytes that each end has read, by stream, and whether it has seen the end.
     pub read: [BTreeMap<StreamId, (Vec<u8>, bool)>; 2],
-    /// Streams an end leaves unread.
+    /// Streams that an end never reads.
     pub unread: Vec<(usize, StreamId)>,
-    /// Datagram loss, thousandths.
+    /// Datagram loss in thousandths.
     pub loss_permille: u64,
     pub wire: [u64; 2],
 }
@@ -54,7 +54,7 @@ pub fn config(carriers: u8) -> SessionConfig {
 }
 
 impl Pair {
-    /// One way delays of the carriers, in milliseconds. All come up at once.
+    /// Connects all carriers; `delays` are their one-way delays in milliseconds.
     pub fn new(config: SessionConfig, delays_ms: &[u64], seed: u64) -> Self {
         let mut pair = Self::disconnected(config, delays_ms, seed);
         for carrier in 0..delays_ms.len() {
@@ -97,7 +97,7 @@ impl Pair {
         }
     }
 
-    /// What was under way is lost.
+    /// Disconnects a carrier and loses the bytes in flight.
     pub fn cut(&mut self, carrier: u8) {
         let index = usize::from(carrier);
         self.up[index] = false;
@@ -107,7 +107,7 @@ impl Pair {
         }
     }
 
-    /// Bytes vanish from now on, and nobody is told.
+    /// Drops all bytes from now on, without telling either end.
     pub fn black_hole(&mut self, carrier: u8) {
         let index = usize::from(carrier);
         self.up[index] = false;
@@ -130,7 +130,7 @@ impl Pair {
         self.now = end;
     }
 
-    /// Everything that can happen at this instant.
+    /// Handles everything that happens at this instant.
     pub fn settle(&mut self) {
         loop {
             let mut progress = self.deliver();
@@ -210,7 +210,7 @@ impl Pair {
         progress
     }
 
-    /// Reads what there is, unless the stream is one nobody reads.
+    /// Reads all available data, except from streams that nobody reads.
     pub fn drain(&mut self, end: usize, stream: StreamId) {
         if self.unread.contains(&(end, stream)) {
             return;

@@ -1,37 +1,38 @@
-//! Binary increase (Xu, Harfoush and Rhee, INFOCOM 2004) with the constants of Linux (`tcp_bic.c`): between the window of
-//! the last loss and the present one the step is a quarter of the distance, within bounds; above it the search goes on
-//! outwards. Small windows are Reno's. Growth is counted in acknowledged bytes, so Linux's delayed-ACK ratio is left out.
+//! BIC, binary increase congestion control (Xu, Harfoush and Rhee, INFOCOM 2004), with the constants of Linux
+//! (`tcp_bic.c`). Below the window of the last loss, each step is a quarter of the distance to it, within limits. Above
+//! it, the search continues outwards. Small windows follow Reno. Growth is counted in acknowledged bytes, so Linux's
+//! delayed-ACK ratio is left out.
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Instant};
 
-/// Windows up to this many segments are Reno's.
+/// Windows up to this many segments follow Reno.
 const LOW_WINDOW: u64 = 14;
-/// Segments a round trip at most.
+/// Maximum growth per round trip, in segments.
 const MAX_INCREMENT: u64 = 16;
-/// Multiplicative decrease, of 1024.
+/// Multiplicative decrease, in 1/1024.
 const BETA: u64 = 819;
-/// The search takes this part of the distance.
+/// One step is the distance divided by this.
 const DIVISOR: u64 = 4;
-/// Round trips to go the last segments to the old maximum, times [`DIVISOR`].
+/// Round trips for the last segments before the old maximum, times [`DIVISOR`].
 const SMOOTH_PART: u64 = 20;
 
 /// BIC.
 #[derive(Clone, Debug)]
 pub struct Bic {
     window: Window,
-    /// Window of the last loss, in segments; 0 if there was none since the last timeout.
+    /// Window of the last loss in segments; 0 if there was none since the last timeout.
     last_max: u64,
 }
 
 impl Bic {
-    /// Starts in slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self { window: Window::new(mss, initial), last_max: 0 }
     }
 
-    /// Acknowledged segments for one more of window.
+    /// Number of acknowledged segments for which the window grows by one segment.
     fn segments_per_step(&self) -> u64 {
         let cwnd = self.window.cwnd / self.window.mss;
         if cwnd <= LOW_WINDOW {
@@ -50,15 +51,15 @@ impl Bic {
         } else {
             cwnd / MAX_INCREMENT
         };
-        // Without a loss to search from: five per cent a round trip at least.
+        // Without a known loss, the window grows by at least 5 % per round trip.
         let count = if self.last_max == 0 { count.min(20) } else { count };
         count.max(1)
     }
 
-    /// The new threshold.
+    /// Returns the new slow start threshold in bytes.
     fn reduced(&mut self) -> u64 {
         let cwnd = self.window.cwnd / self.window.mss;
-        // Fast convergence.
+        // Fast convergence: a second loss at a smaller window lowers the target.
         self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
         let reduced = if cwnd <= LOW_WINDOW { cwnd / 2 } else { cwnd * BETA / 1024 };
         reduced.max(2) * self.window.mss
@@ -106,7 +107,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// At this window, with the last loss at another.
+    /// A rule with this window, and the last loss at `last_max`.
     fn at(cwnd: u64, last_max: u64) -> Bic {
         let mut rule = Bic::new(ByteCount(MSS), ByteCount(cwnd * MSS));
         rule.last_max = last_max;
@@ -115,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_step_is_a_quarter_of_the_distance_within_bounds() {
-        // Far: 16 a round trip. 200 to 240: 40 / 4 = 10 a round trip. Near: one in five.
+        // Far away: 16 segments per round trip. From 200 to 240: 40 / 4 = 10 per round trip. Near: one in five.
         for (cwnd, last_max, per_step) in [
             (320, 640, 20),
             (200, 240, 20),

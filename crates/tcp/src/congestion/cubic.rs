@@ -1,47 +1,48 @@
-//! CUBIC (RFC 9438): after a loss the window follows a cubic of time with its plateau where the loss was, and is never below
-//! what Reno would have. Leaves out HyStart++ (slow start is RFC 5681's) and spurious-loss rollback, which the sender does.
+//! CUBIC (RFC 9438): after a loss the window is a cubic function of time, with its plateau at the window of the loss.
+//! It is never smaller than the window of Reno. Left out: HyStart++ (slow start follows RFC 5681), and the undo of
+//! spurious reductions, which the sender does.
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Multiplicative decrease (section 4.6).
+/// Multiplicative decrease factor (section 4.6).
 const BETA: f64 = 0.7;
-/// Aggressiveness, in segments per second cubed (section 5.1).
+/// Constant C in segments per second cubed (section 5.1).
 const C: f64 = 0.4;
-/// Reno's increase that is fair with [`BETA`], in segments per round trip (section 4.3).
+/// Growth of Reno that is fair with [`BETA`], in segments per round trip (section 4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// CUBIC. Windows inside the law are in segments.
+/// State of CUBIC. Windows inside the law are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    /// Growth below a byte.
+    /// Part of the growth below one byte.
     fraction: f64,
-    /// Window before the latest reduction, less if two came close together (section 4.7).
+    /// Window before the last reduction; less after fast convergence (section 4.7).
     w_max: f64,
-    /// The latest reduction was a timeout: the next stage starts on its plateau (section 4.8).
+    /// The last reduction was a timeout, so the next stage starts at its plateau (section 4.8).
     from_timeout: bool,
-    /// Window when the latest reduction came.
+    /// Window at the last reduction.
     prior: f64,
     stage: Option<Stage>,
-    /// Smoothed round trip, by which the curve is read ahead.
+    /// Smoothed round trip. The target is the window of the curve one round trip ahead.
     rtt: Duration,
     last_ack: Instant,
 }
 
-/// A stage of congestion avoidance.
+/// A stage of congestion avoidance between two reductions.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     start: Instant,
-    /// Time to the plateau, in seconds.
+    /// Time to the plateau in seconds.
     k: f64,
-    /// What Reno would have.
+    /// Estimated window of Reno.
     w_est: f64,
 }
 
 impl Cubic {
-    /// Starts in slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self {
             window: Window::new(mss, initial),
@@ -69,7 +70,7 @@ impl Cubic {
         Stage { start: now, k: libm::cbrt((self.w_max - cwnd) / C), w_est: cwnd }
     }
 
-    /// Sections 4.2 to 4.5 for so many acknowledged segments.
+    /// Grows the window for `acked` acknowledged segments (sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, acked: f64, now: Instant) {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -96,7 +97,7 @@ impl Cubic {
         self.window.cwnd += whole;
     }
 
-    /// Section 4.6, with fast convergence (4.7): the new threshold.
+    /// Reduces the window and the threshold (section 4.6) with fast convergence (section 4.7).
     fn reduce(&mut self, flight: ByteCount) {
         let cwnd = self.segments();
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
@@ -123,7 +124,7 @@ impl CongestionControl for Cubic {
         let since_last = now.saturating_since(self.last_ack);
         self.last_ack = now;
         if !ack.may_grow {
-            // Time in which the application held back does not count (section 5.8).
+            // Time while the application limits the sender does not count (section 5.8).
             if let Some(stage) = &mut self.stage {
                 stage.start += since_last;
             }
@@ -168,7 +169,7 @@ mod tests {
         rule
     }
 
-    /// Acknowledges a window every 100 ms; the window in segments at the end.
+    /// Acknowledges one window every 100 ms; returns the window in segments at the end.
     fn run(rule: &mut Cubic, from_ms: u64, to_ms: u64) -> f64 {
         for at in (from_ms..to_ms).step_by(100) {
             let window = rule.cwnd().bytes() / MSS;
@@ -192,7 +193,7 @@ mod tests {
         // The cube root of (100 - 70) / 0.4.
         let k = rule.stage.unwrap().k;
         assert!((k - 4.217).abs() < 0.001, "{k}");
-        // 100 - 0.4 x 2.217^3 = 95.6 after two seconds, 100 at the plateau, 100 + 0.4 x 1.783^3 = 102.3 after six.
+        // 100 - 0.4 x 2.217^3 = 95.6 after 2 s, 100 at the plateau, 100 + 0.4 x 1.783^3 = 102.3 after 6 s.
         for (from, to, expected) in [(100, 2_000, 95.6), (2_000, 4_200, 100.0), (4_200, 6_000, 102.3)] {
             let window = run(&mut rule, from, to);
             assert!((window - expected).abs() < 0.5, "{window} at {to} ms");
@@ -212,8 +213,8 @@ mod tests {
     fn a_small_window_grows_as_reno_s() {
         let mut rule = Cubic::new(ByteCount(MSS), ByteCount(10 * MSS));
         rule.on_congestion(ByteCount(10 * MSS), Instant::ZERO);
-        // K = cbrt(3 / 0.4) = 1.957 s; Reno with alpha 9/17 has 7 + 10 x 0.53 = 12.3 after ten round trips, where the
-        // curve has 10 - 0.4 x 0.957^3 = 9.6. Above 10, where it was, alpha is 1.
+        // K = cbrt(3 / 0.4) = 1.957 s. Reno with alpha 9/17 has 7 + 10 x 0.53 = 12.3 after ten round trips, but the
+        // curve has 10 - 0.4 x 0.957^3 = 9.6. Above 10, the old window, alpha is 1.
         let window = run(&mut rule, 0, 1_000);
         assert!((11.0..14.0).contains(&window), "{window}");
     }

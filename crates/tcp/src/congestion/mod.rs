@@ -1,5 +1,5 @@
-//! The congestion window: how it grows with ACKs and shrinks with losses. A row of [`crate::CongestionKind`] each; what
-//! was lost and what to resend is [`crate::recovery`]'s affair.
+//! The congestion window: how it grows with ACKs and shrinks with losses. Each file has one row of
+//! [`crate::CongestionKind`]. Loss detection and retransmission are left to [`crate::recovery`].
 
 mod bic;
 mod cubic;
@@ -17,65 +17,66 @@ pub use westwood::Westwood;
 use crate::config::{CongestionKind, InitialWindow};
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// What one acknowledgement told the sender.
+/// What the sender learned from one ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSample {
-    /// First offset not yet acknowledged, this ACK counted.
+    /// First unacknowledged offset after this ACK.
     pub una: u64,
     /// Next offset to send.
     pub next: u64,
-    /// Bytes newly acknowledged by the cumulative ACK.
+    /// Bytes newly acknowledged by the cumulative ACK, in units of the congestion window.
     pub acked: ByteCount,
-    /// Bytes newly acknowledged selectively.
+    /// Bytes newly SACKed.
     pub sacked: ByteCount,
-    /// A duplicate ACK in the sense of RFC 5681 section 2.
+    /// The ACK is a duplicate in the sense of RFC 5681 section 2.
     pub duplicate: bool,
-    /// How many duplicate ACKs in a row mean a loss now: three, fewer for thin streams if so configured.
+    /// Number of duplicate ACKs in a row that signal a loss: 3, or fewer for thin streams if configured.
     pub duplicate_threshold: u32,
-    /// Round-trip sample, if there is an unambiguous one.
+    /// RTT sample, if there is an unambiguous one.
     pub rtt: Option<Duration>,
-    /// Bytes in flight just before it arrived.
+    /// Bytes in flight just before the ACK.
     pub in_flight: ByteCount,
-    /// The window may grow: no loss is being repaired, and the window, not the application or the receiver, is what
-    /// held the sender back.
+    /// The window may grow: no loss is being repaired, and the window limited the sender, not the application or the
+    /// receiver.
     pub may_grow: bool,
 }
 
-/// A window rule. All sizes in bytes.
+/// A congestion control algorithm. All sizes are in bytes.
 pub trait CongestionControl {
     /// Congestion window.
     fn cwnd(&self) -> ByteCount;
     /// Slow start threshold.
     fn ssthresh(&self) -> ByteCount;
-    /// An ACK acknowledged new data. Called in recovery too, with `may_grow` off.
+    /// Handles an ACK of new data. It is called during recovery too, then with `may_grow` false.
     fn on_ack(&mut self, ack: &AckSample, now: Instant);
-    /// Fast retransmit or an ECN echo, with `flight` bytes outstanding: once per window of data.
+    /// Handles fast retransmit or an ECN echo with `flight` bytes outstanding. It is called once per window of data.
     fn on_congestion(&mut self, flight: ByteCount, now: Instant);
-    /// The retransmission timer expired with `flight` bytes outstanding; `repeated` if for the same data again.
+    /// Handles a retransmission timeout with `flight` bytes outstanding. `repeated` is true if the same data timed out
+    /// before.
     fn on_timeout(&mut self, flight: ByteCount, repeated: bool, now: Instant);
-    /// Recovery ended and a larger window would send a burst (RFC 6582 section 3.2 step 3).
+    /// Limits the window at the end of recovery, so that no burst is sent (RFC 6582 section 3.2 step 3).
     fn limit(&mut self, cwnd: ByteCount);
-    /// Nothing was sent for longer than a timeout (RFC 5681 section 4.1).
+    /// Handles the end of an idle time longer than a timeout (RFC 5681 section 4.1).
     fn on_idle(&mut self, now: Instant);
 }
 
-/// The configured rule; an enum, so that the per-ACK call is a jump and not a pointer.
+/// The configured algorithm. It is an enum, so the call per ACK needs no pointer.
 #[derive(Clone, Debug)]
 pub enum Congestion {
-    /// RFC 5681.
+    /// Reno (RFC 5681).
     NewReno(NewReno),
     /// RFC 9438.
     Cubic(Cubic),
-    /// Binary increase.
+    /// BIC, binary increase.
     Bic(Bic),
-    /// Delay-based.
+    /// Vegas, based on delay.
     Vegas(Vegas),
-    /// Bandwidth after a loss.
+    /// Westwood+, based on the measured bandwidth.
     Westwood(Westwood),
 }
 
 impl Congestion {
-    /// `initial` is the window at the start and after idle.
+    /// The algorithm of this `kind`. `initial` is the window at the start and after idle, in bytes.
     pub fn new(kind: CongestionKind, mss: ByteCount, initial: ByteCount) -> Self {
         match kind {
             CongestionKind::NewReno => Self::NewReno(NewReno::new(mss, initial)),
@@ -87,7 +88,7 @@ impl Congestion {
     }
 }
 
-/// The commonest rule by a comparison, the others by a jump: the window is read several times a segment.
+/// Tests for the most common algorithm first, because the window is read several times per segment.
 macro_rules! dispatch {
     ($self:ident, $rule:ident => $call:expr) => {
         if let Congestion::NewReno($rule) = $self {
@@ -135,7 +136,7 @@ impl CongestionControl for Congestion {
 }
 
 impl InitialWindow {
-    /// The window in bytes for segments of `mss`.
+    /// The initial window in bytes for segments of `mss` bytes.
     pub fn bytes(self, mss: ByteCount) -> ByteCount {
         let segments = match self {
             Self::Segments(segments) => u64::from(segments.max(1)),

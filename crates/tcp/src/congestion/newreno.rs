@@ -1,28 +1,28 @@
-//! RFC 5681 section 3.1: slow start, congestion avoidance by counted bytes, half the flight on loss. Window inflation
-//! during fast recovery is not here but with RFC 6582's recovery, which needs it.
+//! Reno congestion control (RFC 5681 section 3.1): slow start, congestion avoidance by counted bytes, half the flight
+//! size after a loss. Window inflation during fast recovery is left to RFC 6582's recovery.
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
 use gamelane_core::{ByteCount, Instant};
 
-/// Slow start and additive increase, multiplicative decrease by one half.
+/// Slow start, additive increase, multiplicative decrease by one half.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     window: Window,
 }
 
 impl NewReno {
-    /// Starts in slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self { window: Window::new(mss, initial) }
     }
 
-    /// For rules built on this one.
+    /// Sets both values, for algorithms built on this one.
     pub(super) const fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.set(cwnd, ssthresh);
     }
 
-    /// Equation 4.
+    /// Half the flight size, at least two segments (equation 4).
     fn half(&self, flight: ByteCount) -> u64 {
         (flight.bytes() / 2).max(2 * self.window.mss)
     }

@@ -1,35 +1,36 @@
-//! Vegas (Brakmo, O'Malley and Peterson, SIGCOMM 1994) as in Linux (`tcp_vegas.c`): once a round trip the smallest round trip
-//! in it is compared with the smallest ever, and the window moves so that two to four segments wait in the queue. Losses
-//! are Reno's. Leaves out the paper's finer retransmission, as Linux does.
+//! Vegas (Brakmo, O'Malley and Peterson, SIGCOMM 1994) as in Linux (`tcp_vegas.c`). Once per round trip it compares the
+//! smallest RTT of that round trip with the smallest ever. It moves the window so that two to four segments wait in the
+//! queue. Losses are handled as in Reno. The paper's finer retransmission timer is left out, as in Linux.
 
 use super::{AckSample, CongestionControl, NewReno};
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Fewer segments than this in the queue: grow.
+/// With fewer queued segments than this, the window grows.
 const ALPHA: u64 = 2;
-/// More than this: shrink.
+/// With more queued segments than this, the window shrinks.
 const BETA: u64 = 4;
-/// More than this in slow start: leave it.
+/// With more queued segments than this, slow start ends.
 const GAMMA: u64 = 1;
-/// With no more samples than this in a round trip it is Reno for that round trip.
+/// A round trip with this many samples or fewer follows Reno.
 const FEW_SAMPLES: u32 = 2;
 
-/// Vegas.
+/// State of Vegas.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     reno: NewReno,
     mss: u64,
-    /// Smallest round trip ever.
+    /// Smallest RTT ever.
     base: Duration,
-    /// Smallest of this round trip, and how many samples it had.
+    /// Smallest RTT of the current round trip.
     smallest: Duration,
+    /// Number of RTT samples in the current round trip.
     samples: u32,
-    /// It ends when more than this is acknowledged.
+    /// The current round trip ends when more than this offset is acknowledged.
     round_end: u64,
 }
 
 impl Vegas {
-    /// Starts in slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self {
             reno: NewReno::new(mss, initial),
@@ -41,7 +42,7 @@ impl Vegas {
         }
     }
 
-    /// The round trip is over: one step.
+    /// Adjusts the window at the end of a round trip.
     fn adjust(&mut self, ack: &AckSample, now: Instant) {
         let (cwnd, ssthresh) = (self.reno.cwnd().bytes(), self.reno.ssthresh().bytes());
         let segments = cwnd / self.mss;
@@ -121,7 +122,8 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// The window in segments after one round of ten samples with this round trip, from 20 segments and a base of 100 ms.
+    /// Returns the window in segments after one round trip of ten samples of `rtt_ms`, from 20 segments and a smallest
+    /// RTT of 100 ms.
     fn after(rtt_ms: u64, ssthresh: u64) -> u64 {
         let mut rule = Vegas::new(ByteCount(MSS), ByteCount(20 * MSS));
         rule.reno.set(20 * MSS, ssthresh);
@@ -138,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_queue_is_kept_between_two_and_four_segments() {
-        // Queued: 20 x (rtt - 100) / 100, so 1, 2, 4, 5.
+        // Queued segments: 20 x (rtt - 100) / 100, so 1, 2, 4, 5.
         for (rtt_ms, window) in [(105, 21), (110, 20), (120, 20), (125, 19)] {
             assert_eq!(after(rtt_ms, 10 * MSS), window, "{rtt_ms}");
         }
@@ -146,7 +148,7 @@ mod tests {
 
     #[test]
     fn slow_start_ends_when_a_queue_builds() {
-        // Queued 4 > 1: 20 x 100 / 120 + 1 = 17.
+        // 4 queued segments are more than 1: the window is 20 x 100 / 120 + 1 = 17.
         assert_eq!(after(120, u64::MAX), 17);
         assert_eq!(after(101, u64::MAX), 21);
     }

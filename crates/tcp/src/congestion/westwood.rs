@@ -1,30 +1,32 @@
-//! Westwood+ (Mascolo, Casetti and others; constants of Linux, `tcp_westwood.c`): grows as Reno does, but after a loss the
-//! window is what the estimated bandwidth fills in the smallest round trip. Bandwidth is what the cumulative ACK has
-//! moved in a round trip, at least 50 ms, filtered twice; duplicate ACKs are not counted until it moves again.
+//! Westwood+ (Mascolo, Casetti and others, with the constants of Linux `tcp_westwood.c`). The window grows as in Reno.
+//! After a loss it becomes the estimated bandwidth times the smallest RTT. The bandwidth is the progress of the
+//! cumulative ACK per round trip (at least 50 ms), filtered twice. Left out: counting data when duplicate ACKs arrive;
+//! it counts when the cumulative ACK advances.
 
 use super::{AckSample, CongestionControl, NewReno};
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Shortest time to measure over.
+/// Shortest measurement interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Westwood+.
+/// State of Westwood+.
 #[derive(Clone, Debug)]
 pub struct Westwood {
     reno: NewReno,
     mss: u64,
-    /// Filtered once and twice, in bytes a second; 0 before the first interval.
+    /// Bandwidth filtered once (`filtered`) and twice (`bandwidth`), in bytes per second; 0 before the first interval.
     filtered: u64,
     bandwidth: u64,
-    /// The interval now: when it began, and bytes acknowledged in it.
+    /// Start of the current interval.
     since: Option<Instant>,
+    /// Bytes acknowledged in the current interval.
     acked: u64,
     rtt: Duration,
     smallest_rtt: Duration,
 }
 
 impl Westwood {
-    /// Starts in slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self {
             reno: NewReno::new(mss, initial),
@@ -54,7 +56,7 @@ impl Westwood {
         (self.since, self.acked) = (Some(now), 0);
     }
 
-    /// What fills the path and no queue.
+    /// Window that fills the path without a queue: bandwidth times smallest RTT, in bytes.
     fn fitting(&self) -> u64 {
         if self.bandwidth == 0 {
             return 2 * self.mss;
@@ -84,7 +86,7 @@ impl CongestionControl for Westwood {
 
     fn on_congestion(&mut self, flight: ByteCount, now: Instant) {
         self.reno.on_congestion(flight, now);
-        // Never more than there was: a loss is no reason to grow.
+        // The window must not grow after a loss.
         let fitting = self.fitting().min(flight.bytes().max(2 * self.mss));
         self.reno.set(fitting, fitting);
     }
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn the_window_after_a_loss_is_bandwidth_times_the_smallest_round_trip() {
         let mut rule = Westwood::new(ByteCount(1000), ByteCount(100_000));
-        // 1000 bytes every millisecond is 1 MB/s; round trips of 80 ms, once of 40 ms: 40 kB.
+        // 1000 bytes per millisecond are 1 MB/s. Round trips of 80 ms, one of 40 ms, give 40 kB.
         for at in 0..1_000 {
             let rtt = Some(Duration::from_millis(if at == 500 { 40 } else { 80 }));
             let ack = AckSample { acked: ByteCount(1000), rtt, ..AckSample::default() };

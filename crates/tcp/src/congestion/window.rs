@@ -1,4 +1,5 @@
-//! The window itself, which every rule moves in the ways of RFC 5681 and each in one of its own.
+//! The congestion window and the steps of RFC 5681 that all algorithms share. When to take a step is left to the
+//! algorithms.
 
 use gamelane_core::ByteCount;
 
@@ -9,29 +10,29 @@ pub(super) struct Window {
     initial: u64,
     pub(super) cwnd: u64,
     pub(super) ssthresh: u64,
-    /// Bytes acknowledged towards the next segment of growth.
+    /// Acknowledged bytes that count towards the next segment of growth.
     credit: u64,
 }
 
 impl Window {
-    /// In slow start with the `initial` window.
+    /// Slow start with the `initial` window.
     pub(super) const fn new(mss: ByteCount, initial: ByteCount) -> Self {
         Self {
             mss: mss.bytes(),
             initial: initial.bytes(),
             cwnd: initial.bytes(),
-            // Arbitrarily high (section 3.1).
+            // Arbitrarily high (RFC 5681 section 3.1).
             ssthresh: u64::MAX,
             credit: 0,
         }
     }
 
-    /// Moves both; growth starts anew.
+    /// Sets both values and restarts the growth.
     pub(super) const fn set(&mut self, cwnd: u64, ssthresh: u64) {
         (self.cwnd, self.ssthresh, self.credit) = (cwnd, ssthresh, 0);
     }
 
-    /// Equation 2, if in slow start; otherwise false.
+    /// Grows the window in slow start (equation 2). Returns false outside slow start.
     pub(super) fn slow_start(&mut self, acked: ByteCount) -> bool {
         let slow = self.cwnd < self.ssthresh;
         if slow {
@@ -40,7 +41,8 @@ impl Window {
         slow
     }
 
-    /// One segment more for every `step` acknowledged bytes: "another common formula" of section 3.1, as RFC 3465.
+    /// Grows the window by one segment for every `step` acknowledged bytes: the "another common formula" of section
+    /// 3.1, as in RFC 3465.
     pub(super) const fn grow(&mut self, acked: ByteCount, step: u64) {
         self.credit += acked.bytes();
         if self.credit >= step {
@@ -49,12 +51,12 @@ impl Window {
         }
     }
 
-    /// Never above this.
+    /// Lowers the window to `cwnd` if it is larger.
     pub(super) fn limit(&mut self, cwnd: ByteCount) {
         self.cwnd = self.cwnd.min(cwnd.bytes());
     }
 
-    /// The restart window (section 4.1).
+    /// Applies the restart window after idle (section 4.1).
     pub(super) fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
     }

@@ -1,5 +1,5 @@
-//! The three-way handshake (RFC 9293 section 3.5) and what its options settle: segment size, window scale (RFC 7323
-//! section 2), timestamps, SACK (RFC 2018 section 2), ECN (RFC 3168 section 6.1.1).
+//! The three-way handshake (RFC 9293 section 3.5) and its options: segment size, window scale (RFC 7323 section 2),
+//! timestamps, SACK (RFC 2018 section 2), ECN (RFC 3168 section 6.1.1). TCP Fast Open and SYN cookies are left out.
 
 use super::{State, TcpEndpoint, clock};
 use crate::config::{RecoveryKind, TcpConfig};
@@ -10,19 +10,19 @@ use crate::segment::{Flags, HEADER_LEN, Segment, TIMESTAMP_OPTION_LEN};
 use core::num::NonZeroU16;
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Our SYN or SYN-ACK on its way.
+/// State of our SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     /// It must be sent now.
     pub(super) due: bool,
-    /// When it was last sent.
+    /// Time of its last transmission.
     pub(super) sent_at: Option<Instant>,
-    /// When it is sent again.
+    /// Time of its next transmission.
     pub(super) deadline: Option<Instant>,
     pub(super) retries: u32,
 }
 
-/// What the peer's SYN offered.
+/// Options and window of the peer's SYN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerSyn {
     mss: u32,
@@ -39,11 +39,11 @@ impl Handshake {
     }
 }
 
-/// Linux `tcp_syn_retries`.
+/// Maximum number of SYN retransmissions (Linux `tcp_syn_retries`).
 const MAX_SYN_RETRIES: u32 = 6;
-/// RFC 9293 section 3.7.1: without the option.
+/// Maximum segment size if the SYN has no MSS option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// No smaller segments, whatever the options say (Linux `TCP_MIN_SND_MSS`).
+/// Minimum segment size, regardless of the options (Linux `TCP_MIN_SND_MSS`).
 const MIN_MSS: u32 = 48;
 
 impl TcpEndpoint {
@@ -83,7 +83,7 @@ impl TcpEndpoint {
         now: Instant,
     ) {
         if segment.flags.syn() {
-            // Our SYN-ACK was lost; the retransmission timer goes on.
+            // Our SYN-ACK was lost. The retransmission timer continues.
             self.state = State::SynReceived(Handshake { due: true, ..handshake }, peer);
         } else if segment.flags.rst() {
             if segment.seq == 1 {
@@ -112,7 +112,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The peer's SYN is here: options take effect.
+    /// Applies the options of the peer's SYN.
     fn take_options(&mut self, segment: &Segment, peer: &PeerSyn) {
         self.timestamps = self.config.timestamps && peer.timestamps;
         let scaled = peer.window_scale.is_some();
@@ -123,7 +123,7 @@ impl TcpEndpoint {
         }
     }
 
-    /// The handshake is complete.
+    /// Opens the connection after the handshake.
     fn open(
         &mut self,
         handshake: Handshake,
@@ -138,7 +138,7 @@ impl TcpEndpoint {
             None => self.sender.timeout.fall_back(),
         }
         let mss = ByteCount(u64::from(self.segment_size(peer)));
-        // RFC 5681 section 3.1: one segment if the SYN or SYN-ACK had to be sent again.
+        // RFC 5681 section 3.1: one segment if the SYN or SYN-ACK was retransmitted.
         let initial = if handshake.retries > 0 { mss } else { self.config.initial_window.bytes(mss) };
         let kind = if self.uses_sack(peer) { self.config.recovery } else { RecoveryKind::NewReno };
         self.sender.establish(

@@ -1,6 +1,6 @@
-//! Loss recovery: when data counts as lost and what is sent again. A row of [`crate::RecoveryKind`] each over one
-//! [`Scoreboard`]; how far the window falls is [`crate::congestion`]'s affair. What follows a timeout is the same for all
-//! and lives here.
+//! Loss recovery: when data counts as lost, and what is sent again. Each row of [`crate::RecoveryKind`] works on one
+//! [`Scoreboard`]. What follows a timeout is the same for all and is in this file. The reduction of the window is left
+//! to [`crate::congestion`].
 
 mod fack;
 mod newreno;
@@ -16,28 +16,28 @@ use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
 use gamelane_core::{ByteCount, Instant};
 
-/// Where a sender stands.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing is being repaired.
+    /// No loss is being repaired.
     #[default]
     Open,
-    /// Fast retransmit was triggered; recovery lasts until what was outstanding then is acknowledged.
+    /// Fast recovery, until all data outstanding at its start is acknowledged.
     Recovery,
-    /// The timer expired; slow start over what was outstanding then.
+    /// Slow start after a timeout, until all data outstanding at its start is acknowledged.
     Loss,
 }
 
-/// What an ACK did to recovery.
+/// Result of an ACK for recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The phase is as before.
+    /// The phase is unchanged.
     Unchanged,
-    /// Fast recovery begins: the window must come down.
+    /// Fast recovery begins; the window must be reduced.
     Entered,
-    /// Fast recovery or the repair after a timeout is complete. The window should be no larger than `limit`, if given.
+    /// Fast recovery or the repair after a timeout is complete. If `limit` is given, the window must not be larger.
     Left {
-        /// Bound against a burst.
+        /// Limit that avoids a burst.
         limit: Option<ByteCount>,
     },
 }
@@ -47,9 +47,10 @@ pub enum Verdict {
 pub struct Resend {
     /// Index in the scoreboard.
     pub index: usize,
-    /// Lowest first, as usual; not so a rescue (RFC 6675 section 4, `NextSeg` rule 4).
+    /// True for the lowest segment, as usual; false for a rescue (RFC 6675 section 4, `NextSeg` rule 4).
     pub in_order: bool,
-    /// Restarts the retransmission timer: the first of a recovery, as Linux does (RFC 6675 section 6 would allow all).
+    /// Restarts the retransmission timer. Only the first retransmission of a recovery does, as in Linux; RFC 6675
+    /// section 6 would allow all.
     pub restarts_timer: bool,
 }
 
@@ -59,38 +60,38 @@ impl Resend {
     }
 }
 
-/// A recovery method. `cwnd` is the congestion rule's window.
+/// A recovery method. `cwnd` is the window of congestion control.
 pub trait LossRecovery {
-    /// The scoreboard has taken in an ACK.
+    /// Handles an ACK, after the scoreboard has handled it.
     fn on_ack(&mut self, ack: &AckSample, board: &mut Scoreboard, now: Instant) -> Verdict;
-    /// The window to send by: `cwnd`, and what the method adds to it.
+    /// Window for sending: `cwnd` plus what the method adds to it.
     fn window(&self, cwnd: ByteCount) -> ByteCount;
-    /// The bytes to hold against that window.
+    /// Bytes that count against that window.
     fn in_flight(&self, board: &Scoreboard) -> ByteCount;
-    /// What to send before new data.
+    /// Returns the segment to send again before new data.
     fn next_resend(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend>;
-    /// What to send if there is no new data to send.
+    /// Returns the segment to send again if there is no new data.
     fn last_resort(&mut self, board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend>;
-    /// An ACK of new data restarts the retransmission timer.
+    /// True if an ACK of new data restarts the retransmission timer.
     fn restarts_timer(&self) -> bool;
-    /// State common to all methods.
+    /// State that all methods have.
     fn episode(&self) -> &Episode;
-    /// The retransmission timer expired.
+    /// Handles a retransmission timeout.
     fn on_timeout(&mut self, board: &mut Scoreboard);
-    /// It need not have: nothing is being repaired any more.
+    /// Ends the repair after a spurious timeout.
     fn on_spurious_timeout(&mut self);
 }
 
-/// What every method remembers.
+/// State that all methods have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Episode {
-    /// Where the sender stands.
+    /// Phase of loss recovery.
     pub phase: Phase,
-    /// Recovery ends when this offset is acknowledged (RFC 6582 `recover` plus one, RFC 6675 `RecoveryPoint`).
+    /// Offset whose acknowledgement ends recovery (RFC 6582 `recover` plus one, RFC 6675 `RecoveryPoint`).
     pub point: u64,
-    /// Duplicate ACKs in a row.
+    /// Number of duplicate ACKs in a row.
     pub duplicate_acks: u32,
-    /// The oldest segment goes out at once, whatever the window.
+    /// The oldest segment must be sent again at once, regardless of the window.
     resend_front: bool,
 }
 
@@ -110,40 +111,40 @@ impl Episode {
         Verdict::Left { limit }
     }
 
-    /// The forced retransmission of the oldest segment, once.
+    /// Returns the forced retransmission of the oldest segment, once.
     fn take_front(&mut self, board: &Scoreboard, restarts_timer: bool) -> Option<Resend> {
         let due = core::mem::take(&mut self.resend_front) && !board.front()?.sacked;
         due.then_some(Resend { restarts_timer, ..Resend::lowest(0) })
     }
 
-    /// A timeout: what was outstanding is to be repaired by slow start.
+    /// Starts the repair after a timeout: slow start over all outstanding data.
     fn time_out(&mut self, board: &mut Scoreboard) {
         board.mark_all_lost();
         *self = Self { phase: Phase::Loss, point: board.next(), duplicate_acks: 0, resend_front: false };
     }
 
-    /// Slow start over the lost segments after a timeout.
+    /// Returns the next lost segment if the window has room for it (slow start after a timeout).
     fn resend_lost(board: &mut Scoreboard, cwnd: ByteCount) -> Option<Resend> {
         let index = board.next_lost()?;
-        // Payload alone: a full segment with FIN must fit a window of one segment.
+        // Only the payload counts, so that a full segment with FIN fits into a window of one segment.
         let len = ByteCount(board.weight().of(u64::from(board.segment(index).payload())));
         (board.pipe() + len <= cwnd).then(|| Resend::lowest(index))
     }
 }
 
-/// The configured method.
+/// The configured recovery method.
 #[derive(Clone, Debug)]
 pub enum Recovery {
     /// RFC 6582.
     NewReno(NewReno),
-    /// RFC 6675, and FACK over it.
+    /// RFC 6675, or FACK on top of it.
     Sack(Sack),
     /// RFC 8985.
     Rack(Rack),
 }
 
 impl Recovery {
-    /// `limited_transmit`: RFC 3042.
+    /// The method of this `kind`. `limited_transmit` enables RFC 3042.
     pub const fn new(kind: RecoveryKind, mss: ByteCount, limited_transmit: bool) -> Self {
         match kind {
             RecoveryKind::NewReno => Self::NewReno(NewReno::new(mss, limited_transmit)),
@@ -153,7 +154,7 @@ impl Recovery {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; only RACK does.
+    /// Time of the next call of [`handle_timeout`](Self::handle_timeout); only RACK has one.
     pub const fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Rack(method) => method.deadline,
@@ -161,7 +162,7 @@ impl Recovery {
         }
     }
 
-    /// Time may have made losses of doubts.
+    /// Checks whether more segments count as lost by now.
     pub fn handle_timeout(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
         match self {
             Self::Rack(method) if method.deadline.is_some_and(|at| at <= now) => {
@@ -171,7 +172,7 @@ impl Recovery {
         }
     }
 
-    /// Where the sender stands.
+    /// Phase of loss recovery.
     pub fn phase(&self) -> Phase {
         self.episode().phase
     }

@@ -1,5 +1,6 @@
-//! RFC 6582 section 3.2 (with RFC 5681 section 3.2 and RFC 3042): recovery from duplicate and partial ACKs alone, one hole
-//! per round trip, the "impatient" variant. Leaves out the heuristics of section 4 for duplicate ACKs at exactly `recover`.
+//! NewReno recovery without SACK (RFC 6582 section 3.2 with RFC 5681 section 3.2 and RFC 3042): duplicate and partial
+//! ACKs repair one hole per round trip, in the "impatient" variant. Left out: the heuristics of section 4 for duplicate
+//! ACKs at exactly `recover`.
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
@@ -12,14 +13,14 @@ pub struct NewReno {
     mss: i64,
     limited_transmit: bool,
     episode: Episode,
-    /// What the window is inflated by: a segment for each that has left the network, less what partial ACKs took back.
+    /// Inflation of the window: one segment for each that left the network, minus the deflation by partial ACKs.
     inflation: i64,
-    /// Partial ACKs in this recovery; only the first restarts the timer.
+    /// Partial ACKs in this recovery. Only the first one restarts the timer.
     partial_acks: u32,
 }
 
 impl NewReno {
-    /// `mss` is the size the window is inflated by.
+    /// `mss` is the step of window inflation.
     pub const fn new(mss: ByteCount, limited_transmit: bool) -> Self {
         Self {
             mss: mss.bytes() as i64,
@@ -34,7 +35,7 @@ impl NewReno {
         match self.episode.phase {
             Phase::Open => {
                 self.episode.duplicate_acks += 1;
-                // Step 2: duplicates of the last window's retransmissions must not start another recovery.
+                // Step 2: duplicates of retransmissions from the last window must not start another recovery.
                 if self.episode.duplicate_acks >= ack.duplicate_threshold && ack.una > self.episode.point {
                     self.inflation = i64::from(ack.duplicate_threshold) * self.mss;
                     self.partial_acks = 0;
@@ -45,7 +46,7 @@ impl NewReno {
                 }
             }
             Phase::Recovery => self.inflation += self.mss,
-            // A segment has left the network, so a new one may go; what is lost waits for the window alone.
+            // A segment has left the network, so a new one may be sent. Lost segments wait for the window only.
             Phase::Loss if self.limited_transmit => {
                 self.episode.duplicate_acks += 1;
                 self.inflation = i64::from(self.episode.duplicate_acks.min(2)) * self.mss;
@@ -98,7 +99,7 @@ impl LossRecovery for NewReno {
 
     fn in_flight(&self, board: &Scoreboard) -> ByteCount {
         match self.episode.phase {
-            // The window was inflated for what left the network, so all that is outstanding counts.
+            // The window was inflated for segments that left the network, so all outstanding data counts.
             Phase::Recovery => board.outstanding(),
             Phase::Open | Phase::Loss => board.pipe(),
         }

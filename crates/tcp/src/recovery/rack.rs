@@ -1,7 +1,9 @@
-//! RACK (RFC 8985 section 6): a segment is lost if one sent later was delivered and enough time has passed for reordering.
-//! Finds lost retransmissions, and losses in flights too small for three duplicates. What deliveries tell is the scoreboard's
-//! `delivery`; the tail loss probe of section 7 is the sender's. Leaves out the growth of the reordering window with DSACK
-//! (it stays a quarter of the shortest round trip, which is over the whole connection) and, after a timeout, is as any other.
+//! RACK (RFC 8985 section 6): a segment is lost if a later one was delivered and enough time for reordering has passed.
+//! It finds lost retransmissions, and losses in flights too small for three duplicate ACKs. Delivery information comes
+//! from the scoreboard, the tail loss probe (section 7) from the sender.
+//!
+//! Left out: growth of the reordering window with DSACK. The window stays a quarter of the shortest round trip of the
+//! connection. After a timeout, recovery is the same as for the other methods.
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
@@ -14,12 +16,12 @@ pub struct Rack {
     mss: ByteCount,
     episode: Episode,
     srtt: Option<Duration>,
-    /// When what is in doubt will be lost (`RACK reordering timer`).
+    /// Time at which doubtful segments count as lost (RACK reordering timer).
     pub(super) deadline: Option<Instant>,
 }
 
 impl Rack {
-    /// `mss` is the room that `pipe` must leave in the window.
+    /// `mss` is the room that `pipe` must leave in the window for a retransmission.
     pub const fn new(mss: ByteCount) -> Self {
         Self {
             mss,
@@ -29,7 +31,7 @@ impl Rack {
         }
     }
 
-    /// Section 6.2 step 4.
+    /// Reordering window (section 6.2 step 4).
     fn reordering_window(&self, board: &Scoreboard) -> Duration {
         let repairing = self.episode.phase != Phase::Open;
         if !board.has_reordered() && (repairing || board.sacked_segments() >= DUPLICATE_THRESHOLD) {
@@ -50,7 +52,7 @@ impl Rack {
         verdict
     }
 
-    /// The reordering timer expired.
+    /// Handles the expiry of the reordering timer.
     pub(super) fn handle_timeout(&mut self, board: &mut Scoreboard, now: Instant) -> Verdict {
         self.deadline = None;
         if self.episode.phase == Phase::Loss { Verdict::Unchanged } else { self.detect(board, now) }

@@ -1,17 +1,17 @@
-//! RFC 6675: recovery from selective acknowledgements. `IsLost` and `pipe` are the scoreboard's; here are the entry and exit
-//! of section 5 and the choice of `NextSeg` (section 4). A retransmission that is lost again waits for the timer.
+//! SACK-based recovery (RFC 6675): start and end of recovery (section 5) and the choice of `NextSeg` (section 4).
+//! `IsLost` and `pipe` are in the scoreboard. Left out: detection of lost retransmissions; they wait for the timer.
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict, fack};
 use crate::congestion::AckSample;
 use crate::scoreboard::Scoreboard;
 use gamelane_core::{ByteCount, Instant};
 
-/// What makes a segment count as lost.
+/// Rule by which a segment counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detection {
-    /// Enough was received above it: RFC 6675 `IsLost`.
+    /// Enough data above it was SACKed: `IsLost` of RFC 6675.
     Counted,
-    /// It is far below the highest received: FACK.
+    /// It is far below the highest SACKed segment: FACK.
     Forward,
 }
 
@@ -22,12 +22,12 @@ pub struct Sack {
     mss: ByteCount,
     limited_transmit: bool,
     episode: Episode,
-    /// The one rescue of this recovery was used (`RescueRxt`).
+    /// The single rescue retransmission of this recovery was used (`RescueRxt`).
     rescued: bool,
 }
 
 impl Sack {
-    /// `mss` is the room that `pipe` must leave in the window.
+    /// `mss` is the room that `pipe` must leave in the window for a retransmission.
     pub const fn new(detection: Detection, mss: ByteCount, limited_transmit: bool) -> Self {
         Self {
             detection,
@@ -57,7 +57,7 @@ impl LossRecovery for Sack {
                 if ack.acked > ByteCount::ZERO {
                     self.episode.duplicate_acks = 0;
                 } else if ack.sacked > ByteCount::ZERO {
-                    // Section 2: what makes an ACK a duplicate here is news, not its number.
+                    // Section 2: an ACK is a duplicate here if it has new SACK information, whatever its number.
                     self.episode.duplicate_acks += 1;
                 }
                 if ack.sacked == ByteCount::ZERO && !board.has_sacked() {
@@ -85,7 +85,7 @@ impl LossRecovery for Sack {
     }
 
     fn in_flight(&self, board: &Scoreboard) -> ByteCount {
-        // Section 5 step 3: limited transmit is what `pipe` allows before recovery.
+        // Section 5 step 3: before recovery, limited transmit may send as much as `pipe` allows.
         let outstanding = self.episode.phase == Phase::Open && !self.limited_transmit;
         if outstanding { board.outstanding() } else { board.pipe() }
     }

@@ -1,31 +1,32 @@
-//! What RACK (RFC 8985 section 6.2, steps 1 to 5) wants to know of deliveries: the segment sent last among those delivered, the
-//! round trip it took, the shortest one, and whether originals overtook each other. Kept only if asked for.
+//! Delivery information for RACK (RFC 8985 section 6.2, steps 1 to 5): which delivered segment was sent last, its round
+//! trip, the shortest round trip, and whether segments were reordered. It is kept only if requested. The choice of the
+//! reordering window is left to `recovery::rack`.
 
 use super::{Scoreboard, Sent};
 use gamelane_core::{Duration, Instant};
 
-/// RACK's view of what has arrived.
+/// RACK's state about delivered segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivery {
     on: bool,
-    /// When the present ACK arrived.
+    /// Arrival time of the current ACK.
     now: Instant,
-    /// Send time and end of the segment sent last of all delivered (`RACK.xmit_ts`, `RACK.end_seq`).
+    /// Send time and end of the delivered segment that was sent last (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: (Instant, u64),
-    /// The round trip it took (`RACK.rtt`).
+    /// Round trip of that segment (`RACK.rtt`).
     rtt: Duration,
     shortest_rtt: Option<Duration>,
-    /// End of the highest segment delivered (`RACK.fack`).
+    /// End of the highest delivered segment (`RACK.fack`).
     forward: u64,
     reordered: bool,
-    /// Segments sacked now.
+    /// Number of SACKed segments.
     sacked: u32,
-    /// Positions of the lowest segment to resend and after the highest.
+    /// Range of positions of the segments to send again: the lowest, and one after the highest.
     resend: (u64, u64),
 }
 
 impl Delivery {
-    /// A segment is newly sacked.
+    /// Records a newly SACKed segment.
     #[inline]
     pub(super) fn note_sacked(&mut self, sent: &Sent) {
         if self.on {
@@ -34,7 +35,7 @@ impl Delivery {
         }
     }
 
-    /// A segment is cumulatively acknowledged, perhaps after it was sacked.
+    /// Records a cumulatively acknowledged segment, whether SACKed before or not.
     #[inline]
     pub(super) fn note_acknowledged(&mut self, sent: &Sent) {
         if self.on {
@@ -49,7 +50,7 @@ impl Delivery {
     fn take(&mut self, sent: &Sent) {
         let rtt = self.now.saturating_since(sent.sent_at);
         if sent.ambiguous {
-            // An ACK so soon must be for the original.
+            // The ACK comes too early to answer the retransmission, so it answers the original.
             if self.shortest_rtt.is_some_and(|shortest| rtt < shortest) {
                 return;
             }
@@ -68,42 +69,42 @@ impl Delivery {
         self.sacked = 0;
     }
 
-    /// Positions have moved.
+    /// Adapts positions after segments were joined.
     pub(super) fn close_gap(&mut self, moved: impl Fn(u64) -> u64) {
         self.resend = (moved(self.resend.0), moved(self.resend.1));
     }
 }
 
 impl Scoreboard {
-    /// From now on deliveries are watched.
+    /// Starts to record deliveries.
     pub fn watch_deliveries(&mut self) {
         self.delivery.on = true;
     }
 
-    /// An ACK arrived.
+    /// Sets the arrival time of the current ACK.
     #[inline]
     pub fn begin_ack(&mut self, now: Instant) {
         self.delivery.now = now;
     }
 
-    /// Shortest round trip so far of a segment sent once.
+    /// Shortest round trip so far of a segment that was sent once.
     pub const fn shortest_rtt(&self) -> Option<Duration> {
         self.delivery.shortest_rtt
     }
 
-    /// Originals have overtaken each other.
+    /// True if segments that were sent once arrived out of order.
     pub const fn has_reordered(&self) -> bool {
         self.delivery.reordered
     }
 
-    /// Segments sacked now.
+    /// Number of SACKed segments.
     pub const fn sacked_segments(&self) -> u32 {
         self.delivery.sacked
     }
 
-    /// Section 6.2 step 5: takes for lost what was sent long enough before the newest delivery. Gives the time at which all
-    /// that is still in doubt will be, and whether something was found. Walks from the oldest segment to the first original sent
-    /// after the newest delivery.
+    /// Marks segments as lost that were sent long enough before the last delivered one (section 6.2 step 5). Returns
+    /// whether it found any, and the time when all remaining doubts will be decided. Searches from the oldest segment
+    /// to the first original sent after the last delivered one.
     pub fn lose_by_time(&mut self, reordering: Duration, now: Instant) -> (bool, Option<Instant>) {
         let (mut found, mut wait) = (false, None);
         for index in 0..self.segments.len() {
@@ -128,7 +129,7 @@ impl Scoreboard {
         (found, wait)
     }
 
-    /// Lost, or lost again.
+    /// Marks a segment as lost, also if its retransmission was lost.
     fn lose(&mut self, index: usize) {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe(self.weight);
@@ -140,7 +141,7 @@ impl Scoreboard {
         self.resent_below = self.resent_below.min(position);
     }
 
-    /// Lowest segment that [`lose_by_time`](Self::lose_by_time) found and that was not resent since.
+    /// Lowest segment that [`lose_by_time`](Self::lose_by_time) marked and that was not sent again since.
     pub fn next_lost_by_time(&mut self) -> Option<usize> {
         let (low, high) = self.delivery.resend;
         let end = self.front + self.segments.len() as u64;

@@ -1,11 +1,12 @@
-//! Which segments count as lost: by what was received above them (RFC 6675 section 4, `IsLost`), by their distance from the
-//! highest received (FACK), all of them after a timeout, and none if that was not needed. By time: see `delivery`.
+//! Marks segments as lost by one of three rules: data received above them (RFC 6675 section 4, `IsLost`), their
+//! distance to the highest SACKed segment (FACK), or a timeout. Undoes the marks after a spurious timeout. Loss
+//! detection by time is in `delivery`.
 
 use super::{DUPLICATE_THRESHOLD, Scoreboard};
 use gamelane_core::ByteCount;
 
 impl Scoreboard {
-    /// Takes segments for lost by RFC 6675's `IsLost`: more than two segments' bytes, or three runs, sacked above.
+    /// Marks segments as lost by `IsLost` of RFC 6675: more than two MSS, or three runs of segments, are SACKed above.
     pub fn detect_losses(&mut self, mss: ByteCount) {
         let enough = u64::from(DUPLICATE_THRESHOLD - 1) * mss.bytes();
         while self.sacked_above > enough || self.runs_above >= DUPLICATE_THRESHOLD {
@@ -13,7 +14,7 @@ impl Scoreboard {
         }
     }
 
-    /// Takes for lost what is more than `segments` segments below the end of the highest sacked one.
+    /// Marks segments as lost that are more than `segments` segments below the end of the highest SACKed one (FACK).
     pub fn lose_far_below_sacked(&mut self, segments: u32) {
         while self.lost_below + u64::from(segments) < self.sacked_below {
             self.lose_next();
@@ -28,7 +29,7 @@ impl Scoreboard {
         self.pass_lost_edge();
     }
 
-    /// Takes one segment for lost.
+    /// Marks one segment as lost.
     pub fn mark_lost(&mut self, index: usize) {
         let sent = &mut self.segments[index];
         self.pipe -= sent.pipe(self.weight);
@@ -36,8 +37,8 @@ impl Scoreboard {
         self.pipe += sent.pipe(self.weight);
     }
 
-    /// After a timeout: everything not sacked is lost and to be sent again. If even the oldest segment is sacked the
-    /// receiver has gone back on its word (RFC 2018 section 8), and no SACK is believed.
+    /// Marks all segments that are not SACKed as lost, after a timeout. If even the oldest one is SACKed, the receiver
+    /// has reneged (RFC 2018 section 8); then all SACKs are forgotten.
     pub fn mark_all_lost(&mut self) {
         let reneged = self.segments.front().is_some_and(|sent| sent.sacked);
         for sent in &mut self.segments {
@@ -57,7 +58,7 @@ impl Scoreboard {
         self.restart_resending();
     }
 
-    /// The timeout was not needed: what it took for lost is in the network after all. Walks all that is outstanding.
+    /// Undoes the loss marks after a spurious timeout. Walks over all outstanding segments.
     pub fn unmark_lost(&mut self) {
         let (mut pipe, mut sacked_above, mut runs_above, mut in_run) = (0, 0, 0, false);
         for sent in &mut self.segments {

@@ -1,11 +1,11 @@
-//! Joining neighbours, so that one retransmission carries several segments (Linux, `tcp_retrans_try_collapse`). The only place
-//! where segments lose their boundaries; it runs when something is resent, never on the way of new data.
+//! Joins neighbouring segments, so that one retransmission carries several (Linux `tcp_retrans_try_collapse`). Only
+//! here segments lose their boundaries. It runs on retransmissions, never for new data.
 
 use super::Scoreboard;
 
 impl Scoreboard {
-    /// How many segments after this one could join it within `room` bytes of payload: neither sacked nor sent again, at
-    /// most `limit`.
+    /// Number of segments after `index` that fit into `room` bytes together with it, at most `limit`. They must be
+    /// neither SACKed nor sent again.
     pub fn joinable(&self, index: usize, room: u64, limit: usize) -> usize {
         let Some(first) = self.segments.get(index).filter(|sent| !sent.fin) else { return 0 };
         let mut payload = u64::from(first.payload());
@@ -23,7 +23,8 @@ impl Scoreboard {
         count
     }
 
-    /// Joins so many segments to the one before them, which is lost. What is known of the first holds for all.
+    /// Joins the next `count` segments to the one at `index`, which is lost. The state of the first one then holds for
+    /// all.
     pub fn join(&mut self, index: usize, count: usize) {
         if count == 0 {
             return;
@@ -36,7 +37,7 @@ impl Scoreboard {
         self.pipe += joined.pipe(self.weight);
         self.segments[index] = joined;
         self.segments.drain(index + 1..=index + count);
-        // Positions count segments: those above moved down.
+        // Positions count segments, so all positions above move down.
         let position = self.front + index as u64 + 1;
         let moved = |at: u64| if at <= position { at } else { at.saturating_sub(count as u64).max(position) };
         self.delivery.close_gap(moved);
@@ -45,7 +46,7 @@ impl Scoreboard {
         self.resent_below = moved(self.resent_below);
     }
 
-    /// The last segment, which is not sacked, carries so many bytes more, never sent before.
+    /// Extends the last segment, which is not SACKed, by `bytes` bytes of new data.
     pub fn extend_last(&mut self, bytes: u64, push: bool) {
         let Some(last) = self.segments.back_mut() else { return };
         self.pipe -= last.pipe(self.weight);

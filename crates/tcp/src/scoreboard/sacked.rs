@@ -1,20 +1,22 @@
-//! Taking in SACK blocks (RFC 6675 section 4, `Update`). Receivers repeat blocks and let them grow, so the ranges marked
-//! lately are remembered and only what is new of a block is walked.
+//! Marks segments as SACKed (RFC 6675 section 4, `Update`). Receivers repeat blocks and extend them. Therefore the
+//! recently marked ranges are remembered, and only the new part of a block is searched. D-SACK blocks are left to
+//! `sender::spurious`.
 
 use super::Scoreboard;
 use crate::segment::SackBlock;
 use gamelane_core::ByteCount;
 
-/// Ranges marked lately, widened to whole segments.
+/// Recently marked ranges, extended to whole segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownBlocks {
     blocks: [SackBlock; 4],
-    /// The one to forget next.
+    /// Index of the range to replace next.
     oldest: usize,
 }
 
 impl Scoreboard {
-    /// Marks what `blocks` cover; gives what was not known before, as the congestion window counts it. Blocks that make no sense are passed over.
+    /// Marks all segments that `blocks` cover. Returns the newly marked amount in units of the congestion window.
+    /// Invalid blocks are ignored.
     pub fn sack(&mut self, blocks: impl IntoIterator<Item = SackBlock>) -> ByteCount {
         let mut fresh = 0;
         for block in blocks {
@@ -65,7 +67,7 @@ impl Scoreboard {
 }
 
 impl KnownBlocks {
-    /// Takes off the ends of `block` what is known.
+    /// Cuts known ranges off both ends of `block`.
     fn trim(&self, block: &mut SackBlock) {
         for known in &self.blocks {
             if known.start <= block.start && block.start < known.end {
@@ -77,7 +79,7 @@ impl KnownBlocks {
         }
     }
 
-    /// Joins a marked range to a known neighbour, or takes the place of the oldest.
+    /// Extends a known range that touches `range`, or else replaces the oldest one.
     fn add(&mut self, range: SackBlock) {
         for known in &mut self.blocks {
             if known.end == range.start {

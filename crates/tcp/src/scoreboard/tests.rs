@@ -1,4 +1,4 @@
-//! The scoreboard against definitions computed from scratch.
+//! Compares the scoreboard with definitions that are computed from scratch.
 
 use super::*;
 use crate::segment::SackBlock;
@@ -34,7 +34,7 @@ fn push(board: &mut Scoreboard, millis: u64, len: u64) {
     });
 }
 
-/// Bytes of the segments numbered `first..end`.
+/// SACK block of the segments numbered `first..end`.
 fn block(first: u64, end: u64) -> SackBlock {
     SackBlock { start: 1 + first * 100, end: 1 + end * 100 }
 }
@@ -74,7 +74,7 @@ fn three_runs_sacked_above_mean_lost_however_small() {
 #[test]
 fn forward_acknowledgement_counts_the_distance() {
     let mut board = board(10);
-    // Of the segments up to the highest received, all but the last three are lost.
+    // Of the segments up to the highest received one, all but the last three are lost.
     board.sack([block(2, 3)]);
     board.lose_far_below_sacked(3);
     assert!(lost(&board).is_empty());
@@ -111,7 +111,7 @@ fn a_receiver_that_goes_back_on_its_word_is_believed_no_more() {
     board.mark_all_lost();
     assert_eq!(board.next_lost(), Some(0));
     assert_eq!(board.pipe(), ByteCount::ZERO);
-    // And may say it again.
+    // The receiver may SACK the same data again.
     assert_eq!(board.sack([block(0, 2)]), ByteCount(200));
 }
 
@@ -213,7 +213,7 @@ fn resend(board: &mut Scoreboard, choose: fn(&mut Scoreboard) -> Option<usize>) 
     }
 }
 
-/// RFC 6675 section 4, `IsLost`, by its text.
+/// RFC 6675 section 4, `IsLost`, as the text defines it.
 fn is_lost(board: &Scoreboard, index: usize) -> bool {
     let above: Vec<&Sent> = board.segments.iter().skip(index + 1).collect();
     let bytes: u64 = above.iter().filter(|sent| sent.sacked).map(|sent| sent.sequence_len()).sum();

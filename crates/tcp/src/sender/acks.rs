@@ -1,7 +1,7 @@
-//! What an ACK does to the sender: window update, round-trip sample, recovery, ECN (RFC 3168 section 6.1.2), window
-//! growth, timer. The window grows only while it is what limits the sender: with half of it in flight in slow start, within
-//! a segment of all of it afterwards (Linux `tcp_is_cwnd_limited`, in the spirit of RFC 7661). Linux measures the
-//! flight over a round trip; here it is what was in flight before the ACK.
+//! Handling of ACKs by the sender: window update, round-trip sample, recovery, ECN (RFC 3168 section 6.1.2), window
+//! growth, timer. The congestion window grows only while it limits the sender (Linux `tcp_is_cwnd_limited`, similar to
+//! RFC 7661). In slow start, at least half of it must be in flight; later, all but one segment. Linux measures the
+//! flight over a round trip; this code takes the flight just before the ACK.
 
 use super::spurious::ForwardProbe;
 use super::{Sender, Timer};
@@ -13,8 +13,8 @@ use crate::segment::Segment;
 use gamelane_core::{ByteCount, Duration, Instant};
 
 impl Sender {
-    /// Takes in the acknowledgement of a segment; `window` is its offer in bytes, `echo` the age of the timestamp it
-    /// echoes. False if it acknowledges what was never sent.
+    /// Handles the acknowledgement in a segment. `window` is the offered window in bytes, `echo` the age of the echoed
+    /// timestamp. Returns false if the segment acknowledges data that was never sent.
     pub(crate) fn on_ack(
         &mut self,
         segment: &Segment,
@@ -71,7 +71,7 @@ impl Sender {
         true
     }
 
-    /// RFC 9293 section 3.10.7.4: the newest segment's window counts.
+    /// Takes the window of the newest segment (RFC 9293 section 3.10.7.4).
     fn update_window(&mut self, segment: &Segment, window: u64) {
         let news = (segment.seq, segment.ack);
         if segment.ack > self.board.una() || self.window.updated_by <= news {
@@ -82,8 +82,9 @@ impl Sender {
         }
     }
 
-    /// From the segment itself if it was sent once (finer), else from the timestamp, as Linux does. Every ACK of new
-    /// data samples; RFC 7323 appendix G's correction for many samples a round trip is left out, as in Linux.
+    /// Takes an RTT sample from the segment's send time if it was sent once, otherwise from the timestamp, as Linux
+    /// does. Every ACK of new data gives a sample. The correction of RFC 7323 appendix G for many samples per round
+    /// trip is left out, as in Linux.
     fn sample_rtt(&mut self, acked: Acked, echo: Option<Duration>, now: Instant) -> Option<Duration> {
         self.retries = 0;
         let rtt = acked.sent_at.map(|at| now.saturating_since(at)).or(echo);
@@ -93,7 +94,7 @@ impl Sender {
         rtt
     }
 
-    /// Recovery, window and timer after an ACK.
+    /// Updates recovery, congestion window and timer after an ACK.
     fn react(&mut self, mut ack: AckSample, echo: bool, counters: &mut TcpCounters, now: Instant) {
         if self.undo.probe != ForwardProbe::Off {
             self.probe_forward(&ack, counters);
@@ -122,16 +123,16 @@ impl Sender {
                 self.start_timer(now);
             }
         } else if matches!(self.timer, Timer::Persist { .. }) {
-            // A probe was answered.
+            // The peer answered a window probe.
             self.retries = 0;
         }
     }
 
-    /// Fast recovery begins, with this window so far.
+    /// Starts fast recovery; `cwnd` is the congestion window before it.
     pub(super) fn on_recovery(&mut self, cwnd: ByteCount, counters: &mut TcpCounters, now: Instant) {
         counters.fast_recoveries += 1;
         self.keep_for_undo(false);
-        // FlightSize without what limited transmit added (RFC 5681 section 3.2 step 2).
+        // FlightSize without the segments of limited transmit (RFC 5681 section 3.2 step 2).
         self.congestion.on_congestion(self.board.outstanding().min(cwnd), now);
         self.on_reduced();
     }

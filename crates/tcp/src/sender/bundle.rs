@@ -1,7 +1,9 @@
-//! Redundant data bundling (RDB; Evensen, Petlund, Griwodz and Halvorsen 2008; the 2016 Linux patch, reference/tcp.md section 3): a
-//! new segment of a thin stream repeats, in front, what is not yet acknowledged, as far as one segment has room. A lost segment
-//! is then repaired by the next one, a round trip early and without anyone noticing, so the sender looks for such losses in the
-//! ACKs and reduces its window all the same. The receiver needs nothing. Leaves out the patch's limit in bytes.
+//! Redundant data bundling (RDB; Evensen, Petlund, Griwodz and Halvorsen 2008, and the 2016 RDB patch for Linux). A new
+//! segment of a thin stream repeats unacknowledged data in front, as far as one segment has room. So the next segment
+//! repairs a loss, before any retransmission.
+//!
+//! Such a loss would not slow the sender down. Therefore the sender detects it from the ACKs and reduces its window.
+//! The receiver needs no change. The byte limit of the patch is left out.
 
 use super::{Outgoing, Sender};
 use crate::congestion::CongestionControl;
@@ -10,13 +12,14 @@ use crate::recovery::Phase;
 use crate::scoreboard::Acked;
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// How much to bundle, and when.
+/// Settings of redundant data bundling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bundling {
-    /// Earlier segments repeated at most (patch: `tcp_rdb_max_packets`, 1; here as many as fit unless set).
+    /// Maximum number of earlier segments in a bundle. The patch has 1 (`tcp_rdb_max_packets`); the default here is as
+    /// many as fit.
     pub segments: u8,
-    /// A stream is thin while fewer segments are in flight than round trip over this: the shortest time between two
-    /// segments of a stream that may bundle (patch: `tcp_thin_dpifl_itt_lower_bound`, 10 ms).
+    /// Shortest time between two segments of a thin stream. A stream may bundle while fewer segments are in flight than
+    /// the round trip divided by this (patch: `tcp_thin_dpifl_itt_lower_bound`, 10 ms).
     pub shortest_interval: Duration,
 }
 
@@ -27,7 +30,7 @@ impl Default for Bundling {
 }
 
 impl Sender {
-    /// The newest segment is about to leave as `outgoing`: widens it to the front.
+    /// Extends the newest segment, about to be sent as `outgoing`, with earlier data in front.
     pub(super) fn bundle(&mut self, rules: &Bundling, outgoing: &mut Outgoing, counters: &mut TcpCounters) {
         let newest = self.board.len() - 1;
         if outgoing.len == 0 || self.recovery.phase() != Phase::Open || !self.may_bundle(rules, newest) {
@@ -49,17 +52,18 @@ impl Sender {
         self.board.note_bundled(count as u8);
     }
 
-    /// Dynamic limit on the segments in flight.
+    /// Checks the patch's dynamic limit on the segments in flight.
     fn may_bundle(&self, rules: &Bundling, in_flight: usize) -> bool {
         let round_trip = self.timeout.srtt().map_or(0, Duration::as_nanos);
         (in_flight as u64) < round_trip / rules.shortest_interval.as_nanos().max(1)
     }
 
-    /// A bundle is acknowledged at once, as its front is old to the receiver: if an ACK covers more than the bundle itself, the
-    /// segments before it in the ACK were lost and arrived in it. One reduction a window of data.
+    /// Detects losses that bundles repaired. The receiver acknowledges a bundle at once, because its front is old data.
+    /// If that ACK covers segments before the newest one, those segments were lost and arrived in the bundle. The
+    /// window is reduced once per window of data.
     pub(super) fn detect_hidden_loss(&mut self, acked: &Acked, counters: &mut TcpCounters, now: Instant) {
         let lost = u32::from(acked.bundled).min(acked.segments.saturating_sub(1));
-        // Retransmissions were accounted for already.
+        // A retransmission was involved, so recovery has already handled the loss.
         if lost == 0 || acked.sent_at.is_none() {
             return;
         }

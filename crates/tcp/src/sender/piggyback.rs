@@ -1,13 +1,13 @@
-//! A retransmission of a small segment takes its small neighbours along (S4 figure 6): a copy more for data that is not yet
-//! acknowledged costs its bytes alone and spares it a timeout of its own. Linux 2.6 does a little of this; here it may go
-//! on to what was never sent. Leaves the FIN where it is.
+//! Piggybacking: the retransmission of a small segment carries its small neighbours too (griwodz2006 figure 6).
+//! Repeating unacknowledged data costs only its bytes, and can save it a timeout of its own. Linux 2.6 adds one
+//! segment; [`Piggyback::AllThatFit`] also adds data that was never sent. A FIN is never moved.
 
 use super::Sender;
 use crate::config::Piggyback;
 use crate::observe::TcpCounters;
 
 impl Sender {
-    /// The segment with this index is about to be sent again.
+    /// Extends the segment at `index`, which is about to be sent again.
     pub(super) fn take_neighbours_along(&mut self, index: usize, counters: &mut TcpCounters) {
         let payload = u64::from(self.board.segment(index).payload());
         let limit = match self.tuning.piggyback {
@@ -24,7 +24,7 @@ impl Sender {
         }
     }
 
-    /// Whole writes that wait, as far as a segment and the peer's window have room.
+    /// Adds whole unsent writes while the segment and the peer's window have room.
     fn add_unsent_writes(&mut self, index: usize) {
         loop {
             let next = self.board.next();

@@ -1,6 +1,6 @@
-//! Finding out that a repair was not needed, and taking its price back: reports of duplicates (RFC 2883, with Linux's undo of
-//! an episode all of whose retransmissions were reported) and F-RTO (RFC 5682 section 2.1, the basic algorithm, for a timeout
-//! outside any recovery). The window returns to what it was; RFC 4015's further care is left out.
+//! Detects spurious retransmissions and undoes the window reduction. DSACK (RFC 2883): Linux undoes a recovery if all
+//! its retransmissions were reported as duplicates. F-RTO (RFC 5682 section 2.1, the basic algorithm): only for a
+//! timeout outside any recovery. The old window is restored; the more careful response of RFC 4015 is left out.
 
 use super::Sender;
 use crate::congestion::{AckSample, Congestion, CongestionControl};
@@ -9,36 +9,36 @@ use crate::recovery::{LossRecovery, Phase};
 use crate::segment::Segment;
 use gamelane_core::ByteCount;
 
-/// What is kept of the latest reduction.
+/// State needed to undo the latest window reduction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undo {
-    /// The window rule as it was before; `None` once taken back, or if nobody asked to keep it.
+    /// Congestion control before the reduction; `None` after an undo, or if undo is not configured.
     before: Option<Congestion>,
-    /// Retransmissions since, less those reported as duplicates.
+    /// Retransmissions since the reduction, minus those reported as duplicates.
     unexplained: u32,
     pub(super) probe: ForwardProbe,
 }
 
-/// Where F-RTO stands.
+/// State of F-RTO; the steps are those of RFC 5682 section 2.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ForwardProbe {
     #[default]
     Off,
-    /// Step 1: the timer expired; one segment is sent again.
+    /// Step 1: the timer expired, and one segment is to be sent again.
     Expired,
-    /// Step 2: it was; the next ACK decides whether to go on.
+    /// Step 2: that segment was sent; the next ACK decides whether to probe.
     Resent,
-    /// Step 3: so many new segments may go; the next ACK gives the answer.
+    /// Step 3: `left` new segments may be sent; the next ACK gives the result.
     Forward { left: u8 },
 }
 
-/// RFC 5682 section 2.1 step 2b.
+/// New segments sent as a probe (RFC 5682 section 2.1 step 2b).
 const NEW_SEGMENTS: u8 = 2;
-/// Step 3a: the window of a timeout that was needed after all.
+/// Congestion window in segments after a timeout that was necessary (step 3a).
 const NEEDED_WINDOW: u64 = 3;
 
 impl Sender {
-    /// The window is about to be reduced.
+    /// Saves the congestion control state before a reduction.
     pub(super) fn keep_for_undo(&mut self, timeout: bool) {
         self.undo.probe = ForwardProbe::Off;
         if !self.tuning.duplicate_sack && !self.tuning.forward_rto {
@@ -60,7 +60,7 @@ impl Sender {
         matches!(self.undo.probe, ForwardProbe::Off | ForwardProbe::Expired)
     }
 
-    /// False once F-RTO has sent its two new segments.
+    /// False after F-RTO has sent its two new segments.
     pub(super) fn may_send_new(&self) -> bool {
         self.undo.probe != ForwardProbe::Forward { left: 0 }
     }
@@ -78,7 +78,8 @@ impl Sender {
         }
     }
 
-    /// The first block is a duplicate if it lies below the ACK or inside the second (RFC 2883 section 4).
+    /// Handles a SACK option. The first block reports a duplicate if it is below the ACK or inside the second block
+    /// (RFC 2883 section 4).
     pub(super) fn take_duplicate_report(&mut self, segment: &Segment, counters: &mut TcpCounters) {
         let mut blocks = segment.sack_blocks();
         let Some(first) = blocks.next() else { return };
@@ -96,7 +97,7 @@ impl Sender {
         }
     }
 
-    /// F-RTO looks at an ACK before recovery does.
+    /// Runs F-RTO on an ACK, before recovery sees it.
     pub(super) fn probe_forward(&mut self, ack: &AckSample, counters: &mut TcpCounters) {
         let advances = ack.acked > ByteCount::ZERO;
         if !advances && !ack.duplicate {

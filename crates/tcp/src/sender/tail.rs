@@ -1,6 +1,7 @@
-//! The tail loss probe (RFC 8985 section 7), part of the RACK row: two round trips after the last segment of a flight, well
-//! before the timer, a probe draws the SACK that tells what was lost, or repairs the last segment itself. The allowance for a
-//! delayed ACK of a single segment is Linux's 200 ms, and never is a probe later than the timer would be.
+//! The tail loss probe (RFC 8985 section 7), used with RACK. Two round trips after the last segment of a flight, before
+//! the retransmission timer, the sender sends a probe. The probe triggers a SACK that shows what was lost, or it
+//! repairs the last segment itself. For a single segment, Linux's 200 ms for a delayed ACK are added. A probe is never
+//! sent later than the timer would expire.
 
 use super::{Sender, Timer};
 use crate::congestion::{AckSample, CongestionControl};
@@ -9,7 +10,7 @@ use crate::recovery::{Phase, Recovery};
 use crate::segment::Segment;
 use gamelane_core::{ByteCount, Duration, Instant};
 
-/// Where the probe of the present tail stands.
+/// State of the probe for the current tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TailProbe {
     #[default]
@@ -17,22 +18,22 @@ pub(super) enum TailProbe {
     Armed {
         at: Instant,
     },
-    /// The next poll sends it.
+    /// The next poll sends the probe.
     Due,
-    /// Sent; over once this offset is acknowledged (`TLP.end_seq`).
+    /// The probe was sent. It is complete when offset `end` is acknowledged (`TLP.end_seq`).
     Sent {
         end: u64,
         retransmission: bool,
     },
 }
 
-/// Longest a peer may wait with an ACK for one segment (`TLP.max_ack_delay`).
+/// Maximum time that the peer delays the ACK of a single segment (`TLP.max_ack_delay`).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
-/// Section 7.2, before the first round-trip sample.
+/// Wait before the first round-trip sample (section 7.2).
 const UNSAMPLED: Duration = Duration::from_secs(1);
 
 impl Sender {
-    /// Section 7.2: after new data and after an ACK.
+    /// Schedules a probe after new data and after an ACK (section 7.2).
     #[inline]
     pub(super) fn arm_tail_probe(&mut self, now: Instant) {
         if matches!(self.recovery, Recovery::Rack(_)) {
@@ -62,13 +63,14 @@ impl Sender {
         }
     }
 
-    /// The probe's time has come. The timer starts again, so it does not fire at the same instant.
+    /// The probe is due. The retransmission timer is restarted, so that it does not expire at the same time.
     pub(super) fn on_tail_timeout(&mut self, now: Instant) {
         self.tail = TailProbe::Due;
         self.start_timer(now);
     }
 
-    /// Section 7.3: new data if there is some, else the last segment once more. Gives the segment to resend.
+    /// Decides what the probe is (section 7.3): new data if there was some, otherwise the last segment. Returns the
+    /// index of the segment to send again.
     pub(super) fn settle_probe(&mut self, sent_new: bool, counters: &mut TcpCounters) -> Option<usize> {
         self.tail = TailProbe::Idle;
         let last = if sent_new { None } else { self.board.last_unsacked() };
@@ -80,7 +82,7 @@ impl Sender {
         last
     }
 
-    /// Section 7.4.2: was the probe needed? If it repaired the last segment the window comes down as for any loss.
+    /// Ends the probe (section 7.4.2). If the probe repaired the last segment, the window is reduced as for any loss.
     pub(super) fn judge_probe(&mut self, ack: &AckSample, segment: &Segment, now: Instant) {
         let TailProbe::Sent { end, retransmission } = self.tail else { return };
         if self.recovery.phase() != Phase::Open {

@@ -1,6 +1,6 @@
-//! The sender's timers: retransmission (RFC 6298 section 5), persistence in Linux's form (a zero-window
-//! probe is an empty segment just below the window), when the connection is given up, and for
-//! RACK the deadlines of its two. One of retransmission and persistence runs at a time.
+//! The timers of the sender: retransmission (RFC 6298 section 5), persist, giving up, and the two deadlines of
+//! RACK-TLP. The persist timer follows Linux: a window probe is an empty segment just below the window. Either the
+//! retransmission or the persist timer runs, never both.
 
 use super::tail::TailProbe;
 use super::{Outgoing, Sender, Timer};
@@ -10,13 +10,13 @@ use crate::recovery::{LossRecovery, Phase, Recovery, Verdict};
 use gamelane_core::time::earliest;
 use gamelane_core::{Duration, Instant};
 
-/// Timeouts in a row before the connection is given up: Linux `tcp_retries2`.
+/// Timeouts in a row before the connection is given up (Linux `tcp_retries2`).
 const MAX_RETRIES: u32 = 15;
-/// How long that takes with a timeout of 200 ms that doubles (Linux): the bound for timeouts that do not.
+/// Time until `MAX_RETRIES` timeouts with doubling from 200 ms (Linux). It limits the wait for timers without back-off.
 pub(super) const GIVE_UP_AFTER: Duration = Duration::from_millis(924_600);
-/// First interval of the persist timer at least (Linux).
+/// Minimum of the first persist interval (Linux).
 const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(200);
-/// Longest interval between probes (Linux).
+/// Maximum persist interval (Linux).
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(120);
 
 impl Sender {
@@ -25,7 +25,7 @@ impl Sender {
         self.restart_after_idle && self.last_sent.is_some_and(idle)
     }
 
-    /// The timeout of the estimator, before back-off.
+    /// Timeout including back-off, without the rules for thin streams.
     pub(crate) fn rto(&self) -> Duration {
         self.timeout.rto()
     }
@@ -38,7 +38,7 @@ impl Sender {
         matches!(self.timer, Timer::Probe { .. })
     }
 
-    /// Nothing in flight and no window: start asking. A timer that runs goes on; one that expired doubles.
+    /// Starts the persist timer, because nothing is in flight and the window is closed. A running timer continues.
     pub(super) fn persist(&mut self, now: Instant) {
         let interval = match self.timer {
             Timer::Persist { .. } | Timer::Probe { .. } => return,
@@ -47,7 +47,8 @@ impl Sender {
         self.timer = Timer::Persist { at: now.saturating_add(interval), interval };
     }
 
-    /// If the persist timer has expired: an empty segment below the window, which the peer must answer.
+    /// Returns a window probe if the persist timer has expired. It is an empty segment below the window; the peer must
+    /// answer it.
     pub(super) fn probe(&mut self, counters: &mut TcpCounters, now: Instant) -> Option<Outgoing> {
         let Timer::Probe { interval } = self.timer else { return None };
         let interval = interval.saturating_mul(2).min(MAX_PROBE_INTERVAL);
@@ -69,7 +70,7 @@ impl Sender {
         }
     }
 
-    /// False if the peer has not answered for so long that the connection is given up.
+    /// Handles expired timers. Returns false if the peer has not answered for too long and the connection is given up.
     pub(crate) fn handle_timeout(&mut self, counters: &mut TcpCounters, now: Instant) -> bool {
         if matches!(self.recovery, Recovery::Rack(_)) {
             let cwnd = self.congestion.cwnd();
@@ -93,15 +94,15 @@ impl Sender {
         self.retries <= MAX_RETRIES || self.may_wait_longer(now)
     }
 
-    /// RFC 6298 sections 5.4 to 5.6, RFC 5681 section 3.1.
+    /// RFC 6298 sections 5.4 to 5.6 and RFC 5681 section 3.1.
     fn on_retransmission_timeout(&mut self, counters: &mut TcpCounters, now: Instant) {
         counters.timeouts += 1;
         let cwnd = self.congestion.cwnd();
         let flight = match self.recovery.phase() {
             Phase::Open => self.board.outstanding().min(cwnd),
-            // The window was halved for this data already: the threshold must not rise again.
+            // Recovery already halved the window for this data, so the threshold must not rise again.
             Phase::Recovery => self.board.outstanding().min(cwnd + cwnd),
-            // What waits to be sent again is not in flight.
+            // Data that waits for retransmission is not in flight.
             Phase::Loss => self.board.pipe(),
         };
         self.keep_for_undo(true);

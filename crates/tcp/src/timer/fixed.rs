@@ -1,22 +1,23 @@
-//! A retransmission timeout of fixed length, never backed off: the "fixed RTO" of Dyer and Boppana (MobiHoc 2001, reference
-//! [8] of S4) taken to its end, a baseline for sweeps. The handshake has the usual timer until its first sample.
+//! A retransmission timeout of constant length without back-off. It is the "fixed RTO" of Dyer and Boppana (MobiHoc
+//! 2001, reference 8 of griwodz2006) without any exception, and a baseline for parameter sweeps. The handshake uses
+//! the initial timeout until the first sample.
 
 use super::RtoEstimator;
 use gamelane_core::Duration;
 
-/// The same timeout whatever the round trip.
+/// Estimator with a constant timeout.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     timeout: Duration,
-    /// Smoothed as in RFC 6298, for whoever wants to know it.
+    /// Smoothed round trip as in RFC 6298, only for observation.
     srtt: Option<Duration>,
 }
 
-/// No timer is finer: a tick of the timestamp clock.
+/// Minimum timeout: one tick of the timestamp clock.
 const MIN_RTO: Duration = Duration::from_millis(1);
 
 impl Fixed {
-    /// Waits `timeout`, one millisecond at least.
+    /// A timeout of `timeout`, at least 1 ms.
     pub fn new(timeout: Duration) -> Self {
         Self { timeout: timeout.max(MIN_RTO), srtt: None }
     }

@@ -1,31 +1,32 @@
-//! The estimator of Linux 6.1 (`tcp_rtt_estimator`, `tcp_set_rto`; reference/tcp.md section 2): integer microseconds,
-//! variation held at no less than 200 ms, falling at most once a round trip. In effect RTO is the RTT plus 200 ms or more.
+//! The RTT estimator of Linux 6.1 (`tcp_rtt_estimator`, `tcp_set_rto`) in integer microseconds. The variation is at
+//! least 200 ms and falls at most once per round trip, so the RTO is the RTT plus 200 ms or more. Left out: rounding to
+//! jiffies.
 
 use super::{MAX_RTO, RtoEstimator};
 use gamelane_core::Duration;
 
-/// Floor of the variation, and of the timeout: `TCP_RTO_MIN`, in microseconds.
+/// Minimum of the variation and of the timeout in microseconds (`TCP_RTO_MIN`).
 const MIN_RTO_US: i64 = 200_000;
-/// Longest sample believed, in microseconds: keeps the arithmetic away from its bounds.
+/// Maximum RTT sample in microseconds; larger ones are cut, so that the arithmetic cannot overflow.
 const MAX_SAMPLE_US: u64 = 1 << 40;
 
-/// Linux's estimator.
+/// The estimator of Linux.
 #[derive(Clone, Debug, Default)]
 pub struct Linux {
-    /// Smoothed round trip times 8; 0 before the first sample.
+    /// Smoothed round trip in microseconds times 8; 0 before the first sample.
     srtt_8: i64,
-    /// Mean deviation times 4.
+    /// Mean deviation in microseconds times 4.
     mdev_4: i64,
-    /// Largest `mdev_4` of the present round trip.
+    /// Largest `mdev_4` in the current round trip.
     mdev_max: i64,
-    /// What is added to the smoothed round trip.
+    /// Variation that is added to the smoothed round trip, in microseconds.
     rttvar: i64,
-    /// The present round trip ends when this offset is acknowledged.
+    /// The current round trip ends when this offset is acknowledged.
     round_end: u64,
 }
 
 impl Linux {
-    /// Smoothed round trip times 8, and what is added to it: microseconds.
+    /// Smoothed round trip times 8, and the variation; both in microseconds.
     pub(super) const fn estimate(&self) -> (i64, i64) {
         (self.srtt_8, self.rttvar)
     }
@@ -45,7 +46,7 @@ impl RtoEstimator for Linux {
         let error = sample - self.srtt_8 / 8;
         self.srtt_8 += error;
         let mut change = error.abs() - self.mdev_4 / 4;
-        // A falling round trip must not raise the timeout much (Linux, after Eifel).
+        // A falling round trip must not raise the timeout much (Linux takes this from the Eifel algorithm).
         if error < 0 && change > 0 {
             change /= 8;
         }

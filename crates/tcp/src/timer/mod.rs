@@ -1,5 +1,6 @@
-//! The retransmission timeout: an estimator (a row of [`crate::TimerKind`]), exponential back-off (RFC 6298 section 5.5)
-//! and the value to use before the first sample. Karn's rule is the caller's: it offers unambiguous samples only.
+//! The retransmission timeout: an estimator (see [`crate::TimerKind`]), exponential back-off (RFC 6298 section 5.5),
+//! and the initial value before the first sample. Karn's rule is left to the caller, who passes only unambiguous
+//! samples.
 
 mod fixed;
 mod linux;
@@ -14,26 +15,26 @@ pub use rfc6298::Rfc6298;
 use crate::config::TimerKind;
 use gamelane_core::Duration;
 
-/// RFC 6298 section 2.1.
+/// Initial timeout (RFC 6298 section 2.1).
 pub const INITIAL_RTO: Duration = Duration::from_secs(1);
-/// Linux 2.6: RFC 1122's initial RTO (section 4.2.3.1).
+/// Initial timeout of Linux 2.6 (RFC 1122 section 4.2.3.1).
 pub const OLD_INITIAL_RTO: Duration = Duration::from_secs(3);
-/// RFC 6298 section 5.7: when the SYN had to be sent again and gave no sample.
+/// Timeout after a retransmitted SYN that gave no sample (RFC 6298 section 5.7).
 pub const FALLBACK_RTO: Duration = Duration::from_secs(3);
-/// Linux `TCP_RTO_MAX`; RFC 6298 section 2.5 asks for at least 60 s.
+/// Maximum timeout (Linux `TCP_RTO_MAX`); RFC 6298 section 2.5 requires at least 60 s.
 pub const MAX_RTO: Duration = Duration::from_secs(120);
 
-/// Follows the round trip.
+/// Estimator of the round trip and the timeout.
 pub trait RtoEstimator {
-    /// Takes one round-trip sample. `una` and `next` are the first unacknowledged offset and the next to send, from
-    /// which an estimator may tell round trips apart.
+    /// Takes one RTT sample. `una` is the first unacknowledged offset and `next` the next to send; an estimator can use
+    /// them to detect the end of a round trip.
     fn on_sample(&mut self, rtt: Duration, una: u64, next: u64);
-    /// Smoothed round trip; meaningful after the first sample.
+    /// Smoothed round trip; valid after the first sample.
     fn srtt(&self) -> Duration;
-    /// Timeout before back-off; meaningful after the first sample.
+    /// Timeout without back-off; valid after the first sample.
     fn rto(&self) -> Duration;
-    /// The timeout that holds instead, and is not backed off, with this many segments in flight; `None` if there is no
-    /// such rule.
+    /// Timeout without back-off that applies while `in_flight` segments are in flight; `None` if the normal timeout
+    /// applies.
     fn steady_rto(&self, _in_flight: usize) -> Option<Duration> {
         None
     }
@@ -76,17 +77,17 @@ impl RtoEstimator for Estimator {
     }
 }
 
-/// The timeout of one connection.
+/// The retransmission timeout of one connection.
 #[derive(Clone, Debug)]
 pub struct RetransmissionTimeout {
     estimator: Estimator,
     sampled: bool,
-    /// The timeout now, back-off included.
+    /// Current timeout, including back-off.
     rto: Duration,
 }
 
 impl RetransmissionTimeout {
-    /// The initial timeout of the row, until a sample arrives.
+    /// The initial timeout of this kind of timer, until the first sample.
     pub fn new(kind: TimerKind) -> Self {
         let (estimator, rto) = match kind {
             TimerKind::Rfc6298 => (Estimator::Rfc6298(Rfc6298::default()), INITIAL_RTO),
@@ -98,48 +99,48 @@ impl RetransmissionTimeout {
         Self { estimator, sampled: false, rto }
     }
 
-    /// Takes an unambiguous sample; ends any back-off (RFC 6298 section 5.7, Karn).
+    /// Takes an unambiguous sample. This ends any back-off (RFC 6298 section 5.7, Karn's rule).
     pub fn on_sample(&mut self, rtt: Duration, una: u64, next: u64) {
         self.sampled = true;
         self.estimator.on_sample(rtt, una, next);
         self.rto = self.estimator.rto();
     }
 
-    /// The timer expired: double (RFC 6298 section 5.5).
+    /// Doubles the timeout after an expiry (RFC 6298 section 5.5).
     pub fn back_off(&mut self) {
         self.rto = self.rto.saturating_mul(2).min(MAX_RTO);
     }
 
-    /// Undoes all back-off, as linear timeouts do.
+    /// Removes all back-off, for linear timeouts.
     pub fn stay(&mut self) {
         if self.sampled {
             self.rto = self.estimator.rto();
         }
     }
 
-    /// The handshake ended without a sample because its segments were sent more than once.
+    /// Sets the fallback timeout after a handshake without a sample, where its segments were sent more than once.
     pub fn fall_back(&mut self) {
         if !self.sampled {
             self.rto = FALLBACK_RTO;
         }
     }
 
-    /// The timeout now, back-off included.
+    /// Current timeout, including back-off.
     pub const fn rto(&self) -> Duration {
         self.rto
     }
 
-    /// The timeout with this many segments in flight.
+    /// Timeout with this many segments in flight.
     pub fn rto_with(&self, in_flight: usize) -> Duration {
         self.steady_rto(in_flight).unwrap_or(self.rto)
     }
 
-    /// The timeout that is not to be backed off, if one holds with this many segments in flight.
+    /// Timeout without back-off that applies with this many segments in flight, if there is one.
     pub fn steady_rto(&self, in_flight: usize) -> Option<Duration> {
         if self.sampled { self.estimator.steady_rto(in_flight) } else { None }
     }
 
-    /// Smoothed round trip, once sampled.
+    /// Smoothed round trip; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.sampled.then(|| self.estimator.srtt())
     }

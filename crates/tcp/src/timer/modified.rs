@@ -1,6 +1,6 @@
-//! The modified timeout of S4 section 4.4 (Griwodz and Halvorsen, NOSSDAV 2006, Linux 2.6.15): while a stream is thin,
-//! `min((srtt >> 3) + min(srtt >> 4, rttvar), 120 s)` and no back-off; otherwise Linux's timer. `srtt` is kept times 8, so
-//! this is one and a half round trips unless the variation is smaller. Leaves out the rounding to jiffies.
+//! The modified timeout of griwodz2006 section 4.4, made for Linux 2.6.15. While a stream is thin, the timeout is
+//! `min((srtt >> 3) + min(srtt >> 4, rttvar), 120 s)` without back-off; otherwise Linux's timer applies. `srtt` is
+//! stored times 8, so the timeout is 1.5 round trips unless the variation is smaller. Rounding to jiffies is left out.
 
 use super::{Linux, MAX_RTO, RtoEstimator};
 use gamelane_core::Duration;
@@ -8,33 +8,34 @@ use gamelane_core::Duration;
 /// Parameters of the modified timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModifiedRto {
-    /// Holds while fewer segments than this are in flight (`packets_out < 3`).
+    /// The modified timeout applies while fewer segments than this are in flight (paper: `packets_out < 3`).
     pub in_flight_below: u32,
-    /// The margin is at most the round trip shifted right by this: 1 for half of it (`srtt >> 4`, as `srtt` is times 8).
+    /// Shift that limits the margin to a fraction of the round trip; 1 is one half (paper: `srtt >> 4`, since `srtt` is
+    /// stored times 8).
     pub margin_shift: u8,
-    /// Longest timeout (`TCP_RTO_MAX`: 120 s).
+    /// Maximum timeout (`TCP_RTO_MAX`: 120 s).
     pub longest: Duration,
 }
 
 impl Default for ModifiedRto {
-    /// As published.
+    /// The values of the paper.
     fn default() -> Self {
         Self { in_flight_below: 3, margin_shift: 1, longest: MAX_RTO }
     }
 }
 
-/// Linux's estimator with the modified timeout on top.
+/// The Linux estimator with the modified timeout.
 #[derive(Clone, Debug)]
 pub struct Modified {
     linux: Linux,
     parameters: ModifiedRto,
 }
 
-/// A jiffy at 1000 Hz: a timer cannot be shorter.
+/// Minimum timeout: one jiffy at 1000 Hz.
 const JIFFY: Duration = Duration::from_millis(1);
 
 impl Modified {
-    /// Nothing sampled yet.
+    /// An estimator without samples.
     pub fn new(parameters: ModifiedRto) -> Self {
         Self { linux: Linux::default(), parameters }
     }
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn the_variation_bounds_the_margin_beyond_400_ms() {
-        // After many equal samples rttvar is at its floor of 200 ms: 600 + min(300, 200) = 800, not 900.
+        // After many equal samples rttvar is at its minimum of 200 ms, so the timeout is 600 + min(300, 200) = 800 ms,
+        // not 900 ms.
         let timeout = after(600, 200).steady_rto(1).unwrap();
         assert!(timeout.abs_diff(Duration::from_millis(800)) < Duration::from_micros(10), "{timeout}");
     }

@@ -1,22 +1,23 @@
-//! RFC 6298 sections 2.2 to 2.5: RTO = SRTT + max(G, 4 RTTVAR), at least one second. In nanoseconds.
+//! The standard estimator (RFC 6298 sections 2.2 to 2.5) in nanoseconds: RTO = SRTT + max(G, 4 RTTVAR), at least 1 s.
+//! Back-off is left to the timer.
 
 use super::{MAX_RTO, RtoEstimator};
 use gamelane_core::Duration;
 
-/// Clock granularity G: the timestamp clock.
+/// Clock granularity G: one tick of the timestamp clock.
 const GRANULARITY: Duration = Duration::from_millis(1);
-/// RFC 6298 section 2.4 (SHOULD).
+/// Minimum timeout (RFC 6298 section 2.4, SHOULD).
 const MIN_RTO: Duration = Duration::from_secs(1);
 
 /// The standard estimator.
 #[derive(Clone, Debug, Default)]
 pub struct Rfc6298 {
-    /// Smoothed round trip and its variation, once sampled.
+    /// SRTT and RTTVAR; `None` before the first sample.
     estimate: Option<(Duration, Duration)>,
 }
 
 impl Rfc6298 {
-    /// SRTT + max(G, 4 RTTVAR) before the bounds.
+    /// SRTT + max(G, 4 RTTVAR), without minimum and maximum.
     fn unbounded(&self) -> Duration {
         self.estimate.map_or(MIN_RTO, |(srtt, rttvar)| srtt + GRANULARITY.max(rttvar * 4))
     }
@@ -26,7 +27,7 @@ impl RtoEstimator for Rfc6298 {
     fn on_sample(&mut self, rtt: Duration, _una: u64, _next: u64) {
         self.estimate = Some(match self.estimate {
             None => (rtt, rtt / 2),
-            // RTTVAR first: it wants the old SRTT (section 2.3).
+            // RTTVAR first, because it uses the old SRTT (section 2.3).
             Some((srtt, rttvar)) => ((srtt * 7 + rtt) / 8, (rttvar * 3 + srtt.abs_diff(rtt)) / 4),
         });
     }

@@ -1,4 +1,4 @@
-//! Redundant data bundling in conversation: 120-byte writes every 50 ms over a round trip of 200 ms.
+//! Redundant data bundling between two endpoints: writes of 120 bytes every 50 ms over a round trip of 200 ms.
 
 use crate::pair::{Fate, Pair, Side};
 use crate::thin::hasty;
@@ -9,8 +9,8 @@ fn bundling(rules: Bundling) -> TcpTuning {
     TcpTuning { bundling: Some(rules), ..TcpTuning::default() }
 }
 
-/// The first write's timeline settles the round trip; then `count` writes, of which the client's data segments numbered in
-/// `lost` (from 1) do not arrive.
+/// Measures the round trip with one write, then makes `count` writes. The client's data segments with the numbers in
+/// `lost` (from 1) are lost.
 fn stream(config: &TcpConfig, rules: Bundling, count: u64, lost: &'static [u64]) -> Pair {
     let mut pair = Pair::connected_and_tuned(config, bundling(rules), 100);
     pair.log.clear();
@@ -30,13 +30,13 @@ fn stream(config: &TcpConfig, rules: Bundling, count: u64, lost: &'static [u64])
 #[test]
 fn a_lost_segment_arrives_in_the_next() {
     let mut pair = stream(&hasty(RecoveryKind::Sack), Bundling::default(), 4, &[2]);
-    // Sent at 0, 50, 100, 150: the third carries the second, so at 200 ms after the start the server has three.
+    // Sent at 0, 50, 100, 150 ms. The third carries the second, so 200 ms after the start the server has three.
     assert_eq!(pair.delivered[Side::Server as usize], 360);
     pair.run_for(2_000);
     let counters = pair.client.counters();
     assert_eq!(pair.delivered[Side::Server as usize], 480);
     assert_eq!((counters.retransmissions(), counters.timeouts), (0, 0));
-    // 1, 1..2, 1..3, 1..4: 120 + 240 + 360 repeated.
+    // Segments 1, 1..2, 1..3, 1..4: 120 + 240 + 360 bytes are repeated.
     assert_eq!(counters.bundled_bytes, ByteCount(720));
 }
 
@@ -46,7 +46,7 @@ fn a_hidden_loss_reduces_the_window_once() {
     pair.run_for(2_000);
     let (seen, counters) = (pair.client.observe(), pair.client.counters());
     assert_eq!((counters.hidden_losses, counters.fast_recoveries), (1, 0));
-    // Half the flight, no less than two segments.
+    // Half the flight size, at least two segments.
     assert_eq!(seen.ssthresh, ByteCount(2_000));
     let pair = stream(&hasty(RecoveryKind::Sack), Bundling::default(), 20, &[]);
     assert_eq!(pair.client.counters().hidden_losses, 0);
@@ -55,15 +55,15 @@ fn a_hidden_loss_reduces_the_window_once() {
 
 #[test]
 fn bundles_stay_within_their_limits() {
-    // One earlier segment each: 3 x 120.
+    // One earlier segment in each: 3 x 120.
     let rules = Bundling { segments: 1, ..Bundling::default() };
     let pair = stream(&hasty(RecoveryKind::Sack), rules, 4, &[]);
     assert_eq!(pair.client.counters().bundled_bytes, ByteCount(360));
-    // 200 ms over 100 ms: fewer than two in flight, so the second bundles and the third does not.
+    // 200 ms / 100 ms: fewer than two may be in flight. So the second segment is bundled and the third is not.
     let rules = Bundling { shortest_interval: Duration::from_millis(100), ..Bundling::default() };
     let pair = stream(&hasty(RecoveryKind::Sack), rules, 3, &[]);
     assert_eq!(pair.client.counters().bundled_bytes, ByteCount(120));
-    // Full segments have no room.
+    // Full segments have no room for a bundle.
     let mut pair = Pair::connected_and_tuned(&hasty(RecoveryKind::Sack), bundling(Bundling::default()), 100);
     pair.write(20_000);
     pair.run_for(2_000);
@@ -73,7 +73,7 @@ fn bundles_stay_within_their_limits() {
 
 #[test]
 fn a_bundle_repeats_only_what_is_unacknowledged() {
-    // 300 ms apart each is acknowledged before the next: nothing to repeat.
+    // With 300 ms between writes, each is acknowledged before the next. Nothing is repeated.
     let mut pair = Pair::connected_and_tuned(&hasty(RecoveryKind::Sack), bundling(Bundling::default()), 100);
     for _ in 0..5 {
         pair.write(120);

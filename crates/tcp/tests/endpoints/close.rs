@@ -1,4 +1,4 @@
-//! RFC 9293 section 3.6: both directions close on their own, and a run ends.
+//! Closing a connection (RFC 9293 section 3.6): each direction closes independently, and every run ends.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_core::ByteCount;
@@ -12,7 +12,7 @@ fn each_direction_closes_on_its_own() {
     pair.run_for(200);
     assert!(pair.events.contains(&(200, Side::Server, TcpEvent::PeerClosed)));
     assert!(!pair.client.is_closed());
-    // The server may still talk.
+    // The server can still send.
     pair.server.write(ByteCount(700));
     pair.server.close();
     assert!(pair.run_to_end(20));

@@ -1,8 +1,12 @@
-//! S4 figure 6, packet by packet. The round trip there is 600 ms with jitter, so this is the testbed at 300 ms each way. What
-//! explains it: Linux 2.6's timer, started again by the ACK of 463.933 (604 ms + 200 ms later: 464.737, and so 1.046 s after
-//! the first transmission); the retransmission takes the next small segment along and no more; the two duplicate ACKs let one
-//! new segment go each (RFC 3042) while the window of one segment holds the third lost one back; what is written
-//! meanwhile waits and shares a segment.
+//! Figure 6 of griwodz2006, packet by packet. The round trip in the figure is 600 ms with jitter, so this is the
+//! testbed with 300 ms each way. These points explain the figure:
+//!
+//! - Linux 2.6's timer is restarted by the ACK of 463.933. It expires 604 ms + 200 ms later, at 464.737, which is 1.046
+//!   s after the first transmission.
+//! - The retransmission carries the next small segment too, but no more.
+//! - Each of the two duplicate ACKs allows one new segment (RFC 3042). The window of one segment holds the third lost
+//!   segment back.
+//! - Data written in the meantime waits and shares a segment.
 
 use gamelane_core::{ByteCount, Duration, Instant, IpLen};
 use gamelane_tcp::accounting::{PacketHistory, RetransmissionLedger, RetransmissionTotals};
@@ -11,14 +15,14 @@ use gamelane_tcp::{
 };
 use std::fmt::Write;
 
-/// The sender, what it sent, and what the log makes of it.
+/// The sender, the packets it sent, and the accounting of its retransmissions.
 struct Server {
     endpoint: TcpEndpoint,
     log: String,
     ledger: RetransmissionLedger,
     totals: RetransmissionTotals,
     histories: Vec<PacketHistory>,
-    /// Highest byte sent.
+    /// Offset after the highest byte sent.
     next: u64,
 }
 
@@ -111,11 +115,11 @@ fn seconds(now: Instant) -> String {
 #[test]
 fn the_sequence_of_figure_6_is_reproduced_exactly() {
     let mut server = Server::established();
-    // What settles the estimator: 45 exchanges with a round trip that the last sample (579 ms) brings to 604 ms.
+    // 45 exchanges settle the estimator. The last sample (579 ms) brings the smoothed round trip to 604 ms.
     const ROUND_TRIP_US: u64 = 607_571;
     let (mut offset, mut now) = (1, 420_000_000);
     for exchange in 0..45 {
-        // The last of them is the packet before 126, acknowledged at 463.681.
+        // The last one is the packet before 126. It is acknowledged at 463.681.
         let (bytes, when) =
             if exchange < 44 { (120, now) } else { (5546 - offset, 463_681_000 - ROUND_TRIP_US) };
         server.write(bytes, at(when));
@@ -136,7 +140,7 @@ fn the_sequence_of_figure_6_is_reproduced_exactly() {
     server.write(94, at(464_726_000));
     server.ack(5583, at(464_845_000));
     server.write(25, at(465_019_000));
-    // 228 bytes of writes wait for the window, which the figure does not list.
+    // 228 bytes of writes wait for the window; the figure does not show them.
     for (bytes, when) in [(100, 465_100_000), (128, 465_250_000)] {
         server.write(bytes, at(when));
     }
@@ -158,7 +162,7 @@ ACK t 465.361 ack 5830
 ";
     assert_eq!(server.log, expected);
 
-    // The figure's own arithmetic.
+    // The numbers that the figure gives.
     let lost = server.histories.iter().find(|history| history.start == 5583).unwrap();
     assert_eq!((lost.retransmissions, lost.itself, lost.included), (1, 1, 0));
     let to_millis = |duration: Duration| (duration.as_nanos() + 500_000) / 1_000_000;

@@ -1,4 +1,4 @@
-//! RFC 9293 section 3.5 and the options of the SYN.
+//! The three-way handshake (RFC 9293 section 3.5) and the options of the SYN.
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration, Instant, IpLen};
@@ -28,7 +28,7 @@ fn a_lost_syn_is_sent_again_after_one_second_and_starts_with_one_segment() {
     pair.run_for(1101);
     assert_eq!(pair.events[0], (1100, Side::Client, TcpEvent::Connected));
     assert_eq!(pair.sent, [(1100, 1)]);
-    // RFC 6298 section 5.7: no sample, so three seconds.
+    // RFC 6298 section 5.7: without a sample, the timeout is 3 s.
     assert_eq!(pair.client.observe().rto, Duration::from_secs(3));
 }
 
@@ -60,7 +60,7 @@ fn nobody_answers() {
         now = at;
         client.handle_timeout(now);
     }
-    // Six retries, doubling: Linux tcp_syn_retries.
+    // Six retransmissions with doubling intervals (Linux `tcp_syn_retries`).
     assert_eq!(sent, [0, 1, 3, 7, 15, 31, 63]);
     assert_eq!(client.poll_event(), Some(TcpEvent::Closed));
 }
@@ -72,6 +72,6 @@ fn options_are_used_only_if_both_ends_offer_them() {
     let mut pair = Pair::new(client, server, 50);
     pair.write(5000);
     pair.run_for(500);
-    // The smaller MTU, no room for timestamps.
+    // The smaller MTU counts, and timestamps take no room.
     assert_eq!(pair.sent.iter().map(|&(_, seq)| seq).collect::<Vec<_>>(), [1, 1001, 2001, 3001, 4001]);
 }

@@ -1,4 +1,4 @@
-//! A peer that sends anything at all: no panic, no work without end, and quiet after a reset.
+//! A peer that sends random segments: no panic, no endless work, and silence after a reset.
 
 use crate::pair::plain;
 use crate::properties::{congestion, recovery, timer, tuning};
@@ -16,7 +16,7 @@ enum Operation {
     Timeout,
 }
 
-/// Near what is in use, or anywhere.
+/// An offset near those in use, or anywhere.
 fn offset() -> impl Strategy<Value = u64> {
     prop_oneof![20 => 0u64..20_000, 2 => Just(1u64), 1 => any::<u64>()]
 }
@@ -73,7 +73,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// An endpoint with the handshake done, so that the rest reaches deep.
+/// An endpoint after the handshake, so that random segments reach more of the code.
 fn open(config: TcpConfig, tuning: TcpTuning) -> TcpEndpoint {
     let mut client = TcpEndpoint::connect(config, Instant::ZERO).tuned(tuning);
     let syn = client.poll_transmit(Instant::ZERO).unwrap();

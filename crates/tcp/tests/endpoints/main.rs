@@ -1,4 +1,4 @@
-//! Two endpoints and a network of fixed delay that loses what it is told to lose.
+//! Tests of two endpoints over a network with a fixed delay and scripted losses.
 
 #![expect(unreachable_pub, reason = "the modules of one test binary")]
 

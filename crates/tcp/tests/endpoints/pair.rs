@@ -1,29 +1,30 @@
-//! The test bench: two endpoints, one clock, a fixed one-way delay, a rule that loses segments, a log of every packet.
+//! The test bench: two endpoints, one clock, a fixed one-way delay, a rule that loses segments, and a log of every
+//! packet.
 
 use gamelane_core::{ByteCount, Duration, Ecn, Instant, IpLen, time::earliest};
 use gamelane_tcp::{Segment, TcpConfig, TcpEndpoint, TcpEvent, TcpTuning};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Who sends.
+/// One of the two endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Client,
     Server,
 }
 
-/// What the network does to a segment.
+/// What happens to a segment in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,
     Lost,
     Marked,
-    /// Arrives so many milliseconds late, overtaken by others.
+    /// Arrives this many milliseconds late, after segments sent later.
     Late(u64),
 }
 
-/// Decides from the sender, the number of the segment among those of this sender that carry data (from 1; 0 for others),
-/// and the segment.
+/// Decides the fate of a segment from its sender, its number and the segment itself. Data segments of each sender are
+/// numbered from 1; all others have number 0.
 pub type Rule = Box<dyn FnMut(Side, u64, &Segment) -> Fate>;
 
 pub struct Pair {
@@ -34,22 +35,22 @@ pub struct Pair {
     pub rule: Rule,
     pub log: String,
     pub events: Vec<(u64, Side, TcpEvent)>,
-    /// Bytes delivered to the client's and the server's application.
+    /// Bytes delivered to the applications of the client and the server.
     pub delivered: [u64; 2],
-    /// When each segment with payload left the client, in ms, and its sequence number.
+    /// Send time in ms and sequence number of the client's segments with payload.
     pub sent: Vec<(u64, u64)>,
     data_segments: [u64; 2],
     flying: BTreeMap<(Instant, u64), (Side, Segment, bool)>,
-    /// Nothing arrives earlier.
+    /// No segment arrives before this time.
     not_before: Instant,
     bottleneck: Option<(Duration, u64)>,
-    /// When the bottleneck is free.
+    /// Time when the bottleneck is free again.
     free_at: Instant,
     launched: u64,
     steps: u64,
 }
 
-/// Segments of 1000 bytes without timestamps: offsets that can be read.
+/// Segments of 1000 bytes without timestamps, so that offsets are easy to read.
 pub fn plain() -> TcpConfig {
     TcpConfig { mtu: IpLen(1040), timestamps: false, ..TcpConfig::default() }
 }
@@ -85,12 +86,12 @@ impl Pair {
         }
     }
 
-    /// Both ends alike.
+    /// Two endpoints with the same configuration.
     pub fn of(config: &TcpConfig, delay_ms: u64) -> Self {
         Self::new(config.clone(), config.clone(), delay_ms)
     }
 
-    /// The same, with the handshake done; data segments are counted from here and the log is empty.
+    /// Like [`of`](Self::of), with the handshake done. Data segments are numbered from here, and the log is empty.
     pub fn connected(config: &TcpConfig, delay_ms: u64) -> Self {
         Self::connected_and_tuned(config, TcpTuning::default(), delay_ms)
     }
@@ -109,31 +110,31 @@ impl Pair {
         }
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next_event(&self) -> Option<Instant> {
         let arrival = self.flying.keys().next().map(|&(at, _)| at);
         earliest(arrival, earliest(self.client.poll_timeout(), self.server.poll_timeout()))
     }
 
-    /// Runs until nothing is left to happen, at most to `limit_s` seconds. True if all is quiet.
+    /// Runs until nothing is left to do, for at most `limit_s` seconds. Returns true if nothing is left.
     pub fn run_to_end(&mut self, limit_s: u64) -> bool {
         self.run_until(Instant::from_secs(limit_s));
         self.next_event().is_none()
     }
 
-    /// Both ends with this switched on, before anything happens.
+    /// Sets the tuning of both ends, before anything happens.
     pub fn tuned(mut self, tuning: TcpTuning) -> Self {
         self.client = self.client.tuned(tuning);
         self.server = self.server.tuned(tuning);
         self
     }
 
-    /// From the client the network takes a data segment each `interval` and drops what would wait behind `queue` others.
+    /// Adds a bottleneck for the client: one data segment per `interval`, and a queue of `queue` segments.
     pub fn serialise(&mut self, interval: Duration, queue: u64) {
         self.bottleneck = Some((interval, queue));
     }
 
-    /// The network holds back what is in it for so long, and what follows behind it.
+    /// Delays all segments in the network, and those behind them, by this many milliseconds.
     pub fn stall_for(&mut self, millis: u64) {
         let by = Duration::from_millis(millis);
         let flying = core::mem::take(&mut self.flying);
@@ -152,12 +153,12 @@ impl Pair {
             self.now = at;
             self.step();
             self.steps += 1;
-            assert!(self.steps < 1_000_000, "no end: {}", &self.log[self.log.len() - 2000..]);
+            assert!(self.steps < 1_000_000, "the run does not end: {}", &self.log[self.log.len() - 2000..]);
         }
         self.now = self.now.max(end);
     }
 
-    /// Everything due at this instant, in the order of the contract.
+    /// Handles everything due at this instant, in the order that the endpoint's contract asks for.
     fn step(&mut self) {
         for side in [Side::Client, Side::Server] {
             let now = self.now;
@@ -263,7 +264,7 @@ impl Pair {
         self.log.push('\n');
     }
 
-    /// The client writes.
+    /// Writes at the client.
     pub fn write(&mut self, bytes: u64) {
         self.client.write(ByteCount(bytes));
         self.drain(Side::Client);

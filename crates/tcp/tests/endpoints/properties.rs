@@ -1,4 +1,5 @@
-//! Whatever the network loses, every byte written is delivered once and in order, windows are kept, and the run ends.
+//! Properties under random loss: every byte written is delivered once and in order, windows are respected, and the run
+//! ends.
 
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Duration, IpLen, Seed};
@@ -37,7 +38,7 @@ pub fn timer() -> impl Strategy<Value = TimerKind> {
     ]
 }
 
-/// Every switch both ways.
+/// All combinations of the switches.
 pub fn tuning() -> impl Strategy<Value = TcpTuning> {
     let piggyback = prop_oneof![Just(Piggyback::Off), Just(Piggyback::Next), Just(Piggyback::AllThatFit)];
     let bundling = proptest::option::of((0u8..4, 1u64..100)).prop_map(|rules| {
@@ -90,7 +91,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
 
 #[derive(Clone, Debug)]
 struct Script {
-    /// Milliseconds to wait, then bytes the client and the server write.
+    /// Milliseconds to wait, then the bytes that the client and the server write.
     writes: Vec<(u64, u64, u64)>,
     loss: f64,
     marks: f64,
@@ -109,8 +110,8 @@ fn script() -> impl Strategy<Value = Script> {
         .prop_map(|(writes, loss, marks, delay_ms, seed)| Script { writes, loss, marks, delay_ms, seed })
 }
 
-/// Random losses, but never so many in a row that giving up is legitimate. Checks in passing that no side moves the right
-/// edge of its window left and none sends beyond it.
+/// Loses segments at random, but never so many in a row that an endpoint may give up. Also checks that no right edge of
+/// a window moves left, and that no side sends beyond it.
 fn network(script: &Script) -> crate::pair::Rule {
     let mut rng = Seed(script.seed).stream("network");
     let (loss, marks) = (script.loss, script.marks);

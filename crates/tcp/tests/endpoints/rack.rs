@@ -1,4 +1,4 @@
-//! RACK-TLP (RFC 8985) in conversation, over a round trip of 100 ms.
+//! RACK-TLP (RFC 8985) between two endpoints, over a round trip of 100 ms.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_core::ByteCount;
@@ -8,7 +8,7 @@ fn rack() -> TcpConfig {
     TcpConfig { recovery: RecoveryKind::Rack, nagle: false, delayed_ack: None, ..plain() }
 }
 
-/// A connection with one round trip sampled.
+/// A connection with one RTT sample.
 fn connected() -> Pair {
     let mut pair = Pair::connected(&rack(), 50);
     pair.write(100);
@@ -17,7 +17,7 @@ fn connected() -> Pair {
     pair
 }
 
-/// The client's data segments from now on, by number from 1.
+/// Sets the fates of the client's data segments from now on, numbered from 1.
 fn fates(pair: &mut Pair, mut fate: impl FnMut(u64) -> Fate + 'static) {
     let mut number = 0;
     pair.rule = Box::new(move |side, data, _| {
@@ -39,7 +39,7 @@ fn two_segments_above_a_loss_and_a_quarter_of_a_round_trip_are_enough() {
     }
     pair.run_for(124);
     assert_eq!(pair.sent.len(), 3);
-    // 100 ms for the SACKs to come back, 100 / 4 for reordering.
+    // 100 ms for the SACKs to return, plus 100 / 4 for reordering.
     pair.run_for(1);
     assert_eq!(pair.sent[3], (start + 125, pair.sent[0].1));
     pair.run_for(1_000);
@@ -55,7 +55,7 @@ fn reordering_within_the_window_costs_nothing_once_it_was_seen() {
         pair.write(100);
     }
     pair.run_for(500);
-    // Now three duplicates and more.
+    // From here there are three duplicates and more.
     for _ in 0..20 {
         pair.write(100);
         pair.run_for(2);
@@ -87,7 +87,8 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     fates(&mut pair, |number| if number == 9 || number == 10 { Fate::Lost } else { Fate::Arrives });
     let start = pair.now.as_nanos() / 1_000_000;
     pair.write(10_000);
-    // The last ACK is back at 100 ms; two round trips later the tenth goes again, its SACK shows the ninth missing.
+    // The last ACK returns at 100 ms. Two round trips later the tenth segment is sent again; its SACK shows that the
+    // ninth is missing.
     pair.run_for(2_000);
     let again: Vec<u64> = pair.sent[10..].iter().map(|sent| sent.0 - start).collect();
     assert_eq!(again[0], 300);
@@ -104,7 +105,7 @@ fn a_probe_that_repairs_the_tail_alone_reduces_the_window() {
     pair.write(10_000);
     pair.run_for(1_000);
     assert_eq!((pair.client.counters().tail_probes, pair.client.counters().timeouts), (1, 0));
-    // The judgement waits for an ACK beyond the probe (section 7.4.2).
+    // The decision waits for an ACK beyond the probe (section 7.4.2).
     assert_eq!(pair.client.observe().ssthresh, ByteCount(u64::MAX));
     pair.write(1_000);
     pair.run_for(1_000);
@@ -113,7 +114,8 @@ fn a_probe_that_repairs_the_tail_alone_reduces_the_window() {
 
 #[test]
 fn a_tail_of_one_segment_waits_for_the_timer_that_is_not_later() {
-    // 2 x 100 + 200 ms for a delayed ACK is later than the timer, which is then a probe and costs no window.
+    // 2 x 100 ms plus 200 ms for a delayed ACK are later than the timer. So the timer's retransmission is a probe,
+    // which does not reduce the window.
     let mut pair = connected();
     fates(&mut pair, |number| if number == 1 { Fate::Lost } else { Fate::Arrives });
     let cwnd = pair.client.observe().cwnd;

@@ -1,4 +1,4 @@
-//! Fast recovery: the same losses repaired by each method, packet by packet.
+//! Fast recovery: each method repairs the same losses; the packet logs are snapshots.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_core::ByteCount;
@@ -33,8 +33,8 @@ fn sack_repairs_three_holes_in_one_round_trip() {
 
 #[test]
 fn fack_resends_after_one_ack_from_far_above() {
-    // Of five small segments the first four are lost: the one ACK back reports the fifth, and of the five all but the last
-    // three, less what was received, are lost.
+    // Of five small segments the first four are lost. The only ACK reports the fifth. All segments up to the fifth,
+    // except the last three, then count as lost.
     for (recovery, recoveries) in [(RecoveryKind::Fack, 1), (RecoveryKind::Sack, 0)] {
         let mut pair = Pair::connected(&TcpConfig { recovery, nagle: false, ..plain() }, 50);
         pair.rule = losing(&[1, 2, 3, 4]);
@@ -56,7 +56,8 @@ fn limited_transmit_saves_a_small_window_from_the_timer() {
             let config = TcpConfig {
                 recovery,
                 limited_transmit,
-                // Needs no scale: else the first ACK changes the window and is no duplicate.
+                // Small enough to need no window scale. With one, the first ACK would change the window and not be a
+                // duplicate.
                 receive_window: ByteCount(65_535),
                 initial_window: gamelane_tcp::InitialWindow::Segments(3),
                 ..plain()
@@ -65,7 +66,7 @@ fn limited_transmit_saves_a_small_window_from_the_timer() {
             pair.rule = losing(&[1]);
             pair.write(20_000);
             pair.run_for(5_000);
-            // Two duplicates from the window of three; the third needs new data on the first two.
+            // The window of three gives two duplicate ACKs. The third needs new data on the first two.
             assert_eq!(pair.client.counters().timeouts == 0, limited_transmit, "{recovery:?}\n{}", pair.log);
             assert_eq!(pair.delivered[Side::Server as usize], 20_000);
         }
@@ -110,14 +111,14 @@ fn the_threshold_is_half_the_flight() {
 
 #[test]
 fn the_last_segments_of_a_window_are_rescued_or_timed_out() {
-    // The tail is lost: nothing follows to report it.
+    // The tail is lost, and nothing follows that could report it.
     let mut pair = Pair::connected(&plain(), 50);
     pair.rule = losing(&[9, 10]);
     pair.write(10_000);
     pair.run_for(5_000);
     assert_eq!(pair.delivered[Side::Server as usize], 10_000);
     assert_eq!(pair.client.counters().timeouts, 1);
-    // A hole before the tail starts a recovery, whose rescue resends the highest segment (NextSeg rule 4).
+    // A hole before the tail starts a recovery. Its rescue sends the highest segment again (`NextSeg` rule 4).
     let mut pair = Pair::connected(&plain(), 50);
     pair.rule = losing(&[1, 10]);
     pair.write(10_000);

@@ -1,4 +1,4 @@
-//! Repairs that were not needed: reported (RFC 2883) or found out (RFC 5682).
+//! Spurious retransmissions: reported by DSACK (RFC 2883) or detected by F-RTO (RFC 5682).
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::ByteCount;
@@ -14,7 +14,7 @@ fn off() -> TcpTuning {
 fn what_arrives_twice_is_reported_once_and_counted() {
     let tuning = TcpTuning { duplicate_sack: true, ..off() };
     let mut pair = Pair::connected_and_tuned(&TcpConfig { delayed_ack: None, ..plain() }, tuning, 50);
-    // Data 1..121 arrives, its ACK does not: the timer resends after 300 ms, 150 ms into the log's clock.
+    // Data 1..121 arrives, but its ACK is lost. The timer sends it again after 300 ms, at 150 ms in the log.
     let mut acks = 0;
     pair.rule = Box::new(move |side, _, _| {
         acks += u32::from(side == Side::Server);
@@ -34,7 +34,7 @@ fn what_arrives_twice_is_reported_once_and_counted() {
 fn a_duplicate_above_a_hole_comes_with_the_block_around_it() {
     let tuning = TcpTuning { duplicate_sack: true, ..off() };
     let mut pair = Pair::connected_and_tuned(&TcpConfig { nagle: false, ..plain() }, tuning, 50);
-    // Three writes; the first is lost twice, the ACKs of the others once. The timer resends all three.
+    // Three writes. The first is lost twice, the ACKs of the others once. The timer sends all three again.
     let mut times = 0;
     pair.rule = Box::new(move |side, number, segment| {
         times += u32::from(side == Side::Client && segment.seq == 1);
@@ -52,7 +52,7 @@ fn a_duplicate_above_a_hole_comes_with_the_block_around_it() {
     assert_eq!(pair.client.counters().spurious_retransmissions, 2);
 }
 
-/// A flow whose path stalls once for 600 ms at second two, longer than its timeout.
+/// A flow whose path stalls at second two for 600 ms, which is longer than its timeout.
 fn stalled(recovery: RecoveryKind, tuning: TcpTuning) -> Pair {
     let config = TcpConfig { recovery, receive_window: ByteCount(40_000), timestamps: true, ..plain() };
     let mut pair = Pair::connected_and_tuned(&config, tuning, 50);
@@ -72,7 +72,7 @@ fn a_stall_is_no_loss_with_f_rto() {
         assert_eq!((counters.timeouts, counters.spurious_timeouts), (1, 1), "{recovery:?}");
         assert_eq!((counters.retransmissions(), after.phase), (1, Phase::Open));
         assert!(after.cwnd >= before.cwnd && after.ssthresh == before.ssthresh, "{before:?} {after:?}");
-        // Without it the whole window is sent again and the threshold halved.
+        // Without F-RTO the whole window is sent again and the threshold is halved.
         let mut pair = stalled(recovery, off());
         pair.run_for(3_000);
         assert!(pair.client.counters().retransmissions() > 5, "{recovery:?}");

@@ -1,4 +1,4 @@
-//! What is switched on for thin streams, in conversation: 120-byte writes over a round trip of 200 ms.
+//! The mechanisms for thin streams between two endpoints: writes of 120 bytes over a round trip of 200 ms.
 
 use crate::pair::{Fate, Pair, Side, losing, plain};
 use gamelane_tcp::{Piggyback, RecoveryKind, TcpConfig, TcpTuning};
@@ -7,7 +7,7 @@ pub fn hasty(recovery: RecoveryKind) -> TcpConfig {
     TcpConfig { nagle: false, delayed_ack: None, recovery, ..plain() }
 }
 
-/// The estimator settled at 400 ms and the first slow start over, by a loss long ago.
+/// A connection with a timeout of 400 ms, whose first slow start ended with an early loss.
 pub fn after_a_loss(recovery: RecoveryKind, tuning: TcpTuning) -> Pair {
     let mut pair = Pair::connected_and_tuned(&hasty(recovery), tuning, 100);
     pair.rule = losing(&[1]);
@@ -42,7 +42,8 @@ fn one_duplicate_ack_is_enough_for_a_thin_stream() {
     for recovery in BOTH {
         let off = TcpTuning::default();
         let on = TcpTuning { single_duplicate_ack: true, ..off };
-        // Two in flight: the second leaves at 50 and its duplicate ACK is back at 250 ms. Else the timer: 400 ms.
+        // Two in flight: the second leaves at 50 ms, and its duplicate ACK returns at 250 ms. Otherwise the timer
+        // expires at 400 ms.
         assert_eq!(repair(after_a_loss(recovery, off), 2), 400);
         assert_eq!(repair(after_a_loss(recovery, on), 2), 250);
     }
@@ -58,7 +59,7 @@ fn no_window_rule_shortens_the_wait_of_a_thin_stream() {
             pair.run_for(1_000);
         }
         pair.sent.clear();
-        // S4 figure 2: about 400 ms in every variant at 2 x 100 ms.
+        // Griwodz2006 figure 2: about 400 ms in every variant with 100 ms each way.
         assert_eq!(repair(pair, 2), 400, "{congestion:?}");
     }
 }
@@ -79,17 +80,17 @@ fn early_retransmit_wants_one_duplicate_less_than_segments() {
     for recovery in BOTH {
         let off = TcpTuning::default();
         let on = TcpTuning { early_retransmit: true, ..off };
-        // Three in flight need two duplicates: the third leaves at 100, its ACK is back at 300 ms.
+        // Three in flight need two duplicate ACKs: the third leaves at 100 ms, its ACK returns at 300 ms.
         assert_eq!(repair(after_a_loss(recovery, on), 3), 300, "{recovery:?}");
         assert_eq!(repair(after_a_loss(recovery, off), 3), 400, "{recovery:?}");
-        // Two need one.
+        // Two in flight need one.
         assert_eq!(repair(after_a_loss(recovery, on), 2), 250, "{recovery:?}");
-        // Four need three, as ever: the fourth leaves at 150.
+        // Four in flight need three, as usual: the fourth leaves at 150 ms.
         assert_eq!(repair(after_a_loss(recovery, on), 4), 350, "{recovery:?}");
     }
 }
 
-/// Sizes of the client's segments when four writes are 10 ms apart and the second, 70 bytes, is lost.
+/// Sizes of the client's segments for four writes 10 ms apart, where the second (70 bytes) is lost.
 fn figure_6(piggyback: Piggyback) -> (Vec<u32>, Pair) {
     let tuning = TcpTuning { piggyback, ..TcpTuning::default() };
     let mut pair = after_a_loss(RecoveryKind::NewReno, tuning);
@@ -115,7 +116,7 @@ fn figure_6(piggyback: Piggyback) -> (Vec<u32>, Pair) {
 
 #[test]
 fn a_retransmission_takes_the_next_segment_along_as_in_figure_6() {
-    // The timer of the second ends both; what it leaves out goes on its own after the window of one segment allows it.
+    // The timer of the second segment ends both. The rest is sent later, when the window of one segment allows it.
     let (sizes, pair) = figure_6(Piggyback::Next);
     assert_eq!(sizes[..5], [37, 70, 83, 94, 153]);
     assert!(pair.client.counters().included_retransmissions >= 1);
@@ -129,14 +130,14 @@ fn a_retransmission_takes_the_next_segment_along_as_in_figure_6() {
 
 #[test]
 fn what_was_never_sent_rides_along() {
-    // Nagle holds the second write back until the first is acknowledged: 200 + 400 ms without piggy-backing.
+    // Nagle holds the second write until the first is acknowledged: 200 + 400 ms without piggybacking.
     for (piggyback, delivered) in [(Piggyback::Off, 120), (Piggyback::AllThatFit, 240)] {
         let tuning = TcpTuning { piggyback, ..TcpTuning::default() };
         let mut pair = Pair::connected_and_tuned(&TcpConfig { delayed_ack: None, ..plain() }, tuning, 100);
         pair.rule = losing(&[1]);
         pair.write(120);
         pair.write(120);
-        // The first RTO is 600 ms, and it is 100 ms to the server.
+        // The first RTO is 600 ms, and the server is 100 ms away.
         pair.run_for(700);
         assert_eq!(pair.delivered[Side::Server as usize], delivered, "{piggyback:?}");
         pair.run_for(2_000);

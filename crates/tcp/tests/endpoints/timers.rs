@@ -1,10 +1,10 @@
-//! The retransmission timer in conversation: the sequences of reference/tcp.md section 7.
+//! The retransmission timer between two endpoints: the sequences of Linux, and those of griwodz2006 section 4.4.
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration};
 use gamelane_tcp::{ModifiedRto, TcpConfig, TcpEvent, TcpTuning, TimerKind};
 
-/// A thin stream with the estimator settled: 120 bytes every second over a 200 ms round trip.
+/// A thin stream after the estimator has settled: 120 bytes every second over a round trip of 200 ms.
 fn settled(config: &TcpConfig) -> Pair {
     settled_and_tuned(config, TcpTuning::default())
 }
@@ -19,7 +19,7 @@ fn settled_and_tuned(config: &TcpConfig, tuning: TcpTuning) -> Pair {
     pair
 }
 
-/// Milliseconds from the first transmission to each retransmission when the client's data stops arriving.
+/// Milliseconds from the first transmission to each retransmission, after the client's data stops arriving.
 fn retransmissions(mut pair: Pair, count: usize) -> Vec<u64> {
     pair.rule = Box::new(|_, number, _| if number > 0 { Fate::Lost } else { Fate::Arrives });
     pair.write(120);
@@ -44,7 +44,7 @@ fn rfc_6298_waits_a_second() {
 
 #[test]
 fn the_modified_timer_resends_at_300_600_900_ms() {
-    // 1.5 x 200 ms each time (reference/tcp.md section 7).
+    // 1.5 x 200 ms each time (griwodz2006 section 4.4).
     let timer = TimerKind::Modified(ModifiedRto::default());
     let config = TcpConfig { nagle: false, delayed_ack: None, timer, ..plain() };
     assert_eq!(retransmissions(settled(&config), 4), [300, 600, 900, 1200]);
@@ -58,13 +58,13 @@ fn the_modified_timer_is_linux_s_with_three_in_flight() {
     for _ in 0..3 {
         pair.write(120);
     }
-    // The first of three starts the timer: it alone is in flight then, so 300 ms; the third is in flight afterwards.
+    // The first of three starts the timer. At that moment nothing else is in flight, so the timeout is 300 ms.
     pair.run_for(299);
     assert_eq!(pair.sent.len(), 3);
     pair.run_for(1);
-    // Three small segments fit a window of one full one.
+    // Three small segments fit into a window of one full segment.
     assert_eq!(pair.sent.len(), 6);
-    // 400 ms doubled.
+    // 400 ms, doubled.
     pair.run_for(799);
     assert_eq!(pair.sent.len(), 6);
     pair.run_for(2);
@@ -94,7 +94,7 @@ fn linear_timeouts_double_after_six() {
     let tuning = TcpTuning { linear_timeouts: true, ..TcpTuning::default() };
     let config = TcpConfig { nagle: false, delayed_ack: None, ..plain() };
     let times = retransmissions(settled_and_tuned(&config, tuning), 9);
-    // Six timeouts leave it at 400 ms, so the seventh comes 400 ms later too; from then on it doubles.
+    // After six timeouts the timeout is still 400 ms, so the seventh comes 400 ms later too. From then on it doubles.
     assert_eq!(times, [400, 800, 1200, 1600, 2000, 2400, 2800, 3600, 5200]);
 }
 
@@ -126,7 +126,7 @@ fn a_retransmission_is_no_sample_without_timestamps_and_the_back_off_stays() {
     pair.run_for(1_500);
     assert_eq!(pair.client.counters().timeouts, 2);
     assert_eq!((pair.client.observe().srtt, pair.client.observe().rto), (srtt, rto * 4));
-    // The next segment that is sent once ends it.
+    // The next segment that is sent once ends the back-off.
     pair.write(120);
     pair.run_for(1_000);
     assert!(pair.client.observe().rto <= rto);
@@ -163,7 +163,7 @@ fn a_timeout_sends_everything_again_in_slow_start() {
     pair.server.close();
     assert!(pair.run_to_end(20));
     let counters = pair.client.counters();
-    // Ten and the FIN, which no SACK block reports.
+    // Ten segments and the FIN, which no SACK block reports.
     assert_eq!((counters.timeouts, counters.timeout_retransmissions), (1, 11));
     assert_eq!(counters.fast_retransmissions, 0);
     assert_eq!(pair.client.observe().ssthresh, ByteCount(5_000));

@@ -1,4 +1,4 @@
-//! Data without loss: windows, delayed ACKs, Nagle, message boundaries, ECN, zero windows.
+//! Data transfer without loss: windows, delayed ACKs, Nagle, message boundaries, ECN, zero windows.
 
 use crate::pair::{Fate, Pair, Side, plain};
 use gamelane_core::{ByteCount, Duration, Instant};
@@ -17,11 +17,12 @@ fn slow_start_doubles_each_round_trip() {
         let from = 150 + round * 100;
         pair.sent.iter().filter(|(at, _)| (from..from + 100).contains(at)).count()
     };
-    // The first 16 ACKs are quick, one a segment; then every second segment, which grows by half.
+    // The first 16 ACKs are sent at once, one per segment. Then every second segment is acknowledged, so the window
+    // grows by half.
     assert_eq!([in_round(0), in_round(1), in_round(2), in_round(3)], [10, 20, 33, 50]);
 }
 
-/// A path of 1000 bytes a millisecond, 100 ms long, with room for 50 segments in its queue.
+/// A path of 1000 bytes per millisecond and 100 ms, with a queue of 50 segments.
 fn filled(congestion: CongestionKind) -> Pair {
     let config = TcpConfig { congestion, receive_window: ByteCount(1 << 20), ..plain() };
     let mut pair = Pair::connected(&config, 50);
@@ -80,7 +81,7 @@ fn every_second_full_segment_is_acknowledged_and_a_single_one_after_the_delay() 
 fn after_a_long_gap_acks_are_quick_again() {
     let config = TcpConfig { quick_acks: 2, nagle: false, ..plain() };
     let mut pair = Pair::connected(&config, 50);
-    // Round trip 100, so the receiver's own timeout is 300 ms.
+    // The round trip is 100 ms, so the receiver's own timeout is 300 ms.
     let mut acked_after = |gap: u64| {
         pair.run_for(gap);
         let before = pair.server.counters().segments_sent;
@@ -126,7 +127,7 @@ fn writes_held_back_by_the_window_share_segments() {
         pair.write(120);
     }
     pair.run_for(150);
-    // Four fit the window; what waited goes together as soon as half the window is free.
+    // Four segments fit into the window. The waiting data is sent together when half the window is free.
     assert_eq!(pair.sent, [(150, 1), (150, 121), (150, 241), (150, 361), (250, 481), (250, 741)]);
     assert_eq!(pair.delivered[Side::Server as usize], 960);
 }

@@ -1,4 +1,5 @@
-//! What an ACK says of the data it answers: what arrived and how long that took, what arrived out of order, what twice.
+//! Handling of an ACK by the direction that it answers: which data arrived, how long it took, signs of loss, and DSACK.
+//! The cause of a retransmission is left to `judgement`.
 
 use gamelane_core::{Duration, Instant};
 use gamelane_tcp::accounting::PacketHistory;
@@ -7,19 +8,19 @@ use super::Half;
 use crate::packet::{CapturedPacket, TcpFields};
 use crate::tcp::cause::Cause;
 
-/// What ACKs told of data that arrived out of order.
+/// Signs of loss: ACKs that report data out of order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
-    /// How often they did since the last one that advanced.
+    /// Number of signs since the last ACK of new data.
     pub(super) times: u32,
-    /// The highest byte that arrived.
+    /// Offset after the highest byte that arrived.
     pub(super) above: u64,
 }
 
 impl Half {
-    /// The other side echoed a time stamp of this direction for the first time: how long ago it first passed.
+    /// Handles a timestamp echo from the other side. Returns the round trip at the first echo of that timestamp.
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
         let rtt = self.stamps.echoed(echo, at_ns)?;
         self.counts.stamp_rtt.push(rtt);
@@ -27,8 +28,8 @@ impl Half {
         Some(rtt)
     }
 
-    /// The other side's packet acknowledges up to `tcp.acknowledgment`. Gives a round trip where Karn's rule allows, and
-    /// each packet it covers for the first time, with the cause that made it late.
+    /// Handles an ACK of all data below `tcp.acknowledgment`. Returns a round trip if Karn's rule allows one. `closed`
+    /// gets each newly acknowledged packet, with the cause that made it late.
     pub(crate) fn acknowledged(
         &mut self,
         packet: &CapturedPacket,
@@ -46,7 +47,7 @@ impl Half {
         self.read_signs(packet, tcp, ack, at_ns);
         self.last_ack_ns = Some(at_ns);
         if ack <= self.ledger.acknowledged_to() {
-            // Told again, so the probe may count as needless (RFC 8985 section 7.4.2).
+            // A second ACK at this point can show that the probe was unnecessary (RFC 8985 section 7.4.2).
             self.probed_to = self.probed_to.filter(|&until| ack != until);
             return None;
         }
@@ -89,7 +90,7 @@ impl Half {
             closed(history, cause);
         });
         self.in_flight -= gone;
-        // The sender itself can tell by the echo, though it sent the data twice (RFC 7323 section 4).
+        // The sender also has a sample from the timestamp echo, even if the data was sent twice (RFC 7323 section 4).
         let echoed = || tcp.timestamps.and_then(|(_, echo)| self.stamps.age(echo, at_ns));
         if let Some(rtt) = sample.or_else(echoed) {
             self.timer.measured(rtt, ack, self.stream.end());
@@ -124,7 +125,7 @@ impl Half {
         self.repairs.acknowledged(ack);
     }
 
-    /// Duplicate ACKs, SACK blocks and DSACK.
+    /// Handles duplicate ACKs, SACK blocks and DSACK.
     fn read_signs(&mut self, packet: &CapturedPacket, tcp: &TcpFields, ack: u64, at_ns: u64) {
         let Some(sequence) = self.sequence else { return };
         let block = |place: usize| {
@@ -168,5 +169,6 @@ impl Half {
     }
 }
 
-/// What a delayed ACK adds: Linux waits 40 ms at least, RFC 9293 allows 500 ms, and most systems stay below 250 ms.
+/// Additional delay of a delayed ACK. Linux waits at least 40 ms, RFC 9293 allows 500 ms, and most systems stay below
+/// 250 ms.
 const DELAYED_ACK: (u64, u64) = (30_000_000, 250_000_000);

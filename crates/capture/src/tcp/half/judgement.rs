@@ -1,4 +1,5 @@
-//! Why this direction's sender sent data again, from what had passed before, and what that tells of the sender.
+//! Finds the cause of a retransmission of this direction from earlier packets, and learns about the sender from it. The
+//! rules themselves are in `cause`.
 
 use super::{Half, RELEASE_NS};
 use crate::tcp::cause::{Cause, Circumstances, Verdict};
@@ -11,7 +12,8 @@ impl Half {
         let sent_ns = last_sent.unwrap_or(0);
         let sign = self.sign.filter(|sign| sign.above > start && sign.last_ns >= sent_ns);
         let signed = sign.map(|sign| if sign.first_ns >= sent_ns { sign.first_ns } else { sign.last_ns });
-        // The least round trip: what happened since then the sender cannot have heard of.
+        // The sender cannot know an ACK that passed less than `near_ns` ago, its smallest round trip to the capture
+        // point.
         let heard = |at: &u64| at_ns.saturating_sub(*at) + near_ns / 64 >= near_ns;
         let unheard = signed.is_some_and(|at| !heard(&at));
         let (sign, signed) = (sign.filter(|_| !unheard), signed.filter(heard));
@@ -56,7 +58,7 @@ impl Half {
         if matches!(cause, Cause::TailLossProbe | Cause::TimeoutOrProbe) {
             self.probed_to = Some(self.stream.end());
         }
-        // A timeout puts off the end of what is being repaired; what follows one does not.
+        // A timeout extends the recovery. A retransmission that only follows a timeout does not.
         if expired || self.episode.is_none_or(|(before, _)| before != Cause::Timeout) {
             self.episode = Some((cause, self.stream.end()));
         }
@@ -64,8 +66,8 @@ impl Half {
         cause
     }
 
-    /// What a timed retransmission tells of its sender: RFC 8985 probes with the last segment, the timer sends the first
-    /// and doubles.
+    /// Learns from a timed retransmission. A probe of RFC 8985 sends the last segment; the timer sends the first one
+    /// and doubles its wait.
     fn learn(&mut self, cause: Cause, start: u64, at_ns: u64, circumstances: &Circumstances) {
         let alone = circumstances.is_head && circumstances.is_tail;
         if circumstances.recovering.is_none() && !alone {
@@ -94,11 +96,13 @@ impl Half {
         self.last_timed = Some((at_ns, waited, start));
     }
 
-    /// RFC 8985 probes with new data where there is some. A sender under Nagle's rule has some: it sends small segments
-    /// one at a time, so another one that comes when the probe is due is the probe.
+    /// Finds tail loss probes with new data; RFC 8985 sends new data in a probe if there is some. A sender with Nagle's
+    /// algorithm sends small segments one at a time. If it sends another small segment when a probe is due, that
+    /// segment is the probe.
     ///
-    /// Seen from afar, a small segment in front of it may be missing: nothing but a probe makes such a sender send two. And
-    /// what the receiver has acknowledged is in flight for the sender until `near_ns` later.
+    /// Far from the sender, the small segment before the probe may be missing. Such a sender sends two small segments
+    /// only for a probe. Data that the receiver has acknowledged is still in flight for the sender for another
+    /// `near_ns`.
     pub(super) fn look_for_probe(&mut self, len: u32, missed: u64, at_ns: u64, near_ns: u64) {
         let others = self.in_flight - 1;
         let is_small = |len: u64| len < u64::from(self.largest_payload);
@@ -126,9 +130,9 @@ impl Half {
         let allowance = if others == 1 { MAX_ACK_DELAY_NS } else { 0 };
         let due = (2 * srtt.as_nanos() + allowance).min(self.timer.rto().as_nanos());
         let waited = at_ns.saturating_sub(sent);
-        // Linux's timer wheel is as coarse as an eighth of the wait.
+        // The timer wheel of Linux is as coarse as 1/8 of the wait.
         let on_time = waited >= due - due / 50 && waited <= due + due / 8 + TICK_NS;
-        // Later than the timer it never comes; nor does a small segment otherwise.
+        // A probe is never later than the timer, and a small segment is not sent at that time otherwise.
         let with_timer = || {
             let head_sent = self.ledger.oldest().map(|head| head.last_sent.as_nanos());
             len < self.largest_payload && self.timer.wait(head_sent, at_ns, 0).is_due
@@ -139,8 +143,8 @@ impl Half {
         }
     }
 
-    /// Whether the sender is seen to follow Nagle's rule: small segments leave when those before them are acknowledged, and
-    /// no more than probes leave earlier.
+    /// True if the sender clearly follows Nagle's algorithm: it sends small segments when earlier ones are
+    /// acknowledged, and hardly any earlier than that.
     const fn sends_one_by_one(&self) -> bool {
         self.small >= ENOUGH
             && self.small_released * 8 >= self.small
@@ -148,9 +152,9 @@ impl Half {
     }
 }
 
-/// Linux's allowance for a receiver that delays its ACK of a single segment.
+/// Time that Linux allows for the delayed ACK of a single segment.
 const MAX_ACK_DELAY_NS: u64 = 200_000_000;
-/// Small segments after which it shows whether they are sent one by one.
+/// Number of small segments after which the sender's behaviour is clear.
 const ENOUGH: u64 = 16;
-/// Linux's timers fire at a tick, of 1 to 10 ms, after they are due.
+/// Timers of Linux expire at a tick of 1 to 10 ms after they are due.
 const TICK_NS: u64 = 10_000_000;

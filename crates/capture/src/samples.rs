@@ -1,25 +1,26 @@
-//! Distributions of bounded size: the first values are kept as they are, more of them as a histogram whose buckets are 1/128 of
-//! their value wide. Count, mean, standard deviation, least and greatest are exact always; quantiles are exact (type 7) as
-//! long as every value is kept, and within 0.4 % from then on.
+//! Distributions in bounded memory. The first 256 values are kept as they are; more values go into a histogram whose
+//! buckets are 1/128 of their value wide. Count, mean, standard deviation, minimum and maximum are always exact.
+//! Quantiles are exact (type 7) while every value is kept, afterwards within 0.4 %. The order of the values is left
+//! out.
 
-/// Values of one kind: nanoseconds, bytes, packets.
+/// Distribution of one quantity: nanoseconds, bytes or packets.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     min: u64,
     max: u64,
-    /// The latest values, which nothing below counts yet; all values, as long as there are no more than [`KEPT`].
+    /// The latest values, not yet in the histogram. These are all values while there are at most [`KEPT`].
     kept: Vec<u64>,
     count: u64,
     sum: u128,
-    /// Of squares: exact for a billion values of a thousand seconds in nanoseconds.
+    /// Sum of squares. It is exact for a billion values of 1000 s in nanoseconds.
     squares: u128,
-    /// Counts by bucket from `first` on.
+    /// Counts by bucket, starting with bucket `first`.
     buckets: Vec<u32>,
     first: usize,
 }
 
 impl Samples {
-    /// Takes one value.
+    /// Adds one value.
     #[inline]
     pub fn push(&mut self, value: u64) {
         if self.kept.len() == self.kept.capacity() {
@@ -30,7 +31,8 @@ impl Samples {
         self.kept.push(value);
     }
 
-    /// Room for more values: up to [`KEPT`], then by counting those kept, [`TOGETHER`] at a time.
+    /// Makes room for more values: up to [`KEPT`], then by moving the kept ones to the histogram, [`TOGETHER`] at a
+    /// time.
     #[cold]
     fn make_room(&mut self) {
         let (many, len) = (self.count > 0, self.kept.len());
@@ -46,7 +48,7 @@ impl Samples {
         }
     }
 
-    /// Counts the values kept, if they are not all there are: what is asked of many values then takes less time.
+    /// Moves the kept values to the histogram if one exists. This speeds up the following queries.
     pub(crate) fn settle(&mut self) {
         if self.count > 0 {
             self.count_kept();
@@ -64,7 +66,7 @@ impl Samples {
         self.kept.clear();
     }
 
-    /// Sum and sum of squares, with no more than [`KEPT`] further values.
+    /// Sum and sum of squares including `values`, which are at most [`KEPT`].
     fn sums_with(&self, values: &[u64]) -> (u128, u128) {
         let sum = values.iter().fold(self.sum, |sum, &value| sum + u128::from(value));
         let square = |&value: &u64| u128::from(value) * u128::from(value);
@@ -76,28 +78,28 @@ impl Samples {
         (sum, self.squares.saturating_add(squares))
     }
 
-    /// How many values.
+    /// Number of values.
     pub const fn count(&self) -> u64 {
         self.count + self.kept.len() as u64
     }
 
-    /// The least value; `None` of no values.
+    /// Minimum; `None` without values.
     pub const fn min(&self) -> Option<u64> {
         if self.count() == 0 { None } else { Some(self.min) }
     }
 
-    /// The greatest value.
+    /// Maximum; `None` without values.
     pub const fn max(&self) -> Option<u64> {
         if self.count() == 0 { None } else { Some(self.max) }
     }
 
-    /// Their mean.
+    /// Mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         let (sum, _) = self.sums_with(&self.kept);
         (self.count() > 0).then(|| sum as f64 / self.count() as f64)
     }
 
-    /// Their standard deviation (of a sample: divided by n - 1).
+    /// Standard deviation of a sample (divided by n - 1).
     pub fn standard_deviation(&self) -> Option<f64> {
         let (sum, squares) = self.sums_with(&self.kept);
         let n = u128::from(self.count());
@@ -105,12 +107,12 @@ impl Samples {
         (n > 1).then(|| libm::sqrt(distances as f64 / (n * (n - 1)) as f64))
     }
 
-    /// The value below which a share `q` of them lies.
+    /// Quantile: the value below which a share `q` of the values lies.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         self.quantiles([q]).map(|[value]| value)
     }
 
-    /// [`Samples::quantile`] of several ascending shares, for little more time than one takes.
+    /// Several quantiles for ascending `shares`; hardly slower than a single one.
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
         let last = self.count().checked_sub(1)?;
         let ranks = shares.map(|q| q.clamp(0.0, 1.0) * last as f64);
@@ -140,12 +142,12 @@ impl Samples {
         }))
     }
 
-    /// The value half of them lie below.
+    /// Median.
     pub fn median(&self) -> Option<f64> {
         self.quantile(0.5)
     }
 
-    /// The share of values in `low..=high`, by whole buckets where there are more than are kept.
+    /// Share of the values in `low..=high`. With a histogram, a bucket counts completely or not at all.
     pub fn share_within(&self, low: f64, high: f64) -> f64 {
         let (range, counted) = (low..=high, self.count > 0);
         let inside = |value: u64| range.contains(&if counted { middle(bucket(value)) } else { value as f64 });
@@ -165,7 +167,7 @@ impl Samples {
         }
     }
 
-    /// Counts a value outside the buckets there are.
+    /// Counts a value outside the existing buckets.
     #[cold]
     fn widen(&mut self, bucket: usize) {
         if self.buckets.is_empty() {
@@ -184,7 +186,7 @@ impl Samples {
     }
 }
 
-/// Values up to 255 have a bucket each; those of each power of two above share 128.
+/// Bucket of a value. Values up to 255 have a bucket each; each power of two above has 128 buckets.
 #[inline]
 const fn bucket(value: u64) -> usize {
     if value < 256 {

@@ -1,0 +1,28 @@
+//! Receiver of an analysis' results while the capture is read: rows of the tables, and a report of each flow at its
+//! end. Nothing is collected here, so memory stays bounded for captures of any length. All methods but one have an
+//! empty default.
+
+use super::direction::Bin;
+use super::report::FlowReport;
+use crate::packet::CapturedPacket;
+use crate::tcp::{Acknowledged, Retransmission, RoundTrip};
+
+/// Receives what an [`Analyzer`](super::Analyzer) finds. Times count from the first packet of the capture.
+pub trait Sink {
+    /// A flow has ended: it was closed, was idle for too long, or the capture is over.
+    fn flow(&mut self, report: FlowReport);
+    /// A quarter of a second of one direction with at least one packet.
+    fn bin(&mut self, _row: &Bin) {}
+    /// A sample of a round trip.
+    fn round_trip(&mut self, _row: &RoundTrip) {}
+    /// A data packet that repeats earlier data.
+    fn retransmission(&mut self, _row: &Retransmission) {}
+    /// A packet of data that was acknowledged.
+    fn acknowledged(&mut self, _row: &Acknowledged) {}
+    /// A packet of a flow was read. Logs of one connection use this.
+    fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {}
+    /// Returns true to stop: the rest of the capture is not read.
+    fn is_tired(&self) -> bool {
+        false
+    }
+}
