@@ -1,9 +1,11 @@
-"""What can go wrong through no fault of the program, as exceptions with a message for the person at the keyboard.
+"""Exit codes, and errors that are no fault of the program: exceptions whose message says what to do.
 
-The command maps them onto exit codes (docs/exit-codes.md); anything else that escapes is our bug.
+`cli/guard.py` turns them into exit codes. Any other exception is our bug.
 """
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 from gamelane._native import ScenarioError
 
@@ -13,27 +15,49 @@ if TYPE_CHECKING:
 
     from gamelane.records import Results
 
-__all__ = ["Interrupted", "LabError", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]
+__all__ = [
+    "ExitCode",
+    "Interrupted",
+    "LabError",
+    "OutputError",
+    "RecordsError",
+    "ScenarioError",
+    "UsageError",
+    "did_you_mean",
+]
+
+
+class ExitCode(IntEnum):
+    """How a program ended, as docs/exit-codes.md says; a test compares it with `crates/service/src/exit.rs`."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    OUTPUT = 3
+    PARTIAL = 4
+    CANNOT_RUN = 5
+    PEER = 6
+    INTERRUPTED = 130
 
 
 class UsageError(ValueError):
-    """A request that makes no sense, with the way out in its text."""
+    """A request that cannot be carried out; its text says what to do instead."""
 
 
 class RecordsError(UsageError):
-    """A folder that should hold records does not, or holds records this version cannot read."""
+    """A folder without records, or with records that this version cannot read."""
 
 
 class OutputError(OSError):
-    """A result that cannot be written."""
+    """Output that cannot be written."""
 
 
 class LabError(RuntimeError):
-    """Real hosts cannot be had here, or something in them failed."""
+    """This machine cannot run real hosts, or a program in one of them failed."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C half-way; `results` holds the runs that had finished, or is None if none had."""
+    """Ctrl-C ended the work early; `results` holds the finished runs, None if there are none."""
 
     def __init__(self, results: Results | None, finished: int, planned: int) -> None:
         super().__init__(f"interrupted: {finished} of {planned} runs finished")

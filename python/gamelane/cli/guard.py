@@ -8,9 +8,7 @@ import sys
 from collections.abc import Callable
 
 from gamelane.cli.talk import say
-from gamelane.errors import LabError, OutputError, ScenarioError, UsageError
-
-OK, INTERNAL, USAGE, OUTPUT, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 3, 5, 130
+from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
 
 TRACEBACK = "GAMELANE_TRACEBACK"
 
@@ -22,25 +20,25 @@ def guarded(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except (ScenarioError, UsageError) as error:
         say(f"error: {error}")
-        return USAGE
+        return ExitCode.USAGE
     except OutputError as error:
         say(f"error: {error}")
-        return OUTPUT
+        return ExitCode.OUTPUT
     except LabError as error:
         say(f"error: {error}")
-        return CANNOT_RUN
+        return ExitCode.CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
     except SystemExit:  # Typer's answer when whoever read stdout has left
-        return OUTPUT
+        return ExitCode.OUTPUT
     except KeyboardInterrupt:
         say("interrupted")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except Exception as error:
         return _our_bug(error)
-    if code == INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
+    if code == ExitCode.INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
         say("interrupted")
-    return code if isinstance(code, int) else OK
+    return code if isinstance(code, int) else ExitCode.OK
 
 
 def _unwritable(error: OSError) -> int:
@@ -50,7 +48,7 @@ def _unwritable(error: OSError) -> int:
     if error.errno != errno.EPIPE:
         say(f"error: standard output cannot be written to: {error.strerror}")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at exit
-    return OUTPUT
+    return ExitCode.OUTPUT
 
 
 def _our_bug(error: Exception) -> int:
@@ -60,4 +58,4 @@ def _our_bug(error: Exception) -> int:
         traceback.print_exc()
     say(f"internal error: {type(error).__name__}: {error}")
     say(f"This is a bug in gamelane. With {TRACEBACK}=1 the command says where it happened.")
-    return INTERNAL
+    return ExitCode.FAILED
