@@ -6,7 +6,6 @@ use crate::link::{Link, LinkError};
 use crate::tls::{Certificates, Identity};
 use crate::{preface, quic, sockets};
 use gamelane_mux::{CarrierId, DecodeError};
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -84,19 +83,8 @@ async fn tcp(
         }
         Ok::<_, LinkError>((Arc::new(socket), tls))
     });
-    let (socket, tls) = connected.await.map_err(|_| timed_out())??;
+    let (socket, tls) = connected.await.map_err(|_| LinkError::late())??;
     let link = Link::new(socket.clone(), tls, Vec::new());
     let number = hub.attach(carrier, Carrier::Tcp(Box::new(link)));
-    Err(serve(hub, carrier, number, &socket).await)
-}
-
-pub(crate) fn timed_out() -> LinkError {
-    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
-}
-
-/// Serves an attached TCP carrier until it is at its end, and says why.
-pub(crate) async fn serve(hub: &Hub, carrier: CarrierId, number: u64, socket: &TcpStream) -> LinkError {
-    let Err(error) = poll_fn(|cx| hub.poll_carrier(carrier, number, socket, cx)).await;
-    hub.detach(carrier, number);
-    error
+    Err(hub.serve_carrier(carrier, number, &socket).await)
 }

@@ -4,16 +4,15 @@ use crate::config::{Config, Header, Transport};
 use crate::hub::{Carrier, Hub};
 use crate::link::{Link, LinkError};
 use crate::metrics::Metrics;
-use crate::near::pause_after;
 use crate::payload::Payload;
 use crate::tls::{Certificates, Identity};
-use crate::{dial, flow, preface, proxy_header, quic, sockets};
+use crate::{preface, proxy_header, quic, sockets};
 use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 /// A far proxy that runs.
@@ -62,14 +61,6 @@ impl Far {
         Ok((far, listener))
     }
 
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(crate) fn handshake_timeout(&self) -> std::time::Duration {
-        self.config.timeouts.handshake.std()
-    }
-
     /// The sessions of now.
     pub fn hubs(&self) -> Vec<Arc<Hub>> {
         self.sessions.lock().expect("nothing panics while it holds the lock").values().cloned().collect()
@@ -82,7 +73,7 @@ impl Far {
             Listener::Tcp(listener) => loop {
                 match listener.accept().await {
                     Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
-                    Err(error) => pause_after(&error).await,
+                    Err(error) => sockets::pause_after(&error).await,
                 }
             },
             Listener::Quic(endpoint) => {
@@ -91,7 +82,7 @@ impl Far {
                         incoming.refuse();
                         continue;
                     };
-                    tokio::spawn(quic::welcome(self.clone(), incoming, identity(), permit));
+                    tokio::spawn(self.clone().welcome_quic(incoming, identity(), permit));
                 }
                 "the endpoint is closed".into()
             }
@@ -105,18 +96,8 @@ impl Far {
             return;
         };
         tokio::spawn(async move {
-            let greeted =
-                timeout(self.config.timeouts.handshake.std(), self.greet(&socket, identity.as_deref()));
-            let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
-            drop(permit);
-            let (hello, tls, early) = match greeted {
-                Ok(greeted) => greeted,
-                Err(error) => {
-                    self.metrics.handshakes_failed.one();
-                    tracing::warn!(%near, %error, "handshake failed");
-                    return;
-                }
-            };
+            let greeting = self.greet(&socket, identity.as_deref());
+            let Some((hello, tls, early)) = self.in_time(near, greeting, permit).await else { return };
             let Some(hub) = self.session(&hello, near) else {
                 self.answer(&socket, tls, hello.session, &hello).await;
                 return;
@@ -125,7 +106,7 @@ impl Far {
             let link = Link::new(socket.clone(), tls, early);
             let number = hub.attach(hello.carrier, Carrier::Tcp(Box::new(link)));
             let error = match hub.receive_early(hello.carrier, number) {
-                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket).await,
+                Ok(()) => hub.serve_carrier(hello.carrier, number, &socket).await,
                 Err(error) => {
                     hub.detach(hello.carrier, number);
                     error
@@ -133,6 +114,44 @@ impl Far {
             };
             tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
         });
+    }
+
+    async fn welcome_quic(
+        self: Arc<Self>,
+        incoming: quinn::Incoming,
+        identity: Option<Arc<Identity>>,
+        permit: OwnedSemaphorePermit,
+    ) {
+        let near = incoming.remote_address();
+        let greeting = quic::greet(incoming, &self.config, identity.as_deref());
+        let Some(greeted) = self.in_time(near, greeting, permit).await else { return };
+        let carrier = greeted.hello.carrier;
+        match self.session(&greeted.hello, near) {
+            Some(hub) => {
+                let error = greeted.serve(&hub).await;
+                tracing::info!(%near, carrier = carrier.0, %error, "carrier ended");
+            }
+            None => greeted.refuse().await,
+        }
+    }
+
+    /// Waits for a handshake. Counts and logs one that fails or is late.
+    async fn in_time<T>(
+        &self,
+        near: SocketAddr,
+        greeting: impl Future<Output = Result<T, LinkError>>,
+        permit: OwnedSemaphorePermit,
+    ) -> Option<T> {
+        let greeted = timeout(self.config.timeouts.handshake.std(), greeting).await;
+        drop(permit);
+        match greeted.unwrap_or_else(|_| Err(LinkError::late())) {
+            Ok(greeted) => Some(greeted),
+            Err(error) => {
+                self.metrics.handshakes_failed.one();
+                tracing::warn!(%near, %error, "handshake failed");
+                None
+            }
+        }
     }
 
     async fn greet(
@@ -189,7 +208,7 @@ impl Far {
     }
 
     /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
-    pub(crate) fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
+    fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
         let ours = self.config.session_carriers();
         if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
             let theirs = hello.carriers;
@@ -248,7 +267,7 @@ impl Far {
         let error = match connected.await {
             Ok(Ok(socket)) => {
                 if hub.join(stream, socket.clone()) {
-                    flow::run(hub, stream, socket).await;
+                    hub.serve_flow(stream, socket).await;
                 }
                 return;
             }

@@ -1,12 +1,9 @@
 //! One client's or server's connection: its socket, what could not be written to it yet, and the task that waits on it.
 
-use crate::histogram::Delays;
-use crate::hub::Hub;
+use crate::metrics::Delays;
 use crate::wait::Waiting;
 use bytes::Bytes;
 use gamelane_core::Instant;
-use gamelane_mux::StreamId;
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
@@ -60,9 +57,4 @@ impl Flow {
             acknowledged: Delays::default(),
         }
     }
-}
-
-/// Waits on a flow's socket until the flow is over.
-pub(crate) async fn run(hub: Arc<Hub>, stream: StreamId, socket: Arc<TcpStream>) {
-    poll_fn(|cx| hub.poll_flow(stream, &socket, cx)).await;
 }

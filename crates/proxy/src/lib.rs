@@ -13,7 +13,6 @@ pub mod config;
 mod dial;
 pub mod far;
 mod flow;
-pub mod histogram;
 pub mod hub;
 mod link;
 pub mod metrics;

@@ -30,6 +30,13 @@ pub(crate) enum LinkError {
     Protocol(#[from] gamelane_mux::ProtocolError),
 }
 
+impl LinkError {
+    /// The handshake took longer than `timeouts.handshake`.
+    pub(crate) fn late() -> Self {
+        io::Error::new(ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Link {
     pub socket: Arc<TcpStream>,

@@ -5,7 +5,7 @@ use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::payload::Payload;
 use crate::tls::Certificates;
-use crate::{dial, flow, proxy_header, sockets};
+use crate::{dial, proxy_header, sockets};
 use gamelane_mux::{CarrierId, Role};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -86,7 +86,7 @@ impl Near {
         loop {
             match listener.accept().await {
                 Ok((socket, client)) => self.clone().welcome(socket, client),
-                Err(error) => pause_after(&error).await,
+                Err(error) => sockets::pause_after(&error).await,
             }
         }
     }
@@ -126,7 +126,7 @@ impl Near {
             return;
         };
         tracing::debug!(%client, stream = stream.0, "client");
-        tokio::spawn(flow::run(hub, stream, socket));
+        tokio::spawn(hub.serve_flow(stream, socket));
     }
 
     fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {
@@ -152,10 +152,4 @@ fn session(config: &Config, metrics: &Arc<Metrics>) -> Arc<Hub> {
     // Only a near end opens streams, so nothing comes here.
     let (opened, _) = mpsc::unbounded_channel();
     Hub::new(id, config, Role::Near, metrics.clone(), opened)
-}
-
-/// Out of descriptors or memory: others have to end first.
-pub(crate) async fn pause_after(error: &std::io::Error) {
-    tracing::error!(%error, "cannot accept a connection");
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
 }

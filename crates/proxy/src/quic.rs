@@ -2,12 +2,10 @@
 //! were in it. What belongs to no stream goes over the connection's first, bidirectional one.
 
 use crate::config::Config;
-use crate::far::Far;
 use crate::hub::{Carrier, Hub};
-use crate::link::{LinkError, split_frames};
+use crate::link::{BATCH, LinkError, split_frames};
 use crate::payload::Payload;
 use crate::tls::Identity;
-use crate::{dial, link};
 use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
@@ -17,7 +15,7 @@ use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// Bytes given to quinn and not acknowledged; beyond, streams wait where thin ones can still pass.
@@ -89,43 +87,48 @@ pub(crate) async fn dial(
         let control = connection.open_bi().await.map_err(lost)?;
         Ok::<_, LinkError>((endpoint, connection, control))
     });
-    let (_endpoint, connection, control) = connected.await.map_err(|_| dial::timed_out())??;
+    let (_endpoint, connection, control) = connected.await.map_err(|_| LinkError::late())??;
     Err(serve(hub, carrier, connection, control, Vec::new()).await)
 }
 
-/// The far end: takes a connection in and serves it.
-pub(crate) async fn welcome(
-    far: Arc<Far>,
+/// A connection whose near end has said hello.
+pub(crate) struct Greeted {
+    pub hello: Hello,
+    connection: quinn::Connection,
+    control: (SendStream, RecvStream),
+    /// Bytes read from the control stream, hello included.
+    early: Vec<u8>,
+}
+
+/// The far end: accepts a connection and reads the near end's hello.
+pub(crate) async fn greet(
     incoming: quinn::Incoming,
-    identity: Option<Arc<Identity>>,
-    permit: OwnedSemaphorePermit,
-) {
-    let near = incoming.remote_address();
-    let greeted = timeout(far.handshake_timeout(), async {
-        let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
-        // The endpoint's own is what was there when it began; certificates may have been renewed.
-        let server = server(far.config(), &identity).map_err(io::Error::other)?;
-        let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
-        let mut control = connection.accept_bi().await.map_err(lost)?;
-        let (hello, early) = hello(&mut control).await?;
-        Ok::<_, LinkError>((connection, control, hello, early))
-    });
-    let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
-    drop(permit);
-    let (connection, control, hello, early) = match greeted {
-        Ok(greeted) => greeted,
-        Err(error) => {
-            far.metrics.handshakes_failed.one();
-            tracing::warn!(%near, %error, "handshake failed");
-            return;
+    config: &Config,
+    identity: Option<&Identity>,
+) -> Result<Greeted, LinkError> {
+    let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
+    // The endpoint has the certificates of its start. They may have been renewed since.
+    let server = server(config, identity).map_err(io::Error::other)?;
+    let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
+    let mut control = connection.accept_bi().await.map_err(lost)?;
+    let (hello, early) = hello(&mut control).await?;
+    Ok(Greeted { hello, connection, control, early })
+}
+
+impl Greeted {
+    /// Serves the connection as a carrier until it is lost, and returns the reason.
+    pub(crate) async fn serve(self, hub: &Arc<Hub>) -> LinkError {
+        serve(hub, self.hello.carrier, self.connection, self.control, self.early).await
+    }
+
+    /// Answers that there is no session: a hello without credit. A near end that wants to resume then begins a new session.
+    pub(crate) async fn refuse(mut self) {
+        let ours = Hello { window: 0, positions: 0, resume: false, ..self.hello };
+        // If the near end has left, it needs no answer.
+        if put(&mut self.control.0, &Frame::Hello(ours)).await.is_ok() && self.control.0.finish().is_ok() {
+            let _ = self.control.0.stopped().await;
         }
-    };
-    match far.session(&hello, near) {
-        Some(hub) => {
-            let error = serve(&hub, hello.carrier, connection, control, early).await;
-            tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
-        }
-        None => answer(control, &connection, &hello).await,
+        self.connection.close(DONE, b"no session");
     }
 }
 
@@ -156,16 +159,6 @@ async fn hello(control: &mut (SendStream, RecvStream)) -> Result<(Hello, Vec<u8>
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Says hello without a session behind it, which tells a near end that resumes that there is none.
-async fn answer(mut control: (SendStream, RecvStream), connection: &quinn::Connection, theirs: &Hello) {
-    let ours = Hello { window: 0, positions: 0, resume: false, ..*theirs };
-    // Whoever has left already needs no answer.
-    if put(&mut control.0, &Frame::Hello(ours)).await.is_ok() && control.0.finish().is_ok() {
-        let _ = control.0.stopped().await;
-    }
-    connection.close(DONE, b"no session");
 }
 
 async fn serve(
@@ -333,7 +326,7 @@ async fn read(
             Ok(used) => drop(partial.drain(..used)),
             Err(error) => return error,
         }
-        match stream.read_chunk(link::BATCH, true).await {
+        match stream.read_chunk(BATCH, true).await {
             Ok(Some(chunk)) => partial.extend_from_slice(&chunk.bytes),
             Ok(None) => return LinkError::Closed,
             Err(quinn::ReadError::ConnectionLost(error)) => return lost(error),

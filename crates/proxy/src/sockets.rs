@@ -23,6 +23,12 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
+/// Logs an error of `accept` and waits: the process has no free descriptor or memory until another connection ends.
+pub(crate) async fn pause_after(error: &io::Error) {
+    tracing::error!(%error, "cannot accept a connection");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
 /// A client's or server's connection.
 pub(crate) fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);

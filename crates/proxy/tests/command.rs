@@ -228,14 +228,14 @@ fn busy_polling_ends_when_nothing_comes() {
 }
 
 #[test]
-fn a_port_in_use_is_said_and_is_code_4() {
+fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = folder.path().join("near.toml");
     let address = taken.local_addr().unwrap();
     std::fs::write(&file, format!("listen = \"{address}\"\nfar = \"127.0.0.1:1\"\n")).unwrap();
     let (code, _, error) = output(&["near", file.to_str().unwrap()]);
-    assert_eq!(code, 4);
+    assert_eq!(code, 5);
     assert!(error.contains(&format!("cannot listen on {address}: Address already in use")), "{error}");
 }
 

@@ -7,6 +7,7 @@ use crate::sockets;
 use gamelane_core::Instant;
 use gamelane_mux::{CarrierId, CarrierKind, Frame, StreamId};
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
@@ -50,8 +51,21 @@ impl Hub {
         }
     }
 
-    /// Moves what a TCP carrier's socket has and takes; ready when the carrier is at its end, with the reason.
-    pub(crate) fn poll_carrier(
+    /// Serves an attached TCP carrier until it ends, and returns the reason.
+    pub(crate) async fn serve_carrier(
+        &self,
+        carrier: CarrierId,
+        number: u64,
+        socket: &TcpStream,
+    ) -> LinkError {
+        let Err(error) = poll_fn(|cx| self.poll_carrier(carrier, number, socket, cx)).await;
+        self.detach(carrier, number);
+        error
+    }
+
+    /// Moves frames between a TCP carrier's socket and the session as far as both take them. Ready when the carrier ends, with the
+    /// reason.
+    fn poll_carrier(
         &self,
         carrier: CarrierId,
         number: u64,

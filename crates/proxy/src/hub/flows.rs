@@ -9,6 +9,7 @@ use bytes::Buf as _;
 use gamelane_core::Instant;
 use gamelane_mux::StreamId;
 use gamelane_mux::session::{ABORTED, UNREACHABLE};
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,8 +58,13 @@ impl Hub {
         self.pump(&mut inner, now);
     }
 
-    /// Moves what a flow's socket has and takes; ready when the flow is over.
-    pub(crate) fn poll_flow(&self, stream: StreamId, socket: &TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+    /// Serves a flow's socket until the flow is over.
+    pub(crate) async fn serve_flow(self: Arc<Self>, stream: StreamId, socket: Arc<TcpStream>) {
+        poll_fn(|cx| self.poll_flow(stream, &socket, cx)).await;
+    }
+
+    /// Moves bytes between a flow's socket and its stream as far as both take them. Ready when the flow is over.
+    fn poll_flow(&self, stream: StreamId, socket: &TcpStream, cx: &mut Context<'_>) -> Poll<()> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut guard = self.lock();
             let inner = &mut *guard;

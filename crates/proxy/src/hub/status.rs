@@ -1,7 +1,7 @@
 //! What a session tells of itself and of its clients.
 
-use crate::histogram::Delays;
 use crate::hub::Hub;
+use crate::metrics::Delays;
 use gamelane_core::Duration;
 use gamelane_mux::CarrierId;
 use std::net::SocketAddr;
@@ -98,7 +98,7 @@ pub(crate) struct ClientDelays {
 
 impl Quantiles {
     fn of(delays: &Delays) -> Self {
-        let ms = |quantile| delays.quantile(quantile).map(|seconds| seconds * 1e3);
+        let ms = |quantile| delays.quantile(quantile).map(Duration::as_millis_f64);
         Self { count: delays.count(), p50_ms: ms(0.5), p99_ms: ms(0.99) }
     }
 }
