@@ -1,4 +1,4 @@
-//! The near end's side of a carrier: connect, greet, serve, and again when it is lost.
+//! The near end of a carrier: connects, says hello, serves, and connects again after a loss.
 
 use crate::config::{Config, Transport};
 use crate::hub::{Carrier, Hub};
@@ -12,11 +12,11 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// The first pause before another attempt; each further one is twice as long, up to the last.
+/// Pause before the second attempt. Each further pause is twice as long, up to `LAST_PAUSE`.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Keeps one carrier of `hub` up until the session is over. What no further attempt can mend goes to `fatal`.
+/// Keeps one carrier of `hub` connected until the session is over. Reports to `fatal` an error that every attempt would meet again.
 pub(crate) async fn keep_up(
     hub: Arc<Hub>,
     carrier: CarrierId,
@@ -39,12 +39,12 @@ pub(crate) async fn keep_up(
         let was_up = hub.metrics.carriers_up.value() > before;
         if let Some(why) = hopeless(&error, hub.metrics.carriers_up.value() > 0) {
             hub.metrics.handshakes_failed.one();
-            // Nobody listens only when the process is ending anyway.
+            // The receiver is gone only if the process is about to end.
             let _ = fatal.send(format!("{}: {why}", config.target()));
             return;
         }
         pause = if was_up { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
-        tracing::warn!(carrier = carrier.0, far = %config.target(), %error, "no carrier, trying again in {pause:?}");
+        tracing::warn!(carrier = carrier.0, far = %config.target(), %error, "cannot connect a carrier, next attempt in {pause:?}");
         tokio::select! {
             () = sleep(pause) => {}
             () = hub.over() => {}
@@ -52,7 +52,7 @@ pub(crate) async fn keep_up(
     }
 }
 
-/// Why trying again would give the same.
+/// Returns why another attempt would fail in the same way; `None` if it may succeed.
 fn hopeless(error: &LinkError, has_been_up: bool) -> Option<String> {
     match error {
         LinkError::Frame(version @ DecodeError::Version(_)) => {

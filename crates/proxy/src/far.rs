@@ -1,4 +1,4 @@
-//! The far proxy: near proxies in, a connection to the server for each stream.
+//! The far proxy: accepts near proxies and connects to the server for each stream.
 
 use crate::config::{Config, Header, Transport};
 use crate::hub::{Carrier, Hub};
@@ -15,19 +15,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-/// A far proxy that runs.
+/// A far proxy.
 #[derive(Debug)]
 pub struct Far {
     config: Arc<Config>,
     sessions: Mutex<BTreeMap<[u8; 16], Arc<Hub>>>,
-    /// Of all its sessions.
+    /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
     handshakes: Arc<Semaphore>,
-    /// Where it listens, the port filled in.
+    /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
 }
 
-/// What it listens on.
+/// The socket that it listens on.
 #[derive(Debug)]
 pub enum Listener {
     /// For TCP carriers.
@@ -37,7 +37,7 @@ pub enum Listener {
 }
 
 impl Far {
-    /// Listens. [`run`](Self::run) is what serves.
+    /// Listens. [`run`](Self::run) serves.
     pub fn bind(config: Arc<Config>, identity: Option<&Identity>) -> anyhow::Result<(Arc<Self>, Listener)> {
         let (listener, address) = match (config.transport, identity) {
             (Transport::Quic, Some(identity)) => {
@@ -61,12 +61,12 @@ impl Far {
         Ok((far, listener))
     }
 
-    /// The sessions of now.
+    /// The current sessions.
     pub fn hubs(&self) -> Vec<Arc<Hub>> {
         self.sessions.lock().expect("nothing panics while it holds the lock").values().cloned().collect()
     }
 
-    /// Serves. Dropping it stops it.
+    /// Serves until its socket is closed, and returns the reason. Dropping the future stops the proxy.
     pub async fn run(self: Arc<Self>, listener: Listener, certificates: Option<Arc<Certificates>>) -> String {
         let identity = || certificates.as_ref().map(|certificates| certificates.current());
         match listener {
@@ -91,7 +91,7 @@ impl Far {
 
     fn welcome(self: Arc<Self>, socket: TcpStream, near: SocketAddr, identity: Option<Arc<Identity>>) {
         let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-            tracing::warn!(%near, "too many handshakes at a time, refused");
+            tracing::warn!(%near, "near proxy refused: limits.handshakes reached");
             sockets::abort(&socket);
             return;
         };
@@ -170,7 +170,7 @@ impl Far {
         match preface::hello(socket, tls.as_deref_mut()).await {
             Ok((hello, early)) => Ok((hello, tls, early)),
             Err(LinkError::Frame(error @ DecodeError::Version(_))) => {
-                // Ours says which version this end speaks.
+                // The hello tells the near end which version this end speaks.
                 let carrier = gamelane_mux::CarrierId(0);
                 let hello =
                     Hello { session: [0; 16], carrier, carriers: 1, window: 0, positions: 0, resume: false };
@@ -181,7 +181,7 @@ impl Far {
         }
     }
 
-    /// Says hello without a session behind it, which tells a near end that resumes that there is none.
+    /// Answers that there is no session: a hello without credit. A near end that wants to resume then begins a new session.
     async fn answer(
         &self,
         socket: &TcpStream,
@@ -203,16 +203,17 @@ impl Far {
             });
             bytes = if written.is_ok() { sealed } else { Vec::new() };
         }
-        // Whoever has left already needs no answer.
+        // If the near end has left, it needs no answer.
         let _ = preface::write_all(socket, &bytes).await;
     }
 
-    /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
+    /// Returns the session that a hello belongs to, or begins one. `None` if the hello is refused: the configurations differ, the
+    /// session to resume is unknown, or there are too many sessions.
     fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
         let ours = self.config.session_carriers();
         if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
             let theirs = hello.carriers;
-            tracing::error!(%near, theirs, ours, "`carriers` or `transport` differs between the two ends, refused");
+            tracing::error!(%near, theirs, ours, "near proxy refused: `carriers` or `transport` differs between the two configurations");
             return None;
         }
         let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
@@ -220,14 +221,14 @@ impl Far {
             return Some(hub.clone());
         }
         if hello.resume {
-            tracing::warn!(%near, "a session that is not known here cannot be resumed");
+            tracing::warn!(%near, "cannot resume: this session is unknown here");
             return None;
         }
         if sessions.len() >= self.config.limits.sessions {
-            tracing::warn!(%near, "too many near proxies, refused");
+            tracing::warn!(%near, "near proxy refused: limits.sessions reached");
             return None;
         }
-        tracing::info!(%near, "session begun");
+        tracing::info!(%near, "new session");
         let (opened, streams) = mpsc::unbounded_channel();
         let hub = Hub::new(hello.session, &self.config, Role::Far, self.metrics.clone(), opened);
         sessions.insert(hello.session, hub.clone());
@@ -274,7 +275,7 @@ impl Far {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer within refuse_after".into(),
         };
-        tracing::warn!(server = %self.config.target(), error, "server not reached, client refused");
+        tracing::warn!(server = %self.config.target(), error, "cannot connect to the server, client refused");
         hub.refuse(stream);
     }
 }
