@@ -1,6 +1,6 @@
-"""Exit codes, and errors that are no fault of the program: exceptions whose message says what to do.
+"""What can go wrong through no fault of the program, as exceptions with a message for the person at the keyboard.
 
-`cli/guard.py` turns them into exit codes. Any other exception is our bug.
+The command maps them onto exit codes (docs/exit-codes.md); anything else that escapes is our bug.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ExitCode(IntEnum):
-    """How a program ended, as docs/exit-codes.md says; a test compares it with `crates/service/src/exit.rs`."""
+    """How a program ended (docs/exit-codes.md). A test compares it with `crates/service/src/exit.rs`."""
 
     OK = 0
     FAILED = 1
@@ -41,23 +41,23 @@ class ExitCode(IntEnum):
 
 
 class UsageError(ValueError):
-    """A request that cannot be carried out; its text says what to do instead."""
+    """A request that makes no sense, with the way out in its text."""
 
 
 class RecordsError(UsageError):
-    """A folder without records, or with records that this version cannot read."""
+    """A folder that should hold records does not, or holds records this version cannot read."""
 
 
 class OutputError(OSError):
-    """Output that cannot be written."""
+    """A result that cannot be written."""
 
 
 class LabError(RuntimeError):
-    """This machine cannot run real hosts, or a program in one of them failed."""
+    """Real hosts cannot be had here, or something in them failed."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the work early; `results` holds the finished runs, None if there are none."""
+    """Ctrl-C half-way; `results` holds the runs that had finished, or is None if none had."""
 
     def __init__(self, results: Results | None, finished: int, planned: int) -> None:
         super().__init__(f"interrupted: {finished} of {planned} runs finished")

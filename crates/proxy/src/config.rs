@@ -237,7 +237,7 @@ fn small() -> Size {
 impl Config {
     /// Reads and checks the file of one end.
     pub fn load(file: &Path, role: Role) -> Result<Self, ConfigError> {
-        let config: Self = refusal::read(file)?;
+        let config: Self = read(file)?;
         config.check(role).map_err(|refusal| Refusal { file: file.into(), ..*refusal })?;
         Ok(config)
     }
@@ -298,4 +298,36 @@ impl Config {
             None => Span::millis(200),
         })
     }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
+    let error = |message: String| Refusal { file: file.into(), message, ..Refusal::default() };
+    let text = std::fs::read_to_string(file).map_err(|why| error(format!("cannot be read: {why}")))?;
+    let deserializer = toml::Deserializer::parse(&text)
+        .map_err(|why| error(format!("is not TOML: {}", why.to_string().trim_end())))?;
+    serde_path_to_error::deserialize(deserializer).map_err(|why| {
+        let path = why.path().to_string();
+        let inner = why.into_inner();
+        let message = inner.message().to_string();
+        let unknown = quoted(&message, "unknown field `");
+        let key = match &unknown {
+            Some(field) if path == "." => Some(field.clone()),
+            Some(field) if !path.ends_with(field.as_str()) => Some(format!("{path}.{field}")),
+            _ => Some(path).filter(|path| path != "."),
+        };
+        let hint = unknown.as_deref().and_then(|field| nearest(field, &message));
+        let given = inner.span().and_then(|span| text.get(span)).map(|given| given.trim().to_string());
+        Refusal { key, given: given.filter(|given| given.len() < 80), hint, ..error(message) }.into()
+    })
+}
+
+fn quoted(message: &str, before: &str) -> Option<String> {
+    let (_, rest) = message.split_once(before)?;
+    rest.split_once('`').map(|(name, _)| name.to_string())
+}
+
+fn nearest(field: &str, message: &str) -> Option<String> {
+    let names = message.split('`').skip(3).step_by(2);
+    let (distance, name) = names.map(|name| (strsim::damerau_levenshtein(field, name), name)).min()?;
+    (distance <= 3).then(|| format!("did you mean `{name}`?"))
 }

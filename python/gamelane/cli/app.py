@@ -7,8 +7,8 @@ from importlib import import_module
 
 import typer
 
-from gamelane.cli.guard import guarded
-from gamelane.errors import ExitCode, UsageError
+from gamelane.cli.guard import USAGE, guarded
+from gamelane.errors import UsageError
 
 app = typer.Typer(
     help="Keeps online games playable on a shared home link, and proves it.",
@@ -65,7 +65,7 @@ def _run() -> object:
         return app(standalone_mode=False)
     except typer.TyperException as error:
         if not error.format_message():
-            return ExitCode.USAGE
+            return USAGE
         raise UsageError(f"{error.format_message()}\n  hint:    add --help to the command") from None
     except typer.Abort:
         raise KeyboardInterrupt from None

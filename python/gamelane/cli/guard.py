@@ -10,6 +10,8 @@ from collections.abc import Callable
 from gamelane.cli.talk import say
 from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
 
+OK, INTERNAL, USAGE, OUTPUT, PARTLY, CANNOT_RUN, PEER, INTERRUPTED = ExitCode
+
 TRACEBACK = "GAMELANE_TRACEBACK"
 
 
@@ -20,25 +22,25 @@ def guarded(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except (ScenarioError, UsageError) as error:
         say(f"error: {error}")
-        return ExitCode.USAGE
+        return USAGE
     except OutputError as error:
         say(f"error: {error}")
-        return ExitCode.OUTPUT
+        return OUTPUT
     except LabError as error:
         say(f"error: {error}")
-        return ExitCode.CANNOT_RUN
+        return CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
     except SystemExit:  # Typer's answer when whoever read stdout has left
-        return ExitCode.OUTPUT
+        return OUTPUT
     except KeyboardInterrupt:
         say("interrupted")
-        return ExitCode.INTERRUPTED
+        return INTERRUPTED
     except Exception as error:
         return _our_bug(error)
-    if code == ExitCode.INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
+    if code == INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
         say("interrupted")
-    return code if isinstance(code, int) else ExitCode.OK
+    return code if isinstance(code, int) else OK
 
 
 def _unwritable(error: OSError) -> int:
@@ -48,7 +50,7 @@ def _unwritable(error: OSError) -> int:
     if error.errno != errno.EPIPE:
         say(f"error: standard output cannot be written to: {error.strerror}")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at exit
-    return ExitCode.OUTPUT
+    return OUTPUT
 
 
 def _our_bug(error: Exception) -> int:
@@ -58,4 +60,4 @@ def _our_bug(error: Exception) -> int:
         traceback.print_exc()
     say(f"internal error: {type(error).__name__}: {error}")
     say(f"This is a bug in gamelane. With {TRACEBACK}=1 the command says where it happened.")
-    return ExitCode.FAILED
+    return INTERNAL
