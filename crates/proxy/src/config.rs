@@ -1,4 +1,4 @@
-//! The configuration of either proxy, one TOML file. [`refusal`] is what an error says, `check` is which values are refused.
+//! The configuration of either proxy: one TOML file. [`refusal`] has the errors, `check` the values that are refused.
 
 mod check;
 pub mod refusal;

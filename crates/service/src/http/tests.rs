@@ -3,6 +3,7 @@
 use super::*;
 use crate::mailbox::{self, Asker};
 use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::time::Instant;
 
 struct Pages;
@@ -142,6 +143,28 @@ fn a_named_socket_answers_and_is_held_once() {
     assert!(Listener::bind(&name).is_err());
     spawn(listener, Pages).unwrap();
     assert_eq!(&post(&name, "/set", "four").unwrap()[..], b"4 bytes\n");
+}
+
+#[test]
+fn a_named_socket_refuses_other_users() {
+    if !rustix::process::getuid().is_root() {
+        eprintln!("skipped: only root can run a client as another user");
+        return;
+    }
+    let name = format!("gamelane-service/users-{}", std::process::id());
+    spawn(Listener::bind(&Address::Name(name.clone())).unwrap(), Pages).unwrap();
+    let client = "import socket, sys\n\
+                  client = socket.socket(socket.AF_UNIX)\n\
+                  client.connect('\\0' + sys.argv[1])\n\
+                  try:\n    client.sendall(b'GET /status HTTP/1.0\\r\\n\\r\\n')\n    print(client.recv(12))\n\
+                  except OSError:\n    print(b'')\n";
+    let said = |uid| {
+        let mut command = std::process::Command::new("python3");
+        let done = command.args(["-c", client, &name]).uid(uid).output().unwrap();
+        String::from_utf8(done.stdout).unwrap()
+    };
+    assert_eq!(said(0), "b'HTTP/1.0 200'\n");
+    assert_eq!(said(65_534), "b''\n");
 }
 
 /// A synchronous program: its loop answers through a mailbox.
