@@ -5,6 +5,8 @@ The command maps them onto exit codes (docs/exit-codes.md); anything else that e
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from gamelane._native import ScenarioError
 
 TYPE_CHECKING = False  # without typing, which is slow to load
@@ -13,7 +15,29 @@ if TYPE_CHECKING:
 
     from gamelane.records import Results
 
-__all__ = ["Interrupted", "LabError", "OutputError", "RecordsError", "ScenarioError", "UsageError", "did_you_mean"]
+__all__ = [
+    "ExitCode",
+    "Interrupted",
+    "LabError",
+    "OutputError",
+    "RecordsError",
+    "ScenarioError",
+    "UsageError",
+    "did_you_mean",
+]
+
+
+class ExitCode(IntEnum):
+    """How a program ended (docs/exit-codes.md). A test compares it with `crates/service/src/exit.rs`."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    OUTPUT = 3
+    PARTIAL = 4
+    CANNOT_RUN = 5
+    PEER = 6
+    INTERRUPTED = 130
 
 
 class UsageError(ValueError):

@@ -115,7 +115,7 @@ def test_a_token_is_needed_beyond_loopback_and_another_scenario_is_refused(tmp_p
     assert far.returncode == 2
     assert "beyond loopback both ends need a token" in far.stderr
     done, _ = _play(tmp_path, "--set", "duration=3s")
-    assert done.returncode == 4
+    assert done.returncode == 6
     assert "another scenario" in done.stderr
 
 

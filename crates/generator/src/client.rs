@@ -1,5 +1,5 @@
-//! The end that asks: hello, cookie, start, then the application until its time is up, and a farewell that brings back what
-//! the server counted. Pure.
+//! The client of one flow: says hello, returns the server's cookie, runs the application until its time is up, then leaves and gets
+//! the server's counters. Pure.
 
 use gamelane_core::{Direction, Duration, Instant};
 use gamelane_traffic::Source;
@@ -9,68 +9,69 @@ use crate::record::Records;
 use crate::stream::{Stream, StreamConfig};
 use crate::wire::{Control, LONGEST, Refusal, Seal, Seen, Wish, sealed};
 
-/// One flow's client.
+/// The client of one flow.
 pub struct Client<'a> {
     wish: Wish,
     duration: Duration,
     token: &'a Token,
     state: State,
-    /// The packet that the application wanted last.
+    /// When the application wanted to send its last packet.
     due: Instant,
 }
 
 enum State {
-    /// Asking; the cookie once there is one.
+    /// Asks the server for a session; with the cookie once it has arrived.
     Asking { source: Box<Source>, cookie: Option<Seal>, tries: u32, next: Instant },
-    /// The application runs, and after it packets may still come.
+    /// The application runs. After its end, packets may still arrive.
     Playing { stream: Box<Stream>, alive: Instant },
-    /// Waiting for the server's report.
+    /// Waits for the server's report.
     Leaving { stream: Box<Stream>, tries: u32, next: Instant },
-    /// Over.
+    /// Has ended.
     Ended(Result<Ending, Failure>),
 }
 
-/// How it ended.
+/// Counters of both ends after a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// What this end counted.
+    /// Counters of this end.
     pub ours: Seen,
-    /// What the server counted, if its report came.
+    /// Counters of the server, if its report arrived.
     pub theirs: Option<Seen>,
 }
 
-/// Why it did not begin.
+/// Why a session did not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// No answer.
-    #[error("nobody answers there")]
+    /// The server did not answer.
+    #[error("the server does not answer")]
     Silence,
-    /// The server has read another scenario.
-    #[error("the server has read another scenario, or no such flow of it is over UDP")]
+    /// The two ends have different scenarios.
+    #[error("the server has another scenario, or this flow of it is not over UDP")]
     OtherScenario,
-    /// Tokens differ.
-    #[error("the server and this end do not have the same token")]
+    /// The two ends have different tokens.
+    #[error("the server has another token")]
     Token,
-    /// The server is busy.
-    #[error("the server has as many sessions as it takes")]
+    /// The server is at its limit of sessions.
+    #[error("the server is at its limit of sessions")]
     Full,
 }
 
+/// Interval between repeated control messages.
 const EVERY: Duration = Duration::from_millis(250);
 const TRIES: u32 = 20;
-/// Silence after which the client says that it is still there.
+/// Time without a packet after which the client sends a keep-alive.
 const ALIVE: Duration = Duration::from_secs(1);
-/// How long packets may be on their way after the last one left.
+/// Wait for packets that are still in flight after the last one was sent.
 const LINGER: Duration = Duration::from_secs(1);
 
 impl<'a> Client<'a> {
-    /// Asks from `now` on for what `wish` says, to run `source` for `duration`.
+    /// Asks the server for `wish` from `now` on, then runs `source` for `duration`.
     pub fn new(wish: Wish, source: Source, duration: Duration, token: &'a Token, now: Instant) -> Self {
         let state = State::Asking { source: Box::new(source), cookie: None, tries: 0, next: now };
         Self { wish, duration, token, state, due: now }
     }
 
-    /// How it ended, once it has.
+    /// The result; `None` until the client has ended.
     pub const fn ended(&self) -> Option<Result<Ending, Failure>> {
         match &self.state {
             State::Ended(ending) => Some(*ending),
@@ -78,7 +79,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Says goodbye now.
+    /// Ends the application now and leaves.
     pub fn leave(&mut self, now: Instant) {
         self.state = match std::mem::replace(&mut self.state, State::Ended(Err(Failure::Silence))) {
             State::Playing { stream, .. } => State::Leaving { stream, tries: 0, next: now },
@@ -86,7 +87,7 @@ impl<'a> Client<'a> {
         };
     }
 
-    /// When to call next.
+    /// The time of the next call.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.state {
             State::Asking { next, .. } | State::Leaving { next, .. } => Some(*next),
@@ -98,7 +99,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Writes the next datagram into `buffer` and gives its length; call until `None`.
+    /// Writes the next datagram into `buffer` and returns its length; call it until `None`.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -160,7 +161,7 @@ impl<'a> Client<'a> {
         Some(bytes.len())
     }
 
-    /// Takes in a datagram of the server that arrived at `at`.
+    /// Handles a datagram of the server that arrived at `at`.
     pub fn handle_datagram(&mut self, packet: &[u8], at: Instant, now: Instant, records: &mut dyn Records) {
         let session = self.wish.session;
         match (&mut self.state, Control::read(packet)) {
@@ -207,7 +208,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// What the server's proof is made over.
+/// The bytes over which the server makes its proof.
 pub(crate) fn accepted(session: u64, boot: u64, cookie: &Seal) -> Vec<u8> {
     let mut bytes = b"accept".to_vec();
     bytes.extend(session.to_be_bytes());

@@ -1,5 +1,5 @@
-//! Cookies that prove an address, without a session's worth of memory before they come back, and proofs that both ends know
-//! a token. HMAC-SHA-256 (RFC 2104), truncated to 16 bytes.
+//! Cookies that prove a client's address before the server keeps any state for it, and proofs that both ends know a token. Both are
+//! HMAC-SHA-256 (RFC 2104), truncated to 16 bytes.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,26 +8,26 @@ use ring::hmac::{HMAC_SHA256, Key, sign};
 
 use crate::wire::Seal;
 
-/// Makes and checks cookies; the secret lives as long as the process.
+/// Makes and checks cookies, with a secret that lives as long as the process.
 pub struct Cookies(Key);
 
-/// A shared secret.
+/// A secret that both ends share.
 pub struct Token(Key);
 
 impl Cookies {
-    /// With a secret of its own.
+    /// Draws a new secret.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)?;
         Ok(Self(Key::new(HMAC_SHA256, &secret)))
     }
 
-    /// The cookie of a session at an address; good for one to two minutes.
+    /// Makes the cookie of a session at an address. It is valid for one to two minutes.
     pub fn bake(&self, to: SocketAddr, session: u64, now: Instant) -> Seal {
         self.at(to, session, minute(now))
     }
 
-    /// True for a cookie of this address and session that is not too old.
+    /// True if the cookie belongs to this address and session and is still valid.
     pub fn is_fresh(&self, cookie: &Seal, from: SocketAddr, session: u64, now: Instant) -> bool {
         let minute = minute(now);
         [minute, minute.wrapping_sub(1)].iter().any(|minute| same(&self.at(from, session, *minute), cookie))
@@ -47,17 +47,17 @@ impl Cookies {
 }
 
 impl Token {
-    /// From its text; white space around it does not count. An empty token is one that everybody knows.
+    /// Makes a token from its text, without white space around it. An empty token is no secret.
     pub fn new(text: &str) -> Self {
         Self(Key::new(HMAC_SHA256, text.trim().as_bytes()))
     }
 
-    /// Proves knowledge of the token for `bytes`.
+    /// Makes a proof over `bytes` that this end knows the token.
     pub fn prove(&self, bytes: &[u8]) -> Seal {
         seal(&self.0, bytes)
     }
 
-    /// True if `proof` was made with this token for `bytes`.
+    /// True if `proof` was made over `bytes` with this token.
     pub fn accepts(&self, bytes: &[u8], proof: &Seal) -> bool {
         same(&self.prove(bytes), proof)
     }
@@ -69,10 +69,10 @@ fn minute(now: Instant) -> u64 {
 
 fn seal(key: &Key, bytes: &[u8]) -> Seal {
     let tag = sign(key, bytes);
-    *tag.as_ref().first_chunk().expect("SHA-256 gives 32 bytes")
+    *tag.as_ref().first_chunk().expect("SHA-256 has 32 bytes")
 }
 
-/// Compares without telling where the difference is.
+/// Compares in constant time, so that the time does not tell where the difference is.
 fn same(a: &Seal, b: &Seal) -> bool {
     a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
@@ -83,7 +83,7 @@ mod tests {
     use gamelane_core::Duration;
 
     #[test]
-    fn a_cookie_is_of_one_address_session_and_time() {
+    fn a_cookie_belongs_to_one_address_session_and_time() {
         let cookies = Cookies::new().unwrap();
         let here: SocketAddr = "192.0.2.1:4000".parse().unwrap();
         let now = Instant::from_secs(1_000_000);

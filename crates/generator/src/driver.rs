@@ -1,4 +1,4 @@
-//! Clients and servers with sockets and the clock: the only loop that waits.
+//! Runs clients and servers with real sockets and the clock.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,23 +13,23 @@ use crate::server::Server;
 use crate::socket::{Socket, sharpen_timers, wait};
 use crate::wire::{LONGEST, Seen};
 
-/// A signal that comes just before a wait begins does not end it: no wait is longer than this.
+/// Longest wait. A signal that arrives just before a wait does not end it, so a stop is noticed after this time at the latest.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
 
-/// A datagram never fills it: one that is longer than the longest is none of ours.
+/// One byte longer than the longest datagram, so a longer one is recognised and ignored.
 type Buffer = [u8; LONGEST + 1];
 
 /// A client with its socket.
 pub struct Sender<'a> {
     /// The state machine.
     pub client: Client<'a>,
-    /// Connected to the server.
+    /// A socket that is connected to the server.
     pub socket: Socket,
-    /// Code point of its packets.
+    /// DSCP of its packets.
     pub dscp: u8,
 }
 
-/// Runs all clients to their ends; `stop` makes them say goodbye early.
+/// Runs all clients until they end. `stop` makes them leave early.
 pub fn send(
     senders: &mut [Sender<'_>],
     stop: &AtomicBool,
@@ -60,7 +60,7 @@ pub fn send(
     }
 }
 
-/// Serves until `stop`, or until `once` and the last session has ended. `on_end` is told of each.
+/// Serves until `stop`, or with `once` until the last session has ended. Calls `on_end` for each session that ends.
 pub fn serve(
     server: &mut Server,
     socket: &mut Socket,
@@ -73,7 +73,7 @@ pub fn serve(
     let (mut incoming, mut outgoing): (Buffer, _) = ([0; LONGEST + 1], [0; LONGEST]);
     let mut any = false;
     while !stop.load(Ordering::Relaxed) {
-        // Bounded, so that a flood of arrivals does not hold up what is due.
+        // The number is limited, so that a flood of arrivals does not delay packets that are due.
         for _ in 0..BATCH {
             let Some(arrived) = socket.receive(&mut incoming)? else { break };
             let packet = &incoming[..arrived.length];

@@ -1,6 +1,6 @@
-//! Games, voice and other datagram applications of a scenario over real sockets: the state machines of `gamelane-traffic`
-//! between two hosts, with a number, a time stamp and an echo in each packet that has room for them. [`client`] and
-//! [`server`] are driven with the time passed in; only [`socket`] and [`clock`] know the system.
+//! Games, voice and other datagram applications of a scenario over real sockets: runs the state machines of `gamelane-traffic`
+//! between two hosts. Each packet has a number, a time stamp and an echo if they fit. [`client`] and [`server`] get the time as an
+//! argument; only [`socket`] and [`clock`] make system calls, and [`driver`] joins them.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,5 @@
 //! `gamelane-traffic serve|send SCENARIO.toml`: the datagram applications of a scenario between two real hosts.
-//!
-//! Exit codes: 0 ended as asked; 2 the command or the scenario makes no sense; 3 records cannot be written; 4 it cannot serve
-//! or was not served: the address is taken, nobody answers, another scenario, another token.
+//! Exit codes: [`Exit`].
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
@@ -22,13 +20,10 @@ use gamelane_generator::server::Server;
 use gamelane_generator::socket::Socket;
 use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
+use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_traffic::source::Transport;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
-
-const USAGE: u8 = 2;
-const OUTPUT: u8 = 3;
-const CANNOT_SERVE: u8 = 4;
 
 /// Sends a scenario's games and calls over real UDP sockets.
 #[derive(Parser)]
@@ -40,31 +35,31 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Be the server of every datagram flow of a scenario.
+    /// Run the server of each datagram flow of a scenario.
     Serve {
         #[command(flatten)]
         common: Common,
-        /// Where to listen.
+        /// Address to listen on.
         #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:27960")]
         listen: SocketAddr,
-        /// End with the last session.
+        /// Stop after the last session has ended.
         #[arg(long)]
         once: bool,
     },
-    /// Be the client of them.
+    /// Run the client of each datagram flow of a scenario.
     Send {
         #[command(flatten)]
         common: Common,
-        /// The server.
+        /// Address of the server.
         #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:27960")]
         to: String,
-        /// Only these flows.
+        /// Run only this flow; repeatable.
         #[arg(long, value_name = "NAME")]
         flow: Vec<String>,
-        /// Send from this address.
+        /// Address to send from.
         #[arg(long, value_name = "ADDRESS", default_value = "::")]
         from: std::net::IpAddr,
-        /// Seed of all randomness; the scenario's own if left out.
+        /// Seed of all randomness. Default: the scenario's.
         #[arg(long)]
         seed: Option<u64>,
     },
@@ -72,45 +67,34 @@ enum Command {
 
 #[derive(Args)]
 struct Common {
-    /// The scenario; the other end must have the same.
+    /// Scenario file. The other end must have the same scenario.
     scenario: PathBuf,
-    /// A value put over the scenario's; repeatable.
+    /// Replace a value of the scenario; repeatable.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// A file with the secret that both ends share; needed beyond loopback.
+    /// File with the secret that both ends share. Required beyond loopback.
     #[arg(long, value_name = "FILE")]
     token: Option<PathBuf>,
-    /// Write what happened to each packet.
+    /// Write a record of each packet to this file.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// What to say, and the exit code.
-struct Failure(u8, String);
-
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    exit::end(match Arguments::parse().command {
         Command::Serve { common, listen, once } => run_server(&common, listen, once),
         Command::Send { common, to, flow, from, seed } => run_client(&common, &to, &flow, from, seed),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(code, message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(code)
-        }
-    }
+    })
 }
 
 fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Failure> {
     let model = common.model()?;
     let token = common.token(listen)?;
     let flows = datagram_flows(&model, &[])?.len();
-    let no_random = |error| Failure(CANNOT_SERVE, format!("no random numbers: {error}"));
     let mut server = Server::new(model, token, Cookies::new().map_err(no_random)?, clock::boot());
-    let taken = |error| Failure(CANNOT_SERVE, format!("cannot listen on {listen}: {error}"));
-    let mut socket = Socket::bind(listen).map_err(taken)?;
-    let at = socket.local().map_err(taken)?;
+    let cannot_listen = |error| Failure(Exit::CannotRun, format!("cannot listen on {listen}: {error}"));
+    let mut socket = Socket::bind(listen).map_err(cannot_listen)?;
+    let at = socket.local().map_err(cannot_listen)?;
     let mut records = common.records()?;
     let stop = stopped()?;
     eprintln!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" });
@@ -118,7 +102,7 @@ fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Fai
         println!("{}", json!({ "client": from.to_string(), "server": counts(&seen) }));
     };
     let served = serve(&mut server, &mut socket, once, &stop, &mut records, &mut on_end);
-    served.map_err(|error| Failure(CANNOT_SERVE, format!("{at}: {error}")))?;
+    served.map_err(|error| Failure(Exit::CannotRun, format!("{at}: {error}")))?;
     common.finish(records)
 }
 
@@ -132,12 +116,12 @@ fn run_client(
     let model = common.model()?;
     let unknown = |why: String| {
         Failure(
-            USAGE,
+            Exit::Usage,
             format!("--to {to}: {why}\n  allowed: HOST:PORT, as in 127.0.0.1:27960 or [::1]:27960"),
         )
     };
     let mut addresses = to.to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-    let to = addresses.next().ok_or_else(|| unknown("no address has this name".into()))?;
+    let to = addresses.next().ok_or_else(|| unknown("this name has no address".into()))?;
     let token = common.token(to)?;
     let flows = datagram_flows(&model, named)?;
     let (fingerprint, boot) = (model.fingerprint(), clock::boot());
@@ -145,20 +129,20 @@ fn run_client(
     let local = if from.is_unspecified() && to.is_ipv4() { [0, 0, 0, 0].into() } else { from };
     let mut senders = Vec::new();
     for (place, flow) in &flows {
-        let session = random()?;
+        let session = getrandom::u64().map_err(no_random)?;
         let wish = Wish { flow: *place, fingerprint, seed: seed.0, session, boot };
         let path = format!("flow/{}/app", flow.name);
         let (source, _) = gamelane_traffic::build(&flow.app, flow.schedule, seed, &path);
         let client = Client::new(wish, source, model.duration, &token, clock::now());
         let socket = Socket::bind(SocketAddr::new(local, 0))
             .and_then(|socket| socket.connect(to).map(|()| socket))
-            .map_err(|error| Failure(CANNOT_SERVE, format!("{to}: {error}")))?;
+            .map_err(|error| Failure(Exit::CannotRun, format!("{to}: {error}")))?;
         senders.push(Sender { client, socket, dscp: flow.dscp });
     }
     let mut records = common.records()?;
     let stop = stopped()?;
     let endings = send(&mut senders, &stop, &mut records)
-        .map_err(|error| Failure(CANNOT_SERVE, format!("{to}: {error}")))?;
+        .map_err(|error| Failure(Exit::CannotRun, format!("{to}: {error}")))?;
     common.finish(records)?;
     let mut said = serde_json::Map::new();
     let mut failures = Vec::new();
@@ -174,20 +158,20 @@ fn run_client(
     if !said.is_empty() {
         println!("{}", json!({ "schema": 1, "seed": seed.0, "flows": said }));
     }
-    if failures.is_empty() { Ok(()) } else { Err(Failure(CANNOT_SERVE, failures.join("\n"))) }
+    if failures.is_empty() { Ok(()) } else { Err(Failure(Exit::Peer, failures.join("\n"))) }
 }
 
-/// The flows to run: those named, or all over UDP.
+/// Returns the flows to run with their indices: those in `named`, or all flows over UDP.
 fn datagram_flows<'a>(model: &'a Model, named: &[String]) -> Result<Vec<(u16, &'a FlowModel)>, Failure> {
     let all = || (0..).zip(&model.flows).filter(|(_, flow)| flow.app.transport() == Transport::Udp);
     let names = || all().map(|(_, flow)| flow.name.as_str()).collect::<Vec<_>>().join(", ");
     if all().next().is_none() {
-        return Err(Failure(USAGE, "no flow of this scenario is over UDP".into()));
+        return Err(Failure(Exit::Usage, "this scenario has no flow over UDP".into()));
     }
     if let Some(unknown) = named.iter().find(|name| !all().any(|(_, flow)| flow.name == **name)) {
         return Err(Failure(
-            USAGE,
-            format!("--flow {unknown}: no such flow over UDP\n  allowed: {}", names()),
+            Exit::Usage,
+            format!("--flow {unknown}: this scenario has no such flow over UDP\n  allowed: {}", names()),
         ));
     }
     Ok(all().filter(|(_, flow)| named.is_empty() || named.contains(&flow.name)).collect())
@@ -197,26 +181,29 @@ impl Common {
     fn model(&self) -> Result<Model, Failure> {
         let file = self.scenario.display().to_string();
         let text = std::fs::read_to_string(&self.scenario)
-            .map_err(|error| Failure(USAGE, format!("{file}: cannot be read: {error}")))?;
+            .map_err(|error| Failure(Exit::Usage, format!("{file}: cannot be read: {error}")))?;
         let pair = |text: &String| {
             let (key, value) = text.split_once('=').ok_or_else(|| {
-                Failure(USAGE, format!("--set {text}: no value in it\n  allowed: --set KEY=VALUE"))
+                Failure(
+                    Exit::Usage,
+                    format!("--set {text}: the value is missing\n  allowed: --set KEY=VALUE"),
+                )
             })?;
             Ok((key.to_owned(), value.to_owned()))
         };
         let overrides: Vec<_> = self.overrides.iter().map(pair).collect::<Result<_, Failure>>()?;
         Scenario::parse(&text, &file, &overrides)
             .and_then(|scenario| scenario.to_model())
-            .map_err(|error| Failure(USAGE, error.to_string()))
+            .map_err(|error| Failure(Exit::Usage, error.to_string()))
     }
 
-    /// On loopback everybody has the token.
+    /// Reads the token. On loopback the default is an empty one.
     fn token(&self, address: SocketAddr) -> Result<Token, Failure> {
         match &self.token {
             Some(file) => read_token(file),
             None if address.ip().to_canonical().is_loopback() => Ok(Token::new("")),
             None => Err(Failure(
-                USAGE,
+                Exit::Usage,
                 format!(
                     "{address}: beyond loopback both ends need a token\n  hint:    head -c 24 /dev/urandom | base64 > token, \
                      copy it to the other host, and give --token token to both"
@@ -240,32 +227,33 @@ impl Common {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(OUTPUT, format!("{}: cannot be written to: {error}", path.display()))
+    Failure(Exit::Output, format!("{}: cannot be written: {error}", path.display()))
 }
 
 fn read_token(file: &Path) -> Result<Token, Failure> {
-    let wrong = |why: String| Failure(USAGE, format!("--token {}: {why}", file.display()));
+    let wrong = |why: String| Failure(Exit::Usage, format!("--token {}: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| {
         let why = if error.kind() == ErrorKind::NotFound { "no such file".into() } else { error.to_string() };
         wrong(why)
     })?;
     if text.trim().len() < SHORTEST_TOKEN {
-        return Err(wrong(format!("fewer than {SHORTEST_TOKEN} characters are no secret")));
+        return Err(wrong(format!("too short for a secret\n  allowed: {SHORTEST_TOKEN} characters or more")));
     }
     Ok(Token::new(&text))
 }
 
 const SHORTEST_TOKEN: usize = 16;
 
-fn random() -> Result<u64, Failure> {
-    getrandom::u64().map_err(|error| Failure(CANNOT_SERVE, format!("no random numbers: {error}")))
+fn no_random(error: getrandom::Error) -> Failure {
+    Failure(Exit::CannotRun, format!("the system has no random numbers: {error}"))
 }
 
+/// Returns a flag that SIGINT and SIGTERM set.
 fn stopped() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())
-            .map_err(|error| Failure(CANNOT_SERVE, format!("no signals: {error}")))?;
+            .map_err(|error| Failure(Exit::CannotRun, format!("cannot handle signals: {error}")))?;
     }
     Ok(stop)
 }

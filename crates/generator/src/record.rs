@@ -1,54 +1,55 @@
-//! What happened to each packet, as each end saw it. A file of records has 40 bytes for each, little-endian, in the order of
-//! the fields here; [`crate::played`] hands the files of one or both ends to the recorder.
+//! Records of what happened to each packet, as one end saw it. A file has 40 bytes for each record, little-endian, in the order of
+//! [`Record`]'s fields. [`crate::played`] hands the files of one or both ends to
+//! the recorder.
 
 use std::io::{self, Write};
 
 use gamelane_core::{Direction, Duration, Instant};
 
-/// One thing that happened to one packet.
+/// One event of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What happened.
+    /// The event.
     pub what: What,
-    /// Which way the packet goes: up is from client to server. Of a round trip: of the packet that was echoed.
+    /// Direction of the packet; up is from client to server. For a round trip, direction of the packet that was echoed.
     pub direction: Direction,
-    /// The flow's place in the scenario.
+    /// Index of the flow in the scenario.
     pub flow: u16,
-    /// UDP payload bytes; of a round trip none.
+    /// UDP payload bytes; 0 for a round trip.
     pub payload: u32,
-    /// The session.
+    /// Id of the session.
     pub session: u64,
-    /// The packet's number in its direction.
+    /// Number of the packet in its direction.
     pub number: u32,
-    /// When, on this host's clock.
+    /// Time of the event on this host's clock.
     pub at: Instant,
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It was sent, so much after its model wanted.
+    /// The packet was sent.
     Sent {
-        /// Timer and scheduling error of this host.
+        /// Delay behind the model's time: timer and scheduling error of this host.
         late: Duration,
     },
-    /// It arrived for the first time.
+    /// The packet arrived for the first time.
     Received {
-        /// From the sender's stamp to the arrival; `None` without a stamp or a common clock.
+        /// Time from the sender's stamp to the arrival; `None` without a stamp or a common clock.
         one_way: Option<Duration>,
     },
-    /// It arrived again.
+    /// The packet arrived again.
     Duplicate,
-    /// Its echo came back.
+    /// The packet's echo arrived.
     RoundTrip {
-        /// From its departure to the arrival of the echo, without the time the other end held it.
+        /// Time from sending to the arrival of the echo, without the time that the other end held it.
         took: Duration,
     },
 }
 
-/// Where records go.
+/// Receives records.
 pub trait Records {
-    /// Takes one.
+    /// Adds a record.
     fn record(&mut self, record: &Record);
 }
 
@@ -58,7 +59,7 @@ impl Records for Vec<Record> {
     }
 }
 
-/// A file of records, or nothing. A write that fails is told at the end, not in the middle of a match.
+/// Writes records to a file, or discards them. A write error is reported at the end, not during the match.
 #[derive(Debug)]
 pub struct RecordFile<W> {
     to: Option<W>,
@@ -66,12 +67,12 @@ pub struct RecordFile<W> {
 }
 
 impl<W: Write> RecordFile<W> {
-    /// Writes to `to`; `None` forgets everything.
+    /// Writes to `to`; with `None`, discards all records.
     pub const fn new(to: Option<W>) -> Self {
         Self { to, failed: None }
     }
 
-    /// Writes what is buffered, and tells what went wrong.
+    /// Writes buffered records, and returns the first error.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -91,10 +92,10 @@ impl<W: Write> Records for RecordFile<W> {
     }
 }
 
-/// Length of a record in a file.
+/// Length of a record in a file, in bytes.
 pub const RECORD_BYTES: usize = 40;
 
-/// A time that is not known.
+/// Stands for an unknown time in a file.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Record {
@@ -123,7 +124,7 @@ impl Record {
         })
     }
 
-    /// As it stands in a file.
+    /// The record's bytes in a file.
     pub fn bytes(&self) -> [u8; RECORD_BYTES] {
         let (kind, value) = match self.what {
             What::Sent { late } => (0, late.as_nanos()),

@@ -1,5 +1,5 @@
-//! The end that answers. It keeps nothing for anybody, and sends nobody more than it was sent, until an address has been
-//! proved by a cookie and the token by a seal; then it plays the server of the flow asked for. Pure.
+//! The server of a scenario's datagram flows. Until a client has proved its address by a cookie and its knowledge of the token, the
+//! server keeps no state for it and sends it no more bytes than it received. Then it runs the server of the flow asked for. Pure.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ pub struct Server {
     cookies: Cookies,
     sessions: BTreeMap<SocketAddr, Session>,
     answers: Vec<(SocketAddr, Control)>,
-    /// Sessions that ended, with what was counted.
+    /// Sessions that have ended, with their counters.
     ended: Vec<(SocketAddr, Seen)>,
 }
 
@@ -32,36 +32,36 @@ struct Session {
     cookie: Seal,
     stream: Stream,
     due: Instant,
-    /// It is forgotten if nothing comes until then.
+    /// The session ends if no packet arrives until then.
     patience: Instant,
 }
 
-/// Most sessions at once.
+/// Largest number of sessions at a time.
 const SESSIONS: usize = 64;
-/// Answers waiting to be sent; more questions than this in one batch are not answered.
+/// Largest number of answers that wait to be sent. Further control messages of the same batch get no answer.
 const ANSWERS: usize = 256;
-/// Silence of a client after which it is forgotten.
+/// Silence of a client after which its session ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// Serves `model`; `boot` as of [`crate::clock::boot`].
+    /// Serves `model`; `boot` is the number of [`crate::clock::boot`].
     pub fn new(model: Model, token: Token, cookies: Cookies, boot: u64) -> Self {
         let fingerprint = model.fingerprint();
         let (sessions, answers, ended) = (BTreeMap::new(), Vec::new(), Vec::new());
         Self { model, fingerprint, boot, token, cookies, sessions, answers, ended }
     }
 
-    /// How many clients are served.
+    /// Number of sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// A session that ended since the last call.
+    /// Returns a session that has ended, with its counters; call it until `None`.
     pub fn poll_ended(&mut self) -> Option<(SocketAddr, Seen)> {
         self.ended.pop()
     }
 
-    /// When to call next; `None` while nobody is served.
+    /// The time of the next call; `None` without a session.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let each = |session: &Session| {
             session.stream.poll_timeout().map_or(session.patience, |at| at.min(session.patience))
@@ -69,7 +69,7 @@ impl Server {
         self.sessions.values().map(each).min()
     }
 
-    /// Lets applications say what is due, and forgets clients that have fallen silent.
+    /// Runs the applications' timers, and ends sessions of silent clients.
     pub fn handle_timeout(&mut self, now: Instant) {
         let ended = &mut self.ended;
         self.sessions.retain(|address, session| {
@@ -87,8 +87,7 @@ impl Server {
         }
     }
 
-    /// Writes the next datagram into `buffer`, for the address and of the length given back; call until `None`. The third is
-    /// the flow's code point.
+    /// Writes the next datagram into `buffer` and returns its destination, its length and the flow's DSCP; call it until `None`.
     pub fn poll_transmit(
         &mut self,
         now: Instant,
@@ -107,7 +106,7 @@ impl Server {
         })
     }
 
-    /// Takes in a datagram that arrived at `at`.
+    /// Handles a datagram that arrived at `at`.
     pub fn handle_datagram(
         &mut self,
         from: SocketAddr,
@@ -139,7 +138,7 @@ impl Server {
                     own.stream.stop(now);
                     own.stream.seen()
                 });
-                // Kept until its patience is over, should the report get lost.
+                // The session is kept until its silence is too long, because the report may get lost.
                 seen.map(|seen| Control::Report { session, seen })
             }
             _ => None,

@@ -1,5 +1,4 @@
-//! A UDP socket that stamps arrivals in the kernel, and waiting to the nanosecond as far as the kernel can: timer slack of
-//! threads is set to its least.
+//! A UDP socket with arrival times stamped by the kernel, and waits as exact as the kernel allows (timer slack set to 1 ns).
 
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -15,7 +14,7 @@ use nix::sys::time::TimeSpec;
 
 use crate::clock;
 
-/// A datagram socket.
+/// A UDP socket with kernel time stamps.
 #[derive(Debug)]
 pub struct Socket {
     socket: UdpSocket,
@@ -26,16 +25,16 @@ pub struct Socket {
 /// A datagram that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived {
-    /// Bytes of the buffer it fills.
+    /// Its length, in bytes of the buffer.
     pub length: usize,
-    /// Who sent it.
+    /// Its sender.
     pub from: SocketAddr,
-    /// When the kernel took it in, on [`clock::now`]'s clock.
+    /// When the kernel received it, on the clock of [`clock::now`].
     pub at: Instant,
 }
 
 impl Socket {
-    /// Bound to `local`.
+    /// Opens a socket bound to `local`.
     pub fn bind(local: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(local)?;
         socket.set_nonblocking(true)?;
@@ -43,18 +42,18 @@ impl Socket {
         Ok(Self { socket, control: nix::cmsg_space!(TimeSpec), dscp: 0 })
     }
 
-    /// Only to and from `peer` from now on.
+    /// Sends to and receives from `peer` only.
     pub fn connect(&self, peer: SocketAddr) -> io::Result<()> {
         self.socket.connect(peer)
     }
 
-    /// Where it is bound.
+    /// The address it is bound to.
     pub fn local(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Sends to `to`, or to the peer it is connected to. A full buffer and an unreachable peer lose the packet as a network
-    /// would.
+    /// Sends to `to`, or to the connected peer. If the buffer is full or the peer unreachable, the packet is lost, as in a network,
+    /// and this is no error.
     pub fn send(&mut self, packet: &[u8], to: Option<SocketAddr>, dscp: u8) -> io::Result<()> {
         if dscp != self.dscp {
             let socket = socket2::SockRef::from(&self.socket);
@@ -75,7 +74,7 @@ impl Socket {
         }
     }
 
-    /// The next datagram, or `None` if there is none now. One that is longer than `buffer` is cut.
+    /// Receives a datagram; `None` if there is none now. A datagram longer than `buffer` is cut.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Arrived>> {
         let fd = self.socket.as_raw_fd();
         let mut parts = [IoSliceMut::new(buffer)];
@@ -99,7 +98,7 @@ impl Socket {
     }
 }
 
-/// Errors by which the kernel says that a packet did not get through: ICMP's answers and full buffers.
+/// True for errors that mean a lost packet: ICMP answers and full buffers.
 fn is_loss(error: &io::Error) -> bool {
     let lost = [
         Errno::EAGAIN,
@@ -119,13 +118,13 @@ fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     v4.or_else(v6)
 }
 
-/// Asks the kernel to wake this thread when it says, not up to 50 µs later.
+/// Sets the thread's timer slack to 1 ns. The default of 50 µs would make each packet later by up to that much.
 pub fn sharpen_timers() {
-    // Without it everything works, later.
+    // On an error, timers are only less exact.
     let _ = set_timerslack(1);
 }
 
-/// Waits until something arrives at one of `sockets` or it is `until`; a signal ends it too.
+/// Waits until a datagram arrives at one of `sockets`, or until `until`, or for a signal.
 pub fn wait(sockets: &[&Socket], until: Option<Instant>) -> io::Result<()> {
     let mut polled: Vec<PollFd<'_>> =
         sockets.iter().map(|own| PollFd::new(own.socket.as_fd(), PollFlags::POLLIN)).collect();

@@ -1,5 +1,5 @@
-//! One end of one flow: an application, the numbers of what it sends, and what it sees of the other end's packets. Pure:
-//! bytes and times are handed in.
+//! One end of one flow: runs the application, numbers its packets, and measures the other end's packets. Pure: bytes and times are
+//! arguments.
 
 use gamelane_core::{Direction, Duration, Instant};
 use gamelane_traffic::{AppAction, AppEvent, Source, TrafficSource};
@@ -14,11 +14,11 @@ pub struct Stream {
     direction: Direction,
     flow: u16,
     session: u64,
-    /// The application's time zero.
+    /// Time zero of the application.
     began: Instant,
-    /// The application says nothing from then on.
+    /// The application sends nothing from this time on.
     ends: Instant,
-    /// True if the other end's stamps are of our clock.
+    /// True if the other end's time stamps are of this host's clock.
     same_clock: bool,
     next: u32,
     departures: Box<[Instant; REMEMBERED]>,
@@ -27,35 +27,35 @@ pub struct Stream {
     seen: Seen,
 }
 
-/// What a stream is made of.
+/// Settings of a stream.
 #[derive(Debug)]
 pub struct StreamConfig {
     /// This end's application.
     pub source: Source,
-    /// Which way this end sends.
+    /// Direction in which this end sends.
     pub direction: Direction,
-    /// Place of the flow in its scenario.
+    /// Index of the flow in the scenario.
     pub flow: u16,
-    /// The session.
+    /// Id of the session.
     pub session: u64,
-    /// How long the application runs.
+    /// Time for which the application runs.
     pub duration: Duration,
-    /// True if both ends have one clock.
+    /// True if both ends share a clock.
     pub same_clock: bool,
 }
 
-/// A datagram to be sent.
+/// A datagram to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// UDP payload bytes; their content is in the buffer that was handed in.
+    /// Its length; the bytes are in the caller's buffer.
     pub payload: usize,
 }
 
-/// Departures kept to be matched with echoes: at 100 packets a second, ten seconds.
+/// Number of send times kept for echoes: ten seconds at 100 packets a second.
 const REMEMBERED: usize = 1024;
 
 impl Stream {
-    /// Begins at `now`.
+    /// Starts the application at `now`.
     pub fn new(config: StreamConfig, now: Instant) -> Self {
         Self {
             source: config.source,
@@ -73,36 +73,36 @@ impl Stream {
         }
     }
 
-    /// When the application ends.
+    /// The time at which the application ends.
     pub const fn ends(&self) -> Instant {
         self.ends
     }
 
-    /// Nothing more is sent from `now` on.
+    /// Ends the application at `now`.
     pub fn stop(&mut self, now: Instant) {
         self.ends = self.ends.min(now);
     }
 
-    /// What this end counted.
+    /// Counters of this end.
     pub const fn seen(&self) -> Seen {
         self.seen
     }
 
-    /// When the next packet is due; `None` after the end.
+    /// The time of the next packet; `None` after the end.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let own = self.source.poll_timeout()?;
         let at = self.began.saturating_add(own.saturating_since(Instant::ZERO));
         (at < self.ends).then_some(at)
     }
 
-    /// Lets the application say what is due; early calls do nothing.
+    /// Runs the application's timers. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         if now < self.ends {
             self.source.handle_timeout(self.own_time(now));
         }
     }
 
-    /// Writes the next packet into `buffer`; call until `None`. `due` is when the application wanted it.
+    /// Writes the next packet into `buffer`; call it until `None`. `due` is the time at which the application wanted to send it.
     pub fn poll_transmit(
         &mut self,
         due: Instant,
@@ -111,7 +111,7 @@ impl Stream {
         records: &mut dyn Records,
     ) -> Option<Transmit> {
         loop {
-            // Datagram applications do nothing else that concerns a socket.
+            // Other actions of a datagram application do not need a socket.
             let AppAction::SendDatagram { payload } = self.source.poll_action(self.own_time(now))? else {
                 continue;
             };
@@ -134,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// Takes in a data packet that arrived at `at`; anything else is left alone.
+    /// Handles a data packet that arrived at `at`, and ignores other packets.
     pub fn handle_datagram(&mut self, packet: &[u8], at: Instant, records: &mut dyn Records) {
         let Some(header) = Header::read(packet, self.arrivals.expected()) else { return };
         let theirs = self.direction.reverse();
@@ -182,12 +182,12 @@ impl Stream {
     }
 }
 
-/// Which of the other end's numbers have come: the newest, and those shortly before it.
+/// The other end's packet numbers that have arrived: the newest, and the 127 before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
     /// One past the newest number; zero before the first.
     next: u32,
-    /// Bit n: number `next - 1 - n` has come.
+    /// Bit n is set if number `next - 1 - n` has arrived.
     recent: u128,
 }
 
@@ -196,8 +196,8 @@ impl Arrivals {
         self.next
     }
 
-    /// Notes `number`; false if it had come before. What is more than 128 behind counts as new: no path holds on to copies
-    /// so long.
+    /// Notes `number`. False if it has arrived before. A number that is more than 128 behind counts as new: no path delays a copy for
+    /// that long.
     fn is_new(&mut self, number: u32) -> bool {
         if number >= self.next {
             let ahead = number - self.next + 1;
@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arrivals_know_what_has_come(numbers in prop::collection::vec(0u32..120, 0..200)) {
+        fn arrivals_know_which_numbers_have_arrived(numbers in prop::collection::vec(0u32..120, 0..200)) {
             let (mut arrivals, mut model) = (Arrivals::default(), BTreeSet::new());
             for number in numbers {
                 prop_assert_eq!(arrivals.is_new(number), model.insert(number));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_any_size_is_survived() {
+    fn a_jump_of_any_size_is_handled() {
         let mut arrivals = Arrivals::default();
         for number in [5, 1000, 999, u32::MAX - 1, u32::MAX, 3] {
             assert!(arrivals.is_new(number), "{number}");

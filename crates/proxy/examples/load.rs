@@ -1,5 +1,5 @@
-//! A load for proxies: `load echo ADDRESS` gives back what it gets; `load run ADDRESS` is many clients that each send a message
-//! now and then, check every byte that comes back, and tell the round trips as JSON on stdout. bench/proxy uses it.
+//! A load generator for proxies, used by bench/proxy. `load echo ADDRESS` is a server that echoes. `load run ADDRESS` runs many
+//! clients: each sends messages at random times and checks every byte of the echo. It prints the round trips as JSON.
 
 use clap::{Parser, Subcommand};
 use gamelane_core::{Seed, Stream};
@@ -20,28 +20,28 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Give back what comes.
+    /// Run a server that echoes.
     Echo {
-        /// Where to listen.
+        /// Address to listen on.
         address: SocketAddr,
     },
-    /// Be many clients.
+    /// Run many clients.
     Run {
-        /// Where to connect.
+        /// Address to connect to.
         address: SocketAddr,
-        /// Clients.
+        /// Number of clients.
         #[arg(long, default_value_t = 1)]
         streams: usize,
-        /// Messages a second of each, at random times.
+        /// Messages a second of each client, at random times.
         #[arg(long, default_value_t = 4.0)]
         rate: f64,
-        /// Bytes of a message.
+        /// Size of a message in bytes.
         #[arg(long, default_value_t = 80)]
         bytes: usize,
-        /// How long, once all are connected.
+        /// Seconds to run after all clients are connected.
         #[arg(long, default_value_t = 10.0)]
         seconds: f64,
-        /// Of these, one more asks for nothing and reads nothing but writes all it can.
+        /// Add one client that writes as fast as it can and never reads.
         #[arg(long)]
         deaf: bool,
     },
@@ -123,7 +123,7 @@ async fn run(
             }
         });
         if number % 100 == 99 {
-            // Not faster than connections are accepted.
+            // Do not connect faster than connections are accepted.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -171,7 +171,7 @@ async fn client(
     let mut socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
     let mut random = Seed(number).stream("messages");
-    // Through the whole path once, so that it stands.
+    // One exchange first, so that the whole path is connected.
     exchange(&mut socket, &mut random, bytes, tally).await?;
     tally.connected.fetch_add(1, Relaxed);
     started.wait_for(|started| *started).await?;
@@ -187,7 +187,7 @@ async fn client(
     }
 }
 
-/// Gives the round trip in nanoseconds.
+/// Sends a message, checks its echo, and returns the round trip in nanoseconds.
 async fn exchange(
     socket: &mut TcpStream,
     random: &mut Stream,
@@ -200,7 +200,7 @@ async fn exchange(
     let mut back = vec![0; bytes];
     socket.read_exact(&mut back).await?;
     let took = tally.clock.now().saturating_since(sent);
-    anyhow::ensure!(back == message, "other bytes came back");
+    anyhow::ensure!(back == message, "the echo differs from the message");
     tally.bytes.fetch_add(bytes as u64, Relaxed);
     Ok(took.as_nanos())
 }

@@ -1,7 +1,7 @@
-//! The players of an online game over TCP, for measuring what a path does to them: `players serve SCENARIO ADDRESS` writes what the
-//! scenario's generator draws for each player, `players join ADDRESS` is all of them and tells as JSON how long each message was
-//! on its way. Both must run on one machine, whose clock they share; namespaces and a link between them may lie on the way.
-//! A message holds its length, a number and the time it was due, so that lost, doubled and changed ones show.
+//! Players of an online game over TCP, to measure delivery times over a path. `players serve SCENARIO ADDRESS` writes to each player
+//! the messages that the scenario's generator draws. `players join ADDRESS` runs all players and prints delivery times as JSON. Both
+//! must run on one machine because they share its clock; network namespaces with a link may be between them. A message holds its
+//! length, a number and its send time, so lost, duplicate and changed messages are found.
 
 use anyhow::{Context as _, ensure};
 use clap::{Parser, Subcommand};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Length (2), number (4), due (8).
+/// Bytes of a message's header: length (2), number (4), send time (8).
 const HEADER: usize = 14;
 
 #[derive(Parser)]
@@ -27,21 +27,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Be the game's server: write to each player what the scenario's generator draws.
+    /// Run the game's server.
     Serve {
-        /// A scenario with an `mmo` flow. Its seed and numbering are the simulator's, so the messages are, too.
+        /// A scenario with an `mmo` flow. Seed and numbering are the simulator's, so the messages are the same.
         scenario: PathBuf,
-        /// Where to listen.
+        /// Address to listen on.
         address: SocketAddr,
-        /// How long to write to a player, from its coming.
+        /// Seconds to write to a player after it has connected.
         #[arg(long)]
         seconds: f64,
     },
-    /// Be the players.
+    /// Run the players.
     Join {
-        /// Where to connect.
+        /// Address to connect to.
         address: SocketAddr,
-        /// How many.
+        /// Number of players.
         #[arg(long, default_value_t = 175)]
         players: u32,
     },
@@ -99,7 +99,7 @@ async fn play(mut socket: TcpStream, game: &Game) -> anyhow::Result<()> {
             let mut message = Vec::with_capacity(len);
             message.extend(u16::try_from(len)?.to_be_bytes());
             message.extend(u32::to_be_bytes(number));
-            // When it is written, so that a busy machine's late timers are not the network's.
+            // The time of the write, so that late timers of a busy machine do not count as network delay.
             message.extend(monotonic_ns().max(began_ns).to_be_bytes());
             message.resize(len, number as u8);
             socket.write_all(&message).await?;
@@ -107,7 +107,7 @@ async fn play(mut socket: TcpStream, game: &Game) -> anyhow::Result<()> {
         }
     }
     socket.shutdown().await?;
-    ensure!(socket.read(&mut [0; 1]).await? == 0, "a player spoke");
+    ensure!(socket.read(&mut [0; 1]).await? == 0, "a player sent bytes");
     Ok(())
 }
 
@@ -115,7 +115,7 @@ async fn join(address: SocketAddr, players: u32) -> anyhow::Result<()> {
     let mut tasks = Vec::new();
     for player in 0..players {
         tasks.push(tokio::spawn(listen(address, player)));
-        // They do not come at one instant.
+        // Spread the connections over time.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let (mut all, mut own, mut failed) = (Vec::new(), Vec::new(), 0);
@@ -153,7 +153,7 @@ async fn join(address: SocketAddr, players: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives the delays of one player's messages in nanoseconds.
+/// Runs one player, and returns the delays of its messages in nanoseconds.
 async fn listen(address: SocketAddr, player: u32) -> anyhow::Result<Vec<u64>> {
     let mut socket = TcpStream::connect(address).await?;
     socket.write_u32(player).await?;
@@ -172,7 +172,7 @@ async fn listen(address: SocketAddr, player: u32) -> anyhow::Result<Vec<u64>> {
         let number = u32::from_be_bytes([n0, n1, n2, n3]);
         ensure!(
             number as usize == delays.len(),
-            "player {player}: message {number} after {} others",
+            "player {player}: message {number} arrived after {} others",
             delays.len()
         );
         ensure!(
@@ -188,7 +188,7 @@ fn quantile(sorted: &[u64], q: f64) -> Option<f64> {
     sorted.get(rank).map(|nanos| *nanos as f64 / 1e6)
 }
 
-/// The machine's clock, the same in every process and namespace.
+/// The machine's monotonic clock, which all processes and namespaces share.
 fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

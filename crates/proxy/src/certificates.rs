@@ -1,4 +1,5 @@
-//! `gamelane-proxy certificates`: an authority and one certificate for each end of a pair, for tests and first steps.
+//! Makes a certificate authority and one certificate for each end of a pair, for tests and first steps
+//! (`gamelane-proxy certificates`).
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -14,8 +15,8 @@ pub const FAR_NAME: &str = "far.gamelane";
 /// The name in the near end's certificate.
 pub const NEAR_NAME: &str = "near.gamelane";
 
-/// Writes `authority.pem`, `near.pem`, `near.key`, `far.pem` and `far.key` into `folder`. The authority's own key is not
-/// kept: for another pair make another authority. Files that exist are not overwritten.
+/// Writes `authority.pem`, `near.pem`, `near.key`, `far.pem` and `far.key` into `folder`, and returns their paths. The authority's
+/// private key is not kept, so another pair needs another authority. Existing files are not overwritten.
 pub fn make(folder: &Path, days: u32) -> anyhow::Result<Vec<PathBuf>> {
     fs::create_dir_all(folder)?;
     let key = KeyPair::generate()?;
@@ -46,7 +47,7 @@ pub fn make(folder: &Path, days: u32) -> anyhow::Result<Vec<PathBuf>> {
 
 fn set_validity(params: &mut CertificateParams, days: u32) {
     let now = time::OffsetDateTime::now_utc();
-    // Clocks of the two ends may differ.
+    // The clocks of the two ends may differ.
     params.not_before = now - time::Duration::hours(1);
     params.not_after = now + time::Duration::days(i64::from(days));
 }

@@ -1,146 +1,94 @@
-//! The configuration of either proxy: one TOML file. What is wrong is said with file, key, value, what is allowed, a hint.
+//! The configuration of either proxy: one TOML file. [`refusal`] has the errors, `check` the values that are refused.
+
+mod check;
+pub mod refusal;
 
 use crate::units::{Size, Span};
-use gamelane_core::Duration;
-use gamelane_mux::{
-    Assignment, CarrierId, Coalescing, EarlyRepeat, MAX_CARRIERS, MuxConfig, Role, SessionConfig,
-};
+use gamelane_mux::{Assignment, CarrierId, Coalescing, EarlyRepeat, MuxConfig, Role, SessionConfig};
+pub use refusal::{ConfigError, Refusal};
 use serde::Deserialize;
-use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// A configuration file was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(Box<Refusal>);
-
-impl From<Refusal> for ConfigError {
-    fn from(refusal: Refusal) -> Self {
-        Self(Box::new(refusal))
-    }
-}
-
-impl std::ops::Deref for ConfigError {
-    type Target = Refusal;
-    fn deref(&self) -> &Refusal {
-        &self.0
-    }
-}
-
-/// The parts of a [`ConfigError`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
-    /// The file.
-    pub file: PathBuf,
-    /// Dotted key.
-    pub key: Option<String>,
-    /// The value as given.
-    pub given: Option<String>,
-    /// What is wrong.
-    pub message: String,
-    /// What would have been right.
-    pub allowed: Option<String>,
-    /// What was probably meant, or what to do.
-    pub hint: Option<String>,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(key) = &self.key {
-            write!(f, "`{key}` in ")?;
-        }
-        write!(f, "{}: {}", self.file.display(), self.message)?;
-        for (label, text) in
-            [("given:  ", &self.given), ("allowed:", &self.allowed), ("hint:   ", &self.hint)]
-        {
-            if let Some(text) = text {
-                write!(f, "\n  {label} {text}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Either proxy.
+/// The configuration of either proxy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Where clients connect to a near proxy, and near proxies to a far one.
+    /// Address for clients at a near proxy, for near proxies at a far one.
     pub listen: SocketAddr,
-    /// Near: where the far proxy listens.
+    /// Near only: address of the far proxy.
     pub far: Option<SocketAddr>,
-    /// Far: the server.
+    /// Far only: address of the server.
     pub server: Option<SocketAddr>,
-    /// Near: whether clients come with a header that says who they are. Far: whether the server gets one.
+    /// Near: whether clients begin with a header that names the player. Far: whether the server gets such a header.
     #[serde(default)]
     pub proxy_protocol: Header,
-    /// Near: a client waits so long for the far proxy, then its connection is refused. Far: the server has so long to accept.
+    /// Near: longest time a client waits for the far proxy. Far: longest time for the server to accept. Then the client is refused.
     #[serde(default = "five_seconds")]
     pub refuse_after: Span,
-    /// Connections between the two. Both files must say the same.
+    /// Number of connections between the two proxies. Both files must have the same.
     #[serde(default = "one")]
     pub carriers: u8,
-    /// What they are.
+    /// Protocol of the carriers.
     #[serde(default)]
     pub transport: Transport,
-    /// Certificates. Without, both addresses must be loopback.
+    /// Certificates. Without them, the proxies may only talk over loopback.
     pub tls: Option<Tls>,
     /// Which carrier a stream uses.
     #[serde(default)]
     pub assignment: CarrierChoice,
-    /// Small messages wait for company.
+    /// Holds small messages back, to send several in one packet.
     pub coalescing: Option<CoalescingKeys>,
-    /// Late messages are sent again on another carrier.
+    /// Sends late messages again on another carrier.
     pub repeat: Option<RepeatKeys>,
     /// Socket options of TCP carriers.
     #[serde(default)]
     pub tcp: Tcp,
-    /// Times.
+    /// Timeouts.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// Bounds.
+    /// Limits.
     #[serde(default)]
     pub limits: Limits,
-    /// For so long after the last byte the event loop asks for more instead of sleeping.
+    /// Time after a stream's last byte in which the event loop polls instead of sleeping.
     pub busy_poll: Option<Span>,
-    /// Metrics and status.
+    /// Metrics and status over HTTP.
     pub admin: Option<Admin>,
 }
 
-/// PROXY protocol v2.
+/// Use of the PROXY protocol.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
-    /// Not used.
+    /// No header.
     #[default]
     None,
-    /// Before the client's own bytes, always.
+    /// A header of version 2 before the client's own bytes; it is required.
     V2,
 }
 
-/// What carriers are.
+/// Protocol of the carriers.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// TCP connections, with TLS unless on loopback.
+    /// TCP connections. Beyond loopback they have TLS.
     #[default]
     Tcp,
-    /// QUIC connections, in which streams do not wait for each other.
+    /// QUIC connections, without head-of-line blocking between streams.
     Quic,
 }
 
-/// Certificates of this end, and who may be the other.
+/// Certificates of this end, and the authority of the other end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// This end's chain, PEM.
+    /// This end's certificate chain, PEM.
     pub certificate: PathBuf,
-    /// Its key, PEM.
+    /// This end's private key, PEM.
     pub key: PathBuf,
-    /// Who signs the other end's, PEM.
+    /// The authority that signed the other end's certificate, PEM.
     pub authority: PathBuf,
-    /// The name in the far end's certificate. Used by the near one.
+    /// Near only: the name in the far end's certificate.
     #[serde(default = "far_name")]
     pub name: String,
 }
@@ -149,10 +97,10 @@ pub struct Tls {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum CarrierChoice {
-    /// By stream id.
+    /// Chosen once by stream id.
     #[default]
     Pinned,
-    /// The one with least waiting.
+    /// The carrier with the smallest backlog.
     LeastBacklog,
 }
 
@@ -160,9 +108,9 @@ pub enum CarrierChoice {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoalescingKeys {
-    /// No message waits longer.
+    /// Longest time a message is held back.
     pub deadline: Span,
-    /// Nor once so many bytes wait.
+    /// Messages are sent at once when this many bytes wait.
     #[serde(default = "packet")]
     pub fill: Size,
 }
@@ -171,12 +119,12 @@ pub struct CoalescingKeys {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RepeatKeys {
-    /// Round trips until a message counts as late.
+    /// Round trips after which a message counts as late.
     pub after: f64,
-    /// Largest message repeated.
+    /// Largest message that is repeated.
     #[serde(default = "small")]
     pub max_len: Size,
-    /// Copies beyond the first.
+    /// Largest number of repeats of a message.
     #[serde(default = "one")]
     pub max_repeats: u8,
 }
@@ -185,11 +133,11 @@ pub struct RepeatKeys {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tcp {
-    /// Congestion control, as the kernel calls it; without, the kernel's own choice.
+    /// Congestion control by its name in the kernel. Default: the kernel's own.
     pub congestion: Option<String>,
-    /// Linear timeouts while the carrier is thin.
+    /// Linear instead of exponential retransmission timeouts while the carrier is thin (TCP_THIN_LINEAR_TIMEOUTS).
     pub thin_linear_timeouts: bool,
-    /// Unsent bytes the kernel may hold: more wait where thin streams can still pass them.
+    /// Limit of unsent bytes in the kernel (TCP_NOTSENT_LOWAT). More bytes wait in the proxy, where thin streams can pass them.
     pub unsent: Size,
 }
 
@@ -199,24 +147,24 @@ impl Default for Tcp {
     }
 }
 
-/// Times.
+/// Timeouts.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timeouts {
-    /// Connection and handshake of a carrier, header of a client.
+    /// For the connection and handshake of a carrier, and for the header of a client.
     pub handshake: Span,
-    /// A carrier idle for so long is pinged.
+    /// Idle time after which a keep-alive is sent on a carrier.
     pub keep_alive: Span,
-    /// One silent for so long is lost.
+    /// Silence after which a carrier counts as lost.
     pub silence: Span,
-    /// Without any carrier for so long, all streams are given up.
+    /// Time without any carrier after which all streams are reset.
     pub resume: Span,
-    /// A stream without a byte either way for so long is given up.
+    /// Time without a byte in either direction after which a stream is reset.
     pub idle: Span,
-    /// On SIGTERM streams have so long to end by themselves.
+    /// Time for open streams to end by themselves after SIGTERM.
     pub drain: Span,
-    /// An acknowledgement waits so long for company. Without: long, for acknowledgements only free what is kept for a lost
-    /// carrier, unless early repeats wait for them.
+    /// Longest time an acknowledgement waits for other frames. The default is long: acknowledgements only free memory kept for a
+    /// lost carrier. With `repeat` it is shorter, because a missing acknowledgement triggers a repeat.
     pub acknowledge: Option<Span>,
 }
 
@@ -234,19 +182,19 @@ impl Default for Timeouts {
     }
 }
 
-/// Bounds.
+/// Limits.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Streams at a time.
+    /// Number of streams at a time.
     pub streams: usize,
-    /// Payload waiting, retained and unread, of all streams; beyond, new streams are refused.
+    /// Payload of all streams that waits to be sent, acknowledged or read. Above it, new streams are refused.
     pub memory: Size,
-    /// Of one stream, each way.
+    /// Payload of one stream in each direction.
     pub window: Size,
-    /// Carriers and clients in their handshake at a time.
+    /// Number of carriers and clients in their handshake at a time.
     pub handshakes: usize,
-    /// Near proxies at a time, at a far one.
+    /// Far only: number of near proxies at a time.
     pub sessions: usize,
 }
 
@@ -262,11 +210,11 @@ impl Default for Limits {
     }
 }
 
-/// Metrics and status.
+/// Metrics and status over HTTP.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {
-    /// Where; loopback only.
+    /// Address, on loopback only.
     pub listen: SocketAddr,
 }
 
@@ -290,55 +238,32 @@ impl Config {
     /// Reads and checks the file of one end.
     pub fn load(file: &Path, role: Role) -> Result<Self, ConfigError> {
         let config: Self = read(file)?;
-        config.check(file, role)?;
+        config.check(role).map_err(|refusal| Refusal { file: file.into(), ..*refusal })?;
         Ok(config)
     }
 
-    /// The other end of a near proxy, the server of a far one.
+    /// Address of the far proxy at a near one, of the server at a far one.
     pub fn target(&self) -> SocketAddr {
         self.far.or(self.server).expect("checked when it was loaded")
     }
 
-    /// With QUIC, the carrier behind the last: datagrams of any of the connections, for early repeats.
+    /// QUIC only: the id of an additional carrier for early repeats. Its frames go in datagrams of any of the connections.
     pub fn datagrams(&self) -> Option<CarrierId> {
         (self.transport == Transport::Quic).then_some(CarrierId(self.carriers))
     }
 
-    /// Carriers as the session counts them.
+    /// Number of carriers in the session, with the one for datagrams.
     pub fn session_carriers(&self) -> u8 {
         self.carriers + u8::from(self.transport == Transport::Quic)
     }
 
-    /// For the session of an end.
+    /// Settings of the session.
     pub fn session(&self, role: Role) -> SessionConfig {
         SessionConfig {
             role,
-            mux: MuxConfig {
-                carriers: self.session_carriers(),
-                assignment: match self.assignment {
-                    CarrierChoice::Pinned => Assignment::Pinned,
-                    CarrierChoice::LeastBacklog => Assignment::LeastBacklog,
-                },
-                coalescing: self
-                    .coalescing
-                    .map(|keys| Coalescing { deadline: keys.deadline.0, fill: keys.fill.0 as u32 }),
-                early_repeat: self.repeat.map(|keys| EarlyRepeat {
-                    after_permille: (keys.after * 1000.0) as u32,
-                    max_len: keys.max_len.0 as u32,
-                    max_repeats: keys.max_repeats,
-                }),
-                buffer: self.limits.window.0,
-                ..MuxConfig::default()
-            },
+            mux: self.mux(),
             window: self.limits.window.0,
-            ack_delay: self
-                .timeouts
-                .acknowledge
-                .unwrap_or(match self.repeat {
-                    Some(_) => Span::millis(25),
-                    None => Span::millis(200),
-                })
-                .0,
+            ack_delay: self.ack_delay().0,
             keep_alive: self.timeouts.keep_alive.0,
             silence: self.timeouts.silence.0,
             resume_window: self.timeouts.resume.0,
@@ -347,120 +272,31 @@ impl Config {
         }
     }
 
-    fn check(&self, file: &Path, role: Role) -> Result<(), ConfigError> {
-        let wrong = |key: &str, given: String, message: &str, allowed: &str, hint: Option<&str>| {
-            Err(ConfigError::from(Refusal {
-                file: file.into(),
-                key: Some(key.into()),
-                given: Some(given),
-                message: message.into(),
-                allowed: Some(allowed.into()),
-                hint: hint.map(Into::into),
-            }))
-        };
-        let (needed, other, end) = match role {
-            Role::Near => (("far", self.far), ("server", self.server), "near"),
-            Role::Far => (("server", self.server), ("far", self.far), "far"),
-        };
-        if let Some(address) = other.1 {
-            let message = format!("a {end} proxy has no `{}`", other.0);
-            let hint = format!("is this the file of the other end? A {end} proxy has `{}`", needed.0);
-            return wrong(other.0, address.to_string(), &message, &format!("`{}`", needed.0), Some(&hint));
+    fn mux(&self) -> MuxConfig {
+        MuxConfig {
+            carriers: self.session_carriers(),
+            assignment: match self.assignment {
+                CarrierChoice::Pinned => Assignment::Pinned,
+                CarrierChoice::LeastBacklog => Assignment::LeastBacklog,
+            },
+            coalescing: self
+                .coalescing
+                .map(|keys| Coalescing { deadline: keys.deadline.0, fill: keys.fill.0 as u32 }),
+            early_repeat: self.repeat.map(|keys| EarlyRepeat {
+                after_permille: (keys.after * 1000.0) as u32,
+                max_len: keys.max_len.0 as u32,
+                max_repeats: keys.max_repeats,
+            }),
+            buffer: self.limits.window.0,
+            ..MuxConfig::default()
         }
-        let Some(target) = needed.1 else {
-            let message = format!("a {end} proxy needs `{}`", needed.0);
-            return wrong(needed.0, "nothing".into(), &message, "an address such as 192.0.2.1:7700", None);
-        };
-        let (key, between) = match role {
-            Role::Near => ("far", target),
-            Role::Far => ("listen", self.listen),
-        };
-        let (most, allowed) = match self.transport {
-            Transport::Tcp => (MAX_CARRIERS, "1 to 16"),
-            // Datagrams count as one.
-            Transport::Quic => (MAX_CARRIERS - 1, "1 to 15 over QUIC"),
-        };
-        if !(1..=most).contains(&usize::from(self.carriers)) {
-            return wrong("carriers", self.carriers.to_string(), "so many carriers cannot be", allowed, None);
-        }
-        if self.tls.is_none() && !between.ip().is_loopback() {
-            return wrong(
-                key,
-                between.to_string(),
-                "without certificates the pair may only talk over loopback",
-                "127.0.0.1, [::1], or any address with a [tls] table",
-                Some("`gamelane-proxy certificates DIR` makes a pair's"),
-            );
-        }
-        if self.tls.is_none() && self.transport == Transport::Quic {
-            return wrong(
-                "transport",
-                "quic".into(),
-                "QUIC has no unencrypted form",
-                "tcp, or quic with a [tls] table",
-                Some("`gamelane-proxy certificates DIR` makes a pair's"),
-            );
-        }
-        if let Some(admin) = self.admin
-            && !admin.listen.ip().is_loopback()
-        {
-            return wrong(
-                "admin.listen",
-                admin.listen.to_string(),
-                "metrics are for this machine only",
-                "a loopback address such as 127.0.0.1:9700",
-                None,
-            );
-        }
-        if let Some(repeat) = self.repeat {
-            if !(0.0..=100.0).contains(&repeat.after) {
-                return wrong(
-                    "repeat.after",
-                    repeat.after.to_string(),
-                    "not a number of round trips",
-                    "0 to 100",
-                    None,
-                );
-            }
-            if self.carriers < 2 && self.transport == Transport::Tcp {
-                return wrong(
-                    "repeat",
-                    format!("with carriers = {}", self.carriers),
-                    "a repeat needs another carrier to go by",
-                    "carriers = 2 or more, or transport = \"quic\", which repeats in datagrams",
-                    None,
-                );
-            }
-        }
-        if self.limits.window.0 < 1024 || self.limits.window.0 > 16 << 20 {
-            let given = format!("{}B", self.limits.window.0);
-            return wrong("limits.window", given, "a window of no use", "1KiB to 16MiB", None);
-        }
-        if let Some(span) = self.busy_poll
-            && !(Duration::from_micros(1)..=Duration::from_millis(100)).contains(&span.0)
-        {
-            return wrong(
-                "busy_poll",
-                format!("{}us", span.0.as_nanos() / 1000),
-                "a core would hardly ever sleep",
-                "1us to 100ms",
-                Some("a few times what an answer takes, such as 50us"),
-            );
-        }
-        if self.timeouts.silence <= self.timeouts.keep_alive {
-            return wrong(
-                "timeouts.silence",
-                format!("{}ms", self.timeouts.silence.0.as_millis_f64()),
-                "every idle carrier would be lost before it is pinged",
-                "more than timeouts.keep_alive",
-                None,
-            );
-        }
-        if self.timeouts.resume.0 == Duration::ZERO || self.limits.streams == 0 || self.limits.handshakes == 0
-        {
-            return wrong("limits", "0".into(), "nothing could pass", "more than zero", None);
-        }
-        Ok(())
+    }
+
+    fn ack_delay(&self) -> Span {
+        self.timeouts.acknowledge.unwrap_or(match self.repeat {
+            Some(_) => Span::millis(25),
+            None => Span::millis(200),
+        })
     }
 }
 

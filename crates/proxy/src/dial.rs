@@ -1,4 +1,4 @@
-//! The near end's side of a carrier: connect, greet, serve, and again when it is lost.
+//! The near end of a carrier: connects, says hello, serves, and connects again after a loss.
 
 use crate::config::{Config, Transport};
 use crate::hub::{Carrier, Hub};
@@ -6,18 +6,17 @@ use crate::link::{Link, LinkError};
 use crate::tls::{Certificates, Identity};
 use crate::{preface, quic, sockets};
 use gamelane_mux::{CarrierId, DecodeError};
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-/// The first pause before another attempt; each further one is twice as long, up to the last.
+/// Pause before the second attempt. Each further pause is twice as long, up to `LAST_PAUSE`.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Keeps one carrier of `hub` up until the session is over. What no further attempt can mend goes to `fatal`.
+/// Keeps one carrier of `hub` connected until the session is over. Reports to `fatal` an error that every attempt would meet again.
 pub(crate) async fn keep_up(
     hub: Arc<Hub>,
     carrier: CarrierId,
@@ -40,12 +39,12 @@ pub(crate) async fn keep_up(
         let was_up = hub.metrics.carriers_up.value() > before;
         if let Some(why) = hopeless(&error, hub.metrics.carriers_up.value() > 0) {
             hub.metrics.handshakes_failed.one();
-            // Nobody listens only when the process is ending anyway.
+            // The receiver is gone only if the process is about to end.
             let _ = fatal.send(format!("{}: {why}", config.target()));
             return;
         }
         pause = if was_up { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
-        tracing::warn!(carrier = carrier.0, far = %config.target(), %error, "no carrier, trying again in {pause:?}");
+        tracing::warn!(carrier = carrier.0, far = %config.target(), %error, "cannot connect a carrier, next attempt in {pause:?}");
         tokio::select! {
             () = sleep(pause) => {}
             () = hub.over() => {}
@@ -53,7 +52,7 @@ pub(crate) async fn keep_up(
     }
 }
 
-/// Why trying again would give the same.
+/// Returns why another attempt would fail in the same way; `None` if it may succeed.
 fn hopeless(error: &LinkError, has_been_up: bool) -> Option<String> {
     match error {
         LinkError::Frame(version @ DecodeError::Version(_)) => {
@@ -84,19 +83,8 @@ async fn tcp(
         }
         Ok::<_, LinkError>((Arc::new(socket), tls))
     });
-    let (socket, tls) = connected.await.map_err(|_| timed_out())??;
+    let (socket, tls) = connected.await.map_err(|_| LinkError::late())??;
     let link = Link::new(socket.clone(), tls, Vec::new());
     let number = hub.attach(carrier, Carrier::Tcp(Box::new(link)));
-    Err(serve(hub, carrier, number, &socket).await)
-}
-
-pub(crate) fn timed_out() -> LinkError {
-    std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
-}
-
-/// Serves an attached TCP carrier until it is at its end, and says why.
-pub(crate) async fn serve(hub: &Hub, carrier: CarrierId, number: u64, socket: &TcpStream) -> LinkError {
-    let Err(error) = poll_fn(|cx| hub.poll_carrier(carrier, number, socket, cx)).await;
-    hub.detach(carrier, number);
-    error
+    Err(hub.serve_carrier(carrier, number, &socket).await)
 }

@@ -1,34 +1,33 @@
-//! The far proxy: near proxies in, a connection to the server for each stream.
+//! The far proxy: accepts near proxies and connects to the server for each stream.
 
 use crate::config::{Config, Header, Transport};
 use crate::hub::{Carrier, Hub};
 use crate::link::{Link, LinkError};
 use crate::metrics::Metrics;
-use crate::near::pause_after;
 use crate::payload::Payload;
 use crate::tls::{Certificates, Identity};
-use crate::{dial, flow, preface, proxy_header, quic, sockets};
+use crate::{preface, proxy_header, quic, sockets};
 use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
-/// A far proxy that runs.
+/// A far proxy.
 #[derive(Debug)]
 pub struct Far {
     config: Arc<Config>,
     sessions: Mutex<BTreeMap<[u8; 16], Arc<Hub>>>,
-    /// Of all its sessions.
+    /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
     handshakes: Arc<Semaphore>,
-    /// Where it listens, the port filled in.
+    /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
 }
 
-/// What it listens on.
+/// The socket that it listens on.
 #[derive(Debug)]
 pub enum Listener {
     /// For TCP carriers.
@@ -38,7 +37,7 @@ pub enum Listener {
 }
 
 impl Far {
-    /// Listens. [`run`](Self::run) is what serves.
+    /// Listens. [`run`](Self::run) serves.
     pub fn bind(config: Arc<Config>, identity: Option<&Identity>) -> anyhow::Result<(Arc<Self>, Listener)> {
         let (listener, address) = match (config.transport, identity) {
             (Transport::Quic, Some(identity)) => {
@@ -62,27 +61,19 @@ impl Far {
         Ok((far, listener))
     }
 
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
-    pub(crate) fn handshake_timeout(&self) -> std::time::Duration {
-        self.config.timeouts.handshake.std()
-    }
-
-    /// The sessions of now.
+    /// The current sessions.
     pub fn hubs(&self) -> Vec<Arc<Hub>> {
         self.sessions.lock().expect("nothing panics while it holds the lock").values().cloned().collect()
     }
 
-    /// Serves. Dropping it stops it.
+    /// Serves until its socket is closed, and returns the reason. Dropping the future stops the proxy.
     pub async fn run(self: Arc<Self>, listener: Listener, certificates: Option<Arc<Certificates>>) -> String {
         let identity = || certificates.as_ref().map(|certificates| certificates.current());
         match listener {
             Listener::Tcp(listener) => loop {
                 match listener.accept().await {
                     Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
-                    Err(error) => pause_after(&error).await,
+                    Err(error) => sockets::pause_after(&error).await,
                 }
             },
             Listener::Quic(endpoint) => {
@@ -91,7 +82,7 @@ impl Far {
                         incoming.refuse();
                         continue;
                     };
-                    tokio::spawn(quic::welcome(self.clone(), incoming, identity(), permit));
+                    tokio::spawn(self.clone().welcome_quic(incoming, identity(), permit));
                 }
                 "the endpoint is closed".into()
             }
@@ -100,23 +91,13 @@ impl Far {
 
     fn welcome(self: Arc<Self>, socket: TcpStream, near: SocketAddr, identity: Option<Arc<Identity>>) {
         let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-            tracing::warn!(%near, "too many handshakes at a time, refused");
+            tracing::warn!(%near, "near proxy refused: limits.handshakes reached");
             sockets::abort(&socket);
             return;
         };
         tokio::spawn(async move {
-            let greeted =
-                timeout(self.config.timeouts.handshake.std(), self.greet(&socket, identity.as_deref()));
-            let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
-            drop(permit);
-            let (hello, tls, early) = match greeted {
-                Ok(greeted) => greeted,
-                Err(error) => {
-                    self.metrics.handshakes_failed.one();
-                    tracing::warn!(%near, %error, "handshake failed");
-                    return;
-                }
-            };
+            let greeting = self.greet(&socket, identity.as_deref());
+            let Some((hello, tls, early)) = self.in_time(near, greeting, permit).await else { return };
             let Some(hub) = self.session(&hello, near) else {
                 self.answer(&socket, tls, hello.session, &hello).await;
                 return;
@@ -125,7 +106,7 @@ impl Far {
             let link = Link::new(socket.clone(), tls, early);
             let number = hub.attach(hello.carrier, Carrier::Tcp(Box::new(link)));
             let error = match hub.receive_early(hello.carrier, number) {
-                Ok(()) => dial::serve(&hub, hello.carrier, number, &socket).await,
+                Ok(()) => hub.serve_carrier(hello.carrier, number, &socket).await,
                 Err(error) => {
                     hub.detach(hello.carrier, number);
                     error
@@ -133,6 +114,44 @@ impl Far {
             };
             tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
         });
+    }
+
+    async fn welcome_quic(
+        self: Arc<Self>,
+        incoming: quinn::Incoming,
+        identity: Option<Arc<Identity>>,
+        permit: OwnedSemaphorePermit,
+    ) {
+        let near = incoming.remote_address();
+        let greeting = quic::greet(incoming, &self.config, identity.as_deref());
+        let Some(greeted) = self.in_time(near, greeting, permit).await else { return };
+        let carrier = greeted.hello.carrier;
+        match self.session(&greeted.hello, near) {
+            Some(hub) => {
+                let error = greeted.serve(&hub).await;
+                tracing::info!(%near, carrier = carrier.0, %error, "carrier ended");
+            }
+            None => greeted.refuse().await,
+        }
+    }
+
+    /// Waits for a handshake. Counts and logs one that fails or is late.
+    async fn in_time<T>(
+        &self,
+        near: SocketAddr,
+        greeting: impl Future<Output = Result<T, LinkError>>,
+        permit: OwnedSemaphorePermit,
+    ) -> Option<T> {
+        let greeted = timeout(self.config.timeouts.handshake.std(), greeting).await;
+        drop(permit);
+        match greeted.unwrap_or_else(|_| Err(LinkError::late())) {
+            Ok(greeted) => Some(greeted),
+            Err(error) => {
+                self.metrics.handshakes_failed.one();
+                tracing::warn!(%near, %error, "handshake failed");
+                None
+            }
+        }
     }
 
     async fn greet(
@@ -151,7 +170,7 @@ impl Far {
         match preface::hello(socket, tls.as_deref_mut()).await {
             Ok((hello, early)) => Ok((hello, tls, early)),
             Err(LinkError::Frame(error @ DecodeError::Version(_))) => {
-                // Ours says which version this end speaks.
+                // The hello tells the near end which version this end speaks.
                 let carrier = gamelane_mux::CarrierId(0);
                 let hello =
                     Hello { session: [0; 16], carrier, carriers: 1, window: 0, positions: 0, resume: false };
@@ -162,7 +181,7 @@ impl Far {
         }
     }
 
-    /// Says hello without a session behind it, which tells a near end that resumes that there is none.
+    /// Answers that there is no session: a hello without credit. A near end that wants to resume then begins a new session.
     async fn answer(
         &self,
         socket: &TcpStream,
@@ -184,16 +203,17 @@ impl Far {
             });
             bytes = if written.is_ok() { sealed } else { Vec::new() };
         }
-        // Whoever has left already needs no answer.
+        // If the near end has left, it needs no answer.
         let _ = preface::write_all(socket, &bytes).await;
     }
 
-    /// The session that a hello belongs to. `None` if it cannot be resumed, or there are too many.
-    pub(crate) fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
+    /// Returns the session that a hello belongs to, or begins one. `None` if the hello is refused: the configurations differ, the
+    /// session to resume is unknown, or there are too many sessions.
+    fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
         let ours = self.config.session_carriers();
         if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
             let theirs = hello.carriers;
-            tracing::error!(%near, theirs, ours, "`carriers` or `transport` differs between the two ends, refused");
+            tracing::error!(%near, theirs, ours, "near proxy refused: `carriers` or `transport` differs between the two configurations");
             return None;
         }
         let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
@@ -201,14 +221,14 @@ impl Far {
             return Some(hub.clone());
         }
         if hello.resume {
-            tracing::warn!(%near, "a session that is not known here cannot be resumed");
+            tracing::warn!(%near, "cannot resume: this session is unknown here");
             return None;
         }
         if sessions.len() >= self.config.limits.sessions {
-            tracing::warn!(%near, "too many near proxies, refused");
+            tracing::warn!(%near, "near proxy refused: limits.sessions reached");
             return None;
         }
-        tracing::info!(%near, "session begun");
+        tracing::info!(%near, "new session");
         let (opened, streams) = mpsc::unbounded_channel();
         let hub = Hub::new(hello.session, &self.config, Role::Far, self.metrics.clone(), opened);
         sessions.insert(hello.session, hub.clone());
@@ -248,14 +268,14 @@ impl Far {
         let error = match connected.await {
             Ok(Ok(socket)) => {
                 if hub.join(stream, socket.clone()) {
-                    flow::run(hub, stream, socket).await;
+                    hub.serve_flow(stream, socket).await;
                 }
                 return;
             }
             Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer within refuse_after".into(),
         };
-        tracing::warn!(server = %self.config.target(), error, "server not reached, client refused");
+        tracing::warn!(server = %self.config.target(), error, "cannot connect to the server, client refused");
         hub.refuse(stream);
     }
 }

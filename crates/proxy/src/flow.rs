@@ -1,41 +1,41 @@
-//! One client's or server's connection: its socket, what could not be written to it yet, and the task that waits on it.
+//! State of one client's or server's connection.
 
-use crate::histogram::Delays;
-use crate::hub::Hub;
+use crate::metrics::Delays;
 use crate::wait::Waiting;
 use bytes::Bytes;
 use gamelane_core::Instant;
-use gamelane_mux::StreamId;
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// `None` until the far end has reached the server.
+    /// `None` at a far end that has not yet connected to the server.
     pub socket: Option<Arc<TcpStream>>,
-    /// Who the client is.
+    /// Address of the client.
     pub client: SocketAddr,
-    /// Its task.
+    /// The task that serves the socket.
     pub waiting: Waiting,
-    /// Taken from the session, not yet written.
+    /// Bytes read from the session and not yet written to the socket.
     pub pending: Bytes,
-    /// Since when the socket takes no more.
+    /// When the socket became full; `None` if it accepts bytes.
     pub blocked_since: Option<Instant>,
-    /// It has ended its side.
+    /// The client or server has ended its direction.
     pub eof_in: bool,
-    /// We have ended ours.
+    /// The proxy has ended the direction to the client or server.
     pub eof_out: bool,
     pub opened: Instant,
+    /// When the last byte passed in either direction.
     pub active: Instant,
-    /// Bytes given to the session, and one point of them that waits for its acknowledgement.
+    /// Bytes written into the session.
     pub written: u64,
+    /// An offset that waits for its acknowledgement, and when it was written: one sample at a time.
     pub sample: Option<(u64, Instant)>,
-    /// Bytes handed over.
+    /// Bytes delivered to the socket.
     pub delivered: u64,
+    /// Times the socket was full.
     pub stalls: u64,
-    /// As [`Metrics`](crate::metrics::Metrics) has them of all.
+    /// Delays of this client; [`Metrics`](crate::metrics::Metrics) has those of all.
     pub added_delay: Delays,
     pub acknowledged: Delays,
 }
@@ -60,9 +60,4 @@ impl Flow {
             acknowledged: Delays::default(),
         }
     }
-}
-
-/// Waits on a flow's socket until the flow is over.
-pub(crate) async fn run(hub: Arc<Hub>, stream: StreamId, socket: Arc<TcpStream>) {
-    poll_fn(|cx| hub.poll_flow(stream, &socket, cx)).await;
 }

@@ -1,6 +1,6 @@
-//! A session joined to its sockets. Whoever has something, a client's socket, a carrier, a timer, takes the lock, moves
-//! bytes as far as they go without waiting, and lets go: a message costs one wake-up at each proxy and no hand-over
-//! between tasks. The two sides are in [`flows`] and [`carriers`], what is between them in [`pump`].
+//! Joins a session to its sockets. Each task (of a client's socket, a carrier, a timer) takes the session's lock, moves bytes as
+//! far as they go without waiting, and releases the lock. So a message costs one wake-up at each proxy, and no hand-over between
+//! tasks. [`flows`] has the clients' or servers' side, [`carriers`] the other side, [`pump`] what is between them.
 
 mod carriers;
 mod flows;
@@ -29,23 +29,23 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
-/// Settings beside the session's.
+/// Settings that the session does not have.
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     role: Role,
     idle: Duration,
     refuse_after: Duration,
-    /// The carrier behind the last that is datagrams of all of them.
+    /// QUIC only: the additional carrier whose frames go in datagrams.
     datagrams: Option<CarrierId>,
 }
 
-/// See the [module](self).
+/// A session and its sockets; see the [module](self).
 #[derive(Debug)]
 pub struct Hub {
     inner: Mutex<Inner>,
     clock: Clock,
     settings: Settings,
-    /// Shared by all sessions of a process.
+    /// Metrics, shared by all sessions of a process.
     pub metrics: Arc<Metrics>,
     over: watch::Sender<bool>,
 }
@@ -53,13 +53,16 @@ pub struct Hub {
 #[derive(Debug)]
 struct Inner {
     session: Session<Payload>,
+    /// The connection of each carrier, with its number.
     carriers: Vec<Option<(u64, Carrier)>>,
+    /// Connections attached so far; the number of the last one.
     attached: u64,
     flows: BTreeMap<StreamId, Flow>,
     opened: mpsc::UnboundedSender<(StreamId, Payload)>,
-    /// Frames of one read; empty between reads.
+    /// Frames of one read. Empty between reads; kept for its memory.
     arrived: Vec<Frame<Payload>>,
     timer: Waiting,
+    /// When the timer fires next.
     armed: Option<Instant>,
     next_scan: Instant,
     spin: Option<Spin>,
@@ -67,7 +70,7 @@ struct Inner {
 }
 
 impl Hub {
-    /// A session with `id`. Streams that the other end opens go to `opened`.
+    /// Begins a session with `id`. Streams that the other end opens go to `opened`.
     pub fn new(
         id: [u8; 16],
         config: &Config,
@@ -107,23 +110,23 @@ impl Hub {
         hub
     }
 
-    /// Resolves when the session is over: every stream is lost, and another has to be begun.
+    /// Resolves when the session is over. Its streams are lost, and a new session must begin.
     pub async fn over(&self) {
-        // The sender is ours, so this cannot fail.
+        // This hub holds the sender, so this cannot fail.
         let _ = self.over.subscribe().wait_for(|over| *over).await;
     }
 
-    /// True when it is.
+    /// True if the session is over.
     pub fn is_over(&self) -> bool {
         *self.over.borrow()
     }
 
-    /// The other end, or this one, takes no new streams.
+    /// True if this end or the other refuses new streams.
     pub fn is_draining(&self) -> bool {
         self.lock().draining
     }
 
-    /// No new streams, here or at the other end; those there are may end.
+    /// Refuses new streams at both ends. Open streams may end by themselves.
     pub fn drain(&self) {
         let mut inner = self.lock();
         inner.draining = true;
@@ -132,7 +135,7 @@ impl Hub {
         self.pump(&mut inner, now);
     }
 
-    /// Gives up all streams, and the session with them.
+    /// Resets all streams and ends the session.
     pub fn shut_down(&self) {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -144,18 +147,18 @@ impl Hub {
         self.end(&mut inner, now);
     }
 
-    /// Clients or servers connected.
+    /// Number of clients or servers connected.
     pub fn streams(&self) -> usize {
         self.lock().flows.len()
     }
 
-    /// True when nothing is left that the other end has to be told.
+    /// True if there is no stream and nothing waits to be sent or acknowledged.
     pub fn is_idle(&self) -> bool {
         let inner = self.lock();
         inner.flows.is_empty() && inner.session.is_idle()
     }
 
-    /// Carriers in use.
+    /// Number of carriers in use.
     pub fn carriers_up(&self) -> usize {
         self.lock().session.carriers_up()
     }

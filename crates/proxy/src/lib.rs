@@ -1,8 +1,8 @@
 //! The thin-stream proxy: a near proxy beside the clients and a far one beside the servers carry many TCP streams over one
 //! or a few carriers (griwodz2006 section 4.3; docs/models/mux.md; for operators docs/proxy.md).
 //!
-//! What is said between the two, and whose turn it is, is `gamelane-mux`. This crate is the shell: sockets, TLS, limits,
-//! configuration, reports. [`hub`] joins a session to its sockets.
+//! `gamelane-mux` has the protocol of the pair and the scheduler. This crate has the sockets, TLS, limits, configuration, metrics
+//! and status. Start with [`hub`], which joins a session to its sockets.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,6 @@ pub mod config;
 mod dial;
 pub mod far;
 mod flow;
-pub mod histogram;
 pub mod hub;
 mod link;
 pub mod metrics;

@@ -1,4 +1,4 @@
-//! A TCP carrier's socket, and the TLS on it if there is any: frames in, frames out, without waiting.
+//! A TCP carrier's socket with optional TLS: reads and writes frames without blocking.
 
 use crate::payload::Payload;
 use crate::sockets;
@@ -9,16 +9,16 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
-/// Longest body of a data frame either end sends.
+/// Longest body of a data frame, in bytes.
 pub(crate) const MAX_PAYLOAD: usize = 16 << 10;
 
-/// Bytes put together before they are written.
+/// Bytes of frames collected for one write.
 pub(crate) const BATCH: usize = 16 << 10;
 
-/// Why a carrier cannot go on.
+/// Why a carrier ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
-    #[error("the other end closed it")]
+    #[error("the other end closed the connection")]
     Closed,
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -30,25 +30,32 @@ pub(crate) enum LinkError {
     Protocol(#[from] gamelane_mux::ProtocolError),
 }
 
+impl LinkError {
+    /// The handshake took longer than `timeouts.handshake`.
+    pub(crate) fn late() -> Self {
+        io::Error::new(ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Link {
     pub socket: Arc<TcpStream>,
     tls: Option<Box<Connection>>,
-    /// Frames not yet encrypted, or not yet written.
+    /// Encoded frames that are neither encrypted nor written.
     plain: Vec<u8>,
-    /// What goes to the socket, from `written` on.
+    /// Bytes for the socket; those before `written` are sent.
     out: Vec<u8>,
     written: usize,
-    /// The start of a frame whose rest has not come.
+    /// The beginning of a frame whose rest has not arrived.
     partial: Vec<u8>,
-    /// The socket took no more.
+    /// The socket is full.
     pub blocked: bool,
-    /// Its task.
+    /// The task that serves the socket.
     pub waiting: Waiting,
 }
 
 impl Link {
-    /// `early` came behind the handshake.
+    /// Makes a link. `early` holds bytes that arrived with the handshake.
     pub(crate) fn new(socket: Arc<TcpStream>, tls: Option<Box<Connection>>, early: Vec<u8>) -> Self {
         Self {
             socket,
@@ -62,12 +69,12 @@ impl Link {
         }
     }
 
-    /// Bytes the socket has not taken.
+    /// Bytes that wait for the socket.
     pub(crate) fn backlog(&self) -> usize {
         self.out.len() - self.written + self.plain.len()
     }
 
-    /// Adds a frame.
+    /// Encodes a frame for the next [`flush`](Self::flush).
     pub(crate) fn put(&mut self, frame: &Frame<Payload>) {
         frame.put_header(&mut self.plain);
         if let Some(body) = frame.body() {
@@ -79,7 +86,7 @@ impl Link {
         self.plain.len() < BATCH
     }
 
-    /// Writes what was put. Gives the bytes written; sets [`blocked`](Self::blocked) if the socket takes no more.
+    /// Writes waiting bytes and returns how many. Sets [`blocked`](Self::blocked) if the socket is full.
     pub(crate) fn flush(&mut self) -> Result<usize, LinkError> {
         let mut total = 0;
         self.blocked = false;
@@ -107,7 +114,7 @@ impl Link {
         }
     }
 
-    /// Moves what was put to what goes to the socket.
+    /// Encrypts waiting frames, or without TLS moves them, to the bytes for the socket.
     fn seal(&mut self) -> Result<(), LinkError> {
         let Some(tls) = &mut self.tls else {
             std::mem::swap(&mut self.plain, &mut self.out);
@@ -121,7 +128,7 @@ impl Link {
         Ok(())
     }
 
-    /// Reads once from the socket through `scratch` and appends whole frames.
+    /// Reads once from the socket through `scratch` and appends complete frames.
     pub(crate) fn receive(
         &mut self,
         scratch: &mut [u8],
@@ -148,7 +155,7 @@ impl Link {
         self.split(&plain, frames)
     }
 
-    /// Appends what came early.
+    /// Appends complete frames that arrived with the handshake.
     pub(crate) fn receive_early(&mut self, frames: &mut Vec<Frame<Payload>>) -> Result<(), LinkError> {
         self.split(&[], frames)
     }
@@ -170,7 +177,7 @@ impl Link {
     }
 }
 
-/// Hands on the whole frames at the front of `bytes` and gives their length.
+/// Calls `handle` for each complete frame at the front of `bytes`, and returns their total length.
 pub(crate) fn split_frames(
     bytes: &[u8],
     handle: &mut impl FnMut(Frame<Payload>) -> Result<(), LinkError>,

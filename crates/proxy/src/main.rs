@@ -1,25 +1,25 @@
 //! `gamelane-proxy near|far CONFIG.toml`, `certificates DIR`, `check near|far CONFIG.toml`, `status CONFIG.toml`.
-//!
-//! Exit codes: 0 ended as asked; 2 the command or the configuration makes no sense; 4 it cannot serve: the address is taken,
-//! or the two ends do not understand or accept each other.
+//! Exit codes: [`Exit`].
 
 use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
-use gamelane_proxy::admin::{self, Proxy};
-use gamelane_proxy::config::Config;
+use gamelane_proxy::admin::Proxy;
+use gamelane_proxy::config::{Config, ConfigError};
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
+use gamelane_service::exit::{self, Exit, Failure};
+use gamelane_service::http::{self, Address, Listener};
+use serde_json::Value;
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-const USAGE: u8 = 2;
-const CANNOT_SERVE: u8 = 4;
-/// Clients shown by `status`; `--json` has a thousand.
+/// Clients printed by `status`; with `--json` it prints a thousand.
 const SHOWN: usize = 20;
 
 /// Carries many thin TCP streams between two places over few connections.
@@ -28,7 +28,7 @@ const SHOWN: usize = 20;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Log as JSON, one object a line. What is logged is set by GAMELANE_LOG, such as `debug`.
+    /// Log as JSON, one object a line. GAMELANE_LOG sets what is logged, for example `debug`.
     #[arg(long, global = true)]
     json_log: bool,
 }
@@ -37,32 +37,32 @@ struct Arguments {
 enum Command {
     /// Run the proxy beside the clients.
     Near {
-        /// Its configuration.
+        /// Configuration file.
         config: PathBuf,
     },
     /// Run the proxy beside the server.
     Far {
-        /// Its configuration.
+        /// Configuration file.
         config: PathBuf,
     },
-    /// Make an authority and a certificate for each end.
+    /// Make a certificate authority, and a certificate for each end.
     Certificates {
-        /// A folder, made if it does not exist.
+        /// Folder to write them to. It is made if it does not exist.
         folder: PathBuf,
-        /// Days until they expire.
+        /// Days until the certificates expire.
         #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(0..=36_500))]
         days: u32,
     },
-    /// Read a configuration and its certificates, and say what is wrong.
+    /// Read a configuration and its certificates, and print what is wrong.
     Check {
-        /// Of which end.
+        /// The end that the file is for.
         role: Ends,
-        /// The file.
+        /// Configuration file.
         config: PathBuf,
     },
-    /// Ask a proxy that runs.
+    /// Print the status of a running proxy.
     Status {
-        /// Its configuration.
+        /// Configuration file of that proxy.
         config: PathBuf,
         /// Print JSON.
         #[arg(long)]
@@ -85,13 +85,10 @@ impl From<Ends> for Role {
     }
 }
 
-/// What to say, and the exit code.
-struct Failure(u8, String);
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log(arguments.json_log);
-    let result = match arguments.command {
+    exit::end(match arguments.command {
         Command::Near { config } => serve(&config, Role::Near),
         Command::Far { config } => serve(&config, Role::Far),
         Command::Certificates { folder, days } => certificates(&folder, days),
@@ -99,14 +96,7 @@ fn main() -> ExitCode {
             load(&config, role.into()).map(|_| println!("{}: ok", config.display()))
         }
         Command::Status { config, json } => status(&config, json),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(code, message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(code)
-        }
-    }
+    })
 }
 
 fn log(json: bool) {
@@ -118,7 +108,7 @@ fn log(json: bool) {
 }
 
 fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
-    let usage = |error: gamelane_proxy::config::ConfigError| Failure(USAGE, error.to_string());
+    let usage = |error: ConfigError| Failure(Exit::Usage, error.to_string());
     let config = Config::load(file, role).map_err(usage)?;
     let certificates =
         config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(usage)?;
@@ -127,7 +117,7 @@ fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates
 
 fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
     let written = gamelane_proxy::certificates::make(folder, days).map_err(|error| {
-        Failure(USAGE, format!("{error}\n  hint:    files that exist are not overwritten"))
+        Failure(Exit::Output, format!("{error}\n  hint:    existing files are not overwritten"))
     })?;
     for path in written {
         println!("{}", path.display());
@@ -135,63 +125,85 @@ fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One thread: whatever moves a byte holds the session's lock, and a hand-over to another thread costs more than the byte.
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure(CANNOT_SERVE, format!("no event loop: {error}")))
-}
-
 fn serve(file: &Path, role: Role) -> Result<(), Failure> {
     let (config, certificates) = load(file, role)?;
-    runtime()?.block_on(async {
-        let taken = |address, error: &dyn std::fmt::Display| {
-            Failure(CANNOT_SERVE, format!("{}: cannot listen on {address}: {error}", file.display()))
-        };
-        let (proxy, serving): (Proxy, std::pin::Pin<Box<dyn Future<Output = String> + Send>>) = match role {
-            Role::Near => {
-                let (near, listener) = Near::bind(config.clone()).map_err(|error| taken(config.listen, &error))?;
-                (Proxy::Near(near.clone()), Box::pin(near.run(listener, certificates.clone())))
-            }
-            Role::Far => {
-                let identity = certificates.as_ref().map(|certificates| certificates.current());
-                let (far, listener) = Far::bind(config.clone(), identity.as_deref())
-                    .map_err(|error| taken(config.listen, &error))?;
-                (Proxy::Far(far.clone()), Box::pin(far.run(listener, certificates.clone())))
-            }
-        };
+    // One thread: each byte is moved under the session's lock, and a hand-over to another thread costs more than the byte.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure(Exit::CannotRun, format!("cannot start the event loop: {error}")))?;
+    runtime.block_on(async {
+        let (proxy, serving) = bind(file, &config, role, certificates.clone())?;
         if let Some(admin) = config.admin {
-            let listener = tokio::net::TcpListener::bind(admin.listen)
-                .await
-                .map_err(|error| taken(admin.listen, &error))?;
-            tokio::spawn(admin::run(listener, proxy.clone()));
+            let listener = Listener::bind(&Address::Tcp(admin.listen))
+                .map_err(|error| cannot_listen(file, admin.listen, &error))?;
+            tokio::spawn(http::serve(listener, proxy.clone()));
         }
-        let mut signals = Signals::new()?;
-        let mut hangup = on(SignalKind::hangup())?;
-        tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
-        let serving = tokio::spawn(serving);
-        tokio::pin!(serving);
-        loop {
-            tokio::select! {
-                why = &mut serving => {
-                    return Err(Failure(CANNOT_SERVE, why.unwrap_or_else(|error| error.to_string())));
-                }
-                () = signals.stop() => {
-                    drain(&proxy, config.timeouts.drain.std(), &mut signals).await;
-                    return Ok(());
-                }
-                _ = hangup.recv() => renew(certificates.as_deref()),
-            }
-        }
+        run(&proxy, serving, &config, certificates.as_deref()).await
     })
 }
 
-/// Lets streams end by themselves, for a while; a second signal ends the patience.
-async fn drain(proxy: &Proxy, patience: Duration, signals: &mut Signals) {
+/// Resolves to the reason why the proxy cannot go on.
+type Serving = Pin<Box<dyn Future<Output = Failure> + Send>>;
+
+fn bind(
+    file: &Path,
+    config: &Arc<Config>,
+    role: Role,
+    certificates: Option<Arc<Certificates>>,
+) -> Result<(Proxy, Serving), Failure> {
+    match role {
+        Role::Near => {
+            let (near, listener) =
+                Near::bind(config.clone()).map_err(|error| cannot_listen(file, config.listen, &error))?;
+            let serving = near.clone().run(listener, certificates);
+            Ok((Proxy::Near(near), Box::pin(async { Failure(Exit::Peer, serving.await) })))
+        }
+        Role::Far => {
+            let identity = certificates.as_ref().map(|certificates| certificates.current());
+            let (far, listener) = Far::bind(config.clone(), identity.as_deref())
+                .map_err(|error| cannot_listen(file, config.listen, &error))?;
+            let serving = far.clone().run(listener, certificates);
+            Ok((Proxy::Far(far), Box::pin(async { Failure(Exit::CannotRun, serving.await) })))
+        }
+    }
+}
+
+fn cannot_listen(file: &Path, address: std::net::SocketAddr, error: &dyn std::fmt::Display) -> Failure {
+    Failure(Exit::CannotRun, format!("{}: cannot listen on {address}: {error}", file.display()))
+}
+
+/// Serves until SIGTERM or SIGINT, then drains. SIGHUP reads the certificates again.
+async fn run(
+    proxy: &Proxy,
+    serving: Serving,
+    config: &Config,
+    certificates: Option<&Certificates>,
+) -> Result<(), Failure> {
+    let mut stop = StopSignals::new()?;
+    let mut hangup = on(SignalKind::hangup())?;
+    tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
+    let serving = tokio::spawn(serving);
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            why = &mut serving => {
+                return Err(why.unwrap_or_else(|panic| Failure(Exit::Failed, panic.to_string())));
+            }
+            () = stop.recv() => {
+                drain(proxy, config.timeouts.drain.std(), &mut stop).await;
+                return Ok(());
+            }
+            _ = hangup.recv() => renew(certificates),
+        }
+    }
+}
+
+/// Waits up to `patience` until all streams have ended. A second signal ends the wait.
+async fn drain(proxy: &Proxy, patience: Duration, stop: &mut StopSignals) {
     let hubs = proxy.hubs();
     let streams: usize = hubs.iter().map(|hub| hub.streams()).sum();
-    tracing::info!(streams, "going down: no new streams, those there are may end");
+    tracing::info!(streams, "draining: new clients are refused, open streams may end by themselves");
     for hub in &hubs {
         hub.drain();
     }
@@ -203,7 +215,7 @@ async fn drain(proxy: &Proxy, patience: Duration, signals: &mut Signals) {
     tokio::select! {
         () = ended => {}
         () = tokio::time::sleep(patience) => {}
-        () = signals.stop() => {}
+        () = stop.recv() => {}
     }
     let left: usize = hubs.iter().map(|hub| hub.streams()).sum();
     for hub in &hubs {
@@ -212,27 +224,28 @@ async fn drain(proxy: &Proxy, patience: Duration, signals: &mut Signals) {
     tracing::info!(left, "stopped");
 }
 
-/// Reads the certificates again: carriers that come up from now on show the new ones, streams go on.
+/// Reads the certificates again. New carriers use the new ones; existing carriers and their streams go on.
 fn renew(certificates: Option<&Certificates>) {
     match certificates.map(Certificates::renew) {
-        None => tracing::info!("SIGHUP: no certificates to renew"),
+        None => tracing::info!("SIGHUP: there are no certificates to renew"),
         Some(Ok(())) => tracing::info!("certificates renewed"),
-        Some(Err(error)) => tracing::error!(%error, "certificates not renewed, the old ones stay"),
+        Some(Err(error)) => tracing::error!(%error, "certificates not renewed; the old ones stay in use"),
     }
 }
 
 fn on(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure(CANNOT_SERVE, format!("no signals: {error}")))
+    signal(kind).map_err(|error| Failure(Exit::CannotRun, format!("cannot handle signals: {error}")))
 }
 
-struct Signals(Signal, Signal);
+/// SIGTERM and SIGINT.
+struct StopSignals(Signal, Signal);
 
-impl Signals {
+impl StopSignals {
     fn new() -> Result<Self, Failure> {
         Ok(Self(on(SignalKind::terminate())?, on(SignalKind::interrupt())?))
     }
 
-    async fn stop(&mut self) {
+    async fn recv(&mut self) {
         tokio::select! {
             _ = self.0.recv() => {}
             _ = self.1.recv() => {}
@@ -243,35 +256,43 @@ impl Signals {
 fn status(file: &Path, json: bool) -> Result<(), Failure> {
     let config = Config::load(file, Role::Near)
         .or_else(|near| Config::load(file, Role::Far).map_err(|_| near))
-        .map_err(|error| Failure(USAGE, error.to_string()))?;
+        .map_err(|error| Failure(Exit::Usage, error.to_string()))?;
     let Some(admin) = config.admin else {
-        let message = format!("`admin.listen` in {}: not set, so there is nobody to ask", file.display());
+        let message =
+            format!("`admin.listen` in {}: not set, so this proxy answers no status", file.display());
         return Err(Failure(
-            USAGE,
+            Exit::Usage,
             message + "\n  hint:    add\n           [admin]\n           listen = \"127.0.0.1:9700\"",
         ));
     };
-    let answer = runtime()?
-        .block_on(admin::ask(admin.listen))
-        .map_err(|error| Failure(CANNOT_SERVE, format!("{}: {error}; does the proxy run?", admin.listen)))?;
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure(Exit::Peer, format!("{}: {error}\n  hint:    is the proxy running?", admin.listen))
+    };
+    let answer = http::get(&Address::Tcp(admin.listen), "/status").map_err(|error| failed(&error))?;
+    let status: Value = serde_json::from_slice(&answer).map_err(|_| failed(&"not a gamelane-proxy"))?;
     if json {
-        println!("{answer:#}");
-        return Ok(());
+        println!("{status:#}");
+    } else {
+        print_status(&status);
     }
-    let number = |path: &str| answer.pointer(path).cloned().unwrap_or_default();
+    Ok(())
+}
+
+fn print_status(status: &Value) {
     let percent =
-        |path: &str| number(path).as_f64().map_or("-".into(), |part| format!("{:.1} %", part * 100.0));
-    println!("{} proxy, version {}", text(&number("/role")), text(&number("/version")));
-    println!("streams          {}", number("/streams"));
-    println!("packets saved    {}", percent("/saved/packets"));
-    println!("bytes saved      {}", percent("/saved/bytes"));
-    for (name, key) in [("added delay", "added"), ("acknowledged", "acknowledged")] {
-        let quantile = |q| {
-            number(&format!("/delay_ms/{key}_{q}")).as_f64().map_or("-".into(), |ms| format!("{ms:.3} ms"))
-        };
-        println!("{name:<16} p50 {}  p99 {}", quantile("p50"), quantile("p99"));
-    }
-    for session in number("/sessions").as_array().into_iter().flatten() {
+        |fraction: &Value| fraction.as_f64().map_or("-".into(), |part| format!("{:.1} %", part * 100.0));
+    println!("{} proxy, version {}", text(&status["role"]), text(&status["version"]));
+    println!("streams          {}", status["streams"]);
+    println!("packets saved    {}", percent(&status["saved"]["packets"]));
+    println!("bytes saved      {}", percent(&status["saved"]["bytes"]));
+    let delays = &status["delay_ms"];
+    println!("added delay      p50 {}  p99 {}", ms(&delays["added_p50"]), ms(&delays["added_p99"]));
+    println!(
+        "acknowledged     p50 {}  p99 {}",
+        ms(&delays["acknowledged_p50"]),
+        ms(&delays["acknowledged_p99"])
+    );
+    for session in status["sessions"].as_array().into_iter().flatten() {
         let rtts = session["carrier_rtt_ms"].as_array().into_iter().flatten();
         let rtts: Vec<String> =
             rtts.map(|rtt| rtt.as_f64().map_or("down".into(), |ms| format!("{ms:.2} ms"))).collect();
@@ -282,22 +303,24 @@ fn status(file: &Path, json: bool) -> Result<(), Failure> {
             rtts.join(", ")
         );
     }
-    for client in number("/clients").as_array().into_iter().flatten().take(SHOWN) {
-        let p =
-            |delay: &str, q: &str| client[delay][q].as_f64().map_or("-".into(), |ms| format!("{ms:.3} ms"));
+    for client in status["clients"].as_array().into_iter().flatten().take(SHOWN) {
+        let (added, acknowledged) = (&client["added_delay"], &client["acknowledged"]);
         println!(
             "client {:<21} added p50 {}  p99 {}  acknowledged p50 {}  p99 {}  stalls {}",
             text(&client["client"]),
-            p("added_delay", "p50_ms"),
-            p("added_delay", "p99_ms"),
-            p("acknowledged", "p50_ms"),
-            p("acknowledged", "p99_ms"),
+            ms(&added["p50_ms"]),
+            ms(&added["p99_ms"]),
+            ms(&acknowledged["p50_ms"]),
+            ms(&acknowledged["p99_ms"]),
             client["stalls"]
         );
     }
-    Ok(())
 }
 
-fn text(value: &serde_json::Value) -> &str {
+fn ms(delay: &Value) -> String {
+    delay.as_f64().map_or("-".into(), |ms| format!("{ms:.3} ms"))
+}
+
+fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

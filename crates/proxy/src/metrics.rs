@@ -1,89 +1,111 @@
-//! What the proxy counts, as numbers that may be read while it runs.
+//! Counters and delay histograms of the proxy. They can be read while it runs.
 
-use crate::histogram::Histogram;
-use std::fmt::Write as _;
+use gamelane_core::Duration;
+use gamelane_service::histogram::Coarse;
+use gamelane_service::prometheus::Exposition;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
 
-pub(crate) const ADDED: &str = "From bytes arriving on a carrier to handing them over.";
-pub(crate) const ACKNOWLEDGED: &str = "From a write into the pair to its acknowledgement by the other end.";
+pub(crate) const ADDED: &str = "Time from the arrival of bytes on a carrier to their delivery.";
+pub(crate) const ACKNOWLEDGED: &str =
+    "Time from a write into the pair to its acknowledgement by the other end.";
 
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts one.
+    /// Adds one.
     pub fn one(&self) {
         self.add(1);
     }
 
-    /// Counts several.
+    /// Adds `count`.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Relaxed);
     }
 
-    /// So many so far.
+    /// The current value.
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }
 
-/// Everything that is counted.
+/// Delays of one client.
+pub(crate) type Delays = Coarse<u32>;
+
+/// Delays of all clients and sessions.
+#[derive(Debug, Default)]
+pub struct SharedDelays(Mutex<Coarse<u64>>);
+
+impl SharedDelays {
+    /// Adds a delay.
+    pub fn record(&self, delay: Duration) {
+        self.lock().record(delay);
+    }
+
+    /// The histogram as it is now.
+    pub fn read(&self) -> Coarse<u64> {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Coarse<u64>> {
+        self.0.lock().expect("nothing panics while it holds the lock")
+    }
+}
+
+/// All counters and histograms of a process.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Streams begun.
+    /// Streams opened.
     pub opened: Counter,
-    /// Streams that ended by themselves.
+    /// Streams that both sides closed.
     pub closed: Counter,
     /// Streams that failed or were given up.
     pub aborted: Counter,
-    /// Clients refused: limits, or the far end unreachable.
+    /// Clients refused: a limit was reached, or the far end or the server did not answer.
     pub refused: Counter,
-    /// Bytes and reads from clients or servers.
+    /// Bytes from clients or servers.
     pub bytes_in: Counter,
-    /// Reads that brought something: about as many packets as a connection of its own would have had.
+    /// Reads that returned bytes: an estimate of the packets that the client's own connection would have needed.
     pub reads: Counter,
     /// Bytes to clients or servers.
     pub bytes_out: Counter,
     /// Bytes to carriers, TLS included.
     pub carrier_bytes: Counter,
-    /// Writes to carriers: about as many packets.
+    /// Writes to carriers: an estimate of their packets.
     pub carrier_writes: Counter,
     /// Carriers that came up.
     pub carriers_up: Counter,
     /// Carriers lost.
     pub carriers_lost: Counter,
-    /// Handshakes that failed: certificate, version, something else's protocol.
+    /// Handshakes that failed: wrong certificate, version or protocol, or no answer in time.
     pub handshakes_failed: Counter,
-    /// Times a client or server took no more for a while.
+    /// Times the socket of a client or server was full.
     pub stalls: Counter,
-    /// From the arrival of bytes from a carrier to their handing over.
-    pub added_delay: Histogram,
-    /// From a write into the pair to its acknowledgement by the other end: one round trip and the acknowledgement's wait.
-    pub acknowledged: Histogram,
+    /// Time from the arrival of bytes on a carrier to their delivery.
+    pub added_delay: SharedDelays,
+    /// Time from a write into the pair to its acknowledgement by the other end: one round trip, and the time the acknowledgement
+    /// waits for other frames.
+    pub acknowledged: SharedDelays,
 }
 
 impl Metrics {
-    /// In Prometheus' text format 0.0.4.
-    pub fn prometheus(&self, gauges: &[(&str, &str, f64)]) -> String {
-        let mut out = String::new();
-        for (name, help, value) in gauges {
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
-        }
+    /// Writes all of them for Prometheus.
+    pub(crate) fn expose(&self, out: &mut Exposition) {
         for (name, help, counter) in self.counters() {
-            let name = format!("gamelane_proxy_{name}_total");
-            let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", counter.value());
+            out.counter(&format!("gamelane_proxy_{name}_total"), help).add(&[], counter.value());
         }
-        self.added_delay.prometheus("gamelane_proxy_added_delay_seconds", ADDED, &mut out);
-        self.acknowledged.prometheus("gamelane_proxy_acknowledged_seconds", ACKNOWLEDGED, &mut out);
-        out
+        out.histogram("gamelane_proxy_added_delay_seconds", ADDED).add(&[], &self.added_delay.read());
+        out.histogram("gamelane_proxy_acknowledged_seconds", ACKNOWLEDGED)
+            .add(&[], &self.acknowledged.read());
     }
 
     /// Name, help and value of each counter.
     pub fn counters(&self) -> [(&'static str, &'static str, &Counter); 13] {
         [
-            ("streams_opened", "Streams begun.", &self.opened),
-            ("streams_closed", "Streams that ended by themselves.", &self.closed),
+            ("streams_opened", "Streams opened.", &self.opened),
+            ("streams_closed", "Streams that both sides closed.", &self.closed),
             ("streams_aborted", "Streams that failed or were given up.", &self.aborted),
             ("refused", "Clients refused.", &self.refused),
             ("bytes_in", "Bytes from clients or servers.", &self.bytes_in),
@@ -94,7 +116,7 @@ impl Metrics {
             ("carriers_up", "Carriers that came up.", &self.carriers_up),
             ("carriers_lost", "Carriers lost.", &self.carriers_lost),
             ("handshakes_failed", "Handshakes that failed.", &self.handshakes_failed),
-            ("stalls", "Times a client or server took no more for a while.", &self.stalls),
+            ("stalls", "Times the socket of a client or server was full.", &self.stalls),
         ]
     }
 }

@@ -1,11 +1,11 @@
-//! The near proxy: clients in, one stream for each.
+//! The near proxy: accepts clients and opens a stream for each.
 
 use crate::config::{Config, Header};
 use crate::hub::Hub;
 use crate::metrics::Metrics;
 use crate::payload::Payload;
 use crate::tls::Certificates;
-use crate::{dial, flow, proxy_header, sockets};
+use crate::{dial, proxy_header, sockets};
 use gamelane_mux::{CarrierId, Role};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -14,20 +14,20 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-/// A near proxy that runs.
+/// A near proxy.
 #[derive(Debug)]
 pub struct Near {
     config: Arc<Config>,
     hub: Mutex<Arc<Hub>>,
-    /// Of all its sessions.
+    /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
     handshakes: Arc<Semaphore>,
-    /// Where it listens, the port filled in.
+    /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
 }
 
 impl Near {
-    /// Listens. [`run`](Self::run) is what serves.
+    /// Listens. [`run`](Self::run) serves.
     pub fn bind(config: Arc<Config>) -> std::io::Result<(Arc<Self>, TcpListener)> {
         let listener = sockets::listen(config.listen)?;
         let metrics = Arc::new(Metrics::default());
@@ -41,12 +41,12 @@ impl Near {
         Ok((near, listener))
     }
 
-    /// The session of now.
+    /// The current session.
     pub fn hub(&self) -> Arc<Hub> {
         self.hub.lock().expect("nothing panics while it holds the lock").clone()
     }
 
-    /// Serves until something happens that no further attempt can mend; says what. Dropping it stops it.
+    /// Serves until an error that no further attempt can overcome, and returns it. Dropping the future stops the proxy.
     pub async fn run(
         self: Arc<Self>,
         listener: TcpListener,
@@ -54,7 +54,7 @@ impl Near {
     ) -> String {
         let (fatal, mut fatalities) = mpsc::unbounded_channel();
         tokio::select! {
-            why = fatalities.recv() => why.expect("a sender is kept here"),
+            why = fatalities.recv() => why.expect("this function holds a sender"),
             why = self.clone().accept(listener) => why,
             never = self.keep_session(certificates, fatal) => match never {},
         }
@@ -86,18 +86,22 @@ impl Near {
         loop {
             match listener.accept().await {
                 Ok((socket, client)) => self.clone().welcome(socket, client),
-                Err(error) => pause_after(&error).await,
+                Err(error) => sockets::pause_after(&error).await,
             }
         }
     }
 
     fn welcome(self: Arc<Self>, socket: TcpStream, client: SocketAddr) {
         let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-            self.refuse(&socket, client, "too many clients have not said who they are");
+            self.refuse(
+                &socket,
+                client,
+                "limits.handshakes reached: too many clients have not sent their header",
+            );
             return;
         };
         if let Err(error) = sockets::prepare_stream(&socket) {
-            tracing::debug!(%client, %error, "client left at once");
+            tracing::debug!(%client, %error, "client left before it was served");
             return;
         }
         if self.config.proxy_protocol == Header::None {
@@ -111,8 +115,8 @@ impl Near {
             drop(permit);
             match header.ok().flatten() {
                 Some(header) => {
-                    let said = proxy_header::client(&header).flatten();
-                    self.begin(socket, said.unwrap_or(client), Payload::copy(&header));
+                    let named = proxy_header::client(&header).flatten();
+                    self.begin(socket, named.unwrap_or(client), Payload::copy(&header));
                 }
                 None => self.refuse(&socket, client, "no PROXY protocol v2 header"),
             }
@@ -122,11 +126,11 @@ impl Near {
     fn begin(&self, socket: TcpStream, client: SocketAddr, metadata: Payload) {
         let (hub, socket) = (self.hub(), Arc::new(socket));
         let Some(stream) = hub.open(socket.clone(), client, metadata) else {
-            self.refuse(&socket, client, "at a limit, or going down");
+            self.refuse(&socket, client, "a limit is reached, or the proxy is draining");
             return;
         };
-        tracing::debug!(%client, stream = stream.0, "client");
-        tokio::spawn(flow::run(hub, stream, socket));
+        tracing::debug!(%client, stream = stream.0, "client connected");
+        tokio::spawn(hub.serve_flow(stream, socket));
     }
 
     fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {
@@ -148,14 +152,8 @@ async fn read_header(socket: &mut TcpStream) -> Option<Vec<u8>> {
 
 fn session(config: &Config, metrics: &Arc<Metrics>) -> Arc<Hub> {
     let mut id = [0; 16];
-    getrandom::fill(&mut id).expect("the kernel gives random bytes");
-    // Only a near end opens streams, so nothing comes here.
+    getrandom::fill(&mut id).expect("the kernel has random bytes");
+    // Only a near end opens streams, so its own hub reports none.
     let (opened, _) = mpsc::unbounded_channel();
     Hub::new(id, config, Role::Near, metrics.clone(), opened)
-}
-
-/// Out of descriptors or memory: others have to end first.
-pub(crate) async fn pause_after(error: &std::io::Error) {
-    tracing::error!(%error, "cannot accept a connection");
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
 }

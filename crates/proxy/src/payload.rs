@@ -1,14 +1,14 @@
-//! The bytes of streams, as the multiplexer wants them.
+//! Bytes of a stream, as a body of the multiplexer's frames.
 
 use bytes::Bytes;
 use gamelane_mux::Body;
 
-/// Bytes shared, not copied, by retained data and repeats.
+/// Bytes that retained data and repeats share without a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload(pub Bytes);
 
 impl Payload {
-    /// A copy of just these bytes, so that a small message does not keep a large buffer alive.
+    /// Copies `bytes`, so that a small message does not keep a large buffer alive.
     pub(crate) fn copy(bytes: &[u8]) -> Self {
         Self(Bytes::copy_from_slice(bytes))
     }

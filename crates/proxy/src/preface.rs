@@ -1,5 +1,5 @@
-//! What comes before a carrier is a carrier: the TLS handshake, and at the far end the first frame, which says whose it is.
-//! Both are bounded in time by the caller and in bytes here.
+//! The handshake of a TCP carrier: TLS, then at the far end the first frame (hello), which names the session. This module limits
+//! the bytes; the caller limits the time.
 
 use crate::link::LinkError;
 use gamelane_mux::{Frame, Hello, Parsed, ProtocolError, frame};
@@ -7,10 +7,10 @@ use rustls::Connection;
 use std::io::{ErrorKind, Read as _};
 use tokio::net::TcpStream;
 
-/// No hello is longer.
+/// Longest hello, in bytes.
 const MAX_HELLO: usize = 128;
 
-/// Completes the handshake.
+/// Completes the TLS handshake.
 pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Result<(), LinkError> {
     let mut out = Vec::new();
     loop {
@@ -24,7 +24,7 @@ pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Resul
         }
         let read = read_tls(socket, tls).await;
         if let Err(error) = read {
-            // The alert that says why.
+            // Send the TLS alert that names the reason.
             while tls.wants_write() {
                 tls.write_tls(&mut out)?;
             }
@@ -34,7 +34,7 @@ pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Resul
     }
 }
 
-/// Reads until the hello is whole. Gives it and all bytes read, itself included.
+/// Reads until the hello is complete. Returns it with all bytes read, its own included.
 pub(crate) async fn hello(
     socket: &TcpStream,
     mut tls: Option<&mut Connection>,
@@ -42,7 +42,7 @@ pub(crate) async fn hello(
     let mut bytes = Vec::new();
     loop {
         if let Some(tls) = tls.as_deref_mut() {
-            // Records behind the handshake may have come with it.
+            // Records may have arrived together with the end of the handshake.
             let pending = tls.process_new_packets()?.plaintext_bytes_to_read();
             let start = bytes.len();
             bytes.resize(start + pending, 0);

@@ -1,11 +1,11 @@
-//! PROXY protocol version 2 (HAProxy's specification of 2020, section 2.2): who the client is, before its first byte.
-//! Extensions (TLVs) are taken and passed on as they are.
+//! PROXY protocol version 2 (HAProxy's specification of 2020, section 2.2): a header before the client's first byte that names its
+//! address. Extensions (TLVs) are accepted and passed on unchanged.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Longest header taken, extensions included.
+/// Longest header accepted, with extensions, in bytes.
 pub const MAX_LEN: usize = 536;
-/// Bytes that say how long the header is.
+/// Length of the header's fixed part, which holds the length of the rest.
 pub const FIXED_LEN: usize = 16;
 
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
@@ -14,7 +14,7 @@ const LOCAL: u8 = 0x20;
 const TCP4: u8 = 0x11;
 const TCP6: u8 = 0x21;
 
-/// The header for a client at `source` that connected to `destination`.
+/// Makes the header for a client at `source` that connected to `destination`.
 pub fn write(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let mut header = SIGNATURE.to_vec();
     header.push(PROXY);
@@ -35,13 +35,14 @@ pub fn write(source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     header
 }
 
-/// The length of the header that begins with these bytes; `None` if they begin none, or a longer one than is taken.
+/// Returns the total length of the header that begins with `fixed`. `None` if this is no header, or it is longer than [`MAX_LEN`].
 pub fn whole_len(fixed: &[u8; FIXED_LEN]) -> Option<usize> {
     let len = FIXED_LEN + usize::from(u16::from_be_bytes([fixed[14], fixed[15]]));
     (fixed.starts_with(&SIGNATURE) && len <= MAX_LEN).then_some(len)
 }
 
-/// The client's address in a whole header; `None` inside if the header speaks of no client (a health check).
+/// Reads the client's address from a complete header. `Some(None)` if the header names no client (a health check); `None` if it is
+/// not valid.
 pub fn client(header: &[u8]) -> Option<Option<SocketAddr>> {
     let (fixed, rest) = header.split_first_chunk::<FIXED_LEN>()?;
     if whole_len(fixed)? != header.len() {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_written_header_is_read_back() {
         for (from, to) in [("192.0.2.7:4000", "198.51.100.1:80"), ("[2001:db8::1]:4000", "[2001:db8::2]:80")]
         {
             let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
@@ -84,13 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_as_the_specification_has_them() {
+    fn a_header_has_the_bytes_of_the_specification() {
         let header = write("192.0.2.7:4000".parse().unwrap(), "198.51.100.1:80".parse().unwrap());
         assert_eq!(header[12..], [0x21, 0x11, 0, 12, 192, 0, 2, 7, 198, 51, 100, 1, 0x0f, 0xa0, 0, 80]);
     }
 
     #[test]
-    fn what_is_no_header_is_none() {
+    fn bytes_that_are_no_header_are_refused() {
         let good = write("192.0.2.7:4000".parse().unwrap(), "198.51.100.1:80".parse().unwrap());
         for cut in 0..good.len() {
             assert_eq!(client(&good[..cut]), None);

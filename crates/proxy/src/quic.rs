@@ -1,13 +1,11 @@
-//! QUIC carriers: one connection, in it a stream for each of ours, so that a lost packet holds back only those whose bytes
-//! were in it. What belongs to no stream goes over the connection's first, bidirectional one.
+//! QUIC carriers. Each of the pair's streams has a QUIC stream of its own, so a lost packet blocks only the streams whose bytes it
+//! held. Frames without a stream go over the connection's first stream, which is bidirectional: the control stream.
 
 use crate::config::Config;
-use crate::far::Far;
 use crate::hub::{Carrier, Hub};
-use crate::link::{LinkError, split_frames};
+use crate::link::{BATCH, LinkError, split_frames};
 use crate::payload::Payload;
 use crate::tls::Identity;
-use crate::{dial, link};
 use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
@@ -17,25 +15,25 @@ use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// Bytes given to quinn and not acknowledged; beyond, streams wait where thin ones can still pass.
+/// Limit of bytes in quinn that are not acknowledged. More bytes wait in the session, where thin streams can pass them.
 const SEND_WINDOW: u64 = 256 << 10;
 
-/// Unidirectional streams are dropped that the session has forgotten whenever so many more are open.
+/// After this many new streams, those that the session has forgotten are closed.
 const SWEEP_EVERY: usize = 256;
 
-/// Datagrams held each way; beyond, the oldest are dropped, for they are repeats.
+/// Buffer for datagrams in each direction, in bytes. If it is full, the oldest are dropped: they are only repeats.
 const DATAGRAMS: usize = 64 << 10;
 
-/// About a packet of them may wait to leave.
+/// Bytes of datagrams that may wait to be sent: about one packet.
 const HELD_BACK: usize = 1200;
 
-/// Closing a connection on purpose.
+/// Error code of a connection that is closed on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
-/// The far end's socket.
+/// Listens, at the far end.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
     Ok(Endpoint::server(server(config, identity)?, config.listen)?)
 }
@@ -53,7 +51,7 @@ fn transport(config: &Config) -> TransportConfig {
     let streams = u32::try_from(config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY));
     transport.max_concurrent_uni_streams(VarInt::from_u32(streams.unwrap_or(u32::MAX)));
     transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
-    // The session's credit is what holds a stream back.
+    // The session's credit limits a stream before these windows do.
     transport.stream_receive_window(VarInt::from_u32((config.limits.window.0 as u32).saturating_mul(4)));
     transport.receive_window(VarInt::MAX);
     transport.send_window(SEND_WINDOW);
@@ -63,7 +61,7 @@ fn transport(config: &Config) -> TransportConfig {
     transport
 }
 
-/// The near end: connects and serves until the connection is lost.
+/// Connects, at the near end, and serves until the connection is lost.
 pub(crate) async fn dial(
     hub: &Arc<Hub>,
     carrier: CarrierId,
@@ -89,43 +87,48 @@ pub(crate) async fn dial(
         let control = connection.open_bi().await.map_err(lost)?;
         Ok::<_, LinkError>((endpoint, connection, control))
     });
-    let (_endpoint, connection, control) = connected.await.map_err(|_| dial::timed_out())??;
+    let (_endpoint, connection, control) = connected.await.map_err(|_| LinkError::late())??;
     Err(serve(hub, carrier, connection, control, Vec::new()).await)
 }
 
-/// The far end: takes a connection in and serves it.
-pub(crate) async fn welcome(
-    far: Arc<Far>,
+/// A connection whose near end has said hello.
+pub(crate) struct Greeted {
+    pub hello: Hello,
+    connection: quinn::Connection,
+    control: (SendStream, RecvStream),
+    /// Bytes read from the control stream, hello included.
+    early: Vec<u8>,
+}
+
+/// Accepts a connection, at the far end, and reads the near end's hello.
+pub(crate) async fn greet(
     incoming: quinn::Incoming,
-    identity: Option<Arc<Identity>>,
-    permit: OwnedSemaphorePermit,
-) {
-    let near = incoming.remote_address();
-    let greeted = timeout(far.handshake_timeout(), async {
-        let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
-        // The endpoint's own is what was there when it began; certificates may have been renewed.
-        let server = server(far.config(), &identity).map_err(io::Error::other)?;
-        let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
-        let mut control = connection.accept_bi().await.map_err(lost)?;
-        let (hello, early) = hello(&mut control).await?;
-        Ok::<_, LinkError>((connection, control, hello, early))
-    });
-    let greeted = greeted.await.unwrap_or_else(|_| Err(dial::timed_out()));
-    drop(permit);
-    let (connection, control, hello, early) = match greeted {
-        Ok(greeted) => greeted,
-        Err(error) => {
-            far.metrics.handshakes_failed.one();
-            tracing::warn!(%near, %error, "handshake failed");
-            return;
+    config: &Config,
+    identity: Option<&Identity>,
+) -> Result<Greeted, LinkError> {
+    let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
+    // The endpoint has the certificates of its start. They may have been renewed since.
+    let server = server(config, identity).map_err(io::Error::other)?;
+    let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
+    let mut control = connection.accept_bi().await.map_err(lost)?;
+    let (hello, early) = hello(&mut control).await?;
+    Ok(Greeted { hello, connection, control, early })
+}
+
+impl Greeted {
+    /// Serves the connection as a carrier until it is lost, and returns the reason.
+    pub(crate) async fn serve(self, hub: &Arc<Hub>) -> LinkError {
+        serve(hub, self.hello.carrier, self.connection, self.control, self.early).await
+    }
+
+    /// Answers that there is no session: a hello without credit. A near end that wants to resume then begins a new session.
+    pub(crate) async fn refuse(mut self) {
+        let ours = Hello { window: 0, positions: 0, resume: false, ..self.hello };
+        // If the near end has left, it needs no answer.
+        if put(&mut self.control.0, &Frame::Hello(ours)).await.is_ok() && self.control.0.finish().is_ok() {
+            let _ = self.control.0.stopped().await;
         }
-    };
-    match far.session(&hello, near) {
-        Some(hub) => {
-            let error = serve(&hub, hello.carrier, connection, control, early).await;
-            tracing::info!(%near, carrier = hello.carrier.0, %error, "carrier ended");
-        }
-        None => answer(control, &connection, &hello).await,
+        self.connection.close(DONE, b"no session");
     }
 }
 
@@ -148,7 +151,7 @@ async fn hello(control: &mut (SendStream, RecvStream)) -> Result<(Hello, Vec<u8>
                     resume: false,
                 };
                 put(&mut control.0, &Frame::Hello(ours)).await?;
-                // Whoever has left already needs no answer.
+                // If the near end has left, it needs no answer.
                 let _ = control.0.finish();
                 let _ = control.0.stopped().await;
                 return Err(error.into());
@@ -156,16 +159,6 @@ async fn hello(control: &mut (SendStream, RecvStream)) -> Result<(Hello, Vec<u8>
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// Says hello without a session behind it, which tells a near end that resumes that there is none.
-async fn answer(mut control: (SendStream, RecvStream), connection: &quinn::Connection, theirs: &Hello) {
-    let ours = Hello { window: 0, positions: 0, resume: false, ..*theirs };
-    // Whoever has left already needs no answer.
-    if put(&mut control.0, &Frame::Hello(ours)).await.is_ok() && control.0.finish().is_ok() {
-        let _ = control.0.stopped().await;
-    }
-    connection.close(DONE, b"no session");
 }
 
 async fn serve(
@@ -236,26 +229,26 @@ async fn write(
             return error;
         }
         if streams.len() >= sweep_at {
-            // Dropping one finishes it; what was written still arrives.
+            // Dropping a stream finishes it; written bytes still arrive.
             streams.retain(|stream, _| place.hub.sends(*stream));
             sweep_at = streams.len() + SWEEP_EVERY;
         }
     }
 }
 
-/// Sends the early repeats that are due. quinn sends datagrams before streams: while the congestion window holds some back, no
-/// more are added, or repeats would keep what is new from leaving.
+/// Sends the early repeats that are due. quinn sends datagrams before streams. So while the congestion window holds datagrams back,
+/// no more are added: otherwise repeats would delay new data.
 fn repeat(hub: &Hub, connection: &quinn::Connection) {
     while DATAGRAMS - connection.datagram_send_buffer_space().min(DATAGRAMS) < HELD_BACK
         && let Some(room) = connection.max_datagram_size()
         && let Some(frame) = hub.next_datagram(room)
     {
-        // A repeat that cannot be sent is as good as lost.
+        // A repeat that cannot be sent counts as lost.
         let _ = connection.send_datagram(bytes_of(&frame).into());
     }
 }
 
-/// Hands on the other end's early repeats.
+/// Reads early repeats of the other end and hands them to the session.
 async fn datagrams(place: &Place, connection: &quinn::Connection) -> LinkError {
     let Some(carrier) = place.hub.datagrams() else { return std::future::pending().await };
     loop {
@@ -290,8 +283,8 @@ async fn put(out: &mut SendStream, frame: &Frame<Payload>) -> Result<(), LinkErr
     Ok(out.write_all(&bytes_of(frame)).await.map_err(io::Error::other)?)
 }
 
-/// Hands on what comes in streams of their own. They may overtake the other end's hello, which comes in the first one: if a packet
-/// was lost they do. What they hold has to wait for it.
+/// Accepts streams and hands their frames to the session. After a packet loss a stream can overtake the other end's hello on the
+/// control stream, so its frames wait for the hello.
 async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify) -> LinkError {
     greeted.notified().await;
     loop {
@@ -302,7 +295,7 @@ async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify)
                     match read(&place, stream, Vec::new(), None).await {
                         LinkError::Closed => {}
                         error => {
-                            tracing::warn!(carrier = place.carrier.0, %error, "carrier given up");
+                            tracing::warn!(carrier = place.carrier.0, %error, "carrier closed: broken frames");
                             connection.close(DONE, b"broken frames");
                         }
                     }
@@ -313,7 +306,7 @@ async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify)
     }
 }
 
-/// Hands on frames until the stream ends, and tells of a hello that was accepted.
+/// Hands frames to the session until the stream ends. Notifies `greeted` of an accepted hello.
 async fn read(
     place: &Place,
     mut stream: RecvStream,
@@ -333,7 +326,7 @@ async fn read(
             Ok(used) => drop(partial.drain(..used)),
             Err(error) => return error,
         }
-        match stream.read_chunk(link::BATCH, true).await {
+        match stream.read_chunk(BATCH, true).await {
             Ok(Some(chunk)) => partial.extend_from_slice(&chunk.bytes),
             Ok(None) => return LinkError::Closed,
             Err(quinn::ReadError::ConnectionLost(error)) => return lost(error),
@@ -344,7 +337,7 @@ async fn read(
 
 fn lost(error: ConnectionError) -> LinkError {
     match &error {
-        // RFC 9001 section 4.8: alerts of TLS.
+        // RFC 9001 section 4.8: codes 0x100 to 0x1ff are TLS alerts.
         ConnectionError::TransportError(inner) if (0x100..0x200).contains(&u64::from(inner.code)) => {
             rustls::Error::General(error.to_string()).into()
         }

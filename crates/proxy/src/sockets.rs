@@ -1,4 +1,4 @@
-//! Options of sockets, where the kernel has them.
+//! Socket options and reads.
 
 use crate::config::Tcp;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Connections the kernel holds for us while we are busy.
+/// Backlog: connections that the kernel completes before the proxy accepts them.
 const BACKLOG: i32 = 4096;
-/// A client that vanished is noticed after 60 s and four probes.
+/// Idle time before the first TCP keep-alive. A vanished client is found after this and four probes.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const PROBE_EVERY: Duration = Duration::from_secs(15);
 
@@ -23,7 +23,13 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// A client's or server's connection.
+/// Logs an error of `accept` and waits: the process has no free descriptor or memory until another connection ends.
+pub(crate) async fn pause_after(error: &io::Error) {
+    tracing::error!(%error, "cannot accept a connection");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+/// Sets the options of a client's or server's connection.
 pub(crate) fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
@@ -32,13 +38,13 @@ pub(crate) fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     )
 }
 
-/// A carrier.
+/// Sets the options of a carrier.
 pub(crate) fn prepare_carrier(stream: &TcpStream, options: &Tcp) -> io::Result<()> {
     let socket = SockRef::from(stream);
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(options.unsent.0.min(u64::from(u32::MAX)) as u32)?;
     if options.thin_linear_timeouts && socket.set_tcp_thin_linear_timeouts(true).is_err() {
-        tracing::debug!("this kernel has no linear timeouts for thin streams");
+        tracing::debug!("this kernel has no linear timeouts for thin streams (TCP_THIN_LINEAR_TIMEOUTS)");
     }
     if let Some(name) = &options.congestion {
         socket.set_tcp_congestion(name.as_bytes()).map_err(|error| {
@@ -48,11 +54,11 @@ pub(crate) fn prepare_carrier(stream: &TcpStream, options: &Tcp) -> io::Result<(
     Ok(())
 }
 
-/// Reads what there is. A read that brings less than it could have empties the socket, and is told to tokio as such: that
-/// saves the read that would only say so. The end of the stream is an event of its own and is not forgotten by this.
+/// Reads available bytes. A read that returns less than fits has emptied the socket, so tokio is told that the socket is no longer
+/// readable: that saves a read that would fail with `WouldBlock`. The end of the stream is an event of its own and is not lost.
 pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
     let mut got = None;
-    // The event that is cleared is the one from before the read, so what arrives meanwhile is not missed.
+    // Only the event from before the read is cleared, so bytes that arrive meanwhile are not missed.
     let result = stream.try_io(Interest::READABLE, || {
         let count = (&*SockRef::from(stream)).read(into)?;
         got = Some(count);
@@ -61,13 +67,13 @@ pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
     got.map_or(result, Ok)
 }
 
-/// Closes both ways with a reset rather than an end.
+/// Makes the socket send a reset when it is closed.
 pub(crate) fn abort(stream: &TcpStream) {
-    // Whether it works or the peer has left already, the socket is closed next.
+    // An error means that the peer has left; the socket is closed next either way.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// Ends our direction.
+/// Ends the sending direction.
 pub(crate) fn finish(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).shutdown(std::net::Shutdown::Write)
 }

@@ -1,5 +1,5 @@
-//! Mutual TLS between the pair: each end shows a certificate that the other's authority signed. TLS 1.3 only; no resumption
-//! and no early data, so that a recorded handshake opens nothing.
+//! Mutual TLS between the pair: each end shows a certificate that the other end's authority has signed. TLS 1.3 only, without
+//! resumption and early data, so a recorded handshake cannot be replayed.
 
 use crate::config::{ConfigError, Refusal, Tls};
 use rustls::pki_types::pem::PemObject as _;
@@ -9,20 +9,20 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The protocol's name in the handshake.
+/// The protocol's name in the TLS handshake (ALPN).
 pub const ALPN: &[u8] = b"gamelane/1";
 
-/// What this end shows and trusts.
+/// Certificate chain, key and trusted authority of this end.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     authority: Arc<RootCertStore>,
-    /// The far end's name.
+    /// The name in the far end's certificate.
     pub name: ServerName<'static>,
 }
 
-/// The identity of now, which may be renewed while the proxy runs: carriers that are up stay so, new ones show the new one.
+/// The current identity. It can be renewed while the proxy runs: existing carriers go on, new carriers use the new identity.
 #[derive(Debug)]
 pub struct Certificates {
     file: PathBuf,
@@ -31,18 +31,18 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// See [`Identity::load`].
+    /// Reads the files for the first time; see [`Identity::load`].
     pub fn load(file: &Path, tls: &Tls) -> Result<Arc<Self>, ConfigError> {
         let current = Mutex::new(Arc::new(Identity::load(file, tls)?));
         Ok(Arc::new(Self { file: file.into(), tls: tls.clone(), current }))
     }
 
-    /// What is shown now.
+    /// The current identity.
     pub fn current(&self) -> Arc<Identity> {
         self.current.lock().expect("nothing panics while it holds the lock").clone()
     }
 
-    /// Reads the same files again. If one makes no sense everything stays as it was.
+    /// Reads the same files again. If one of them is not valid, the current identity stays.
     pub fn renew(&self) -> Result<(), ConfigError> {
         let renewed = Arc::new(Identity::load(&self.file, &self.tls)?);
         *self.current.lock().expect("nothing panics while it holds the lock") = renewed;
@@ -51,7 +51,8 @@ impl Certificates {
 }
 
 impl Identity {
-    /// Reads the files that `file`, a configuration, names, and says which of them is missing, broken or expired, and when.
+    /// Reads the files that the configuration `file` names. An error says which of them is missing, broken or expired, and since
+    /// when.
     pub fn load(file: &Path, tls: &Tls) -> Result<Self, ConfigError> {
         let wrong = |key: &str, given: &str, message: String| {
             ConfigError::from(Refusal {
@@ -60,7 +61,7 @@ impl Identity {
                 given: Some(given.into()),
                 message,
                 allowed: None,
-                hint: Some("`gamelane-proxy certificates DIR` makes a pair's".into()),
+                hint: Some("`gamelane-proxy certificates DIR` makes certificates for both ends".into()),
             })
         };
         let folder = file.parent().unwrap_or(Path::new("."));
@@ -91,12 +92,12 @@ impl Identity {
         let name = ServerName::try_from(tls.name.clone())
             .map_err(|error| wrong("name", &tls.name, error.to_string()))?;
         let identity = Self { chain, key, authority: Arc::new(authority), name };
-        // A key of another certificate shows here, not at the first connection.
+        // Finds a key that belongs to another certificate now, not at the first connection.
         identity.client().map_err(|error| wrong("key", &tls.key.display().to_string(), error.to_string()))?;
         Ok(identity)
     }
 
-    /// For the near end.
+    /// TLS settings of the near end.
     pub fn client(&self) -> Result<ClientConfig, rustls::Error> {
         let mut config = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])?
@@ -107,7 +108,7 @@ impl Identity {
         Ok(config)
     }
 
-    /// For the far end.
+    /// TLS settings of the far end.
     pub fn server(&self) -> Result<ServerConfig, rustls::Error> {
         let verifier = WebPkiClientVerifier::builder_with_provider(self.authority.clone(), provider())
             .build()

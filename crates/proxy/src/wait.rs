@@ -1,14 +1,14 @@
-//! A task that waits for a session. Unlike tokio's `Notify` it has one task and its state is under the session's lock, so
-//! waiting costs a comparison.
+//! Wakes the one task that serves a socket. Unlike tokio's `Notify`, its state is under the session's lock, so waiting costs only a
+//! comparison.
 
 use std::task::{Context, Waker};
 
-/// Who is told.
+/// The task that waits, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Option<Waker>);
 
 impl Waiting {
-    /// The task that asks is told from now on.
+    /// Makes the current task the one that waits.
     pub(crate) fn wait(&mut self, cx: &Context<'_>) {
         match &mut self.0 {
             Some(waker) => waker.clone_from(cx.waker()),
@@ -16,7 +16,7 @@ impl Waiting {
         }
     }
 
-    /// Tells it to look again.
+    /// Wakes it.
     pub(crate) fn wake(&self) {
         if let Some(waker) = &self.0 {
             waker.wake_by_ref();

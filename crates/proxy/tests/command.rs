@@ -1,4 +1,4 @@
-//! The command: what it says and how it ends, and an unmodified service behind it.
+//! The command: its output, messages and exit codes, and an unmodified web server behind it.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -20,7 +20,7 @@ fn output(arguments: &[&str]) -> (i32, String, String) {
     (status.code().expect("not killed"), text(stdout), text(stderr))
 }
 
-/// A process that ends with its test.
+/// A process that is killed when its test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -43,12 +43,12 @@ fn start(role: &str, file: &Path) -> Running {
     log.read_line(&mut line).unwrap();
     let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
     assert_eq!(entry["fields"]["message"], "serving", "{line}");
-    // Its further log must go somewhere, or it would stop.
+    // The rest of the log must be read, or the process would block.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     Running(child)
 }
 
-/// Both configurations, encrypted, and the ports of near and its admin.
+/// Writes both configurations, with TLS, and returns the ports of the near proxy and of its status.
 fn files(folder: &Path, server: SocketAddr) -> (u16, u16) {
     let (code, made, error) = output(&["certificates", folder.to_str().unwrap()]);
     assert_eq!((code, made.lines().count()), (0, 5), "{error}");
@@ -86,7 +86,7 @@ fn a_web_server_works_behind_it_unmodified() {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    let _server = Running(server.expect("python3 is there"));
+    let _server = Running(server.expect("python3 is installed"));
     let (near, admin) = files(folder.path(), ([127, 0, 0, 1], web).into());
     let mut far = start("far", &folder.path().join("far.toml"));
     let mut near_process = start("near", &folder.path().join("near.toml"));
@@ -99,7 +99,7 @@ fn a_web_server_works_behind_it_unmodified() {
         client.read_to_end(&mut answer)?;
         Ok(answer)
     };
-    // The web server may take a while to be there.
+    // The web server may take a while to start.
     let answer = (0..50).find_map(|_| {
         let answer = fetch().ok().filter(|answer| answer.starts_with(b"HTTP/1.0 200"));
         if answer.is_none() {
@@ -131,7 +131,7 @@ fn a_web_server_works_behind_it_unmodified() {
     assert!(text.contains("\ngamelane_proxy_carriers 2\n"), "{text}");
     assert!(metrics("/nothing").starts_with("HTTP/1.1 404"));
 
-    // A signal ends it in order, though a client is still there, after its patience or the client's end.
+    // After SIGTERM, a client that is still connected can finish.
     let mut lingering = TcpStream::connect(("127.0.0.1", near)).unwrap();
     lingering.write_all(b"GET /con").unwrap();
     std::thread::sleep(Duration::from_millis(500));
@@ -141,7 +141,7 @@ fn a_web_server_works_behind_it_unmodified() {
     assert!(text.contains(&series), "{text}");
     let (_, text, _) = output(&["status", near_file]);
     assert!(text.contains(&format!("client {client}")), "{text}");
-    // Certificates are read again, and nobody notices.
+    // SIGHUP reads the certificates again; no stream notices.
     signal("-HUP", &near_process);
     signal("-HUP", &far);
     std::thread::sleep(Duration::from_millis(200));
@@ -151,7 +151,7 @@ fn a_web_server_works_behind_it_unmodified() {
     lingering.write_all(b"tent HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     lingering.read_to_end(&mut answer).unwrap();
-    assert!(answer.ends_with(&content), "what had begun may end");
+    assert!(answer.ends_with(&content), "an open stream may end by itself");
     drop(lingering);
     assert_eq!(near_process.0.wait().unwrap().code(), Some(0));
     terminate(&far);
@@ -167,7 +167,7 @@ fn signal(which: &str, process: &Running) {
     assert!(status.success());
 }
 
-/// Clock ticks that a process has run.
+/// CPU time of a process, in clock ticks.
 fn ticks(process: &Running) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.0.id())).unwrap();
     let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -175,7 +175,7 @@ fn ticks(process: &Running) -> u64 {
 }
 
 #[test]
-fn busy_polling_ends_when_nothing_comes() {
+fn busy_polling_ends_when_no_bytes_arrive() {
     let folder = TempDir::new().unwrap();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = server.local_addr().unwrap();
@@ -207,7 +207,7 @@ fn busy_polling_ends_when_nothing_comes() {
         [now[0] - was[0], now[1] - was[1]]
     };
     let begun = run();
-    // At most ten seconds, on cores that others want: a message's own cost is a hundredth of a tick.
+    // At most ten seconds, on busy cores. A message itself costs a hundredth of a tick.
     for byte in 0..250 {
         let mut back = [0];
         client.write_all(&[byte]).unwrap();
@@ -228,19 +228,91 @@ fn busy_polling_ends_when_nothing_comes() {
 }
 
 #[test]
-fn a_port_in_use_is_said_and_is_code_4() {
+fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let file = folder.path().join("near.toml");
     let address = taken.local_addr().unwrap();
     std::fs::write(&file, format!("listen = \"{address}\"\nfar = \"127.0.0.1:1\"\n")).unwrap();
     let (code, _, error) = output(&["near", file.to_str().unwrap()]);
-    assert_eq!(code, 4);
+    assert_eq!(code, 5);
     assert!(error.contains(&format!("cannot listen on {address}: Address already in use")), "{error}");
 }
 
 #[test]
-fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
+fn a_status_without_a_running_proxy_is_an_error_with_code_6() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    let admin = free_port();
+    let text =
+        format!("listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:1\"\n[admin]\nlisten = \"127.0.0.1:{admin}\"\n");
+    std::fs::write(&file, text).unwrap();
+    let (code, _, error) = output(&["status", file.to_str().unwrap()]);
+    assert_eq!(code, 6, "{error}");
+    assert!(error.starts_with(&format!("error: 127.0.0.1:{admin}: Connection refused")), "{error}");
+    assert!(error.ends_with("\n  hint:    is the proxy running?\n"), "{error}");
+}
+
+#[test]
+fn certificates_of_another_authority_end_the_near_proxy_with_code_6() {
+    let (ours, theirs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (_, _) = files(ours.path(), ([127, 0, 0, 1], 1).into());
+    let (_, _) = files(theirs.path(), ([127, 0, 0, 1], 1).into());
+    let _far = start("far", &theirs.path().join("far.toml"));
+    let far = std::fs::read_to_string(theirs.path().join("far.toml")).unwrap();
+    let far = far.split('"').nth(1).unwrap();
+    let near = ours.path().join("near.toml");
+    let text = std::fs::read_to_string(&near).unwrap();
+    let own = text.split('"').nth(3).unwrap();
+    std::fs::write(&near, text.replace(own, far)).unwrap();
+    let (code, _, error) = output(&["near", near.to_str().unwrap()]);
+    assert_eq!(code, 6, "{error}");
+    assert!(error.contains("do not accept each other's certificates"), "{error}");
+}
+
+#[test]
+fn certificates_that_exist_are_not_overwritten_and_the_code_is_3() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().to_str().unwrap();
+    assert_eq!(output(&["certificates", path]).0, 0);
+    let before = std::fs::read(folder.path().join("near.key")).unwrap();
+    let (code, _, error) = output(&["certificates", path]);
+    assert_eq!(code, 3, "{error}");
+    assert!(error.contains("authority.pem: File exists"), "{error}");
+    assert_eq!(std::fs::read(folder.path().join("near.key")).unwrap(), before);
+}
+
+#[test]
+fn each_value_that_cannot_be_used_is_refused_by_its_key() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    let good = "listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:7700\"\n";
+    for (text, key) in [
+        ("listen = \"127.0.0.1:0\"\n".to_owned(), "far"),
+        (format!("{good}carriers = 17\n"), "carriers"),
+        (format!("{good}carriers = 0\n"), "carriers"),
+        (format!("{good}transport = \"quic\"\ncarriers = 16\n"), "carriers"),
+        (format!("{good}transport = \"quic\"\n"), "transport"),
+        (format!("{good}[repeat]\nafter = -1.0\n"), "repeat.after"),
+        (format!("{good}[limits]\nwindow = \"1000B\"\n"), "limits.window"),
+        (format!("{good}[limits]\nstreams = 0\n"), "limits.streams"),
+        (format!("{good}[limits]\nhandshakes = 0\n"), "limits.handshakes"),
+        (format!("{good}[timeouts]\nresume = \"0s\"\n"), "timeouts.resume"),
+        (format!("{good}[timeouts]\nsilence = \"5s\"\n"), "timeouts.silence"),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        let (code, _, error) = output(&["check", "near", file.to_str().unwrap()]);
+        assert_eq!(code, 2, "{error}");
+        let path = file.display();
+        assert!(error.starts_with(&format!("error: `{key}` in {path}: ")), "{key}: {error}");
+        assert!(error.contains("\n  allowed: "), "{key}: {error}");
+    }
+    std::fs::write(&file, good).unwrap();
+    assert_eq!(output(&["check", "near", file.to_str().unwrap()]).0, 0);
+}
+
+#[test]
+fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("near.toml");
     let path = file.to_str().unwrap().to_string();
@@ -264,9 +336,9 @@ fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
     );
     assert_eq!(
         said("listen = \"0.0.0.0:7777\"\nfar = \"192.0.2.1:7700\"\n"),
-        "error: `far` in near.toml: without certificates the pair may only talk over loopback\n  given:   192.0.2.1:7700\n  \
-         allowed: 127.0.0.1, [::1], or any address with a [tls] table\n  hint:    `gamelane-proxy certificates DIR` makes a \
-         pair's\n"
+        "error: `far` in near.toml: without certificates, near and far proxy may only talk over loopback\n  given:   \
+         192.0.2.1:7700\n  allowed: 127.0.0.1, [::1], or any address with a [tls] table\n  hint:    `gamelane-proxy \
+         certificates DIR` makes certificates for both ends\n"
     );
     assert_eq!(
         said("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:80\"\n"),
@@ -275,13 +347,13 @@ fn what_is_wrong_with_a_configuration_is_said_with_key_value_and_hint() {
     );
     assert_eq!(
         said(&format!("{good}busy_poll = \"2s\"\n")),
-        "error: `busy_poll` in near.toml: a core would hardly ever sleep\n  given:   2000000us\n  allowed: 1us to 100ms\n  \
-         hint:    a few times what an answer takes, such as 50us\n"
+        "error: `busy_poll` in near.toml: too short to help, or so long that a core would hardly ever sleep\n  given:   \
+         2000000us\n  allowed: 1us to 100ms\n  hint:    use a few times what an answer takes, such as 50us\n"
     );
-    assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs another carrier"));
+    assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs a second carrier"));
     assert!(
         said(&format!("{good}[admin]\nlisten = \"0.0.0.0:9700\"\n"))
-            .contains("metrics are for this machine only")
+            .contains("metrics and status are for this machine only")
     );
     let missing = "[tls]\ncertificate = \"near.pem\"\nkey = \"near.key\"\nauthority = \"authority.pem\"\n";
     assert!(said(&format!("{good}{missing}")).contains("`tls.certificate` in near.toml: cannot be read"));

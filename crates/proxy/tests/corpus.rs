@@ -1,4 +1,4 @@
-//! The fuzzer's corpus of PROXY protocol headers, replayed; frames are `crates/mux`'s. `fuzz/README.md` says how to look for more.
+//! Replays the fuzzer's corpus of PROXY protocol headers; `crates/mux` does so for frames. `fuzz/README.md` says how to find more.
 
 #[path = "../../../fuzz/targets/proxy.rs"]
 mod targets;
@@ -22,7 +22,7 @@ fn headers() {
 
 proptest! {
     #[test]
-    fn no_bytes_behind_the_signature_break_it(
+    fn any_bytes_behind_the_signature_are_read_without_a_panic(
         command in prop_oneof![Just(0x21_u8), Just(0x20), any::<u8>()],
         family in prop_oneof![Just(0x11_u8), Just(0x21), any::<u8>()],
         len in prop_oneof![0..64_u16, any::<u16>()],

@@ -1,4 +1,4 @@
-//! Peers and clients that are wrong, slow, hostile or gone: refused or bounded, and nobody else notices.
+//! Peers and clients that are wrong, slow, hostile or gone: they are refused or limited, and others do not notice.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-/// A client that gets a reset, at once or as its first bytes.
+/// Connects a client and expects a reset, on connecting or on its first read.
 async fn is_refused(address: SocketAddr, within: std::time::Duration) {
     let reset = timeout(within, async {
         let mut client = TcpStream::connect(address).await?;
@@ -42,12 +42,12 @@ fn hello(session: u8) -> Vec<u8> {
 /// Reads until the other end closes.
 async fn closed(mut socket: TcpStream, within: std::time::Duration) {
     let mut sink = Vec::new();
-    // However it closes.
+    // It may close with or without a reset.
     let _ = timeout(within, socket.read_to_end(&mut sink)).await.expect("closed in time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_not_there_is_a_refusal() {
+async fn a_client_is_refused_if_the_server_is_down() {
     let nobody: SocketAddr = "127.0.0.1:1".parse().unwrap();
     let pair = pair(nobody, &Setup::default()).await;
     is_refused(pair.address, millis(5000)).await;
@@ -63,7 +63,7 @@ async fn without_a_far_proxy_clients_are_refused_after_the_stated_time() {
     let task = tokio::spawn(near.clone().run(listener, None));
     is_refused(near.address, millis(3000)).await;
     assert_eq!(near.metrics.refused.value(), 1);
-    assert!(!task.is_finished(), "and it goes on trying");
+    assert!(!task.is_finished(), "it keeps trying");
     task.abort();
 }
 
@@ -79,8 +79,8 @@ async fn streams_beyond_the_limit_are_refused() {
     }
     is_refused(pair.address, millis(3000)).await;
     drop(kept);
-    eventually(|| pair.near.hub().is_idle(), "they leave").await;
-    timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("room again");
+    eventually(|| pair.near.hub().is_idle(), "the clients have left").await;
+    timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("there is room again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,7 +93,7 @@ async fn an_idle_stream_is_given_up() {
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
 }
 
-/// A near proxy with certificates of `near` against a far one with certificates of `far`.
+/// Runs a near proxy with the certificates in `near` until it gives up, and returns the reason.
 async fn near_gives_up(near: &TempDir, far: SocketAddr) -> String {
     let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{far}\"\n{}", tls_table("near"));
     let file = write(near.path(), "near.toml", &text);
@@ -104,7 +104,7 @@ async fn near_gives_up(near: &TempDir, far: SocketAddr) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_certificate_of_another_authority_is_refused_and_said() {
+async fn a_certificate_of_another_authority_is_refused_and_reported() {
     let pair = pair(echo().await, &Setup::default().tls()).await;
     timeout(millis(5000), converse(pair.address, 1, 5, millis(1))).await.expect("the right one works");
     let other = TempDir::new().unwrap();
@@ -117,7 +117,7 @@ async fn a_certificate_of_another_authority_is_refused_and_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_near_end_without_a_certificate_of_its_own_is_refused() {
-    // It knows the far end's authority, and shows the certificate of another: what a thief of public files could do.
+    // It knows the far end's authority and shows a certificate of another: an attacker with the public files could do this.
     let pair = pair(echo().await, &Setup::default().tls()).await;
     let why = {
         let own = TempDir::new().unwrap();
@@ -144,9 +144,9 @@ fn an_expired_certificate_is_named_with_its_date() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_recorded_handshake_opens_nothing() {
+async fn a_replayed_handshake_is_refused() {
     let pair = pair(echo().await, &Setup::default().tls()).await;
-    // A near end through something that writes down all it says.
+    // A relay that records all bytes of a near end.
     let recorded: Arc<Mutex<Vec<u8>>> = Arc::default();
     let tap = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let tapped = tap.local_addr().unwrap();
@@ -184,7 +184,7 @@ async fn a_recorded_handshake_opens_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_version_is_said_by_both_ends() {
+async fn both_ends_report_another_version() {
     // A far end of a later version.
     let server = serve(|mut socket| async move {
         socket.write_all(&[0xf0, b'G', b'L', b'M', 9]).await.unwrap();
@@ -198,7 +198,7 @@ async fn another_version_is_said_by_both_ends() {
     let why = timeout(millis(5000), near.run(listener, None)).await.expect("gives up");
     assert!(why.contains("version 9"), "{why}");
 
-    // A near end of a later version: it is answered, so that it can say the same.
+    // A near end of a later version gets an answer, so that it can report the same.
     let pair = pair(echo().await, &Setup::default()).await;
     let mut late = TcpStream::connect(pair.far.address).await.unwrap();
     late.write_all(&[0xf0, b'G', b'L', b'M', 9]).await.unwrap();
@@ -209,7 +209,7 @@ async fn another_version_is_said_by_both_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn broken_frames_cost_their_carrier_and_nothing_else() {
+async fn broken_frames_end_only_their_own_carrier() {
     let pair = pair(echo().await, &Setup::default()).await;
     let oversized = {
         let frame = Frame::Data {
@@ -239,7 +239,7 @@ async fn broken_frames_cost_their_carrier_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_says_nothing_is_cut_off_and_holds_no_place_for_long() {
+async fn a_silent_peer_is_cut_off_and_frees_its_place() {
     let keys = "[timeouts]\nhandshake = \"400ms\"\n[limits]\nhandshakes = 4\n";
     let pair = pair(echo().await, &Setup { far: keys.into(), ..Setup::default() }).await;
     eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
@@ -259,14 +259,14 @@ async fn whoever_says_nothing_is_cut_off_and_holds_no_place_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_vanished_is_found_by_its_silence() {
+async fn a_vanished_peer_is_found_by_its_silence() {
     let keys = "[timeouts]\nkeep_alive = \"100ms\"\nsilence = \"400ms\"\nresume = \"300ms\"\n";
     let pair = pair(echo().await, &Setup::both(keys)).await;
     eventually(|| pair.far.hubs().len() == 1, "the pair is up").await;
-    // It greets, takes what comes and says no more: what a machine does that lost its power, seen from here.
+    // It says hello and then nothing more, like a machine that has lost its power.
     let mut half_open = TcpStream::connect(pair.far.address).await.unwrap();
     half_open.write_all(&hello(5)).await.unwrap();
     eventually(|| pair.far.hubs().len() == 2, "its session").await;
     eventually(|| pair.far.hubs().len() == 1, "its session ends").await;
-    assert!(pair.near.hub().carriers_up() == 1, "the other one lives by its pings");
+    assert!(pair.near.hub().carriers_up() == 1, "keep-alives keep the other one");
 }

@@ -1,5 +1,5 @@
-//! Unmodified services with their own unmodified clients through a pair: a multiplayer game over a line-based protocol
-//! (dopewars) and PostgreSQL, which is bulkier. Skipped, with the reason, where the programs are missing.
+//! Unmodified servers and clients through a pair: a multiplayer game with a line-based protocol (dopewars), and PostgreSQL for bulk
+//! data. A test is skipped, with the reason, if its programs are missing.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// A process that ends with its test.
+/// A process that is killed when its test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -24,7 +24,7 @@ fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// A program on the path, or where its package puts it; says so if there is none.
+/// Finds a program on the path or in `also`, and prints a line if there is none.
 fn program(name: &str, also: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).chain([PathBuf::from(also)]).map(|folder| folder.join(name));
@@ -62,7 +62,7 @@ async fn two_players_of_a_packaged_game_meet_through_it() {
     };
     let port = server.port().to_string();
     let files = ["-l", "server.log", "-r", "server.pid", "-f", "scores"];
-    // `-S`: it tells no public list of servers.
+    // `-S`: do not announce the server in a public list.
     let _server = spawn(&[&["-S", "-p", &port][..], &files].concat(), &folder.path().join("server.out"));
     until(|| text(&log).contains("ready and waiting for connections"), "the server is up");
     let pair = pair(server, &Setup::both("carriers = 2").tls()).await;
@@ -97,7 +97,7 @@ async fn psql_copies_megabytes_both_ways_through_it() {
     let (Some(initdb), Some(postgres), Some(psql)) = programs else { return };
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("data");
-    // The server's user writes there.
+    // The user that runs the server must be able to write here.
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let made = as_user(&initdb)
         .args(["-A", "trust", "-U", "player", "--no-sync", "-D"])

@@ -1,4 +1,4 @@
-//! Bytes through a pair: all of them, in order, whatever happens to carriers and neighbours.
+//! Bytes through a pair arrive complete and in order, whatever happens to carriers and other streams.
 
 mod common;
 
@@ -51,10 +51,10 @@ async fn many_clients_over_quic() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn over_quic_late_messages_come_again_in_datagrams_and_count_once() {
+async fn over_quic_late_messages_are_repeated_in_datagrams_and_count_once() {
     let keys = "transport = \"quic\"\n[repeat]\nafter = 0.5\n";
     let pair = pair(echo().await, &Setup::both(keys).tls()).await;
-    // How many is a matter of the round trip, which on a busy machine is not that of loopback: until there were some.
+    // The number depends on the round trip, which is longer on a busy machine, so go on until there are some.
     let seen =
         || (pair.far.hubs()[0].status().sent.repeats, pair.near.hub().status().received.duplicate_bytes);
     for seed in 0..20 {
@@ -72,19 +72,23 @@ async fn renewed(setup: Setup) {
     let client = tokio::spawn(converse(pair.address, 1, 300, millis(5)));
     eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
     let shown = || pair.shown.iter().flatten();
-    // What makes no sense is not taken.
+    // A file that is not valid is not used.
     std::fs::write(pair.folder().join("far.pem"), "nonsense").unwrap();
     assert!(pair.shown[1].as_ref().unwrap().renew().is_err());
     pair.near.hub().cut(CarrierId(0));
-    eventually(|| pair.near.metrics.carriers_up.value() == 2, "up with the old ones").await;
-    // Another authority: only if both ends show new certificates do they accept each other.
+    eventually(|| pair.near.metrics.carriers_up.value() == 2, "the old certificates still work").await;
+    // Another authority: the two ends accept each other only if both have new certificates.
     for file in ["authority.pem", "near.pem", "near.key", "far.pem", "far.key"] {
         std::fs::remove_file(pair.folder().join(file)).unwrap();
     }
     gamelane_proxy::certificates::make(pair.folder(), 1).unwrap();
     pair.shown[1].as_ref().unwrap().renew().unwrap();
     pair.near.hub().cut(CarrierId(0));
-    eventually(|| pair.far.metrics.handshakes_failed.value() > 0, "the near end's old one is refused").await;
+    eventually(
+        || pair.far.metrics.handshakes_failed.value() > 0,
+        "the near end's old certificate is refused",
+    )
+    .await;
     shown().for_each(|shown| shown.renew().unwrap());
     timeout(millis(20_000), client).await.expect("in time").unwrap();
     assert_eq!((pair.near.metrics.aborted.value(), pair.near.metrics.closed.value()), (0, 1));
@@ -107,7 +111,7 @@ async fn carriers_die(setup: Setup) {
     let mut random = gamelane_core::Seed(5).stream("cuts");
     let lost = || pair.near.metrics.carriers_lost.value();
     let mut cuts = 0;
-    // One that is not up yet again cannot be cut.
+    // A carrier that has not reconnected cannot be cut, so some cuts have no effect.
     while cuts < 20 || lost() < 5 {
         cuts += 1;
         tokio::time::sleep(millis(30 + random.below(60))).await;
@@ -134,19 +138,19 @@ async fn nothing_is_lost_or_doubled_when_carriers_are_cut_at_random() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_over_quic() {
+async fn nothing_is_lost_or_doubled_when_quic_carriers_are_cut() {
     carriers_die(Setup::both("carriers = 2\ntransport = \"quic\"").tls()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_over_quic_that_loses_packets() {
-    // A lost packet lets streams overtake the hello of the connection they come in.
+async fn nothing_is_lost_or_doubled_when_quic_carriers_lose_packets_and_are_cut() {
+    // After a packet loss, streams can overtake the hello of their connection.
     carriers_die(Setup::both("carriers = 2\ntransport = \"quic\"").tls().loss(0.1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_nothing_stalls_nobody() {
-    // It asks for everything and takes nothing.
+async fn a_client_that_reads_nothing_does_not_block_others() {
+    // The greedy client asks for endless data and does not read it.
     let server = serve(|mut socket| async move {
         let mut first = [0; 1];
         if socket.read_exact(&mut first).await.is_err() {
@@ -165,23 +169,23 @@ async fn a_client_that_reads_nothing_stalls_nobody() {
     let pair = pair(server, &Setup::default()).await;
     let mut greedy = TcpStream::connect(pair.address).await.unwrap();
     greedy.write_all(b"!").await.unwrap();
-    eventually(|| pair.near.metrics.stalls.value() > 0, "the greedy one stalls").await;
+    eventually(|| pair.near.metrics.stalls.value() > 0, "the greedy client stalls").await;
     timeout(millis(10_000), converse(pair.address, 3, 100, millis(1))).await.expect("others go on");
-    // What the others had is acknowledged soon; of the greedy one a window stays at each end.
+    // Data of the others is acknowledged soon. Of the greedy one, a window stays at each end.
     let held = || [pair.near.hub(), pair.far.hubs()[0].clone()].map(|hub| hub.status().buffered_bytes);
     eventually(|| held().iter().all(|bytes| *bytes <= 64 << 10), "a window at each end").await;
-    // Once it reads, all of it comes.
+    // When it reads, all its data arrives.
     let mut block = vec![0; 4 << 20];
     timeout(millis(10_000), greedy.read_exact(&mut block)).await.expect("in time").unwrap();
     assert!(block.iter().all(|byte| *byte == 7));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_direction_ends_by_itself() {
+async fn each_direction_ends_on_its_own() {
     let server = serve(|mut socket| async move {
         let mut all = Vec::new();
         socket.read_to_end(&mut all).await.unwrap();
-        // The client's end has come; ours is still open.
+        // The client has ended its direction; the server's is still open.
         socket.write_all(format!("{} bytes", all.len()).as_bytes()).await.unwrap();
     })
     .await;
@@ -203,7 +207,7 @@ async fn a_reset_is_a_reset_at_the_other_end() {
             let mut first = [0; 1];
             socket.read_exact(&mut first).await.unwrap();
             if first == *b"x" {
-                // Close with a byte unread: the kernel resets.
+                // If a byte is unread, the kernel closes with a reset.
                 socket.readable().await.unwrap();
                 return;
             }
@@ -244,7 +248,7 @@ async fn the_server_learns_the_players_address() {
     client.read_to_string(&mut said).await.unwrap();
     assert_eq!(said, client.local_addr().unwrap().to_string());
 
-    // Behind something that says it.
+    // Behind a load balancer that sends a header.
     let setup = Setup { near: "proxy_protocol = \"v2\"".into(), ..setup };
     let behind = pair(server, &setup).await;
     let mut client = TcpStream::connect(behind.address).await.unwrap();

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 
 from gamelane.cli.talk import say
-from gamelane.errors import LabError, OutputError, ScenarioError, UsageError
+from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
 
-OK, INTERNAL, USAGE, OUTPUT, CANNOT_RUN, INTERRUPTED = 0, 1, 2, 3, 5, 130
+OK, INTERNAL, USAGE, OUTPUT, PARTLY, CANNOT_RUN, PEER, INTERRUPTED = ExitCode
 
 TRACEBACK = "GAMELANE_TRACEBACK"
 

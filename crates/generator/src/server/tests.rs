@@ -1,4 +1,4 @@
-//! Client and server in virtual time, over a path that the test decides about.
+//! Client and server in virtual time, over a path that the test controls.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,7 @@ fn wish(flow: u16, fingerprint: u128) -> Wish {
 const HOME: &str = "192.0.2.1:5000";
 const ONE_WAY: Duration = Duration::from_millis(15);
 
-/// Runs both to the client's end; `fate` says of each datagram, by its place in its direction, how often it arrives.
+/// Runs both until the client ends. `fate` returns how often a datagram arrives, by its index in its direction.
 fn run(
     server: &mut Server,
     client: &mut Client<'_>,
@@ -150,7 +150,7 @@ fn lost_control_messages_are_sent_again() {
     };
     run(&mut server, &mut client, fate);
     let ending = client.ended().unwrap().unwrap();
-    // 80 kbit/s of 128 B packets for two seconds, a third lost; the client itself says nothing but that it is there.
+    // 80 kbit/s of 128 B packets for two seconds, a third lost. The client sends only keep-alives.
     let theirs = ending.theirs.unwrap();
     assert_eq!((ending.ours.sent, theirs.received), (0, 0));
     assert!((155..=157).contains(&theirs.sent), "{theirs:?}");
@@ -158,7 +158,7 @@ fn lost_control_messages_are_sent_again() {
 }
 
 #[test]
-fn who_cannot_be_served_is_told_why() {
+fn a_refused_client_learns_the_reason() {
     let refused = |flow, fingerprint: Option<u128>, ours: &str, theirs: &str| {
         let mut server = server(theirs);
         let token = Token::new(ours);
@@ -176,7 +176,7 @@ fn who_cannot_be_served_is_told_why() {
     assert_eq!(client.ended(), Some(Err(Failure::Silence)));
 }
 
-/// Whatever an address that never sees an answer sends, nothing is kept for it, and it is sent no more than it sent.
+/// For an address that never sees an answer, the server keeps no state, and sends it no more bytes than it received.
 #[test]
 fn a_forged_address_gets_nothing_out_of_it() {
     let mut server = server("");

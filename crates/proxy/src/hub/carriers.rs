@@ -1,4 +1,4 @@
-//! The other side of a session: its carriers' connections, frames in and frames out.
+//! The carriers' side of a session: reads and writes frames.
 
 use super::{Hub, Inner, SCRATCH};
 use crate::link::{BATCH, Link, LinkError};
@@ -7,22 +7,23 @@ use crate::sockets;
 use gamelane_core::Instant;
 use gamelane_mux::{CarrierId, CarrierKind, Frame, StreamId};
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 
-/// A connection of the pair, as the hub sees it.
+/// A connection between the two proxies.
 #[derive(Debug)]
 pub(crate) enum Carrier {
-    /// Written to at once.
+    /// TCP: the hub writes to its socket.
     Tcp(Box<Link>),
-    /// Has a task that asks for frames.
+    /// QUIC: the connection's own task asks for frames; this wakes it.
     Quic(Arc<Notify>),
 }
 
 impl Hub {
-    /// A connection for a carrier exists; its number is needed to speak for it. One it replaces is told to end.
+    /// Attaches a connection to a carrier and returns its number, which later calls need. A connection that it replaces is closed.
     pub(crate) fn attach(&self, carrier: CarrierId, connection: Carrier) -> u64 {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -40,7 +41,7 @@ impl Hub {
         number
     }
 
-    /// The connection is at its end.
+    /// Removes a connection that has ended.
     pub(crate) fn detach(&self, carrier: CarrierId, number: u64) {
         let mut inner = self.lock();
         if inner.is_attached(carrier, number) {
@@ -50,8 +51,21 @@ impl Hub {
         }
     }
 
-    /// Moves what a TCP carrier's socket has and takes; ready when the carrier is at its end, with the reason.
-    pub(crate) fn poll_carrier(
+    /// Serves an attached TCP carrier until it ends, and returns the reason.
+    pub(crate) async fn serve_carrier(
+        &self,
+        carrier: CarrierId,
+        number: u64,
+        socket: &TcpStream,
+    ) -> LinkError {
+        let Err(error) = poll_fn(|cx| self.poll_carrier(carrier, number, socket, cx)).await;
+        self.detach(carrier, number);
+        error
+    }
+
+    /// Moves frames between a TCP carrier's socket and the session as far as both take them. Ready when the carrier ends, with the
+    /// reason.
+    fn poll_carrier(
         &self,
         carrier: CarrierId,
         number: u64,
@@ -84,7 +98,7 @@ impl Hub {
         })
     }
 
-    /// Handles what came behind a TCP carrier's handshake.
+    /// Handles the frames that arrived with a TCP carrier's handshake.
     pub(crate) fn receive_early(&self, carrier: CarrierId, number: u64) -> Result<(), LinkError> {
         let mut inner = self.lock();
         if inner.link(carrier, number).is_none() {
@@ -96,7 +110,7 @@ impl Hub {
         result
     }
 
-    /// A frame that came over a QUIC carrier, or in a datagram of one: then `carrier` is the datagrams'.
+    /// Handles a frame of a QUIC carrier. For a frame in a datagram, `carrier` is the one of [`datagrams`](Self::datagrams).
     pub(crate) fn take_frame(
         &self,
         carrier: CarrierId,
@@ -115,7 +129,7 @@ impl Hub {
         result
     }
 
-    /// The next frame for a QUIC carrier.
+    /// Returns the next frame to send on a QUIC carrier.
     pub(crate) fn next_frame(
         &self,
         carrier: CarrierId,
@@ -134,7 +148,7 @@ impl Hub {
         Ok(frame)
     }
 
-    /// The next early repeat that goes in a datagram of up to `room` bytes, of whichever connection asks.
+    /// Returns the next early repeat that fits into a datagram of `room` bytes. Any of the connections may ask.
     pub(crate) fn next_datagram(&self, room: usize) -> Option<Frame<Payload>> {
         let mut inner = self.lock();
         let frame = inner.session.poll_frame(self.settings.datagrams?, room, self.clock.now());
@@ -142,17 +156,17 @@ impl Hub {
         frame
     }
 
-    /// The carrier that datagrams are.
+    /// The carrier whose frames go in datagrams; `None` over TCP.
     pub(crate) fn datagrams(&self) -> Option<CarrierId> {
         self.settings.datagrams
     }
 
-    /// True while the stream may have frames to send.
+    /// True if the stream may have frames to send.
     pub(crate) fn sends(&self, stream: StreamId) -> bool {
         self.lock().session.mux().knows(stream)
     }
 
-    /// Closes the connection of a carrier, as if the network had: for tests.
+    /// Breaks the connection of a carrier, for tests.
     pub fn cut(&self, carrier: CarrierId) {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -163,6 +177,7 @@ impl Hub {
         self.pump(&mut inner, now);
     }
 
+    /// Drops the connection of a carrier, if there is one, and wakes its task so that it ends.
     pub(super) fn lose(&self, inner: &mut Inner, carrier: CarrierId, now: Instant) {
         match inner.carriers[usize::from(carrier.0)].take() {
             Some((_, Carrier::Tcp(link))) => link.waiting.wake(),
@@ -178,7 +193,7 @@ impl Hub {
         }
     }
 
-    /// Gives a carrier what there is for it. True if it was lost on the way.
+    /// Sends waiting frames on a carrier. Returns true if the carrier was lost.
     pub(super) fn send(&self, inner: &mut Inner, carrier: CarrierId, now: Instant) -> bool {
         let session = &mut inner.session;
         let link = match &mut inner.carriers[usize::from(carrier.0)] {
@@ -219,7 +234,7 @@ impl Hub {
         }
     }
 
-    /// Reads once from an attached TCP carrier, or without `scratch` what came early.
+    /// Reads once from an attached TCP carrier; without `scratch`, takes the bytes that arrived with its handshake.
     fn receive(
         &self,
         inner: &mut Inner,
@@ -235,7 +250,7 @@ impl Hub {
             Some(scratch) => link.receive(scratch, &mut frames),
             None => link.receive_early(&mut frames),
         };
-        // Whole frames before a broken one count.
+        // Complete frames before a broken one are handled.
         for frame in frames.drain(..) {
             if let Err(error) = self.take(inner, carrier, frame, now) {
                 result = Err(error);
@@ -272,7 +287,7 @@ impl Hub {
 
     fn end_if_broken(&self, inner: &mut Inner, result: &Result<(), LinkError>, now: Instant) {
         if let Err(LinkError::Protocol(error)) = result {
-            tracing::error!(%error, "session given up");
+            tracing::error!(%error, "session ended: the other end broke the protocol");
             self.end(inner, now);
         }
     }

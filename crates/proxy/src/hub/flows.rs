@@ -1,4 +1,4 @@
-//! The clients' or servers' side of a session: bytes between their sockets and their streams.
+//! The clients' or servers' side of a session: moves bytes between their sockets and their streams.
 
 use super::{Hub, Inner, SCRATCH};
 use crate::flow::Flow;
@@ -9,6 +9,7 @@ use bytes::Buf as _;
 use gamelane_core::Instant;
 use gamelane_mux::StreamId;
 use gamelane_mux::session::{ABORTED, UNREACHABLE};
+use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 
 impl Hub {
-    /// A new client. `None`: it is refused.
+    /// Opens a stream for a new client. `None` if the client is refused.
     pub fn open(&self, socket: Arc<TcpStream>, client: SocketAddr, metadata: Payload) -> Option<StreamId> {
         let mut inner = self.lock();
         if inner.draining || self.is_over() {
@@ -30,14 +31,14 @@ impl Hub {
         Some(stream)
     }
 
-    /// The far end has heard of a client; its data waits in the session until the server is reached.
+    /// Notes a new client at the far end. Its data waits in the session until the server is connected.
     pub(crate) fn announce(&self, stream: StreamId, client: SocketAddr) {
         let now = self.clock.now();
         self.lock().flows.insert(stream, Flow::new(None, client, now));
         self.metrics.opened.one();
     }
 
-    /// The server is reached. False: the stream is gone meanwhile.
+    /// Attaches the server's connection. False if the stream has ended meanwhile.
     pub(crate) fn join(&self, stream: StreamId, socket: Arc<TcpStream>) -> bool {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -48,7 +49,7 @@ impl Hub {
         true
     }
 
-    /// The server cannot be reached.
+    /// Resets a stream whose server cannot be reached.
     pub(crate) fn refuse(&self, stream: StreamId) {
         let mut inner = self.lock();
         let now = self.clock.now();
@@ -57,8 +58,13 @@ impl Hub {
         self.pump(&mut inner, now);
     }
 
-    /// Moves what a flow's socket has and takes; ready when the flow is over.
-    pub(crate) fn poll_flow(&self, stream: StreamId, socket: &TcpStream, cx: &mut Context<'_>) -> Poll<()> {
+    /// Serves a flow's socket until the flow is over.
+    pub(crate) async fn serve_flow(self: Arc<Self>, stream: StreamId, socket: Arc<TcpStream>) {
+        poll_fn(|cx| self.poll_flow(stream, &socket, cx)).await;
+    }
+
+    /// Moves bytes between a flow's socket and its stream as far as both take them. Ready when the flow is over.
+    fn poll_flow(&self, stream: StreamId, socket: &TcpStream, cx: &mut Context<'_>) -> Poll<()> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut guard = self.lock();
             let inner = &mut *guard;
@@ -108,7 +114,7 @@ impl Hub {
                 self.metrics.bytes_in.add(count as u64);
                 self.metrics.reads.one();
                 let written = inner.session.write(stream, Payload::copy(&scratch[..count]), now);
-                debug_assert_eq!(written, Ok(()), "there was room");
+                debug_assert_eq!(written, Ok(()), "the length was limited to the room");
                 inner.stay_awake(now);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -116,7 +122,7 @@ impl Hub {
         }
     }
 
-    /// Hands over what a stream has, as far as its socket takes it.
+    /// Writes a stream's bytes to its socket until the socket is full.
     pub(super) fn deliver(&self, inner: &mut Inner, stream: StreamId, now: Instant) {
         let Some(flow) = inner.flows.get_mut(&stream) else { return };
         let Some(socket) = &flow.socket else { return };
@@ -170,7 +176,7 @@ impl Hub {
         }
     }
 
-    /// Resets the stream and closes its socket hard.
+    /// Resets a stream, and its socket.
     pub(super) fn give_up(&self, inner: &mut Inner, stream: StreamId, code: u64, now: Instant) {
         inner.session.reset(stream, code, now);
         self.drop_flow(inner, stream);

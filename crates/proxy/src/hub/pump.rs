@@ -1,4 +1,4 @@
-//! What a session has to be done about: events, timers, streams that wait for nothing.
+//! Drives a session: handles its events, sends its frames, runs its timers, and resets streams that are idle or not confirmed.
 
 use super::{Hub, Inner};
 use crate::payload::Payload;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::time::{Sleep, sleep_until};
 
-/// How often idle streams are looked for.
+/// Interval of the search for idle streams.
 pub(super) const SCAN_EVERY: Duration = Duration::from_secs(1);
 
-/// The timers' step, which is also tokio's.
+/// Resolution of timers, which is also tokio's.
 const TIMER_STEP: Duration = Duration::from_millis(1);
 
 impl Hub {
-    /// Handles what has happened and sends what there is.
+    /// Handles all events and sends all waiting frames.
     pub(super) fn pump(&self, inner: &mut Inner, now: Instant) {
         loop {
             while let Some(event) = inner.session.poll_event() {
@@ -38,7 +38,7 @@ impl Hub {
     fn handle(&self, inner: &mut Inner, event: Event<Payload>, now: Instant) {
         match event {
             Event::Opened { stream, metadata } => {
-                // The receiver is gone only when the process ends.
+                // The receiver is gone only if the process is about to end.
                 let _ = inner.opened.send((stream, metadata));
             }
             Event::Readable(stream) => self.deliver(inner, stream, now),
@@ -59,24 +59,25 @@ impl Hub {
                 self.metrics.carriers_up.one();
             }
             Event::CarrierSilent(carrier) => {
-                tracing::warn!(carrier = carrier.0, "carrier silent, given up");
+                tracing::warn!(carrier = carrier.0, "carrier lost: timeouts.silence has passed");
                 self.lose(inner, carrier, now);
             }
             Event::Draining => {
-                tracing::info!("the other end is going down and takes no new streams");
+                tracing::info!("the other end is draining and refuses new streams");
                 inner.draining = true;
             }
             Event::Expired => self.end(inner, now),
         }
     }
 
+    /// Ends the session: drops all streams and carriers.
     pub(super) fn end(&self, inner: &mut Inner, now: Instant) {
         if self.over.send_replace(true) {
             return;
         }
         let streams: Vec<_> = inner.flows.keys().copied().collect();
         if !streams.is_empty() {
-            tracing::warn!(streams = streams.len(), "session over, streams lost");
+            tracing::warn!(streams = streams.len(), "session over, its streams are lost");
         }
         for stream in streams {
             self.drop_flow(inner, stream);
@@ -88,7 +89,7 @@ impl Hub {
         }
     }
 
-    /// Looks for streams that are idle, or that no far end has confirmed.
+    /// Resets streams that are idle, or that the far end has not confirmed in time.
     fn scan(&self, inner: &mut Inner, now: Instant) {
         inner.next_scan = now + SCAN_EVERY;
         let near = self.settings.role == Role::Near;
@@ -142,8 +143,8 @@ impl Hub {
         }
     }
 
-    /// Wakes the timer if there is something to do before it would. What is overdue because a carrier takes no more is not
-    /// looked at every microsecond.
+    /// Sets the timer to fire earlier if something is due earlier. It never fires sooner than one step from now, so frames that are
+    /// overdue behind a full carrier do not keep it busy.
     pub(super) fn arm(&self, inner: &mut Inner) {
         let wanted = inner.wanted();
         if inner.armed.is_some_and(|armed| armed <= wanted) {
@@ -163,7 +164,7 @@ impl Inner {
     }
 }
 
-/// Does what is due at its time, until the session is over.
+/// Runs the session's timer until the session is over.
 pub(super) async fn run_timer(hub: Arc<Hub>) {
     let mut sleep = pin!(sleep_until(hub.clock.at(Instant::MAX)));
     poll_fn(|cx| hub.poll_timer(&mut sleep, cx)).await;
@@ -175,7 +176,7 @@ fn reason(code: u64) -> &'static str {
         LIMIT => "too many streams",
         ABORTED => "the connection was reset",
         IDLE => "idle",
-        SHUTDOWN => "the proxy goes down",
+        SHUTDOWN => "the proxy is shutting down",
         _ => "unknown",
     }
 }

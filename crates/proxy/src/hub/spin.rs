@@ -1,5 +1,5 @@
-//! Busy polling: for a while after a stream's last byte the event loop asks the kernel again and again instead of sleeping, so that
-//! what follows soon, an answer above all, finds it awake. HAProxy calls this `busy-polling`, without an end to the while.
+//! Busy polling: for a set time after a stream's last byte, the event loop polls the kernel instead of sleeping. Bytes that follow
+//! soon, mostly answers, then find it awake. HAProxy's `busy-polling` is the same without a time limit.
 
 use super::{Hub, Inner};
 use crate::wait::Waiting;
@@ -8,10 +8,10 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// When a session's event loop may sleep.
+/// Decides when a session's event loop may sleep.
 #[derive(Debug)]
 pub(super) struct Spin {
-    /// Awake for so long after a byte.
+    /// Time to stay awake after a byte.
     span: Duration,
     until: Instant,
     waiting: Waiting,
@@ -24,7 +24,8 @@ impl Spin {
 }
 
 impl Inner {
-    /// A stream's bytes have come, from either side. Acknowledgements and pings are not answered by anybody who waits.
+    /// Keeps the event loop awake: bytes of a stream have arrived from either side. Acknowledgements and keep-alives do not count,
+    /// because no application waits for an answer to them.
     pub(super) fn stay_awake(&mut self, now: Instant) {
         if let Some(spin) = &mut self.spin {
             if spin.until <= now {
@@ -34,7 +35,7 @@ impl Inner {
         }
     }
 
-    /// The session is over.
+    /// Ends busy polling when the session is over.
     pub(super) fn let_sleep(&self) {
         if let Some(spin) = &self.spin {
             spin.waiting.wake();
@@ -43,13 +44,13 @@ impl Inner {
 }
 
 impl Hub {
-    /// Ends with the session.
+    /// Polls while the session is awake, and sleeps otherwise. Ends with the session.
     pub(super) async fn spin(self: Arc<Self>) {
         while !self.is_over() {
             if self.is_awake() {
-                // Whoever else wants this core goes first: the answer may be theirs to give.
+                // Other processes go first: the answer may come from one of them.
                 std::thread::yield_now();
-                // Unlike a task that wakes itself this lets tokio look for events before each turn.
+                // Unlike a task that wakes itself, this lets tokio poll for events before each turn.
                 tokio::task::yield_now().await;
             } else {
                 self.asleep().await;
@@ -62,7 +63,7 @@ impl Hub {
         inner.spin.as_ref().is_some_and(|spin| self.clock.now() < spin.until)
     }
 
-    /// Until there is something to stay awake for.
+    /// Resolves when the event loop must stay awake, or the session is over.
     async fn asleep(&self) {
         poll_fn(|cx| {
             let mut inner = self.lock();

@@ -1,85 +1,86 @@
-//! What a session tells of itself and of its clients.
+//! Status of a session and of its clients.
 
-use crate::histogram::Delays;
 use crate::hub::Hub;
+use crate::metrics::Delays;
 use gamelane_core::Duration;
 use gamelane_mux::CarrierId;
 use std::net::SocketAddr;
 
-/// What `status` shows of a session.
+/// Status of a session.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct HubStatus {
-    /// Carriers in use, and how many there should be.
+    /// Number of carriers in use.
     pub carriers_up: usize,
-    /// As configured.
+    /// Number of carriers configured.
     pub carriers: usize,
-    /// Their round trips in milliseconds; `null` for one that is down.
+    /// Smoothed round trip of each carrier in milliseconds; `null` if it is down.
     pub carrier_rtt_ms: Vec<Option<f64>>,
-    /// Clients or servers connected.
+    /// Number of clients or servers connected.
     pub streams: usize,
-    /// Bytes waiting, retained and unread.
+    /// Bytes that wait to be sent, acknowledged or read.
     pub buffered_bytes: u64,
-    /// Frames, payload and headers sent.
+    /// Counters of what was sent.
     pub sent: Sent,
-    /// Duplicates removed, and waits behind holes.
+    /// Counters of what was received.
     pub received: ReceivedStatus,
 }
 
-/// What was sent.
+/// Counters of what a session has sent.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Sent {
     /// Data frames.
     pub data_frames: u64,
-    /// Payload in them.
+    /// Payload bytes in data frames.
     pub payload_bytes: u64,
-    /// With headers.
+    /// Bytes of data frames, headers included.
     pub frame_bytes: u64,
-    /// Early repeats.
+    /// Early repeats sent.
     pub repeats: u64,
-    /// Payload sent again after a carrier was lost.
+    /// Payload bytes sent again after a carrier was lost.
     pub resent_bytes: u64,
 }
 
-/// What was received.
+/// Counters of what a session has received.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct ReceivedStatus {
-    /// Payload that was new.
+    /// Payload bytes received for the first time.
     pub payload_bytes: u64,
-    /// Payload that had been here.
+    /// Payload bytes received again.
     pub duplicate_bytes: u64,
-    /// Frames that waited behind a hole in their stream.
+    /// Frames that waited for an earlier part of their stream.
     pub held_frames: u64,
-    /// The longest such wait.
+    /// The longest such wait, in milliseconds.
     pub longest_hold_ms: f64,
 }
 
-/// One client, as `status` shows it.
+/// Status of one client.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct FlowStatus {
-    /// Id within the session.
+    /// Stream id within the session.
     pub stream: u64,
     /// The client.
     pub client: SocketAddr,
-    /// Since it came.
+    /// Seconds since it connected.
     pub age_s: f64,
-    /// Since a byte passed.
+    /// Seconds since its last byte in either direction.
     pub idle_s: f64,
-    /// From it.
+    /// Bytes from the client or server.
     pub bytes_in: u64,
-    /// To it.
+    /// Bytes to the client or server.
     pub bytes_out: u64,
-    /// Times it took no more for a while.
+    /// Times its socket was full.
     pub stalls: u64,
-    /// From bytes arriving on a carrier to handing them to it.
+    /// Time from the arrival of bytes on a carrier to their delivery.
     pub added_delay: Quantiles,
-    /// From what it writes to the other end's acknowledgement.
+    /// Time from a write into the pair to its acknowledgement by the other end.
     pub acknowledged: Quantiles,
 }
 
-/// Of one client's delays, in milliseconds, as upper ends of buckets that double; `null` before the first.
+/// Delays of one client in milliseconds: upper bounds of histogram buckets, each twice as wide as the one before. `null` before the
+/// first.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Quantiles {
-    /// How many.
+    /// Number of delays.
     pub count: u64,
     /// Median.
     pub p50_ms: Option<f64>,
@@ -87,7 +88,7 @@ pub struct Quantiles {
     pub p99_ms: Option<f64>,
 }
 
-/// One client's delays, in full.
+/// Histograms of one client's delays.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientDelays {
     pub stream: u64,
@@ -98,13 +99,13 @@ pub(crate) struct ClientDelays {
 
 impl Quantiles {
     fn of(delays: &Delays) -> Self {
-        let ms = |quantile| delays.quantile(quantile).map(|seconds| seconds * 1e3);
+        let ms = |quantile| delays.quantile(quantile).map(Duration::as_millis_f64);
         Self { count: delays.count(), p50_ms: ms(0.5), p99_ms: ms(0.99) }
     }
 }
 
 impl Hub {
-    /// For `status` and metrics.
+    /// The session's status now.
     pub fn status(&self) -> HubStatus {
         let inner = self.lock();
         let session = &inner.session;
@@ -134,7 +135,7 @@ impl Hub {
         }
     }
 
-    /// Of at most `most` clients.
+    /// Histograms of the first `most` clients.
     pub(crate) fn delays(&self, most: usize) -> Vec<ClientDelays> {
         let inner = self.lock();
         let flows = inner.flows.iter().take(most);
@@ -148,7 +149,7 @@ impl Hub {
             .collect()
     }
 
-    /// The clients, at most `most` of them.
+    /// Status of the first `most` clients.
     pub fn flows(&self, most: usize) -> Vec<FlowStatus> {
         let inner = self.lock();
         let now = self.clock.now();

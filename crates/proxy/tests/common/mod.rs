@@ -1,6 +1,6 @@
-//! A pair in this process, servers and clients around it, all on loopback with ports the kernel picks.
+//! A pair of proxies in this process, with servers and clients, on loopback ports that the kernel chooses.
 
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses only a part")]
 
 use gamelane_core::{Seed, Stream};
 use gamelane_mux::Role;
@@ -23,23 +23,23 @@ use tokio::task::JoinHandle;
 pub struct Pair {
     pub near: Arc<Near>,
     pub far: Arc<Far>,
-    /// Where clients connect.
+    /// Address for clients.
     pub address: SocketAddr,
-    /// What the near and the far end show, with TLS.
+    /// Certificates of the near and the far end; `None` without TLS.
     pub shown: [Option<Arc<Certificates>>; 2],
     near_task: JoinHandle<String>,
     far_task: JoinHandle<String>,
     folder: TempDir,
 }
 
-/// How the two ends are set up: keys for both files, and for each.
+/// Settings of a pair: keys for both files, and for each.
 #[derive(Clone, Default)]
 pub struct Setup {
     pub both: String,
     pub near: String,
     pub far: String,
     pub tls: bool,
-    /// Datagrams of the pair's path lost each way.
+    /// Fraction of datagrams lost between the two proxies, in each direction.
     pub loss: f64,
 }
 
@@ -58,7 +58,7 @@ impl Setup {
 }
 
 impl Pair {
-    /// Where its files are.
+    /// Folder with its files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -125,7 +125,7 @@ pub async fn pair(server: SocketAddr, setup: &Setup) -> Pair {
     Pair { near, far, address, shown: [shown, far_shown], near_task, far_task, folder }
 }
 
-/// A server that gives back what it gets, and ends when its client does.
+/// Starts a server that echoes, and ends when its client does.
 pub async fn echo() -> SocketAddr {
     serve(|mut socket| async move {
         let (mut from, mut to) = socket.split();
@@ -134,7 +134,7 @@ pub async fn echo() -> SocketAddr {
     .await
 }
 
-/// A server that treats each connection so.
+/// Starts a server that calls `treat` for each connection.
 pub async fn serve<F, T>(treat: F) -> SocketAddr
 where
     F: Fn(TcpStream) -> T + Send + 'static,
@@ -150,7 +150,7 @@ where
     address
 }
 
-/// A way to `to` on which a share of the datagrams is lost, each way.
+/// Starts a UDP relay to `to` that loses a fraction of the datagrams in each direction.
 async fn lossy(to: SocketAddr, loss: f64) -> SocketAddr {
     let outside = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
     let address = outside.local_addr().unwrap();
@@ -183,7 +183,7 @@ async fn back(inside: Arc<UdpSocket>, outside: Arc<UdpSocket>, to: SocketAddr, l
     }
 }
 
-/// The same bytes for the same seed, so that nothing has to be kept to check them.
+/// Generates the same bytes for the same seed, so a test can check bytes without storing them.
 pub struct Bytes(Stream);
 
 impl Bytes {
@@ -196,7 +196,7 @@ impl Bytes {
     }
 }
 
-/// A client that sends `messages` of its own bytes and checks that all of them come back, and nothing else.
+/// Runs a client that sends `messages` and checks that exactly its bytes come back.
 pub async fn converse(address: SocketAddr, seed: u64, messages: usize, pause: Duration) {
     let socket = TcpStream::connect(address).await.unwrap();
     socket.set_nodelay(true).unwrap();
@@ -208,7 +208,7 @@ pub async fn converse(address: SocketAddr, seed: u64, messages: usize, pause: Du
     let writer = tokio::spawn(async move {
         let mut bytes = Bytes::new(seed);
         for size in sizes() {
-            to.write_all(&bytes.next(size)).await.expect("the stream holds");
+            to.write_all(&bytes.next(size)).await.expect("the stream is open");
             tokio::time::sleep(pause).await;
         }
         to.shutdown().await.unwrap();
@@ -221,7 +221,7 @@ pub async fn converse(address: SocketAddr, seed: u64, messages: usize, pause: Du
             .unwrap_or_else(|error| panic!("client {seed}, message {index}: {error}"));
         assert!(part == bytes.next(size), "client {seed}: message {index} differs");
     }
-    assert_eq!(from.read(&mut [0; 16]).await.unwrap(), 0, "nothing comes behind the end");
+    assert_eq!(from.read(&mut [0; 16]).await.unwrap(), 0, "no bytes after the end");
     writer.await.unwrap();
 }
 
