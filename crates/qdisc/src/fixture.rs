@@ -1,4 +1,4 @@
-//! Packets for tests, and where lost ones go.
+//! Packets for tests, and an outlet that records drops and marks.
 
 use gamelane_core::{
     AckKind, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, MarkReason, Outlet, Packet,
@@ -6,7 +6,7 @@ use gamelane_core::{
 };
 use std::vec::Vec;
 
-/// A packet of flow 0, sent at time zero.
+/// Makes the metadata of a packet of flow 0, sent at time zero.
 pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
     PacketMeta {
         sent_at: Instant::ZERO,
@@ -25,7 +25,7 @@ pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
     }
 }
 
-/// The `number`th packet of a class, which is a flow of its own.
+/// Makes packet `number` of a class. All packets of a class are one flow.
 pub(crate) fn in_class(class: u8, len: u32, number: u64) -> Packet<u64> {
     let flow = u32::from(class);
     let meta = PacketMeta {
@@ -37,7 +37,7 @@ pub(crate) fn in_class(class: u8, len: u32, number: u64) -> Packet<u64> {
     Packet { meta, body: number }
 }
 
-/// Keeps account of what is lost and marked.
+/// Records dropped packets and counts marked ones.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) dropped: Vec<(u64, DropReason)>,
