@@ -2,6 +2,7 @@
 //! packets waiting. Prints the median of five repeats; compare the ratios, not the absolute numbers. Run it with
 //! `cargo bench -p gamelane-qdisc`.
 
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{
     AckKind, Bitrate, ByteCount, ClassId, Direction, DropReason, Duration, Ecn, FlowId, FlowKey, Instant,
     IpLen, Outlet, Overhead, Packet, PacketMeta, Protocol, Seed,
@@ -24,6 +25,9 @@ const PACKETS: u64 = 1_000_000;
 const REPEATS: usize = 5;
 /// Rate of the shapers: above the offered load, so that they hardly ever hold a packet back.
 const RATE: Bitrate = Bitrate::from_bps(2_000_000_000);
+
+/// Length of a pure ACK with timestamps over IPv4, in bytes.
+const ACK: u32 = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
 
 struct Count(u64);
 
@@ -114,7 +118,7 @@ fn packet(number: u64, now: Instant) -> Packet<u32> {
         flow: FlowId(flow),
         flow_hash: flow.wrapping_mul(0x9e37_79b9),
         hosts: [flow % 5, flow],
-        len: IpLen(if pure { 52 } else { 1500 }),
+        len: IpLen(if pure { ACK } else { 1500 }),
         protocol: Protocol::Tcp,
         ecn: if flow % 4 == 1 { Ecn::Ect1 } else { Ecn::NotEct },
         dscp: if flow.is_multiple_of(8) { 46 } else { 0 },

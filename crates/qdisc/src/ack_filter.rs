@@ -110,12 +110,12 @@ const fn is_older(number: u32, than: u32) -> bool {
 mod tests {
     use super::*;
     use crate::QueueDiscipline;
-    use crate::fixture::{Ledger, in_class};
+    use crate::fixture::{ACK, Ledger, in_class};
     use gamelane_core::{DropReason, Instant};
     use std::vec::Vec;
 
     fn ack(flow: u8, number: u32, ack: AckKind, body: u64) -> Packet<u64> {
-        let packet = in_class(flow, 52, body);
+        let packet = in_class(flow, ACK, body);
         Packet { meta: PacketMeta { ack, ack_number: number, ..packet.meta }, ..packet }
     }
 

@@ -1,7 +1,8 @@
-//! Conformance tests that every discipline with every parameter set must pass: packets are conserved and stay in order
-//! within a flow, limits hold, late and early calls are harmless, and the same input gives the same decisions. A
+//! Conformance tests that every discipline with every parameter set must pass. Packets are conserved and stay in order
+//! within a flow. Limits hold. Late and early calls are harmless. The same input gives the same decisions. A
 //! work-conserving queue sends whenever it has packets; a shaped one says when it is ready. Flow queues starve no flow.
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{
     AckKind, Bitrate, ByteCount, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Overhead,
     Packet, PacketMeta, Seed,
@@ -51,7 +52,7 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        5 => (0..FLOWS, 28u32..=1500, any::<bool>()).prop_map(|(flow, len, ecn)| Operation::Enqueue { flow, len, ecn }),
+        5 => (0..FLOWS, IPV4_HEADER + UDP_HEADER..=1500, any::<bool>()).prop_map(|(flow, len, ecn)| Operation::Enqueue { flow, len, ecn }),
         3 => Just(Operation::Dequeue),
         1 => Just(Operation::DequeueWhenReady),
         2 => (0u64..20_000).prop_map(|micros| Operation::Advance { micros }),

@@ -51,8 +51,8 @@ impl core::iter::Sum for Backlog {
 
 /// A queue in front of a medium. It reads no clock, and it hands every packet it drops to an [`Outlet`].
 pub trait QueueDiscipline<B> {
-    /// Takes `packet` in and sets its `queued_at`. If it is dropped, or other packets are dropped to make room for it,
-    /// they go to `out`.
+    /// Takes `packet` in and sets its `queued_at`. Dropped packets go to `out`: this one, or others that make room for
+    /// it.
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>);
 
     /// Returns the next packet for a medium that is free now. Packets that the law drops go to `out`.

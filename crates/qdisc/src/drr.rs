@@ -1,7 +1,7 @@
 //! Deficit round robin over classes (Shreedhar and Varghese 1995). Each class may send a quantum of bytes per round, so
 //! classes share the link in the ratio of their quanta, whatever the size of their packets. burriss2006 names this as
-//! further work ("bandwidth based" queueing). Unlike the paper, a class is charged after it has sent, as in RFC 8290,
-//! because an AQM law in the class may drop the packet at the head.
+//! further work ("bandwidth based" queueing). Unlike the original, a class is charged after it has sent, as in RFC
+//! 8290. The reason is that an AQM law in the class may drop the packet at the head.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

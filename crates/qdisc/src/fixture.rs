@@ -1,10 +1,14 @@
 //! Packets for tests, and an outlet that records drops and marks.
 
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{
     AckKind, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, MarkReason, Outlet, Packet,
     PacketMeta, Protocol,
 };
 use std::vec::Vec;
+
+/// Length of a pure ACK with timestamps over IPv4, in bytes.
+pub(crate) const ACK: u32 = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
 
 /// Makes the metadata of a packet of flow 0, sent at time zero.
 pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {

@@ -1,5 +1,6 @@
 //! Counts allocations: in steady state neither a queue nor the classifier allocates memory for a packet or a flow.
 
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{
     AckKind, Bitrate, ByteCount, ClassId, Direction, DropReason, Duration, Ecn, FlowId, FlowKey, Instant,
     IpLen, Outlet, Overhead, Packet, PacketMeta, Protocol, Seed,
@@ -16,6 +17,9 @@ use gamelane_qdisc::{
 /// Rate of the shapers. 1500 B each millisecond are 12 Mbit/s, so a third of the packets is dropped.
 const RATE: Bitrate = Bitrate::from_bps(8_000_000);
 
+/// Length of a pure ACK with timestamps over IPv4, in bytes.
+const ACK: u32 = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
+
 struct Forget;
 
 impl Outlet<u32> for Forget {
@@ -31,7 +35,7 @@ fn packet(number: u64, now: Instant) -> Packet<u32> {
         flow: FlowId(flow),
         flow_hash: flow.wrapping_mul(0x9e37_79b9),
         hosts: [flow % 2, flow % 3],
-        len: IpLen(if flow == 3 { 52 } else { 1500 }),
+        len: IpLen(if flow == 3 { ACK } else { 1500 }),
         protocol: Protocol::Tcp,
         ecn: if flow == 1 { Ecn::Ect1 } else { Ecn::NotEct },
         dscp: if flow == 2 { 46 } else { 0 },

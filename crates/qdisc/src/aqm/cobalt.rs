@@ -240,7 +240,7 @@ mod tests {
             law.overlimit(1, Instant::from_millis(ms));
         }
         assert!((law.probability - 2.0 / 256.0).abs() < 1e-12, "{}", law.probability);
-        // BLUE drops ECN-capable packets and packets that waited a short time.
+        // BLUE also drops ECN-capable packets, and packets that waited only a short time.
         law.probability = 1.0;
         let packet = crate::fixture::packet(1500, Ecn::Ect0);
         let now = Instant::from_millis(20);

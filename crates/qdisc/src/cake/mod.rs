@@ -69,7 +69,7 @@ impl<B> Cake<B> {
     }
 
     /// Returns the tin of highest precedence that is within its threshold. If there is none, returns the tin that will
-    /// be within its threshold first: such a tin has no precedence, but it still gets unused capacity.
+    /// be within its threshold first. So a tin above its threshold still gets unused capacity.
     fn by_schedule(&self, now: Instant) -> usize {
         let waiting = self.tins.iter().enumerate().filter(|(_, tin)| !tin.backlog().is_empty());
         let (mut best, mut soonest) = (0, Instant::MAX);

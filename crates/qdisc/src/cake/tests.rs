@@ -1,7 +1,7 @@
 use super::*;
 use crate::QueueDiscipline;
 use crate::ack_filter::AckFilterMode;
-use crate::fixture::{Ledger, packet};
+use crate::fixture::{ACK, Ledger, packet};
 use gamelane_core::{Bitrate, ByteCount, Duration, Ecn, FlowId, PacketMeta};
 use std::vec::Vec;
 
@@ -163,7 +163,7 @@ fn acks_are_filtered_in_their_flow() {
     let mut queue = cake(config);
     let mut ledger = Ledger::default();
     for number in 0..5 {
-        let mut ack = from(1, [1, 2], 52, 0, u64::from(number));
+        let mut ack = from(1, [1, 2], ACK, 0, u64::from(number));
         (ack.meta.ack, ack.meta.ack_number) = (gamelane_core::AckKind::Plain, number * 1000);
         queue.enqueue(ack, Instant::ZERO, &mut ledger);
         queue.enqueue(from(2, [1, 2], 1500, 0, 10 + u64::from(number)), Instant::ZERO, &mut ledger);

@@ -9,12 +9,12 @@ use super::window::Rhythm;
 /// Conditions of a real-time flow. Both directions must meet them in the same window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BehaviourParameters {
-    /// Transport of the flow (UDP); `None` accepts every transport, for games over TCP such as Anarchy Online.
+    /// Transport of the flow (UDP); `None` accepts every transport, as games over TCP need.
     pub protocol: Option<Protocol>,
-    /// Lowest packet rate (8/s). Among the games we model, Quake III servers are the slowest: 15/s, a packet each 66 ms
-    /// (burriss2006).
+    /// Lowest packet rate (8/s). Among the UDP games we model, Quake III servers are the slowest: 15/s, a packet each
+    /// 66 ms (burriss2006).
     pub slowest_packets_per_second: u32,
-    /// Highest packet rate (250/s). Among the games we model, D-ITG's Quake III client is the fastest: 145/s.
+    /// Highest packet rate (250/s). Among the UDP games we model, D-ITG's Quake III client is the fastest: 145/s.
     pub fastest_packets_per_second: u32,
     /// Largest mean length of packets (600 B). Our model of a Quake III server with 16 players has 516 B.
     pub largest_mean_len: IpLen,
@@ -25,8 +25,8 @@ pub struct BehaviourParameters {
     pub widest_gap_deviation_percent: u32,
     /// Number of windows in a row that meet the conditions before a flow counts as real-time (2).
     pub promote_after: u8,
-    /// Number of windows in a row that fail the conditions before it no longer does (3, so that a loading screen of one
-    /// window changes nothing).
+    /// Number of windows in a row that fail the conditions before a flow no longer counts as real-time (3). One or two
+    /// such windows, for example during a loading screen, change nothing.
     pub demote_after: u8,
 }
 

@@ -69,7 +69,10 @@ fn the_first_rule_that_matches_decides() {
     let web = key("192.168.1.2:50000", "203.0.113.7:443", Protocol::Tcp);
     let quic = key("192.168.1.2:50000", "203.0.113.7:443", Protocol::Udp);
     let nas = key("203.0.113.7:443", "192.168.1.65:50000", Protocol::Tcp);
-    assert_eq!(class(web, &|meta| (meta.ack, meta.len) = (AckKind::Plain, IpLen(52)), up), 0);
+    assert_eq!(
+        class(web, &|meta| (meta.ack, meta.len) = (AckKind::Plain, IpLen(crate::fixture::ACK)), up),
+        0
+    );
     assert_eq!(class(game(), &|_| {}, up), 1);
     assert_eq!(class(game().reverse(), &|_| {}, down), 1, "`port` matches the source port too");
     assert_eq!(class(quic, &|meta| meta.len = IpLen(200), up), 2);
