@@ -285,7 +285,7 @@ proptest! {
     #[test]
     fn every_queue_keeps_the_contract(config in queue(), operations in prop::collection::vec(operation(), 1..400)) {
         let first = check(&config, &operations);
-        prop_assert_eq!(first, check(&config, &operations), "same input, same decisions");
+        prop_assert_eq!(first, check(&config, &operations), "the same input must give the same decisions");
     }
 
     #[test]

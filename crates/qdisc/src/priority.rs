@@ -151,7 +151,7 @@ mod tests {
             queue.enqueue(in_class(2, 1500, number), Instant::ZERO, &mut ledger);
         }
         queue.enqueue(in_class(0, 100, 99), Instant::ZERO, &mut ledger);
-        assert_eq!(ledger.dropped.len(), 10, "the bulk band is full at 50");
+        assert_eq!(ledger.dropped.len(), 10, "the bulk band holds 50 of 60 packets");
         assert_eq!((queue.backlog().packets, queue.backlog().bytes), (51, 75_100));
         assert_eq!(queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body, 99);
     }

@@ -1,5 +1,5 @@
 //! Detection of games and calls by behaviour alone: small packets at a steady rate in both directions, for several
-//! windows in a row. This is our construction. The idea comes from Stewart et al. 2005 (reference [5] of but2006), who
+//! windows in a row. This is our construction. The idea comes from Stewart et al. 2005 (cited by but2006), who
 //! published no thresholds. It does not detect the video stream of a cloud game, whose packets are large.
 
 use gamelane_core::{Bitrate, IpLen, Protocol};

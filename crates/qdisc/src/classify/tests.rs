@@ -259,6 +259,6 @@ fn a_flood_of_new_flows_pushes_out_its_own_and_not_the_game() {
         }
     }
     let known = classes.iter().position(|class| *class == 0).expect("the game is recognised");
-    assert!(known < 70, "recognised after two windows, as without the flood, but it was packet {known}");
+    assert!(known < 70, "without the flood it takes two windows, with it {known} packets");
     assert!(classes[known..].iter().all(|class| *class == 0), "{classes:?}");
 }

@@ -24,7 +24,7 @@ fn l4s_goes_first_but_classic_keeps_its_tenth() {
     }
     let served: Vec<bool> =
         (0..100).map(|_| queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body >= 1000).collect();
-    assert!(served[0], "L4S first");
+    assert!(served[0], "the L4S queue must be served first");
     assert_eq!(served.iter().filter(|l4s| !**l4s).count(), 10);
 }
 
