@@ -148,7 +148,7 @@ fn a_slow_station_slows_all() {
     bench.saturate(0..2, 1500, Instant::from_secs(10));
     let [fast, slow] = [0, 1].map(|port| bench.hop.counters(PortId(port)).delivered as f64);
     assert!((fast / slow - 1.0).abs() < 0.03, "{fast} and {slow}");
-    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("a Wi-Fi hop") };
+    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("the link of this hop is not Wi-Fi") };
     let [fast, slow] = [0, 1].map(|station: usize| dcf.stations()[station].airtime.as_secs_f64());
     // An exchange takes about 2140 us at 6 Mbit/s and 298 us at 54 Mbit/s, so the slow station uses seven eighths of the
     // time.
@@ -225,7 +225,7 @@ fn damaged_frames_are_sent_again_and_given_up_after_seven_attempts() {
     // Expected drops: 0.5^7 of 20000 frames, which are 156, with a standard deviation of 12.
     let drops = bench.lost.0.len();
     assert!((120..=195).contains(&drops), "{drops}");
-    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("a Wi-Fi hop") };
+    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("the link of this hop is not Wi-Fi") };
     let counters = dcf.stations()[0];
     assert_eq!((counters.drops as usize, counters.collisions), (drops, 0));
     // Expected attempts per frame: (1 - p^7) / (1 - p).
