@@ -60,7 +60,7 @@ mod tests {
         let lag = |ms| Some(Signal::GameLag(Duration::from_millis(ms)));
         assert_eq!(came(7, 100), None);
         assert_eq!([came(8, 120), came(9, 145), came(10, 175)], [lag(0), lag(5), lag(15)]);
-        assert_eq!(came(9, 176), None, "overtaken");
+        assert_eq!(came(9, 176), None, "a packet out of order gives no signal");
         assert_eq!([came(14, 255), came(15, 270), came(16, 280)], [lag(15), lag(10), lag(0)]);
     }
 }

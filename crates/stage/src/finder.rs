@@ -2,9 +2,9 @@
 //! 192 kbit/s in this way, by trials at different rates. The finder names the rate of the next trial and judges its
 //! delays; the caller sends the packets and measures them.
 //!
-//! It doubles the rate from the lowest until a queue builds up, then halves the bracket between the highest rate
-//! without and the lowest rate with a queue, then confirms the result. Left out: links whose rate varies during the
-//! search; see [`crate::autorate`].
+//! It starts at the lowest rate and doubles it until a queue builds up. Then it halves the bracket between the highest
+//! rate without a queue and the lowest rate with one. At the end it confirms the result. Left out: links whose rate
+//! varies during the search; see [`crate::autorate`].
 
 use gamelane_core::{Bitrate, Duration};
 
@@ -380,7 +380,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Any capacity is found if jitter is below the tolerance: within the resolution, and as exactly as 10 s allow.
+        /// Any capacity is found if jitter is below the tolerance. The error is at most the resolution plus the
+        /// uncertainty of a trial of 10 s.
         #[test]
         fn any_capacity_is_found(capacity in 70_000..20_000_000u64, jitter_us in 0..3000u64) {
             let config = FinderConfig { highest: Bitrate::from_bps(40_000_000), ..FinderConfig::default() };

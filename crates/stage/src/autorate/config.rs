@@ -21,7 +21,7 @@ pub struct AutorateConfig {
     pub rise: u32,
     /// The rate rises only if the load is at least this share of it, 100 to 1000 (750).
     pub busy: u32,
-    /// Time without a passive signal, while there is traffic, after which probes are sent (1 s).
+    /// Probes are sent after this time with traffic but without a passive signal (1 s).
     pub silence: Duration,
     /// Time between two probes (50 ms).
     pub probe_every: Duration,

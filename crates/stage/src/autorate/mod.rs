@@ -303,8 +303,8 @@ const SOME: u32 = 333;
 const OUTAGE: u64 = 8;
 /// Factor by which the rate rises faster while it is below a rate that the link has carried before.
 const AGAIN: u32 = 4;
-/// A queue with more delay than this, and than four times the target, is emptied first: the rate is set to two thirds
-/// of the usual share.
+/// A queue with a delay above this and above four times the target is emptied first: the rate is set to two thirds of
+/// the usual share.
 const LONG: Duration = Duration::from_millis(100);
 /// Drift of the rate per window with little load, in thousandths of the rate.
 const DRIFT: u32 = 5;

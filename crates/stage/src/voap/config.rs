@@ -14,8 +14,8 @@ pub struct VoapConfig {
     pub step: u32,
     /// Time between two changes of a window (a round trip). Not in the paper.
     pub period: Period,
-    /// Smallest window that is set, in segments, 2 to 1000 (4). With less, the silly window avoidance of RFC 9293
-    /// section 3.8.6.2 could hold segments back. Not in the paper.
+    /// Smallest window that is set, in segments, 2 to 1000 (4). With less, silly window syndrome avoidance (RFC 9293
+    /// section 3.8.6.2) could hold segments back. Not in the paper.
     pub floor: u32,
     /// Whether larger windows shrink first and smaller ones grow first, so that flows get equal windows (yes). This is
     /// our construction. Without it, as in the paper, differences between windows stay.

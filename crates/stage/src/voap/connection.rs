@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    /// Computes the window of an ACK: the law, then the floor, then the right edge that must not move left, then
+    /// Computes the window of an ACK. The steps are the law, the floor, the right edge that must not move left, and
     /// rounding to the unit of the field.
     fn steer(
         &mut self,
