@@ -38,8 +38,8 @@ fn plain(docsis: DocsisConfig) -> DocsisConfig {
 struct Least {
     /// If the link was idle for [`IDLE`] before the packet.
     idle: u64,
-    /// In all other cases. A DOCSIS modem can send a packet in the rest of a grant, or request capacity for it by
-    /// piggy-back from late in an interval, so the packet may take less than a MAP interval.
+    /// In all other cases. A DOCSIS modem may send the packet in the rest of a grant. It may also request capacity by
+    /// piggy-back late in an interval. Both take less than a MAP interval.
     busy: u64,
 }
 
