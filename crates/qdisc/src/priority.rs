@@ -71,11 +71,6 @@ impl<Q> Priority<Q> {
         assert!(!bands.is_empty(), "a priority queue needs at least one band");
         Self { bands, classes }
     }
-
-    /// Queue of each band, highest priority first.
-    pub fn bands(&self) -> &[Q] {
-        &self.bands
-    }
 }
 
 impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Priority<Q> {
