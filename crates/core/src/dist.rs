@@ -1,11 +1,11 @@
-//! The distributions traffic models are written in (reference/game-traffic.md section 0), over `libm` so that a seed
-//! gives the same packets on every platform.
+//! Random distributions for traffic models. The largest-extreme-value form is that of D-ITG and ns-3, the ex-Gaussian
+//! that of Cricenti and Branch. All functions come from `libm`, so a seed gives the same draws on every platform.
 
 use alloc::sync::Arc;
 
 use crate::rng::Stream;
 
-/// Standard normal deviate (Box and Muller 1958).
+/// Draws from the standard normal distribution (Box and Muller 1958).
 pub fn standard_normal(rng: &mut Stream) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(rng.open_unit()));
     radius * libm::cos(core::f64::consts::TAU * rng.unit())
@@ -16,11 +16,11 @@ pub fn standard_normal(rng: &mut Stream) -> f64 {
 pub enum Dist {
     /// Always the same value.
     Constant(f64),
-    /// Uniform between two bounds.
+    /// Uniform from `lo` up to `hi`.
     Uniform {
-        /// Lower bound.
+        /// Lower bound, included.
         lo: f64,
-        /// Upper bound.
+        /// Upper bound, excluded.
         hi: f64,
     },
     /// Gaussian.
@@ -30,7 +30,7 @@ pub enum Dist {
         /// Standard deviation.
         sd: f64,
     },
-    /// Log-normal by the parameters of the logarithm.
+    /// Log-normal.
     LogNormal {
         /// Mean of ln x.
         mu: f64,
@@ -42,14 +42,14 @@ pub enum Dist {
         /// Mean.
         mean: f64,
     },
-    /// Largest extreme value (Gumbel): a - b ln(-ln u).
+    /// Largest extreme value (Gumbel): a - b ln(-ln u), where u is uniform in (0, 1).
     Lev {
         /// Location.
         a: f64,
         /// Scale.
         b: f64,
     },
-    /// Sum of a normal and an exponential.
+    /// Sum of a normal and an exponential variable.
     ExGaussian {
         /// Mean of the normal part.
         mu: f64,
@@ -61,7 +61,7 @@ pub enum Dist {
 }
 
 impl Dist {
-    /// One draw.
+    /// Draws one value. `Normal`, `Lev` and `ExGaussian` can be negative: the caller truncates.
     pub fn sample(&self, rng: &mut Stream) -> f64 {
         match *self {
             Self::Constant(value) => value,
@@ -90,7 +90,7 @@ impl Dist {
     }
 }
 
-/// A mixture of distributions: each draw first picks one of them by weight. Cheap to clone.
+/// A mixture of distributions. Each draw first picks one part by weight, then draws from it. Cheap to clone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
     parts: Arc<[(f64, Dist)]>,
@@ -98,11 +98,11 @@ pub struct Mixture {
 }
 
 impl Mixture {
-    /// Of parts with their weights, which need not add up to one.
+    /// Makes a mixture from pairs of weight and distribution. The weights need not add up to one.
     ///
     /// # Panics
     ///
-    /// If there is no part.
+    /// If `parts` is empty.
     pub fn new(parts: &[(f64, Dist)]) -> Self {
         assert!(!parts.is_empty(), "a mixture needs at least one part");
         Self { parts: parts.into(), total: parts.iter().map(|(weight, _)| weight).sum() }
@@ -113,7 +113,7 @@ impl Mixture {
         self.parts.iter().map(|(weight, dist)| weight * dist.mean()).sum::<f64>() / self.total
     }
 
-    /// One draw.
+    /// Draws one value.
     pub fn sample(&self, rng: &mut Stream) -> f64 {
         let mut left = self.total * rng.unit();
         let mut chosen = self.parts[0].1;
@@ -147,13 +147,17 @@ mod tests {
             let mut rng = Seed(3).stream("dist");
             let n = 200_000;
             let mean = (0..n).map(|_| dist.sample(&mut rng)).sum::<f64>() / f64::from(n);
-            assert!((mean / dist.mean() - 1.0).abs() < 0.01, "{dist:?}: {mean} against {}", dist.mean());
+            let formula = dist.mean();
+            assert!(
+                (mean / formula - 1.0).abs() < 0.01,
+                "{dist:?}: mean of the draws {mean}, formula {formula}"
+            );
         }
     }
 
     #[test]
     fn the_ngmn_download_size_has_its_published_mean() {
-        // LEV(120, 36): 120 + 0.577 * 36 = 140.8 B (reference/game-traffic.md section 9).
+        // Download size of the NGMN gaming model: LEV(120, 36), so 120 + 0.577 * 36 = 140.8 B.
         assert!((Dist::Lev { a: 120.0, b: 36.0 }.mean() - 140.8).abs() < 0.05);
     }
 }

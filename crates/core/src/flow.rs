@@ -1,10 +1,11 @@
-//! Who talks to whom: direction through the gateway, transport addresses, dense flow ids.
+//! Identity of a flow: its direction through the gateway, its 5-tuple, and its dense id within a run. The hashes are
+//! fixed by their definition, so every machine computes the same ones.
 
 use core::net::{IpAddr, SocketAddr};
 
 use crate::rng::Fnv1a;
 
-/// Which way a packet crosses the home gateway.
+/// Direction of a packet through the home gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the home to the internet.
@@ -17,12 +18,12 @@ impl Direction {
     /// Both directions, upstream first.
     pub const BOTH: [Self; 2] = [Self::Up, Self::Down];
 
-    /// 0 for up, 1 for down: an index into a pair.
+    /// Index into a pair: 0 for up, 1 for down.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The other way.
+    /// Returns the opposite direction.
     pub const fn reverse(self) -> Self {
         match self {
             Self::Up => Self::Down,
@@ -30,7 +31,7 @@ impl Direction {
         }
     }
 
-    /// `up` or `down`.
+    /// Name in scenarios and records: `up` or `down`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -39,7 +40,7 @@ impl Direction {
     }
 }
 
-/// Transport protocol, as far as queues and hashes care.
+/// Transport protocol, as far as queues and hashes need to tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// IP protocol 6.
@@ -51,7 +52,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The number in the IP header.
+    /// Protocol number in the IP header.
     pub const fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,
@@ -61,12 +62,12 @@ impl Protocol {
     }
 }
 
-/// Dense id of an application flow within a run; indexes slabs.
+/// Id of an application flow within a run. Ids start at 0 without gaps, so tables can be indexed by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// The id as an index.
+    /// The id as a table index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -75,22 +76,22 @@ impl FlowId {
 /// The 5-tuple of one direction of a transport conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
-    /// Sender.
+    /// Address and port of the sender.
     pub source: SocketAddr,
-    /// Receiver.
+    /// Address and port of the receiver.
     pub destination: SocketAddr,
     /// Transport protocol.
     pub protocol: Protocol,
 }
 
 impl FlowKey {
-    /// The same conversation seen from the other side.
+    /// Returns the 5-tuple of the opposite direction: source and destination exchanged.
     pub const fn reverse(self) -> Self {
         Self { source: self.destination, destination: self.source, protocol: self.protocol }
     }
 
-    /// A 32-bit hash of the 5-tuple, the same on every machine. Queues perturb it with a salt of their own, so an
-    /// attacker who knows this function still cannot aim at a bucket (RFC 8290 section 4.1.2).
+    /// Computes a 32-bit hash of the 5-tuple, the same on every machine. Each queue mixes in a salt of its own.
+    /// So an attacker who knows this function cannot choose the bucket a flow falls in (RFC 8290 section 4.1.2).
     pub fn hash(&self) -> u32 {
         let mut state = Fnv1a::new();
         for end in [self.source, self.destination] {
@@ -101,18 +102,18 @@ impl FlowKey {
         fold(state)
     }
 
-    /// A hash of the conversation, the same for both directions.
+    /// Computes a hash that is the same for both directions of a conversation.
     pub fn conversation_hash(&self) -> u32 {
         self.hash().wrapping_add(self.reverse().hash())
     }
 
-    /// [`host_hash`] of source and destination: [`crate::PacketMeta::hosts`].
+    /// [`host_hash`] of source and destination, in this order: the value of [`crate::PacketMeta::hosts`].
     pub fn host_hashes(&self) -> [u32; 2] {
         [host_hash(self.source.ip()), host_hash(self.destination.ip())]
     }
 }
 
-/// A 32-bit hash of a host's address, the same on every machine.
+/// Computes a 32-bit hash of a host's IP address, the same on every machine.
 pub fn host_hash(address: IpAddr) -> u32 {
     let mut state = Fnv1a::new();
     write_address(&mut state, address);

@@ -1,20 +1,20 @@
-//! The vocabulary every gamelane crate shares: integer time and units, packets and flow keys, seeded random streams,
-//! drop and mark reasons, conservation counters. Pure: no clock, no I/O, no global state.
+//! Types that every gamelane crate shares: integer time and units, packets and flow keys, header sizes, seeded random
+//! streams, drop and mark reasons, packet counters. The crate is pure: no clock, no I/O, no global state.
 //!
 //! # The contract of every component
 //!
 //! Components (queues, links, hops, endpoints, applications) are state machines driven from outside:
 //!
-//! 1. `now` never decreases for one component and is always the last argument (before an outlet).
-//! 2. At one instant a driver handles expired timeouts, drains transmits, hands in arrivals in input order, drains
-//!    transmits again, and last reads `poll_timeout`.
-//! 3. `poll_timeout` is a pure read; an early `handle_timeout` is a no-op; a quiet component answers `None`, or no run
-//!    would ever end.
-//! 4. A late call is legal and does bounded work.
-//! 5. Drops and marks leave through an [`Outlet`] with the packet and a reason, so nothing vanishes uncounted.
-//! 6. Randomness comes from a [`rng::Stream`] named by (seed, component path).
-//! 7. A queue stamps its own arrivals and is asked for a packet only when the medium is free.
-//! 8. Mechanisms set fields of [`PacketMeta`]; only shells touch bytes.
+//! 1. `now` never decreases for one component. It is the last argument; only an outlet comes after it.
+//! 2. At one instant a driver does this in order: handle expired timeouts, drain transmits, hand in arrivals in input
+//!    order, drain transmits again, read `poll_timeout`.
+//! 3. `poll_timeout` changes nothing, and a call of `handle_timeout` before its time does nothing. A component with no
+//!    work left returns `None`; otherwise no run would ever end.
+//! 4. A late call is allowed and does bounded work.
+//! 5. Drops and marks leave through an [`Outlet`] with the packet and a reason, so every packet is counted.
+//! 6. Random draws come from a [`rng::Stream`] named by the seed and the path of the component.
+//! 7. A queue stamps its arrivals itself. A driver asks it for a packet only when the medium is free.
+//! 8. Mechanisms set fields of [`PacketMeta`]. Only drivers read and write packet bytes.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -27,6 +27,7 @@ extern crate std;
 pub mod counters;
 pub mod dist;
 pub mod flow;
+pub mod headers;
 pub mod loss;
 pub mod outlet;
 pub mod overhead;

@@ -1,21 +1,21 @@
-//! Random packet loss: independent, or in bursts (Gilbert 1960, Elliott 1963). Used by links and paths, and later by the
-//! impairment of real packets.
+//! Random packet loss: independent losses, or bursts of losses (Gilbert 1960, Elliott 1963). Links, paths and the
+//! impairment of real packets use it.
 
 use crate::rng::Stream;
 
-/// How packets are lost.
+/// Model of random loss. Probabilities are from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum LossModel {
-    /// None are.
+    /// No packet is lost.
     #[default]
     None,
-    /// Each independently with this probability.
+    /// Each packet is lost with this probability, independently of the others.
     Random(f64),
-    /// Two states; a packet is lost with `loss_good` or `loss_bad`, then the state may change.
+    /// Two states, good and bad. A packet is lost with the probability of the state, then the state may change.
     GilbertElliott {
-        /// Probability to go from good to bad, per packet.
+        /// Probability per packet to change from good to bad.
         good_to_bad: f64,
-        /// Probability to go from bad to good, per packet; mean burst is its inverse.
+        /// Probability per packet to change from bad to good. The bad state lasts 1 / `bad_to_good` packets on average.
         bad_to_good: f64,
         /// Loss probability in the good state.
         loss_good: f64,
@@ -24,7 +24,7 @@ pub enum LossModel {
     },
 }
 
-/// A [`LossModel`] with its state and stream.
+/// A [`LossModel`] with its state and its random stream.
 #[derive(Clone, Debug)]
 pub struct Loss {
     model: LossModel,
@@ -33,18 +33,19 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Starts in the good state.
+    /// Makes the process, in the good state.
     pub const fn new(model: LossModel, rng: Stream) -> Self {
         Self { model, rng, bad: false }
     }
 
-    /// Loses packets by another model from now on, which starts in its good state unless it only changes the probabilities.
+    /// Replaces the model from the next packet on. The state is kept between two Gilbert-Elliott models; any other
+    /// change starts in the good state.
     pub fn set_model(&mut self, model: LossModel) {
         self.bad &= matches!(model, LossModel::GilbertElliott { .. });
         self.model = model;
     }
 
-    /// Decides the fate of the next packet.
+    /// Returns whether the next packet is lost.
     pub fn loses_next(&mut self) -> bool {
         match self.model {
             LossModel::None => false,

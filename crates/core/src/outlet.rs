@@ -1,23 +1,24 @@
-//! Where dropped and marked packets go: out, with a reason, so that every packet is accounted for.
+//! The way out for dropped and marked packets. A component hands each one to an [`Outlet`] with a reason, so that
+//! every packet is counted.
 
 use crate::packet::{Packet, PacketMeta};
 
-/// Why a packet was lost.
+/// Reason why a packet was dropped or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// The queue was full and the arriving packet was refused.
+    /// The queue was full, so the arriving packet was dropped.
     Tail,
-    /// The queue was full and a packet at the head of the longest flow queue made room.
+    /// The queue was full, so the packet at the head of the longest flow queue was dropped.
     Overlimit,
     /// The AQM law dropped it on arrival (PIE).
     AqmEnqueue,
-    /// The AQM law dropped it at the head (CoDel).
+    /// The AQM law dropped it at the head of the queue (CoDel).
     AqmDequeue,
     /// The link lost it.
     Link,
     /// The path beyond the link lost it.
     Path,
-    /// A later ACK of the same flow, already in the queue, says all it said.
+    /// The ACK filter dropped it: a later ACK of the same flow in the queue makes it redundant.
     AckFilter,
 }
 
@@ -38,7 +39,7 @@ impl DropReason {
         self as usize
     }
 
-    /// The name used in records and reports.
+    /// Name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tail => "tail",
@@ -52,20 +53,21 @@ impl DropReason {
     }
 }
 
-/// Why a packet was marked [`crate::Ecn::Ce`].
+/// Reason why a packet was marked [`crate::Ecn::Ce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MarkReason {
-    /// The AQM law would have dropped it on arrival.
+    /// The AQM law would otherwise have dropped it on arrival.
     AqmEnqueue,
-    /// The AQM law would have dropped it at the head.
+    /// The AQM law would otherwise have dropped it at the head of the queue.
     AqmDequeue,
 }
 
-/// Receives what a component drops or marks. Dropped packets are handed over whole, so a pooled frame finds its way home.
+/// Receives the packets that a component drops or marks. A dropped packet is handed over with its body, so a driver can
+/// return the frame to its pool.
 pub trait Outlet<B> {
-    /// `packet` is lost for `reason`.
+    /// Takes a dropped `packet`.
     fn dropped(&mut self, packet: Packet<B>, reason: DropReason);
 
-    /// The packet with this metadata goes on, marked.
+    /// Learns that the packet with this metadata was marked. The packet itself stays in the component.
     fn marked(&mut self, _meta: &PacketMeta, _reason: MarkReason) {}
 }

@@ -1,5 +1,5 @@
-//! Seeded random streams, one per component, named by path. Adding a component therefore changes no other component's
-//! draws, and a run is the same on every machine.
+//! Seeded random streams, one per component. A stream is named by the component's path, so adding a component does not
+//! change the draws of the others. The generator is xoshiro256++, which gives the same draws on every machine.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The stream of the component at `path`, such as `gateway/up/pie`.
+    /// Makes the stream of the component at `path`, for example `gateway/up/pie`.
     pub fn stream(self, path: &str) -> Stream {
         let mut state = Fnv1a::new();
         state.write(path.as_bytes());
@@ -17,38 +17,39 @@ impl Seed {
     }
 }
 
-/// One component's source of randomness.
+/// Random stream of one component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// 64 uniform bits.
+    /// Draws 64 uniform bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Draws uniformly from [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in (0, 1): safe to take the logarithm of.
+    /// Draws uniformly from (0, 1). The result is never 0, so its logarithm is finite.
     pub fn open_unit(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
 
-    /// Uniform in [0, bound); `bound` must not be zero. The bias of at most `bound` / 2^64 is below any use here.
+    /// Draws uniformly from [0, bound). `bound` must not be zero. The bias of at most `bound` / 2^64 is too small to
+    /// matter here.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True with `probability`.
+    /// Returns true with `probability`.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 }
 
-/// The finaliser of SplitMix64: spreads every input bit over the output.
+/// Mixes 64 bits so that every input bit affects the whole output: the finaliser of SplitMix64.
 pub const fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,7 +57,7 @@ pub const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// FNV-1a, 64 bits: a hash whose value is fixed by its definition.
+/// The 64-bit FNV-1a hash. Unlike the standard library's hasher, its values never change between versions.
 pub(crate) struct Fnv1a(u64);
 
 impl Fnv1a {

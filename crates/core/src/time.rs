@@ -1,36 +1,36 @@
 //! Integer time. [`Instant`] counts nanoseconds since the run began and can be made from a number, so a simulator, a
-//! capture and a clock can all supply it. [`Duration`] is 64-bit nanoseconds (584 years) instead of
-//! `core::time::Duration`, whose 96-bit arithmetic costs several times as much on the per-packet path.
+//! capture and a clock can all supply it. [`Duration`] is 64-bit nanoseconds (584 years). `core::time::Duration` has 96
+//! bits, and its arithmetic costs several times as much per packet.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// Nanoseconds since the run began.
+/// A moment, in nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens; also "never" where an `Option` would not pack.
+    /// Later than any event. Stands for "never" where an `Option` would take more space.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From nanoseconds since the run began.
+    /// Makes an instant from nanoseconds since the run began.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// From microseconds since the run began.
+    /// Makes an instant from microseconds since the run began.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// From milliseconds since the run began.
+    /// Makes an instant from milliseconds since the run began.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// From seconds since the run began.
+    /// Makes an instant from seconds since the run began.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
@@ -45,68 +45,68 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// Time since `earlier`, zero if `earlier` is later.
+    /// Time since `earlier`; zero if `earlier` is not before `self`.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// This instant moved on by `by`, at most [`Instant::MAX`].
+    /// The instant `by` later, at most [`Instant::MAX`].
     pub const fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by.0))
     }
 }
 
-/// A span of nanoseconds.
+/// A length of time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// The longest duration, about 584 years.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From nanoseconds.
+    /// Makes a duration from nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// From microseconds.
+    /// Makes a duration from microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// From milliseconds.
+    /// Makes a duration from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// From seconds.
+    /// Makes a duration from seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
 
-    /// From seconds, rounded to the nearest nanosecond; negative and NaN give zero.
+    /// Makes a duration from seconds, rounded to the nearest nanosecond. Negative numbers and NaN give zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9 + 0.5) as u64)
     }
 
-    /// Whole nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// The duration in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Milliseconds.
+    /// The duration in milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// True for a span of no length.
+    /// Returns whether the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -121,7 +121,7 @@ impl Duration {
         Self(self.0.saturating_mul(by))
     }
 
-    /// The distance between two spans.
+    /// The longer of two durations minus the shorter.
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
@@ -206,7 +206,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// The earlier of two optional deadlines; `None` means "not armed".
+/// Returns the earlier of two deadlines. `None` stands for a timer that is not armed.
 pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

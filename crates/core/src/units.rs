@@ -1,4 +1,4 @@
-//! Rates and sizes as types, so that bits, bytes, IP lengths and wire lengths never mix.
+//! Rates and sizes as separate types, so that bits, bytes, IP lengths and wire lengths cannot be mixed up.
 
 use crate::time::Duration;
 use core::fmt;
@@ -11,10 +11,10 @@ macro_rules! byte_unit {
         pub struct $name(pub $repr);
 
         impl $name {
-            /// No bytes.
+            /// Zero bytes.
             pub const ZERO: Self = Self(0);
 
-            /// The count as a 64-bit number.
+            /// Number of bytes.
             pub const fn bytes(self) -> u64 {
                 self.0 as u64
             }
@@ -60,39 +60,43 @@ macro_rules! byte_unit {
 }
 
 byte_unit!(
-    /// A number of bytes: windows, buffers, transfers.
+    /// Number of bytes of a window, a buffer or a transfer.
     ByteCount(u64)
 );
 byte_unit!(
-    /// Length of an IP packet, header included, link layer excluded. What queues count.
+    /// Length of an IP packet in bytes: IP header included, link layer excluded. Queues count this length.
     IpLen(u32)
 );
 byte_unit!(
-    /// Length on the medium, link-layer overhead included. What a link spends time on.
+    /// Length of a packet on the medium in bytes, link-layer overhead included. Serialisation time follows from it.
     WireLen(u32)
 );
 
-/// Bits per second.
+/// A rate in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bitrate(u64);
 
 impl Bitrate {
-    /// From bits per second.
+    /// Makes a rate from bits per second.
     pub const fn from_bps(bits_per_second: u64) -> Self {
         Self(bits_per_second)
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bps(self) -> u64 {
         self.0
     }
 
-    /// Time to serialise `len` at this rate, rounded up to a nanosecond. The rate must not be zero.
+    /// Time to serialise `len` at this rate, rounded up to a nanosecond.
+    ///
+    /// # Panics
+    ///
+    /// If the rate is zero.
     pub const fn time_to_send(self, len: WireLen) -> Duration {
         Duration::from_nanos((len.0 as u64 * 8_000_000_000).div_ceil(self.0))
     }
 
-    /// Whole bytes that pass in `span`.
+    /// Number of whole bytes that pass in `span` at this rate.
     pub const fn bytes_in(self, span: Duration) -> ByteCount {
         ByteCount((self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000) as u64)
     }

@@ -1,32 +1,32 @@
-//! What links and paths are made of, as a scenario says it.
+//! Configuration of a wired link and of the path beyond it. The other links have their own configuration.
 
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Bitrate, Duration};
 
 use crate::overhead::Overhead;
 
-/// One direction of a wired link: it serialises one packet at a time, then carries it to the other end, in order.
+/// Configuration of one direction of a wired link. The link serialises one packet at a time and delivers in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Rate on the medium, counted over [`Overhead::wire_len`].
     pub rate: Bitrate,
     /// Propagation delay of the link itself.
     pub delay: Duration,
-    /// Extra delay, uniform in `[0, jitter]`, never reordering.
+    /// Largest extra delay of a packet. It is uniform from 0 to this and never reorders packets.
     pub jitter: Duration,
-    /// Packets lost on the medium.
+    /// Packet loss on the medium.
     pub loss: LossModel,
-    /// What the link layer adds to each IP packet.
+    /// Link-layer overhead per IP packet.
     pub overhead: Overhead,
 }
 
-/// One direction of the path beyond the link, for one flow: no rate, only delay and loss.
+/// Configuration of one direction of the path beyond the link, for one flow: delay and loss, no rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathConfig {
     /// One-way delay.
     pub delay: Duration,
-    /// Extra delay, uniform in `[0, jitter]`, never reordering.
+    /// Largest extra delay of a packet. It is uniform from 0 to this and never reorders packets.
     pub jitter: Duration,
-    /// Packets lost on the path.
+    /// Packet loss on the path.
     pub loss: LossModel,
 }

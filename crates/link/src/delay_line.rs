@@ -1,4 +1,4 @@
-//! Packets on their way: each has an arrival time, and none overtakes the one before it.
+//! Packets in flight, each with its arrival time. No packet overtakes the one before it.
 
 use alloc::collections::VecDeque;
 use gamelane_core::{Instant, Packet};
@@ -13,7 +13,7 @@ impl<B> DelayLine<B> {
         Self { packets: VecDeque::new() }
     }
 
-    /// Sends `packet` off, to arrive at `at` or with the packet ahead of it, whichever is later.
+    /// Adds `packet`. It arrives at `at`, or together with the packet before it if that arrives later.
     pub(crate) fn push(&mut self, packet: Packet<B>, at: Instant) {
         let at = self.packets.back().map_or(at, |(ahead, _)| at.max(*ahead));
         self.packets.push_back((at, packet));

@@ -1,10 +1,12 @@
-//! A DOCSIS upstream: a modem asks for the channel and sends when the head end (CMTS) says so (reference/links.md
-//! section 1.2; the times of CableLabs' docsis-ns3; the token bucket of RFC 8034).
+//! A DOCSIS upstream: a modem requests capacity and sends when the head end (CMTS) grants it. The cycle is that of the
+//! DOCSIS MAC (CableLabs CM-SP-MULPIv3.1). Its times are those of CableLabs' docsis-ns3. The token bucket is that of
+//! RFC 8034. `docs/models/docsis.md` has the formula of the latency and the source of each number.
 //!
-//! Time is cut into MAP intervals. Each begins with request opportunities, which all modems contend for, and goes on with
-//! the data grants of its MAP, first come first served. A modem that uses a grant asks for what is left behind it in the
-//! same frame (piggy-back); one that has no grant contends. Grants carry several packets (concatenation, unless switched
-//! off) and parts of packets (fragmentation). Left out: unsolicited grants and polling, a size limit on requests, variable MAP lengths.
+//! Time is divided into MAP intervals. An interval begins with request opportunities, for which all modems contend.
+//! Then come the data grants of its MAP, in the order of the requests. A modem with a grant requests capacity for its
+//! waiting packets in the same frame (piggy-back); a modem without one contends. A grant can carry several packets
+//! (concatenation, can be switched off) and parts of packets (fragmentation). Left out: unsolicited grants and polling,
+//! a size limit on requests, MAP intervals of variable length.
 
 mod bucket;
 mod channel;
@@ -23,16 +25,17 @@ use bucket::TokenBucket;
 use channel::{Channel, Given};
 pub use config::{DocsisConfig, Neighbours};
 
-/// MAC header with the extended header that carries a piggy-backed request, 10 B (docsis-ns3).
+/// Bytes of the MAC header, with the extended header that carries a piggy-backed request (docsis-ns3).
 const MAC_HEADER: u32 = 10;
-/// Longest Ethernet frame: what a bucket must hold before a modem asks.
+/// Longest Ethernet frame with a VLAN tag, in bytes (RFC 8034). A modem sends a request when its buckets hold this
+/// much, or enough for everything that waits if that is less.
 const LONGEST_FRAME: u64 = 1522;
-/// Ethernet's 18 B and up to 6 B of padding for IP packets of 40 B.
+/// Ethernet framing: 18 B of header and FCS, and up to 6 B of padding for an IP packet of 40 B.
 const FRAMING: u64 = 24;
-/// Less of a grant than this is not worth a fragment.
+/// Smallest part of a packet in bytes: the rest of a grant that is smaller stays unused.
 const SMALLEST_FRAGMENT: u64 = 64;
 
-/// A modem and its channel; one port.
+/// A modem and its channel. The link has one port.
 #[derive(Debug)]
 pub struct DocsisUpstream {
     config: DocsisConfig,
@@ -41,26 +44,26 @@ pub struct DocsisUpstream {
     sustained: TokenBucket,
     peak: Option<TokenBucket>,
     waiting: Backlog,
-    /// Bytes of the kept packet that are still to be sent.
+    /// Bytes of a partly sent packet that are still to be sent.
     rest: Option<u64>,
-    /// The kept packet as [`DocsisUpstream::frames`] counts it.
+    /// Bytes of the partly sent packet, counted as in [`DocsisUpstream::frames`].
     kept: u64,
     grant: Option<Open>,
-    /// A packet went into the open grant; the request for what is behind it is due.
+    /// Whether a packet went into the open grant, so that the request for the packets behind it is due.
     asks: bool,
 }
 
-/// A grant being used.
+/// The grant in use.
 #[derive(Debug)]
 struct Open {
     at: Instant,
     bytes: u64,
-    /// The CMTS owes nothing more on the same request.
+    /// Whether the CMTS has granted all of the request.
     complete: bool,
 }
 
 impl DocsisUpstream {
-    /// A modem that has sent nothing; random streams are named under `path`.
+    /// Makes an idle modem. The names of random streams begin with `path`.
     pub fn new(config: DocsisConfig, seed: Seed, path: &str) -> Self {
         Self {
             channel: Channel::new(&config, seed, path),
@@ -76,13 +79,13 @@ impl DocsisUpstream {
         }
     }
 
-    /// Ethernet bytes that wait, a little more at most.
+    /// Upper bound of the Ethernet bytes that wait.
     fn frames(&self) -> u64 {
         self.waiting.bytes + FRAMING * u64::from(self.waiting.packets)
     }
 
-    /// What a request that ends at `end` may ask for, in bytes on the channel. What the buckets will have when the grant can
-    /// come at the earliest counts.
+    /// Size of a request that ends at `end`, in bytes on the channel. It is limited to the tokens that the buckets will
+    /// hold at the time of the earliest possible grant.
     fn request(&self, end: Instant) -> u64 {
         let then = end + self.channel.soonest_grant();
         let (begun, frames) = match self.rest {
@@ -100,7 +103,7 @@ impl DocsisUpstream {
         begun + allowed + (headers * allowed).div_ceil(frames.max(1))
     }
 
-    /// When the next request may be sent.
+    /// Time from which the next request may be sent.
     fn allowed_at(&self) -> Instant {
         if self.rest.is_some() {
             return Instant::ZERO;
@@ -111,7 +114,7 @@ impl DocsisUpstream {
         Instant::from_nanos(ready.as_nanos().saturating_sub(self.channel.soonest_grant().as_nanos()))
     }
 
-    /// Lets the intervals pass that have begun by `now`.
+    /// Runs the intervals that have begun by `now`.
     fn catch_up(&mut self, now: Instant) {
         self.channel.skip_to(now);
         while let Some(start) = self.channel.next_interval(now) {
@@ -148,11 +151,11 @@ impl Link for DocsisUpstream {
         let least = frames.min(LONGEST_FRAME);
         let peak = self.peak.as_ref().map_or(u64::MAX, |bucket| bucket.tokens(now));
         if self.rest.is_none() && self.sustained.tokens(now).min(peak) < least {
-            // The rest of a grant that was for less than the next packet.
+            // The buckets do not allow the next packet yet, so the rest of the grant cannot be used.
             self.grant = None;
             return None;
         }
-        // What passed unused while the modem had nothing to send is lost.
+        // The part of the grant that passed while the modem had nothing to send is lost.
         let unused = self.config.channel.bytes_in(now.saturating_since(grant.at)).bytes();
         grant.bytes = grant.bytes.saturating_sub(unused);
         grant.at = now;
@@ -174,7 +177,7 @@ impl Link for DocsisUpstream {
             }
             whole
         });
-        let grant = self.grant.as_mut().expect("a grant is open, or `start` would not be called");
+        let grant = self.grant.as_mut().expect("`start` is called only while a grant is open");
         let sent = rest.min(grant.bytes);
         grant.bytes -= sent;
         grant.at = now + self.config.channel.time_to_send(WireLen(sent as u32));
@@ -186,7 +189,7 @@ impl Link for DocsisUpstream {
             return Flight::Kept;
         }
         if !self.config.concatenation {
-            // What the grant has left is not for the packet behind.
+            // Without concatenation the rest of the grant is not for the next packet.
             grant.bytes = 0;
             grant.complete = true;
         }

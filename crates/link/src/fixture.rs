@@ -1,4 +1,4 @@
-//! A hop in a test: packets that come at stated times, and what became of them.
+//! Test bench for a hop: sends packets at given times and records their arrivals and losses.
 
 use alloc::vec::Vec;
 use gamelane_core::{
@@ -10,7 +10,7 @@ use gamelane_qdisc::{AnyQueue, Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::hop::{Hop, HopOutlet};
 use crate::link::{AnyLink, PortId};
 
-/// A hop with FIFO queues, run in virtual time.
+/// A hop with FIFO queues in virtual time.
 pub(crate) struct Bench {
     pub(crate) hop: Hop<u32>,
     pub(crate) arrived: Vec<Arrival>,
@@ -18,7 +18,7 @@ pub(crate) struct Bench {
     sent: u32,
 }
 
-/// A packet that came through, in microseconds.
+/// Arrival of a packet: its number, its port, and the time in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     pub(crate) number: u32,
@@ -36,7 +36,7 @@ impl HopOutlet<u32> for Lost {
 }
 
 impl Bench {
-    /// A bench over `link`, which has `ports` ports; each queue holds 10 MB.
+    /// Makes a bench for `link` with this many `ports`. Each queue holds 10 MB.
     pub(crate) fn new(link: impl Into<AnyLink>, ports: u16) -> Self {
         let queue = QueueConfig {
             limit: Some(Limit::Bytes(ByteCount(10_000_000))),
@@ -46,14 +46,14 @@ impl Bench {
         Self { hop: Hop::new(queues, link), arrived: Vec::new(), lost: Lost::default(), sent: 0 }
     }
 
-    /// A packet of flow `port` comes to `port` at `at`, after all that happens before.
+    /// Runs up to `at`, then hands a packet of flow `port` to `port`.
     pub(crate) fn send(&mut self, port: u16, len: u32, at: Instant) {
         self.run_until(at);
         self.hop.handle_packet(PortId(port), packet(self.sent, u32::from(port), len, at), at, &mut self.lost);
         self.sent += 1;
     }
 
-    /// All that happens up to `until`.
+    /// Handles all events up to `until`.
     pub(crate) fn run_until(&mut self, until: Instant) {
         while let Some(now) = self.hop.poll_timeout().filter(|at| *at <= until) {
             self.hop.handle_timeout(now, &mut self.lost);
@@ -67,7 +67,7 @@ impl Bench {
         }
     }
 
-    /// Keeps `ports` busy with packets of `len` until `until`.
+    /// Keeps the queues of `ports` filled with packets of `len` until `until`.
     pub(crate) fn saturate(&mut self, ports: core::ops::Range<u16>, len: u32, until: Instant) {
         let mut now = Instant::ZERO;
         while now < until {
@@ -81,7 +81,7 @@ impl Bench {
         }
     }
 
-    /// Runs to the end and checks that nothing went astray.
+    /// Runs to the end, checks that packets are conserved, and returns the arrivals.
     pub(crate) fn finish(&mut self) -> Vec<Arrival> {
         self.run_until(Instant::MAX);
         for port in (0..self.hop.ports()).map(PortId) {
@@ -91,7 +91,7 @@ impl Bench {
     }
 }
 
-/// A UDP packet.
+/// Makes a UDP packet.
 pub(crate) fn packet(number: u32, flow: u32, len: u32, now: Instant) -> Packet<u32> {
     let meta = PacketMeta {
         sent_at: now,

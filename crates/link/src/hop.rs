@@ -1,5 +1,5 @@
-//! A hop: a link, and at each of its ports a queue and the packets on their way. A queue is asked for a packet only when
-//! the medium is its own, so at most one packet is below it and its delay is the queue's to control.
+//! A hop: a link, and for each port of the link a queue and the packets in flight. The hop asks a queue for a packet
+//! only when the medium is free for it. So at most one packet is below the queue, and the queue controls the delay.
 
 use alloc::vec::Vec;
 use gamelane_core::time::earliest;
@@ -9,36 +9,36 @@ use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
 use crate::delay_line::DelayLine;
 use crate::link::{AnyLink, Flight, Link, PortId};
 
-/// A medium with the queues that share it; a wired hop has one. Driven as `gamelane_core` says: timeouts, then
-/// [`Hop::poll_deliver`] until `None`, then arrivals.
+/// A link with the queues that share it; a wired link has one queue. Drivers call it in the order of `gamelane_core`:
+/// timeouts, then [`Hop::poll_deliver`] until `None`, then arrivals.
 #[derive(Debug)]
 pub struct Hop<B> {
     link: AnyLink,
     ports: Vec<Port<B>>,
 }
 
-/// Receives what a hop drops or marks, with the port where it happened.
+/// Receives the packets that a hop drops or marks, with the port.
 pub trait HopOutlet<B> {
-    /// `packet` is lost for `reason`.
+    /// Takes a dropped or lost `packet`.
     fn dropped(&mut self, port: PortId, packet: Packet<B>, reason: DropReason);
 
-    /// The packet with this metadata goes on, marked.
+    /// Learns that the packet with this metadata was marked.
     fn marked(&mut self, _port: PortId, _meta: &PacketMeta, _reason: MarkReason) {}
 }
 
 #[derive(Debug)]
 struct Port<B> {
     queue: AnyQueue<B>,
-    /// Taken from the queue and not yet through; the next grant is for it.
+    /// Packet that left the queue but is not fully sent; the next grant is for it.
     kept: Option<Packet<B>>,
-    /// When a queue that holds its packets back lets the next one go.
+    /// Time at which a shaped queue lets its next packet go; `None` if the queue holds nothing back.
     held_until: Option<Instant>,
     line: DelayLine<B>,
     counters: HopCounters,
 }
 
 impl<B> Port<B> {
-    /// What the link may count on: a queue that holds its packets back has nothing to send.
+    /// Backlog to report to the link: a kept packet, and the queue unless its shaper holds packets back.
     fn offered(&mut self, now: Instant) -> Backlog {
         let mut waiting = Backlog::default();
         self.held_until = None;
@@ -56,7 +56,7 @@ impl<B> Port<B> {
 }
 
 impl<B> Hop<B> {
-    /// An idle hop with one queue for each port of `link`.
+    /// Makes an idle hop with one queue for each port of `link`.
     pub fn new(queues: impl IntoIterator<Item = AnyQueue<B>>, link: impl Into<AnyLink>) -> Self {
         let port = |queue| Port {
             queue,
@@ -68,7 +68,7 @@ impl<B> Hop<B> {
         Self { link: link.into(), ports: queues.into_iter().map(port).collect() }
     }
 
-    /// A packet reaches the queue of `port`.
+    /// Takes a packet into the queue of `port`.
     pub fn handle_packet(
         &mut self,
         port: PortId,
@@ -83,7 +83,7 @@ impl<B> Hop<B> {
         self.serve(now, out);
     }
 
-    /// Lets the link take packets and the laws tick; early calls do nothing.
+    /// Does the periodic work of the queues and lets the link take packets. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut dyn HopOutlet<B>) {
         for (port, own) in (0..).map(PortId).zip(&mut self.ports) {
             own.queue.handle_timeout(now);
@@ -94,7 +94,7 @@ impl<B> Hop<B> {
         self.serve(now, out);
     }
 
-    /// The next packet that has reached the far end by `now`, and the port it came through; call until `None`.
+    /// Returns the next packet that has reached the far end by `now`, with its port. Call it until it returns `None`.
     pub fn poll_deliver(&mut self, now: Instant) -> Option<(PortId, Packet<B>)> {
         (0..).map(PortId).zip(&mut self.ports).find_map(|(port, own)| {
             let packet = own.line.pop_arrived(now)?;
@@ -103,7 +103,7 @@ impl<B> Hop<B> {
         })
     }
 
-    /// When the hop wants to be called next.
+    /// Time of the next call of [`Hop::handle_timeout`] or [`Hop::poll_deliver`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.ports.iter().fold(self.link.poll_timeout(), |at, port| {
             let queue = earliest(port.held_until, port.queue.poll_timeout());
@@ -111,18 +111,18 @@ impl<B> Hop<B> {
         })
     }
 
-    /// The link, for what it alone can tell.
+    /// The link, for counters that only it has.
     pub const fn link(&self) -> &AnyLink {
         &self.link
     }
 
-    /// Another rate for a wired link, from the next packet on.
+    /// Sets the rate of a wired link from the next packet on.
     ///
     /// # Panics
     ///
-    /// If the link is of another kind: those have their rates from elsewhere.
+    /// If the link is not wired: the rate of other links comes from their model.
     pub fn set_rate(&mut self, rate: Bitrate) {
-        let AnyLink::Wired(link) = &mut self.link else { panic!("only a wired link can be told its rate") };
+        let AnyLink::Wired(link) = &mut self.link else { panic!("`set_rate` works on wired links only") };
         link.set_rate(rate);
     }
 
@@ -131,23 +131,23 @@ impl<B> Hop<B> {
         self.ports.len() as u16
     }
 
-    /// What waits in the queue of a port.
+    /// Packets and bytes that wait in the queue of a port.
     pub fn backlog(&self, port: PortId) -> Backlog {
         self.ports[port.index()].queue.backlog()
     }
 
-    /// What came, went and was lost at a port.
+    /// Packet counters of a port.
     pub fn counters(&self, port: PortId) -> &HopCounters {
         &self.ports[port.index()].counters
     }
 
-    /// Packets queued at a port, kept by it, or on the link.
+    /// Number of packets of a port in its queue, partly sent, or in flight.
     pub fn inside(&self, port: PortId) -> u64 {
         let own = &self.ports[port.index()];
         u64::from(own.queue.backlog().packets) + u64::from(own.kept.is_some()) + own.line.len() as u64
     }
 
-    /// Moves packets from queues to the medium while it is free.
+    /// Moves packets from the queues to the medium while it is free.
     fn serve(&mut self, now: Instant, out: &mut dyn HopOutlet<B>) {
         while let Some(port) = self.link.poll_grant(now) {
             let own = &mut self.ports[port.index()];
@@ -158,7 +158,7 @@ impl<B> Hop<B> {
                 Some(packet)
             });
             let Some(packet) = packet else {
-                // The queue dropped all it had, or has nothing for now.
+                // The queue dropped all its packets, or its shaper holds them back.
                 self.link.backlog_changed(port, own.offered(now), now);
                 continue;
             };
@@ -174,7 +174,7 @@ impl<B> Hop<B> {
     }
 }
 
-/// Counts on the way out.
+/// Outlet that counts drops and marks before it hands them on.
 struct Counting<'a, B> {
     counters: &'a mut HopCounters,
     port: PortId,

@@ -1,10 +1,11 @@
-//! An impaired path, one direction, to feel or to test what a network does to packets: loss, a rate with its queue, delay
-//! with jitter, reordering, duplication, in this order. Each can be changed while packets are on their way; they keep the
-//! arrival they were given, and none is lost or overtaken because of a change.
+//! One direction of an impaired path, to feel or to test network problems. Applied in this order: loss, a rate limit
+//! with its queue, delay with jitter, reordering, duplication. The settings can be changed while packets are in flight.
+//! Those packets keep their arrival times, and no packet is lost or overtaken because of a change.
 //!
-//! The words are those of Linux' netem (Hemminger 2005, "Network emulation with NetEm"), so are the shapes of jitter. What
-//! differs: packets stay in order unless asked otherwise, correlation keeps the distribution, and a reordered packet is
-//! held back (RFC 4737 section 3.3 calls the late one reordered) instead of sent without delay. Corruption is left out.
+//! The names and the shapes of jitter are those of Linux netem (Hemminger 2005, "Network emulation with NetEm";
+//! `net/sched/sch_netem.c`). There are three differences. Packets stay in order unless the configuration says
+//! otherwise. Correlation does not change the distribution of delays. A reordered packet is held back, because RFC 4737
+//! section 3.3 calls the late packet reordered; netem instead sends it without delay. Left out: corruption.
 
 mod config;
 mod jitter;
@@ -20,33 +21,34 @@ use gamelane_qdisc::Backlog;
 pub use config::{ImpairConfig, Jitter, JitterShape, Order, RateLimit, Reorder};
 use jitter::JitterProcess;
 
-/// Receives what is lost, and makes the copies that duplication needs.
+/// Receives lost packets, and makes the copies for duplication.
 pub trait ImpairOutlet<B>: Outlet<B> {
-    /// A second packet with the same content, or `None` for want of memory: then it is not duplicated.
+    /// Makes a second packet with the same content. Returns `None` if memory is short; then there is no duplicate.
     fn copy(&mut self, packet: &Packet<B>) -> Option<Packet<B>>;
 }
 
-/// What came, went and was lost, and what was done to it on purpose.
+/// Packet counters of an impaired path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImpairCounters {
-    /// Arrivals, deliveries and losses. Copies are delivered without having arrived.
+    /// Arrivals, deliveries and losses. Copies count as delivered, not as arrived.
     pub hop: HopCounters,
-    /// Copies made.
+    /// Number of copies made.
     pub duplicated: u64,
-    /// Packets held back.
+    /// Number of packets held back for reordering.
     pub reordered: u64,
 }
 
 impl ImpairCounters {
-    /// True if every packet and copy is accounted for, `inside` of them still on their way.
+    /// Returns whether every packet and copy is accounted for, when `inside` of them are still on the path.
     pub fn balance(&self, inside: u64) -> bool {
         let arrived = self.hop.arrived + self.duplicated;
         HopCounters { arrived, ..self.hop }.balance(inside)
     }
 }
 
-/// One direction of an impaired path. Driven as `gamelane_core` says: timeouts, [`Impairment::poll_deliver`] until `None`,
-/// then arrivals. Late calls delay packets and change nothing else: times follow from times, not from calls.
+/// One direction of an impaired path. Drivers call it in the order of `gamelane_core`: timeouts,
+/// [`Impairment::poll_deliver`] until `None`, then arrivals. A late call only delays the delivery of packets. All times
+/// are computed from earlier times, never from the time of the call.
 #[derive(Debug)]
 pub struct Impairment<B> {
     config: ImpairConfig,
@@ -56,18 +58,18 @@ pub struct Impairment<B> {
     duplicate: Stream,
     waiting: VecDeque<Packet<B>>,
     waiting_bytes: u64,
-    /// The packet being serialised, and when its end leaves.
+    /// The packet being serialised, and the time at which its last bit leaves.
     on_medium: Option<(Instant, Packet<B>)>,
     flying: BinaryHeap<Reverse<Flying<B>>>,
-    /// Packets sent off so far, to break ties.
+    /// Number of packets that left the medium so far; it breaks ties between equal arrival times.
     sequence: u64,
-    /// Nothing that keeps its place arrives before this.
+    /// Latest arrival so far of packets that were not held back. Packets that stay in order do not arrive before it.
     last_arrival: Instant,
     counters: ImpairCounters,
 }
 
 impl<B> Impairment<B> {
-    /// An empty path; its random streams are named under `path`.
+    /// Makes an empty path. The names of its random streams begin with `path`.
     pub fn new(config: ImpairConfig, seed: Seed, path: &str) -> Self {
         let stream = |name| seed.stream(&format!("{path}/{name}"));
         Self {
@@ -86,14 +88,14 @@ impl<B> Impairment<B> {
         }
     }
 
-    /// What is in force.
+    /// The present settings.
     pub const fn config(&self) -> &ImpairConfig {
         &self.config
     }
 
-    /// Changes what happens from `now` on. Packets that wait for the medium wait for the new rate, what is left of the one on
-    /// it leaves at the new rate, and packets beyond it arrive when they would have. A shorter delay takes effect once those
-    /// have arrived: nothing overtakes them.
+    /// Changes the settings at `now`. The new rate holds for the queue and for the rest of the packet on the medium.
+    /// Packets in flight keep their arrival times. They are not overtaken, so a shorter delay takes full effect only
+    /// after they have arrived.
     pub fn set(&mut self, config: ImpairConfig, now: Instant, out: &mut dyn ImpairOutlet<B>) {
         self.handle_timeout(now, out);
         self.loss.set_model(config.loss);
@@ -111,7 +113,7 @@ impl<B> Impairment<B> {
         self.handle_timeout(now, out);
     }
 
-    /// Takes a packet in, or loses it.
+    /// Takes a packet in. Lost packets and packets that find the queue full go to `out`.
     pub fn handle_packet(&mut self, mut packet: Packet<B>, now: Instant, out: &mut dyn ImpairOutlet<B>) {
         self.handle_timeout(now, out);
         self.counters.hop.arrived += 1;
@@ -134,7 +136,7 @@ impl<B> Impairment<B> {
         }
     }
 
-    /// Moves packets from the queue over the medium. A late call sends each off at the time it was through.
+    /// Moves packets from the queue over the medium. In a late call each packet still leaves at its correct time.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut dyn ImpairOutlet<B>) {
         while let Some((through, packet)) = self.on_medium.take_if(|(through, _)| *through <= now) {
             if let Some(next) = self.waiting.pop_front() {
@@ -146,7 +148,7 @@ impl<B> Impairment<B> {
         }
     }
 
-    /// The next packet that has arrived by `now`; call until `None`.
+    /// Returns the next packet that has arrived by `now`. Call it until it returns `None`.
     pub fn poll_deliver(&mut self, now: Instant) -> Option<Packet<B>> {
         if self.flying.peek()?.0.at > now {
             return None;
@@ -155,33 +157,34 @@ impl<B> Impairment<B> {
         self.flying.pop().map(|Reverse(flying)| flying.packet)
     }
 
-    /// When the next packet arrives or leaves the medium.
+    /// Time at which the next packet arrives or leaves the medium.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.flying.peek().map(|flying| flying.0.at);
         earliest(arrival, self.next_departure())
     }
 
-    /// When the next packet leaves the medium: all there is to do while the far end takes nothing.
+    /// Time at which the next packet leaves the medium. A driver uses this instead while the far end accepts no
+    /// packets.
     pub fn next_departure(&self) -> Option<Instant> {
         self.on_medium.as_ref().map(|(through, _)| *through)
     }
 
-    /// What came, went and was lost.
+    /// Packet counters.
     pub const fn counters(&self) -> &ImpairCounters {
         &self.counters
     }
 
-    /// What waits for the medium.
+    /// Packets and bytes that wait for the medium.
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len() as u32, bytes: self.waiting_bytes }
     }
 
-    /// Packets waiting, on the medium or on their way.
+    /// Number of packets waiting, on the medium or in flight.
     pub fn inside(&self) -> u64 {
         (self.waiting.len() + usize::from(self.on_medium.is_some()) + self.flying.len()) as u64
     }
 
-    /// A packet has left the medium at `from`.
+    /// Puts a packet in flight that left the medium at `from`: draws its delay, its reordering and its duplication.
     fn send_off(&mut self, packet: Packet<B>, from: Instant, out: &mut dyn ImpairOutlet<B>) {
         let at = from.saturating_add(self.jitter.delay(self.config.delay, &self.config.jitter));
         let copy = (self.config.duplicate > 0.0 && self.duplicate.chance(self.config.duplicate))
@@ -210,7 +213,7 @@ impl<B> Impairment<B> {
     }
 }
 
-/// A packet on its way; ordered by arrival, then by departure.
+/// A packet in flight. The order is by arrival time, then by the order of departure.
 #[derive(Debug)]
 struct Flying<B> {
     at: Instant,

@@ -1,5 +1,5 @@
-//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links; link-layer overhead, delay, jitter, loss; the hop that
-//! joins queues to the link below them; and impaired paths, changed while packets are on them.
+//! Links and paths: wired, DOCSIS, 802.11g and trace-driven links, with link-layer overhead, delay, jitter and loss.
+//! The hop joins queues to the link below them. An impaired path can be changed while packets are on it.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,5 +1,6 @@
-//! The contract of a link: who may put a packet on the medium, and what becomes of it. A link has *ports*, one for each
-//! queue that feeds it: a wired link has one, an 802.11 channel one for the access point and one for each station.
+//! The trait of every link: it decides which queue may send a packet, and when that packet arrives. A link has *ports*,
+//! one for each queue that feeds it. A wired link has one port. An 802.11 channel has one for the access point and one
+//! for each station.
 
 use alloc::boxed::Box;
 use gamelane_core::{Instant, PacketMeta};
@@ -10,57 +11,59 @@ use crate::trace::TraceLink;
 use crate::wifi::Dcf;
 use crate::wired::WiredLink;
 
-/// A queue's place at a link, from zero.
+/// Number of a link's port, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortId(pub u16);
 
 impl PortId {
-    /// As an index.
+    /// The number as a table index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What became of a packet put on the medium.
+/// Result of putting a packet on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flight {
-    /// It reaches the other end then.
+    /// The packet reaches the far end at this time.
     Arrives(Instant),
-    /// The link lost it.
+    /// The link lost the packet.
     Lost,
-    /// It is still with its port (a collision, a frame error, a part sent) and is what the port's next grant is for.
+    /// The packet stays at its port after a collision, a frame error, or because only a part was sent. The next grant
+    /// of the port is for this packet.
     Kept,
 }
 
-/// A medium. It knows nothing of packets until one is put on it, so that the queue decides at the last moment which one
-/// that is (late binding).
+/// A medium. It sees a packet only when the packet is put on it. So the queue chooses the packet at the last moment
+/// (late binding).
 ///
-/// A driver tells of every change of what waits at a port with [`Link::backlog_changed`], asks [`Link::poll_grant`] until
-/// `None`, and answers each grant with [`Link::start`], or with `backlog_changed` if the port has nothing after all.
+/// A driver reports every change of a port's backlog with [`Link::backlog_changed`]. It calls [`Link::poll_grant`]
+/// until that returns `None`. It answers each grant with [`Link::start`], or with `backlog_changed` if the queue of the
+/// port returned no packet.
 pub trait Link {
-    /// What waits at `port`, a packet the port keeps included.
+    /// Learns the backlog of `port`, including a packet that the port keeps.
     fn backlog_changed(&mut self, port: PortId, waiting: Backlog, now: Instant);
 
-    /// The port that may send one packet now; call until `None`.
+    /// Returns a port that may send one packet now. Call it until it returns `None`.
     fn poll_grant(&mut self, now: Instant) -> Option<PortId>;
 
-    /// `port`, which holds the grant, sends `frame`.
+    /// Sends `frame` from `port`, which must have the grant.
     fn start(&mut self, port: PortId, frame: &PacketMeta, now: Instant) -> Flight;
 
-    /// When [`Link::poll_grant`] is worth asking again; `None` while nothing waits.
+    /// Time of the next call of [`Link::poll_grant`]; `None` while no packet waits.
     fn poll_timeout(&self) -> Option<Instant>;
 }
 
 /// A link chosen at run time. The set is closed, so a match replaces a virtual call.
 #[derive(Debug)]
 pub enum AnyLink {
-    /// Fixed rate, one port. Also a shaper, with no delay.
+    /// A link of fixed rate, with one port. Without delay it is a shaper.
     Wired(WiredLink),
-    /// DOCSIS upstream, one port.
+    /// A DOCSIS upstream, with one port.
     Docsis(Box<DocsisUpstream>),
-    /// An 802.11 channel, a port for each sender.
+    /// An 802.11 channel, with one port for each sender.
     Wifi(Box<Dcf>),
-    /// A rate that follows a trace, one port.
+    /// A link whose rate follows a trace, with one port.
     Trace(TraceLink),
 }
 

@@ -1,4 +1,4 @@
-//! The path beyond the link for one flow and direction: delay, jitter and loss, no rate and no queue of its own.
+//! The path beyond the link for one flow and direction: delay, jitter and loss. It has no rate limit and no queue.
 
 use alloc::format;
 use gamelane_core::loss::Loss;
@@ -19,14 +19,14 @@ pub struct Path<B> {
 }
 
 impl<B> Path<B> {
-    /// An empty path; its random streams are named under `path`.
+    /// Makes an empty path. The names of its random streams begin with `path`.
     pub fn new(config: PathConfig, seed: Seed, path: &str) -> Self {
         let loss = Loss::new(config.loss, seed.stream(&format!("{path}/loss")));
         let jitter = seed.stream(&format!("{path}/jitter"));
         Self { config, loss, jitter, line: DelayLine::new(), counters: HopCounters::default() }
     }
 
-    /// Takes a packet in, or loses it.
+    /// Takes a packet in. A lost packet goes to `out`.
     pub fn handle_packet(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         self.counters.arrived += 1;
         if self.loss.loses_next() {
@@ -36,24 +36,24 @@ impl<B> Path<B> {
         self.line.push(packet, now + self.config.delay + draw_jitter(&mut self.jitter, self.config.jitter));
     }
 
-    /// The next packet that has arrived by `now`; call until `None`.
+    /// Returns the next packet that has arrived by `now`. Call it until it returns `None`.
     pub fn poll_deliver(&mut self, now: Instant) -> Option<Packet<B>> {
         let packet = self.line.pop_arrived(now)?;
         self.counters.delivered += 1;
         Some(packet)
     }
 
-    /// When the next packet arrives.
+    /// Time at which the next packet arrives.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.line.next_arrival()
     }
 
-    /// What came, went and was lost.
+    /// Packet counters.
     pub const fn counters(&self) -> &HopCounters {
         &self.counters
     }
 
-    /// Packets on their way.
+    /// Number of packets in flight.
     pub fn inside(&self) -> u64 {
         self.line.len() as u64
     }

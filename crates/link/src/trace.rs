@@ -1,4 +1,5 @@
-//! Links whose rate follows a trace: delivery opportunities in mahimahi's format, or rates in pieces. Both repeat.
+//! Links whose rate follows a trace. A trace is a list of delivery opportunities in mahimahi's format, or a list of
+//! rates with their start times. At its end a trace starts again.
 
 mod link;
 mod opportunities;
@@ -17,18 +18,18 @@ use gamelane_core::{Bitrate, Instant};
 /// A rate trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RateTrace {
-    /// Moments at which a packet of full size may pass.
+    /// Times at which one full packet may pass.
     Opportunities(Opportunities),
-    /// A rate from each moment to the next.
+    /// Rates, each from its start time to the next.
     Pieces(RatePieces),
 }
 
 impl RateTrace {
-    /// Reads either format: a line of one number is mahimahi's, of two a rate.
+    /// Reads either format. One number in the first line means mahimahi's format, two mean a list of rates.
     ///
     /// # Errors
     ///
-    /// The first line that is wrong, and why.
+    /// The first wrong line and the reason.
     pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
         if parse::columns_of_first_line(text) == 1 {
             Opportunities::parse(text).map(Self::Opportunities)
@@ -37,7 +38,7 @@ impl RateTrace {
         }
     }
 
-    /// The most the link carries: its highest rate, or that of the busiest 100 ms.
+    /// Highest rate. For opportunities it is the rate in the busiest 100 ms.
     pub fn peak(&self) -> Bitrate {
         match self {
             Self::Opportunities(trace) => trace.peak(),
@@ -45,7 +46,7 @@ impl RateTrace {
         }
     }
 
-    /// Its rate at a moment; of opportunities, that of the 100 ms before.
+    /// Rate at `now`. For opportunities it is the rate in the last 100 ms.
     pub fn rate_at(&self, now: Instant) -> Bitrate {
         match self {
             Self::Opportunities(trace) => trace.rate_at(now),
@@ -53,7 +54,7 @@ impl RateTrace {
         }
     }
 
-    /// Its mean rate.
+    /// Mean rate over the length of the trace.
     pub fn mean(&self) -> Bitrate {
         match self {
             Self::Opportunities(trace) => trace.mean(),

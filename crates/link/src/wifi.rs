@@ -1,10 +1,12 @@
-//! An 802.11g channel under DCF (reference/links.md section 3; IEEE 802.11-2007 clauses 9.2, 18, 19; ns-3.37's numbers):
-//! half duplex, shared by the access point, its stations and, in a mesh, relays between them.
+//! An 802.11g channel with DCF (IEEE 802.11-2007 clauses 9.2, 18 and 19; parameter values of ns-3.37). The access
+//! point, its stations and, in a mesh, the relays share the half-duplex medium.
 //!
-//! Whoever has a frame waits for an idle medium, DIFS, and a random number of idle slots; a busy medium freezes the count.
-//! Equal counts collide, and all who collide double their window. A frame is taken from its queue when its port wins the
-//! medium (late binding). Left out: capture, hidden stations, EIFS as apart from an ACK timeout, lost ACKs, rate
-//! adaptation, fragmentation, RTS/CTS, aggregation.
+//! A sender with a frame waits until the medium is idle, then DIFS, then a random number of idle slots. A busy medium
+//! freezes its count. Senders whose counts end in the same slot collide and double their contention window. A frame is
+//! taken from its queue only when its port wins the medium (late binding).
+//!
+//! Left out: capture, hidden stations, an EIFS different from the ACK timeout, lost ACKs, rate adaptation,
+//! fragmentation, RTS/CTS, aggregation.
 
 mod config;
 pub mod exchange;
@@ -23,19 +25,19 @@ pub use config::{Radio, Slot, WifiConfig, WifiPort};
 use exchange::Exchange;
 pub use rate::{PhyRate, Preamble};
 
-/// The MAC frame a [`Radio`]'s error is stated for: 1500 B of IP.
-const STATED_FRAME: f64 = 1536.0;
+/// Length in bytes of the MAC frame that [`Radio::error`] is given for: 1500 B of IP.
+const STATED_FRAME: f64 = exchange::mac_len(IpLen(1500)) as f64;
 
-/// The medium.
+/// The 802.11g channel as a link.
 #[derive(Debug)]
 pub struct Dcf {
     config: WifiConfig,
     slot: Duration,
     difs: Duration,
     contenders: Vec<Contender>,
-    /// Where slot 0 of the present count begins: a DIFS after the medium fell idle.
+    /// Start of slot 0: a DIFS after the medium became idle.
     idle_from: Instant,
-    /// Ports that won the present slot, last to first.
+    /// Ports that won the present slot, in reverse order.
     winners: Vec<PortId>,
     collision: bool,
     began: Instant,
@@ -47,29 +49,29 @@ pub struct Dcf {
 #[derive(Clone, Debug)]
 struct Contender {
     waiting: bool,
-    /// The slot, counted from `idle_from`, its backoff ends at. Counts on while it has nothing to send.
+    /// Slot, counted from `idle_from`, at which the backoff ends. It continues to count down while no frame waits.
     expires: u64,
     window: u32,
     retries: u32,
 }
 
-/// What a station has cost the medium, its uplink and its downlink together.
+/// Use of the medium by a station, uplink and downlink together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationCounters {
-    /// Time of its exchanges, failed ones included: protection, frame, SIFS and ACK, without DIFS and backoff.
+    /// Time of all exchanges, failed ones included: protection, frame, SIFS and ACK, without DIFS and backoff.
     pub airtime: Duration,
-    /// Frames put on the medium.
+    /// Number of frames put on the medium, retries included.
     pub attempts: u64,
-    /// Attempts that collided.
+    /// Number of attempts that collided.
     pub collisions: u64,
-    /// Attempts alone on the medium whose frame was damaged.
+    /// Number of attempts without collision whose frame was damaged.
     pub errors: u64,
-    /// Frames given up.
+    /// Number of frames dropped at the retry limit.
     pub drops: u64,
 }
 
 impl Dcf {
-    /// An idle medium; random streams are named under `path`.
+    /// Makes an idle channel. The names of random streams begin with `path`.
     pub fn new(config: WifiConfig, seed: Seed, path: &str) -> Self {
         let slot = config.slot.duration();
         let contender =
@@ -89,27 +91,29 @@ impl Dcf {
         }
     }
 
-    /// What each station has cost, by its number in [`WifiConfig::stations`].
+    /// Use of the medium by each station, indexed like [`WifiConfig::stations`].
     pub fn stations(&self) -> &[StationCounters] {
         &self.stations
     }
 
-    /// The slot a frame that comes at `now` can be sent in at the earliest.
+    /// Earliest slot in which a frame that arrives at `now` can be sent.
     fn slot_at(&self, now: Instant) -> u64 {
         now.saturating_since(self.idle_from).as_nanos().div_ceil(self.slot.as_nanos())
     }
 
-    /// When the next port sends.
+    /// Slot and time at which the next port sends; `None` while no frame waits.
     fn next_start(&self) -> Option<(u64, Instant)> {
         let waiting = self.contenders.iter().filter(|contender| contender.waiting);
         let slot = waiting.map(|contender| contender.expires).min()?;
         Some((slot, self.idle_from + self.slot * slot))
     }
 
+    /// Draws a backoff in slots from the contention window of a port.
     fn draw(&mut self, port: PortId) -> u64 {
         self.backoff.below(u64::from(self.contenders[port.index()].window) + 1)
     }
 
+    /// Draws whether a frame of this length is damaged. All frames have the same error probability per byte.
     fn damaged(&mut self, error: f64, len: IpLen) -> bool {
         if error <= 0.0 {
             return false;
@@ -125,7 +129,8 @@ impl Link for Dcf {
         if had || waiting.is_empty() {
             return;
         }
-        // While the medium is busy, who has no count running draws one (802.11-2007 9.2.5.1).
+        // A frame that arrives while the medium is busy needs a backoff; draw one unless a count is running
+        // (IEEE 802.11-2007 clause 9.2.5.1).
         let busy_until = Instant::from_nanos(self.idle_from.as_nanos().saturating_sub(self.difs.as_nanos()));
         let earliest = self.slot_at(now);
         if now < busy_until && self.contenders[port.index()].expires == 0 {

@@ -1,5 +1,5 @@
-//! A wired link, one direction: one packet on the medium at a time, for as long as its wire length takes at the rate.
-//! Without delay it is a gateway's shaper.
+//! One direction of a wired link. One packet is on the medium at a time, for the time of its wire length at the rate.
+//! Without delay this is the shaper of a gateway.
 
 use alloc::format;
 use gamelane_core::loss::Loss;
@@ -9,11 +9,12 @@ use gamelane_qdisc::Backlog;
 use crate::config::LinkConfig;
 use crate::link::{Flight, Link, PortId};
 
-/// How late a driver may ask for the next packet and still have it start when the last one ended. A real-time driver
-/// wakes up some 100 µs late; without credit it would lose that much of the rate on every packet.
+/// Longest lateness that a driver may catch up. If it asks for the next packet at most this late, the packet still
+/// starts when the last one ended. A real-time driver wakes up about 100 µs late; without this credit it would lose
+/// that much time with every packet.
 const LATENESS_CREDIT: Duration = Duration::from_micros(500);
 
-/// One direction of a wired link; one port.
+/// One direction of a wired link. The link has one port.
 #[derive(Debug)]
 pub struct WiredLink {
     config: LinkConfig,
@@ -24,14 +25,14 @@ pub struct WiredLink {
 }
 
 impl WiredLink {
-    /// A link that has carried nothing; its random streams are named under `path`.
+    /// Makes an idle link. The names of its random streams begin with `path`.
     pub fn new(config: LinkConfig, seed: Seed, path: &str) -> Self {
         let loss = Loss::new(config.loss, seed.stream(&format!("{path}/loss")));
         let jitter = seed.stream(&format!("{path}/jitter"));
         Self { config, loss, jitter, free_at: Instant::ZERO, waiting: false }
     }
 
-    /// Another rate, from the next packet on.
+    /// Sets the rate from the next packet on.
     pub const fn set_rate(&mut self, rate: Bitrate) {
         self.config.rate = rate;
     }
@@ -46,7 +47,7 @@ impl Link for WiredLink {
         (self.waiting && self.free_at <= now).then_some(PortId(0))
     }
 
-    /// `queued_at` is when the packet became ready: a late call may start it in the past, but not before that.
+    /// Sends a packet. After a late call its start may be in the past, but not before the packet entered the queue.
     fn start(&mut self, _port: PortId, frame: &PacketMeta, now: Instant) -> Flight {
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LATENESS_CREDIT.as_nanos()));
         let begin = self.free_at.max(frame.queued_at).max(earliest).min(now);
@@ -62,7 +63,7 @@ impl Link for WiredLink {
     }
 }
 
-/// Uniform in `[0, jitter]`; draws nothing where there is no jitter.
+/// Draws uniformly from `[0, jitter]`. If `jitter` is zero, it takes nothing from the random stream.
 pub(crate) fn draw_jitter(rng: &mut Stream, jitter: Duration) -> Duration {
     if jitter.is_zero() { Duration::ZERO } else { Duration::from_nanos(rng.below(jitter.as_nanos() + 1)) }
 }

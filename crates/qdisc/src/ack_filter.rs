@@ -1,7 +1,7 @@
-//! ACK filtering (RFC 3449 section 5.2.1, CAKE's `ack-filter`): when an ACK joins a queue that holds older ACKs of the same
-//! flow, one whose number the newer ones repeat is dropped. It never drops an ACK that tells more than a number
-//! ([`AckKind::Telling`]) nor one of the same number (a duplicate is a signal). Left out: comparing SACK blocks and
-//! timestamps, and data segments as the later ACK; all three only keep more ACKs than CAKE would.
+//! ACK filtering (RFC 3449 section 5.2.1; CAKE's `ack-filter`). When an ACK enters a queue, an older ACK of the same
+//! flow in that queue may be redundant: the newer ones acknowledge its bytes too. The filter then drops it. Kept are
+//! ACKs with SACK blocks, ECN echo or CWR ([`AckKind::Telling`]) and duplicate ACKs, because senders react to those.
+//! Left out: comparing SACK blocks and timestamps, and data segments as the newer ACK. So CAKE may drop more ACKs.
 
 use gamelane_core::{AckKind, Packet, PacketMeta};
 
@@ -11,42 +11,41 @@ use crate::config_error::ConfigError;
 use crate::fq::{FlowQueues, FqParameters, Overload, Requeue};
 use crate::pool::{Chain, PacketPool, Place};
 
-/// How many ACKs go.
+/// Which redundant ACKs are dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckFilterMode {
-    /// None.
+    /// No ACK is dropped.
     #[default]
     Off,
-    /// At least two redundant ones must wait before the older goes (CAKE `ack-filter`).
+    /// The older of two redundant ACKs is dropped; a single one is kept (CAKE `ack-filter`).
     Conservative,
-    /// One is enough if the new ACK stands right behind it (CAKE `ack-filter-aggressive`).
+    /// A single redundant ACK is also dropped if the new ACK is directly behind it (CAKE `ack-filter-aggressive`).
     Aggressive,
 }
 
-/// A FIFO that drops redundant ACKs.
+/// Configuration of a FIFO that drops redundant ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckFilterConfig {
-    /// Which ones.
+    /// Which redundant ACKs are dropped.
     pub mode: AckFilterMode,
-    /// Limit of the FIFO; each ACK that comes looks through what waits, so keep it in the hundreds.
+    /// Limit of the FIFO. Each arriving ACK makes the filter search the whole queue, so keep it to some hundred
+    /// packets.
     pub limit: Limit,
 }
 
 impl AckFilterConfig {
-    /// Finds what no queue can be built from.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// A limit of nothing.
+    /// [`ConfigError::OutOfRange`] for a limit of 0 packets.
     pub fn check(&self) -> Result<(), ConfigError> {
         match self.limit {
-            Limit::Packets(0) => {
-                Err(ConfigError::OutOfRange { name: "limit", allowed: "one packet or more" })
-            }
+            Limit::Packets(0) => Err(ConfigError::OutOfRange { name: "limit", allowed: "at least 1p" }),
             _ => Ok(()),
         }
     }
 
-    /// The queue: one flow queue without a law.
+    /// Builds the queue: a single flow queue without an AQM law.
     pub(crate) fn build<B>(&self) -> FlowQueues<Unmanaged, B> {
         let parameters = FqParameters {
             flows: 1,
@@ -64,8 +63,8 @@ impl AckFilterConfig {
     }
 }
 
-/// The ACK that may go, if any, of a queue whose last packet is a pure ACK that has just come. The one nearest the head
-/// goes, so that a newer number moves up.
+/// Returns the ACK to drop from a queue to which a pure ACK was just appended; `None` to keep all. Among redundant ACKs
+/// it takes the one nearest to the head.
 pub(crate) fn redundant<B>(pool: &PacketPool<B>, chain: Chain, mode: AckFilterMode) -> Option<Place> {
     let newest = &pool.last(chain)?.meta;
     let mut first: Option<Place> = None;
@@ -80,7 +79,7 @@ pub(crate) fn redundant<B>(pool: &PacketPool<B>, chain: Chain, mode: AckFilterMo
             continue;
         }
         if packet.meta.ack == AckKind::Telling {
-            // What stands before it may be what it refers to.
+            // Its SACK blocks or ECN echo may depend on the ACKs before it, so keep those.
             (first, found) = (None, 0);
             continue;
         }
@@ -101,7 +100,7 @@ fn same_flow<B>(packet: &Packet<B>, newest: &PacketMeta) -> bool {
     packet.meta.flow_hash == newest.flow_hash && packet.meta.hosts == newest.hosts
 }
 
-/// Sequence number arithmetic (RFC 1982, RFC 9293 section 3.4).
+/// Compares two acknowledgement numbers modulo 2^32 (RFC 9293 section 3.4).
 const fn is_older(number: u32, than: u32) -> bool {
     let distance = than.wrapping_sub(number);
     distance != 0 && distance < 1 << 31
@@ -111,16 +110,16 @@ const fn is_older(number: u32, than: u32) -> bool {
 mod tests {
     use super::*;
     use crate::QueueDiscipline;
-    use crate::fixture::{Ledger, in_class};
+    use crate::fixture::{ACK, Ledger, in_class};
     use gamelane_core::{DropReason, Instant};
     use std::vec::Vec;
 
     fn ack(flow: u8, number: u32, ack: AckKind, body: u64) -> Packet<u64> {
-        let packet = in_class(flow, 52, body);
+        let packet = in_class(flow, ACK, body);
         Packet { meta: PacketMeta { ack, ack_number: number, ..packet.meta }, ..packet }
     }
 
-    /// Bodies that leave and bodies that were filtered; packets are numbered as they come.
+    /// Returns the numbers of the packets that leave and of those that were filtered. Packets are numbered from 0.
     fn run(mode: AckFilterMode, packets: &[(u8, u32, AckKind)]) -> (Vec<u64>, Vec<u64>) {
         let mut queue = AckFilterConfig { mode, limit: Limit::Packets(100) }.build();
         let mut ledger = Ledger::default();
@@ -154,7 +153,7 @@ mod tests {
             (0, 300, Plain),
         ];
         assert_eq!(run(Conservative, &mixed), (Vec::from([1, 2, 3, 4, 5]), Vec::from([0])));
-        // Aggressive needs neighbours: 3 and 5 have 4 between them, so 0 and then nothing.
+        // Aggressive needs direct neighbours. Packet 4 is between 3 and 5, so only packet 0 is dropped.
         assert_eq!(run(Aggressive, &mixed).1, [0]);
     }
 
@@ -164,12 +163,12 @@ mod tests {
         assert_eq!(run(Aggressive, &duplicates).1, []);
         let telling = [(0, 100, Telling), (0, 200, Telling), (0, 300, Telling), (0, 400, Plain)];
         assert_eq!(run(Aggressive, &telling).1, []);
-        // A plain one before a telling one is not dropped for those after it.
+        // ACKs after a telling one never make a plain one before it redundant.
         assert_eq!(
             run(Conservative, &[(0, 100, Plain), (0, 200, Telling), (0, 300, Plain), (0, 400, Plain)]).1,
             []
         );
-        // Reordered: the older number came later.
+        // Reordered: the ACK with the older number arrived later.
         assert_eq!(run(Aggressive, &[(0, 300, Plain), (0, 100, Plain)]).1, []);
     }
 

@@ -1,5 +1,5 @@
-//! Every discipline behind one type, built from a [`QueueConfig`] or a [`DisciplineConfig`]. The set is closed, so a match
-//! replaces a virtual call.
+//! One type for every discipline, built from a [`QueueConfig`] or a [`DisciplineConfig`]. The set of disciplines is
+//! closed, so a `match` replaces a virtual call.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -28,13 +28,13 @@ pub enum AnyQueue<B> {
     FqCodel(FlowQueues<Codel, B>),
     /// FQ-PIE.
     FqPie(FlowQueues<Pie, B>),
-    /// Any other.
+    /// Any other discipline; boxed, because these are large.
     Composite(Box<Composite<B>>),
 }
 
 impl<B> AnyQueue<B> {
-    /// Builds the queue `config` describes. `mtu` is the largest IP packet of the link below; random streams are named
-    /// under `path`.
+    /// Builds the queue that `config` describes. `mtu` is the largest IP packet of the link below. The names of random
+    /// streams begin with `path`.
     pub fn new(config: &QueueConfig, mtu: IpLen, seed: Seed, path: &str) -> Self {
         let mtu = mtu.bytes();
         let salt = || seed.stream(&format!("{path}/salt")).bits();
@@ -60,8 +60,8 @@ impl<B> AnyQueue<B> {
         }
     }
 
-    /// Builds the queue `config` describes, with all queues inside it. A packet's class should be below `classes`, which is
-    /// 1 where nothing classifies. `mtu`, `seed` and `path` as in [`AnyQueue::new`]; queues inside are named below `path`.
+    /// Builds the queue that `config` describes, with all queues inside it. `classes` is the number of classes that the
+    /// classifier assigns, 1 without a classifier. `mtu`, `seed` and `path` are as in [`AnyQueue::new`].
     ///
     /// # Errors
     /// Those of [`DisciplineConfig::check`].

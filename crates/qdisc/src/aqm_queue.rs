@@ -1,4 +1,4 @@
-//! One queue under one AQM law: CoDel, PIE.
+//! One first-in first-out queue with one AQM law, such as CoDel or PIE. Flow queueing is in [`crate::fq`].
 
 use gamelane_core::{DropReason, Instant, Outlet, Packet};
 
@@ -8,7 +8,7 @@ use crate::aqm::{Aqm, apply};
 use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 
-/// A first-in first-out queue whose law drops on arrival, at the head, or both.
+/// A first-in first-out queue with an AQM law, which may drop on arrival and at the head.
 #[derive(Debug)]
 pub struct AqmQueue<A, B> {
     law: A,
@@ -19,7 +19,7 @@ pub struct AqmQueue<A, B> {
 }
 
 impl<A: Aqm, B> AqmQueue<A, B> {
-    /// An empty queue that holds up to `limit`.
+    /// Makes an empty queue that holds up to `limit`.
     pub const fn new(law: A, limit: Limit) -> Self {
         Self {
             law,

@@ -1,17 +1,17 @@
-//! From classes to the places of a queue that has several: bands, DRR classes, HTB leaves.
+//! The map from packet classes to the places of a discipline. A *place* is a priority band, a DRR class or an HTB leaf.
 
 use alloc::vec::Vec;
 use gamelane_core::ClassId;
 
 use crate::config_error::ConfigError;
 
-/// Where packets of each class go: position is the class, value the place. A class beyond the end goes where the last one
-/// does. An empty map sends class 0 to place 0, 1 to 1, and whatever has no place of its own to the last.
+/// Place of each class: entry n is the place of class n. Classes beyond the last entry go to the place of that entry.
+/// An empty map sends class n to place n, or to the last place if there is no place n.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassMap(pub Vec<u8>);
 
 impl ClassMap {
-    /// Position among `places`.
+    /// Returns the place of `class` in a discipline with this many `places`.
     pub(crate) fn place(&self, class: ClassId, places: usize) -> usize {
         let index = match self.0.get(class.index()).or(self.0.last()) {
             Some(&place) => usize::from(place),
@@ -20,7 +20,8 @@ impl ClassMap {
         index.min(places - 1)
     }
 
-    /// Checks that each of `classes` leads to one of `places`, and each place has a class that leads to it.
+    /// Checks the map for this many `classes` and `places`: every entry names an existing place, no entry is for a
+    /// class that does not exist, and every place gets at least one class.
     pub(crate) fn check(&self, classes: usize, places: usize) -> Result<(), ConfigError> {
         if let Some(class) = self.0.iter().position(|&place| usize::from(place) >= places) {
             return Err(ConfigError::NoSuchPlace { class, place: usize::from(self.0[class]), places });

@@ -1,5 +1,5 @@
-//! The queues that are made of others, or of several parts of their own. They stand behind one variant of
-//! [`AnyQueue`], out of line: the plain queues would otherwise pay for the size of these.
+//! Disciplines that contain other queues, and the large ones: DualPI2, CAKE, ACK filter. They share one variant of
+//! [`AnyQueue`], and their methods are never inlined. Otherwise the plain queues would become slower.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -17,7 +17,7 @@ use crate::priority::Priority;
 use crate::shaper::Shaper;
 use crate::tree::DisciplineConfig;
 
-/// A discipline of [`DisciplineConfig`] that is no [`DisciplineConfig::Leaf`].
+/// Any discipline of [`DisciplineConfig`] except [`DisciplineConfig::Leaf`].
 #[derive(Debug)]
 pub enum Composite<B> {
     /// A FIFO that drops redundant ACKs.
@@ -28,7 +28,7 @@ pub enum Composite<B> {
     Drr(Drr<AnyQueue<B>>),
     /// Classes with rates and borrowing.
     Htb(Htb<AnyQueue<B>>),
-    /// A rate in front of a queue.
+    /// A queue behind a shaper.
     Shaped(Shaper<AnyQueue<B>>),
     /// DualPI2.
     DualPi2(DualPi2<B>),
@@ -36,7 +36,8 @@ pub enum Composite<B> {
     Cake(Cake<B>),
 }
 
-/// Builds what a checked `config` describes; queues inside have their random streams named below `path`.
+/// Builds the queue of a checked `config`. The names of random streams begin with `path`, those of inner queues with
+/// `path` and their index.
 pub(crate) fn build<B>(config: &DisciplineConfig, mtu: IpLen, seed: Seed, path: &str) -> AnyQueue<B> {
     let inner = |part: &DisciplineConfig, index: usize| build(part, mtu, seed, &format!("{path}/{index}"));
     let composite = match config {

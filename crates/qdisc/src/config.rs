@@ -1,9 +1,9 @@
-//! What a queue is made of, as a scenario says it, with the parameter sets of the four implementations people compare
-//! (reference/aqm.md): the RFCs, Linux 6.1, FreeBSD's dummynet and ns-3.
+//! Configuration of a plain queue: FIFO, CoDel, PIE, FQ-CoDel or FQ-PIE. Parameters that a scenario does not give come
+//! from one of four sets: the RFCs, Linux 6.1, FreeBSD's dummynet, ns-3.37. The values are in [`crate::parameters`].
 
 use gamelane_core::{ByteCount, Duration};
 
-/// A queue limit: the unit is part of the value.
+/// Limit of a queue, in packets or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most this many packets.
@@ -12,45 +12,45 @@ pub enum Limit {
     Bytes(ByteCount),
 }
 
-/// Whose parameters a discipline takes where the scenario does not give its own.
+/// Parameter set that a discipline uses for parameters the scenario does not give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ParameterSet {
-    /// RFC 8289, 8033, 8290.
+    /// RFC 8289 (CoDel), RFC 8033 (PIE), RFC 8290 (FQ-CoDel).
     Rfc,
-    /// Linux 6.1 `net/sched`.
+    /// Linux 6.1, `net/sched`.
     #[default]
     Linux,
-    /// FreeBSD dummynet AQM.
+    /// FreeBSD dummynet, `sys/netpfil/ipfw/dn_aqm_*` and `dn_sched_fq_*`.
     Dummynet,
-    /// ns-3.37.
+    /// ns-3.37, its traffic-control module.
     Ns3,
 }
 
-/// The disciplines by name.
+/// Kind of a plain queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueKind {
-    /// Drop-tail.
+    /// First in, first out; drops arriving packets when full.
     Fifo,
-    /// One queue under CoDel.
+    /// One queue with CoDel.
     Codel,
-    /// One queue under PIE.
+    /// One queue with PIE.
     Pie,
-    /// Flow queues, each under CoDel.
+    /// Flow queues, each with CoDel.
     FqCodel,
-    /// Flow queues, each under PIE.
+    /// Flow queues, each with PIE.
     FqPie,
 }
 
-/// A queue as a scenario describes it: a kind, a parameter set, and overrides (`None` takes the set's value).
+/// Configuration of a plain queue: a kind, a parameter set, and overrides. `None` takes the value of the set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueConfig {
-    /// Discipline.
+    /// Kind of queue.
     pub kind: QueueKind,
-    /// Where parameters not given here come from.
+    /// Parameter set for everything that is `None` below.
     pub parameters: ParameterSet,
-    /// Total limit.
+    /// Limit over all packets of the queue.
     pub limit: Option<Limit>,
-    /// CoDel and PIE delay target.
+    /// Delay target of CoDel and PIE.
     pub target: Option<Duration>,
     /// CoDel interval.
     pub interval: Option<Duration>,
@@ -58,16 +58,16 @@ pub struct QueueConfig {
     pub update: Option<Duration>,
     /// PIE burst allowance.
     pub max_burst: Option<Duration>,
-    /// Mark ECN-capable packets instead of dropping them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: Option<bool>,
-    /// FQ quantum in bytes.
+    /// FQ quantum: bytes that a flow may send per round.
     pub quantum: Option<ByteCount>,
-    /// FQ bucket count.
+    /// Number of FQ flow queues.
     pub flows: Option<u32>,
 }
 
 impl QueueConfig {
-    /// A queue of this kind with every parameter from `parameters`.
+    /// Makes the configuration of a queue whose parameters all come from the set `parameters`.
     pub const fn new(kind: QueueKind, parameters: ParameterSet) -> Self {
         Self {
             kind,

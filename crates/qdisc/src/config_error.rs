@@ -1,106 +1,107 @@
-//! What can be wrong with the configuration of a queue that has parts.
+//! Errors in the configuration of a discipline. Each message says what is wrong, what is allowed and, where it is not
+//! obvious, what to do. The scenario reader adds file, key and line.
 
 use alloc::string::String;
 use core::fmt;
 use gamelane_core::Bitrate;
 
-/// A configuration no queue can be built from.
+/// A configuration from which no queue can be built. *Place* stands for a band, a DRR class or an HTB leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// A queue of parts has none.
+    /// A discipline with classes has no place for packets.
     NoPlaces,
-    /// More bands, classes or leaves than this queue can have.
+    /// A discipline has more places than it supports.
     TooManyPlaces {
-        /// How many were given.
+        /// Number of places given.
         places: usize,
-        /// How many it can have.
+        /// Largest number of places.
         most: usize,
     },
-    /// A class is sent where nothing is.
+    /// A class is mapped to a place that does not exist.
     NoSuchPlace {
-        /// The class.
+        /// Number of the class, from 0.
         class: usize,
-        /// Where it is sent.
+        /// Number of the missing place, from 0.
         place: usize,
-        /// How many places there are, from 0.
+        /// Number of places.
         places: usize,
     },
-    /// A class is sent somewhere but nothing is ever put in it.
+    /// The class map has an entry for a class that does not exist.
     NoSuchClass {
-        /// The class.
+        /// Number of the class, from 0.
         class: usize,
-        /// How many classes there are, from 0.
+        /// Number of classes.
         classes: usize,
     },
-    /// No class leads to this band, class or leaf.
+    /// No class is mapped to this place, so it would never get a packet.
     PlaceWithoutClass {
-        /// Its position.
+        /// Number of the place, from 0.
         place: usize,
     },
-    /// A rate of nothing: no packet would ever leave.
+    /// A rate is too low to send packets.
     ZeroRate {
-        /// Which.
+        /// Name of the class, or the key of the rate.
         name: String,
     },
-    /// A quantum of nothing: no packet would ever leave.
+    /// A quantum is zero, so no packet would ever leave.
     ZeroQuantum {
-        /// Position of the class.
+        /// Number of the class, from 0.
         place: usize,
     },
-    /// HTB: the parent does not stand before its child.
+    /// HTB: the parent of a class is not listed before it.
     NoSuchParent {
-        /// The child.
+        /// Name of the child.
         name: String,
     },
-    /// HTB: a class deeper than levels go.
+    /// HTB: a class is more than seven classes below its root.
     TooDeep {
-        /// The class.
+        /// Name of the class.
         name: String,
     },
-    /// HTB: a ceiling below the rate it is the ceiling of.
+    /// HTB: the ceiling of a class is below its rate.
     CeilBelowRate {
-        /// The class.
+        /// Name of the class.
         name: String,
         /// Its rate.
         rate: Bitrate,
         /// Its ceiling.
         ceil: Bitrate,
     },
-    /// HTB: children are promised more than their parent has.
+    /// HTB: the rates of the children add up to more than the rate of their parent.
     ChildrenAboveParent {
-        /// The parent.
+        /// Name of the parent.
         parent: String,
-        /// Its rate.
+        /// Rate of the parent.
         rate: Bitrate,
-        /// The sum of its children's rates.
+        /// Sum of the rates of its children.
         children: Bitrate,
     },
-    /// HTB: a child may go faster than its parent.
+    /// HTB: the ceiling of a class is above that of its parent.
     CeilAboveParent {
-        /// The child.
+        /// Name of the child.
         name: String,
-        /// Its ceiling.
+        /// Ceiling of the child.
         ceil: Bitrate,
-        /// The parent's ceiling.
+        /// Ceiling of the parent.
         parent: Bitrate,
     },
-    /// HTB: a class with children has a queue, or one without has none.
+    /// HTB: a class with children has a queue, or a class without children has none.
     QueueNotAtLeaf {
-        /// The class.
+        /// Name of the class.
         name: String,
     },
-    /// A shaper at or above the rate of the link below it shapes nothing: the queue forms below.
+    /// The rate of a shaper is not below that of its link, so the queue would build up in the modem.
     ShaperAboveLink {
-        /// The shaper's rate.
+        /// Rate of the shaper.
         shaper: Bitrate,
-        /// The link's.
+        /// Rate of the link.
         link: Bitrate,
     },
-    /// A number outside what it can be.
+    /// A value is out of range.
     OutOfRange {
-        /// Which.
+        /// Key of the value.
         name: &'static str,
-        /// What it can be.
+        /// Values that are allowed.
         allowed: &'static str,
     },
 }
@@ -108,37 +109,62 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPlaces => write!(f, "the queue has no class to put packets in"),
+            Self::NoPlaces => write!(f, "the queue has no band or class for packets; give it at least one"),
             Self::TooManyPlaces { places, most } => {
-                write!(f, "the queue has {places} classes, at most {most} are possible")
+                write!(f, "the queue has {places} bands or classes; at most {most} are allowed")
             }
             Self::NoSuchPlace { class, place, places } => {
-                write!(f, "class {class} is sent to {place}, but there are {places}, from 0")
+                write!(
+                    f,
+                    "class {class} is mapped to band or leaf {place}; allowed: 0 to {}",
+                    places.saturating_sub(1)
+                )
             }
             Self::NoSuchClass { class, classes } => {
-                write!(f, "class {class} is given a place, but there are {classes} classes, from 0")
+                write!(f, "the class map names class {class}; allowed: 0 to {}", classes.saturating_sub(1))
             }
-            Self::PlaceWithoutClass { place } => write!(f, "no class leads to {place}"),
-            Self::ZeroRate { name } => write!(f, "the rate of `{name}` is zero"),
-            Self::ZeroQuantum { place } => write!(f, "the quantum of {place} is zero"),
-            Self::NoSuchParent { name } => write!(f, "the parent of `{name}` must stand before it"),
-            Self::TooDeep { name } => write!(f, "`{name}` is more than 7 classes below the root"),
+            Self::PlaceWithoutClass { place } => {
+                write!(f, "no class is mapped to band or leaf {place}; map one to it or remove it")
+            }
+            Self::ZeroRate { name } => {
+                write!(f, "the rate of `{name}` is zero or close to it; set it to 1kbit or more")
+            }
+            Self::ZeroQuantum { place } => {
+                write!(f, "the quantum of class {place} is zero; give it at least 1 byte, better one MTU")
+            }
+            Self::NoSuchParent { name } => {
+                write!(f, "list the parent of class `{name}` before the class itself")
+            }
+            Self::TooDeep { name } => {
+                write!(
+                    f,
+                    "class `{name}` is too deep in the tree; at most 7 classes below the root are allowed"
+                )
+            }
             Self::CeilBelowRate { name, rate, ceil } => {
-                write!(f, "the ceiling of `{name}`, {ceil}, is below its rate, {rate}")
+                write!(f, "the ceiling of class `{name}` is {ceil}, below its rate; allowed: {rate} or more")
             }
             Self::ChildrenAboveParent { parent, rate, children } => {
-                write!(f, "the children of `{parent}` have rates of {children} together, above its {rate}")
+                write!(
+                    f,
+                    "the rates of the children of class `{parent}` add up to {children}; at most {rate}, the \
+                     parent's rate, is allowed"
+                )
             }
             Self::CeilAboveParent { name, ceil, parent } => {
-                write!(f, "the ceiling of `{name}`, {ceil}, is above its parent's, {parent}")
+                write!(
+                    f,
+                    "the ceiling of class `{name}` is {ceil}; at most {parent}, the parent's ceiling, is allowed"
+                )
             }
             Self::QueueNotAtLeaf { name } => {
-                write!(f, "`{name}` must have either children or a queue, not both")
+                write!(f, "class `{name}` needs either children or a queue, and not both")
             }
             Self::ShaperAboveLink { shaper, link } => {
                 write!(
                     f,
-                    "the shaper at {shaper} is not below the link's {link}: the queue would form below it"
+                    "the shaper's rate, {shaper}, must be below the link's rate, {link}; otherwise the queue \
+                     builds up in the modem"
                 )
             }
             Self::OutOfRange { name, allowed } => write!(f, "`{name}` must be {allowed}"),

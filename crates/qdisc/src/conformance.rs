@@ -1,7 +1,8 @@
-//! One suite that every queue under every parameter set must pass: conservation, order within a flow, work
-//! conservation (or a time at which a shaped queue is ready), limits, no starvation where it is promised, late calls, and
-//! the same decisions for the same input.
+//! Conformance tests that every discipline with every parameter set must pass. Packets are conserved and stay in order
+//! within a flow. Limits hold. Late and early calls are harmless. The same input gives the same decisions. A
+//! work-conserving queue sends whenever it has packets; a shaped one says when it is ready. Flow queues starve no flow.
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{
     AckKind, Bitrate, ByteCount, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, Overhead,
     Packet, PacketMeta, Seed,
@@ -38,12 +39,12 @@ enum Operation {
         ecn: bool,
     },
     Dequeue,
-    /// Waits until the queue says it is ready; the drain at the end.
+    /// Advances time until the queue is ready, then dequeues. The drain at the end uses this.
     DequeueWhenReady,
     Advance {
         micros: u64,
     },
-    /// Handle timeouts this long after they were due.
+    /// Handles the next timeout this long after it was due.
     Timeout {
         late_micros: u64,
     },
@@ -51,7 +52,7 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        5 => (0..FLOWS, 28u32..=1500, any::<bool>()).prop_map(|(flow, len, ecn)| Operation::Enqueue { flow, len, ecn }),
+        5 => (0..FLOWS, IPV4_HEADER + UDP_HEADER..=1500, any::<bool>()).prop_map(|(flow, len, ecn)| Operation::Enqueue { flow, len, ecn }),
         3 => Just(Operation::Dequeue),
         1 => Just(Operation::DequeueWhenReady),
         2 => (0u64..20_000).prop_map(|micros| Operation::Advance { micros }),
@@ -118,7 +119,7 @@ fn dualpi2() -> impl Strategy<Value = DisciplineConfig> {
     })
 }
 
-/// A root with three leaves below it, of which the last may not borrow.
+/// An HTB root with three leaves. The last leaf may not borrow.
 fn htb(rate: Bitrate, leaves: Vec<DisciplineConfig>, burst: u64) -> DisciplineConfig {
     let share = Bitrate::from_bps(rate.bps() / 4);
     let mut tree = vec![HtbClass::new("root", None, rate)];
@@ -132,7 +133,7 @@ fn htb(rate: Bitrate, leaves: Vec<DisciplineConfig>, burst: u64) -> DisciplineCo
     DisciplineConfig::Htb(HtbConfig { tree, classes: ClassMap::default(), overhead: Overhead::Ethernet })
 }
 
-/// Every queue, and queues of queues down to the third storey.
+/// Any discipline, with disciplines inside each other up to three levels deep.
 fn queue() -> impl Strategy<Value = DisciplineConfig> {
     let filter = (ack_filter(), 1u32..60).prop_map(|(mode, limit)| {
         DisciplineConfig::AckFilter(AckFilterConfig { mode, limit: Limit::Packets(limit) })
@@ -163,7 +164,7 @@ fn queue() -> impl Strategy<Value = DisciplineConfig> {
     })
 }
 
-/// The limit of all of it, where it has one of its own.
+/// Limit over the whole discipline; `None` if only its parts have limits.
 fn limit(config: &DisciplineConfig) -> Option<Limit> {
     match config {
         DisciplineConfig::Leaf(config) => Some(config.resolved_limit()),
@@ -176,13 +177,16 @@ fn limit(config: &DisciplineConfig) -> Option<Limit> {
 }
 
 fn build(config: &DisciplineConfig) -> AnyQueue<u64> {
-    AnyQueue::build(config, CLASSES, IpLen(1500), Seed(1), "queue").expect("these configurations are right")
+    AnyQueue::build(config, CLASSES, IpLen(1500), Seed(1), "queue")
+        .expect("the strategy makes valid configurations")
 }
 
-/// Three classes, so that five flows share some; flow 3 sends ACKs only, flow 2 L4S, flow 1 is urgent.
+/// Number of classes; fewer than flows, so that flows share a class. Flow 1 has DSCP EF, flow 2 is L4S, flow 3 sends
+/// ACKs.
 const CLASSES: usize = 3;
 
-/// A packet of a flow. Whatever a queue may sort by is the flow's alone, or order within flows could not be asked for.
+/// Makes a packet of a flow. Every field by which a queue may sort depends on the flow only; otherwise a queue could
+/// rightly reorder packets within a flow.
 fn packet(flow: u32, len: u32, ecn: bool, number: u64, now: Instant) -> Packet<u64> {
     let ect = if flow == 2 { Ecn::Ect1 } else { Ecn::Ect0 };
     let ecn = if ecn || flow == 2 { ect } else { Ecn::NotEct };
@@ -200,7 +204,7 @@ fn packet(flow: u32, len: u32, ecn: bool, number: u64, now: Instant) -> Packet<u
     Packet { meta, body: number }
 }
 
-/// Runs `operations`, checks every invariant on the way, returns what left and what was dropped.
+/// Runs `operations` and checks the invariants after each. Returns the packets that left and those dropped.
 fn check(config: &DisciplineConfig, operations: &[Operation]) -> (Vec<u64>, Vec<(u64, DropReason)>) {
     let mut queue = build(config);
     let conserving = config.is_work_conserving();
@@ -228,30 +232,46 @@ fn check(config: &DisciplineConfig, operations: &[Operation]) -> (Vec<u64>, Vec<
                     left.push(packet.body);
                     left_bytes += packet.meta.len.bytes();
                 }
-                None if conserving => assert!(queue.backlog().is_empty(), "a queue with packets gave none"),
-                None => assert!(queue.ready_at().is_none_or(|at| at > now), "ready, but it gave none"),
+                None if conserving => {
+                    assert!(queue.backlog().is_empty(), "a work-conserving queue with packets returned none")
+                }
+                None => assert!(
+                    queue.ready_at().is_none_or(|at| at > now),
+                    "the queue was ready but returned no packet"
+                ),
             },
             Operation::Advance { micros } => now += Duration::from_micros(micros),
             Operation::Timeout { late_micros } => {
                 if let Some(at) = queue.poll_timeout() {
                     now = now.max(at) + Duration::from_micros(late_micros);
                     queue.handle_timeout(now);
-                    assert!(queue.poll_timeout().is_none_or(|next| next > now), "a timeout lies in the past");
+                    assert!(
+                        queue.poll_timeout().is_none_or(|next| next > now),
+                        "the next timeout is not after now"
+                    );
                 }
             }
         }
         let backlog = queue.backlog();
         let gone = left.len() as u64 + ledger.dropped.len() as u64;
-        assert_eq!(arrived, gone + u64::from(backlog.packets), "packets are conserved");
-        assert_eq!(arrived_bytes, left_bytes + ledger.dropped_bytes + backlog.bytes, "bytes are conserved");
+        assert_eq!(arrived, gone + u64::from(backlog.packets), "packets must be conserved");
+        assert_eq!(
+            arrived_bytes,
+            left_bytes + ledger.dropped_bytes + backlog.bytes,
+            "bytes must be conserved"
+        );
         match limit(config) {
             Some(Limit::Packets(packets)) => assert!(backlog.packets <= packets),
             Some(Limit::Bytes(bytes)) => assert!(backlog.bytes <= bytes.bytes()),
             None => {}
         }
-        assert_eq!(queue.ready_at().is_none(), backlog.is_empty(), "ready at some time while packets wait");
+        assert_eq!(
+            queue.ready_at().is_none(),
+            backlog.is_empty(),
+            "`ready_at` must return a time exactly while packets wait"
+        );
     }
-    assert!(queue.backlog().is_empty(), "draining leaves nothing");
+    assert!(queue.backlog().is_empty(), "packets are left after the drain");
     if matches!(config, DisciplineConfig::Leaf(QueueConfig { kind: QueueKind::Fifo, .. })) {
         assert!(ledger.dropped.iter().all(|(_, reason)| *reason == DropReason::Tail));
         assert_eq!(ledger.marked, 0);
@@ -265,7 +285,7 @@ proptest! {
     #[test]
     fn every_queue_keeps_the_contract(config in queue(), operations in prop::collection::vec(operation(), 1..400)) {
         let first = check(&config, &operations);
-        prop_assert_eq!(first, check(&config, &operations), "same input, same decisions");
+        prop_assert_eq!(first, check(&config, &operations), "the same input must give the same decisions");
     }
 
     #[test]
@@ -279,7 +299,8 @@ proptest! {
     }
 }
 
-/// Bytes each of `flows` gets of `rounds` full packets when all of them always have packets waiting.
+/// Sends `rounds` packets while flows with packets of `lens` bytes always have 20 waiting. Returns the bytes of each
+/// flow.
 fn shares(config: &QueueConfig, lens: &[u32], rounds: usize) -> Vec<u64> {
     let mut queue: AnyQueue<u64> = AnyQueue::new(config, IpLen(1500), Seed(1), "queue");
     let mut ledger = Ledger::default();
@@ -298,7 +319,7 @@ fn shares(config: &QueueConfig, lens: &[u32], rounds: usize) -> Vec<u64> {
             got[packet.meta.flow.index()] += packet.meta.len.bytes();
             waiting[packet.meta.flow.index()] -= 1;
         }
-        // Far below every target, so that only the scheduler decides.
+        // Time advances so little that delays stay below every target, so only the scheduler decides.
         now += Duration::from_micros(1);
     }
     got
@@ -309,7 +330,7 @@ fn flow_queues_share_bytes_whatever_the_packet_size() {
     for kind in [QueueKind::FqCodel, QueueKind::FqPie] {
         for set in SETS {
             let got = shares(&QueueConfig::new(kind, set), &[1500, 1500, 200, 64], 20_000);
-            // Linux, RFC and ns-3 charge 14 B of Ethernet a packet: 64 B packets pay for 78.
+            // Linux, RFC and ns-3 charge 14 B of Ethernet header per packet: packets of 64 B cost 78 B.
             let (least, most) = (*got.iter().min().unwrap(), *got.iter().max().unwrap());
             assert!(least * 5 >= most * 4, "{kind:?} {set:?}: {got:?}");
         }
@@ -334,7 +355,7 @@ fn a_sparse_flow_waits_for_one_quantum_at_most() {
                 queue.enqueue(packet(1, 100, false, 1000 + round, now), now, &mut ledger);
                 let mut next = queue.dequeue(now, &mut ledger).unwrap();
                 if set == ParameterSet::Dummynet && next.meta.flow == FlowId(0) {
-                    // A quantum of 1514 B buys 1500 B of IP and leaves 14, enough to start a second packet.
+                    // A quantum of 1514 B minus 1500 B leaves a deficit of 14 B, with which flow 0 may send again.
                     next = queue.dequeue(now, &mut ledger).unwrap();
                 }
                 assert_eq!(next.meta.flow, FlowId(1), "{kind:?} {set:?}: the game packet goes next");
@@ -381,6 +402,6 @@ fn a_full_queue_takes_from_whom_its_kind_says() {
     assert_eq!(full(QueueKind::FqPie, ParameterSet::Linux), [(100, DropReason::Tail)]);
     assert_eq!(full(QueueKind::FqCodel, ParameterSet::Dummynet), [(0, DropReason::Overlimit)]);
     assert_eq!(full(QueueKind::FqCodel, ParameterSet::Rfc), [(0, DropReason::Overlimit)]);
-    // Linux takes up to 64 packets but at most half of the bytes: 50 of 100.
+    // Linux drops up to 64 packets but stops at half of the bytes: 50 of 100.
     assert_eq!(full(QueueKind::FqCodel, ParameterSet::Linux).len(), 50);
 }

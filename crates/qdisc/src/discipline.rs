@@ -1,4 +1,4 @@
-//! The contract of a queue, and how full one is.
+//! The trait of every queue discipline, and the backlog of a queue.
 
 use alloc::boxed::Box;
 
@@ -6,22 +6,22 @@ use gamelane_core::{Instant, IpLen, Outlet, Packet};
 
 use crate::config::Limit;
 
-/// What waits in a queue.
+/// Packets and bytes that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Packets.
+    /// Number of packets.
     pub packets: u32,
-    /// Bytes of IP packets.
+    /// Sum of their IP lengths in bytes.
     pub bytes: u64,
 }
 
 impl Backlog {
-    /// Nothing waits.
+    /// Returns whether no packet waits.
     pub const fn is_empty(self) -> bool {
         self.packets == 0
     }
 
-    /// True if one more packet of `len` would pass `limit`.
+    /// Returns whether one more packet of `len` would exceed `limit`.
     pub const fn would_exceed(self, limit: Limit, len: IpLen) -> bool {
         match limit {
             Limit::Packets(packets) => self.packets >= packets,
@@ -49,34 +49,36 @@ impl core::iter::Sum for Backlog {
     }
 }
 
-/// A queue in front of a medium. It never asks for the time and never drops silently.
+/// A queue in front of a medium. It reads no clock, and it hands every packet it drops to an [`Outlet`].
 pub trait QueueDiscipline<B> {
-    /// Takes `packet` in, or hands it (or another that makes room) to `out`. Stamps `queued_at`.
+    /// Takes `packet` in and sets its `queued_at`. Dropped packets go to `out`: this one, or others that make room for
+    /// it.
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>);
 
-    /// The next packet for a medium that is free now; packets the law drops on the way go to `out`.
+    /// Returns the next packet for a medium that is free now. Packets that the law drops go to `out`.
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>>;
 
-    /// What waits, the packet on the medium excluded.
+    /// Packets and bytes that wait, without the packet on the medium.
     fn backlog(&self) -> Backlog;
 
-    /// From when on [`QueueDiscipline::dequeue`] may give a packet; `None` while nothing waits. A queue that is not work
-    /// conserving says when its shaper lets the next one go; any other is always ready. After a dequeue at `now` that gave
-    /// nothing this lies after `now`, or a driver would spin.
+    /// Time from which [`QueueDiscipline::dequeue`] may return a packet; `None` while no packet waits. A
+    /// work-conserving queue is always ready. Any other queue returns the time at which its shaper sends the next
+    /// packet.
+    ///
+    /// If `dequeue` at `now` returned nothing, this time is later than `now`; otherwise a driver would loop forever.
     fn ready_at(&self) -> Option<Instant> {
         (!self.backlog().is_empty()).then_some(Instant::ZERO)
     }
 
-    /// When the queue wants [`QueueDiscipline::handle_timeout`]; `None` when nothing but packets can change it.
+    /// Time at which to call [`QueueDiscipline::handle_timeout`]; `None` while the queue has no periodic work.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Lets periodic laws work. Early calls do nothing; late ones do the work of one period.
+    /// Does the periodic work of AQM laws. An early call does nothing; a late call does the work of one period.
     fn handle_timeout(&mut self, _now: Instant) {}
 }
 
-/// A queue on the heap.
 impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Box<Q> {
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         (**self).enqueue(packet, now, out);

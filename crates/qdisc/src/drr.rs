@@ -1,7 +1,7 @@
-//! Deficit round robin over classes (Shreedhar and Varghese 1995; reference/aqm.md section 7): each class may send a
-//! quantum of bytes a round, so classes share the link by the ratio of their quanta whatever the size of their packets.
-//! The "bandwidth based" queueing burriss2006 names as further work. A class is charged after it has sent, as in RFC 8290,
-//! since an AQM inside it may drop the packet that was in front.
+//! Deficit round robin over classes (Shreedhar and Varghese 1995). Each class may send a quantum of bytes per round, so
+//! classes share the link in the ratio of their quanta, whatever the size of their packets. burriss2006 names this as
+//! further work ("bandwidth based" queueing). Unlike the original, a class is charged after it has sent, as in RFC
+//! 8290. The reason is that an AQM law in the class may drop the packet at the head.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -14,32 +14,32 @@ use crate::discipline::{Backlog, QueueDiscipline};
 use crate::priority::check_places;
 use crate::tree::DisciplineConfig;
 
-/// Positions are bytes, and a class id is one.
+/// Largest number of classes: the number of a class is one byte.
 const MOST_CLASSES: usize = 256;
 
-/// One class.
+/// Configuration of one class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrrClass {
-    /// Bytes a round; one MTU or more keeps the work per packet constant.
+    /// Bytes per round. With at least one MTU the work per packet is constant.
     pub quantum: ByteCount,
-    /// Its queue.
+    /// Queue of the class.
     pub queue: DisciplineConfig,
 }
 
-/// Deficit round robin as a scenario says it.
+/// Configuration of deficit round robin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrrConfig {
-    /// The classes.
+    /// Quantum and queue of each class of the scheduler.
     pub shares: Vec<DrrClass>,
-    /// Which of them a packet's class is.
+    /// Maps the class of a packet to an index in `shares`.
     pub classes: ClassMap,
 }
 
 impl DrrConfig {
-    /// Finds what no queue can be built from, given how many classes packets are put in.
+    /// Checks the configuration for packets of this many `classes`.
     ///
     /// # Errors
-    /// No class, a quantum of zero, a map that does not fit, and those of the classes' queues.
+    /// No class or more than 256, a quantum of zero, a class map that does not fit, or an error of an inner queue.
     pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
         check_places(self.shares.len(), MOST_CLASSES)?;
         if let Some(place) = self.shares.iter().position(|share| share.quantum == ByteCount::ZERO) {
@@ -58,24 +58,31 @@ struct Share<Q> {
     active: bool,
 }
 
-/// The discipline.
+/// The deficit round robin discipline.
 #[derive(Debug)]
 pub struct Drr<Q> {
     shares: Vec<Share<Q>>,
     classes: ClassMap,
-    /// Classes with packets, in the order of the round.
+    /// Indices of the classes with packets, in the order of the round.
     round: VecDeque<u8>,
 }
 
 impl<Q> Drr<Q> {
-    /// Empty classes; there must be one.
+    /// Makes the discipline with empty queues.
+    ///
+    /// # Panics
+    ///
+    /// If there is no class or a quantum is zero.
     pub fn new(shares: impl Iterator<Item = (ByteCount, Q)>, classes: ClassMap) -> Self {
         let share = |(quantum, queue): (ByteCount, Q)| {
-            assert!(quantum > ByteCount::ZERO, "a class without a quantum never sends");
+            assert!(
+                quantum > ByteCount::ZERO,
+                "the quantum of a class must be above zero, otherwise the class never sends"
+            );
             Share { queue, quantum: quantum.bytes() as i64, deficit: 0, active: false }
         };
         let shares: Vec<_> = shares.map(share).collect();
-        assert!(!shares.is_empty(), "deficit round robin has a class");
+        assert!(!shares.is_empty(), "deficit round robin needs at least one class");
         let round = VecDeque::with_capacity(shares.len());
         Self { shares, classes, round }
     }
@@ -94,7 +101,8 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Drr<Q> {
     }
 
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
-        // Classes in a row that had packets and might have sent, but gave none: their own shapers hold them back.
+        // Number of classes in a row that have packets and a deficit, but whose queue returned none: its own shaper
+        // holds them back.
         let mut held = 0;
         while held < self.round.len() {
             let place = self.round[0];
@@ -110,7 +118,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Drr<Q> {
                 share.deficit -= packet.meta.len.bytes() as i64;
             }
             if share.queue.backlog().is_empty() {
-                // What was not used is lost, what was used too much stays owed.
+                // A class that becomes empty loses its unused deficit but keeps a negative one.
                 share.deficit = share.deficit.min(0);
                 share.active = false;
                 self.round.pop_front();
@@ -171,7 +179,7 @@ mod tests {
             let packet = queue.dequeue(Instant::ZERO, &mut ledger).unwrap();
             bytes[packet.meta.class.index()] += packet.meta.len.bytes();
         }
-        // Half, a quarter, a quarter of 600 kB, within one quantum.
+        // A half, a quarter and a quarter of 600 kB, within one quantum.
         for (got, due) in bytes.into_iter().zip([300_000, 150_000, 150_000]) {
             assert!(got.abs_diff(due) <= 3000, "{bytes:?}");
         }
@@ -179,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_round_by_hand() {
-        // Quantum 500: a packet of 1500 overdraws by 1000, so it comes back after two more rounds of the other.
+        // Quantum 500: a packet of 1500 B leaves a deficit of -1000, so the class waits two rounds before it sends
+        // again.
         let mut queue = queue(&[500, 500]);
         let mut ledger = Ledger::default();
         for number in 0..3 {
@@ -201,7 +210,8 @@ mod tests {
             queue.enqueue(in_class(0, 1500, number), Instant::ZERO, &mut ledger);
             assert_eq!(queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body, number);
         }
-        // It went 1400 over with each packet of its own; the other is served first now.
+        // Each packet exceeded the quantum by 1400 B. The class still has this debt, so the other class is served
+        // first.
         queue.enqueue(in_class(0, 1500, 10), Instant::ZERO, &mut ledger);
         queue.enqueue(in_class(1, 1500, 20), Instant::ZERO, &mut ledger);
         assert_eq!(queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body, 20);

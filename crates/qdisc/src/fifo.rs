@@ -1,4 +1,4 @@
-//! Drop-tail: packets leave in the order they came, and one that finds the queue full is lost.
+//! Drop-tail queue: packets leave in the order of arrival, and packets that arrive at a full queue are dropped.
 
 use alloc::collections::VecDeque;
 use gamelane_core::{DropReason, Instant, Outlet, Packet};
@@ -15,7 +15,7 @@ pub struct Fifo<B> {
 }
 
 impl<B> Fifo<B> {
-    /// An empty queue that holds up to `limit`.
+    /// Makes an empty queue that holds up to `limit`.
     pub const fn new(limit: Limit) -> Self {
         Self { limit, packets: VecDeque::new(), backlog: Backlog { packets: 0, bytes: 0 } }
     }

@@ -1,12 +1,16 @@
-//! Packets for tests, and where lost ones go.
+//! Packets for tests, and an outlet that records drops and marks.
 
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{
     AckKind, ClassId, DropReason, Duration, Ecn, FlowId, Instant, IpLen, MarkReason, Outlet, Packet,
     PacketMeta, Protocol,
 };
 use std::vec::Vec;
 
-/// A packet of flow 0, sent at time zero.
+/// Length of a pure ACK with timestamps over IPv4, in bytes.
+pub(crate) const ACK: u32 = IPV4_HEADER + TCP_HEADER + TCP_TIMESTAMPS;
+
+/// Makes the metadata of a packet of flow 0, sent at time zero.
 pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
     PacketMeta {
         sent_at: Instant::ZERO,
@@ -25,7 +29,7 @@ pub(crate) fn packet(len: u32, ecn: Ecn) -> PacketMeta {
     }
 }
 
-/// The `number`th packet of a class, which is a flow of its own.
+/// Makes packet `number` of a class. All packets of a class are one flow.
 pub(crate) fn in_class(class: u8, len: u32, number: u64) -> Packet<u64> {
     let flow = u32::from(class);
     let meta = PacketMeta {
@@ -37,7 +41,7 @@ pub(crate) fn in_class(class: u8, len: u32, number: u64) -> Packet<u64> {
     Packet { meta, body: number }
 }
 
-/// Keeps account of what is lost and marked.
+/// Records dropped packets and counts marked ones.
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) dropped: Vec<(u64, DropReason)>,

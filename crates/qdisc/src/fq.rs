@@ -1,6 +1,6 @@
-//! Flow queueing: deficit round robin over hashed flow queues, new flows first (RFC 8290 section 4, "DRR++"), with an
-//! AQM law in each. FQ-CoDel is `FlowQueues<Codel>`, FQ-PIE `FlowQueues<Pie>`, a tin of CAKE `FlowQueues<Cobalt>` with a
-//! [`FlowSelector`] of its own. Left out: Linux's 32 MB memory limit, which 10,240 packets of 1500 B do not reach.
+//! Flow queueing: deficit round robin over hashed flow queues, new flows first (RFC 8290 section 4), with an AQM law in
+//! each queue. FQ-CoDel is `FlowQueues<Codel>` and FQ-PIE is `FlowQueues<Pie>`. A tin of CAKE is `FlowQueues<Cobalt>`
+//! with its own [`FlowSelector`]. Left out: Linux's memory limit of 32 MB, which 10,240 packets of 1500 B do not reach.
 
 use alloc::vec::Vec;
 use gamelane_core::{DropReason, Instant, IpLen, Outlet, Packet, PacketMeta};
@@ -11,66 +11,68 @@ use crate::config::Limit;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::pool::{Chain, PacketPool};
 
-/// Parameters of the scheduler; see [`crate::parameters::fq`] for the sets.
+/// Parameters of the scheduler. [`crate::parameters::fq`] has the values of each parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FqParameters {
-    /// Flow queues (RFC 8290 section 4.1.2: 1024).
+    /// Number of flow queues (RFC 8290 section 4.1.2: 1024).
     pub flows: u32,
-    /// Limit over all of them.
+    /// Limit over all flow queues together.
     pub limit: Limit,
-    /// Bytes a flow may send per round (section 4.1.1: one MTU-sized frame, 1514).
+    /// Bytes that a flow may send per round (section 4.1.1: one full frame, 1514).
     pub quantum: u32,
-    /// Link header charged with each packet: Linux counts 14 B of Ethernet, dummynet none.
+    /// Bytes of link header charged with each packet: 14 (Ethernet) in Linux, 0 in dummynet.
     pub charged_header: u32,
-    /// What to do when full.
+    /// Which packets are dropped when the limit is exceeded.
     pub overload: Overload,
-    /// Where a new flow goes when its queue runs empty.
+    /// When a new flow whose queue became empty moves to the old list.
     pub requeue_empty_new: Requeue,
-    /// A deficit of exactly zero waits for the next round (RFC and Linux) or may still send (dummynet).
+    /// Whether a flow with a deficit of exactly zero waits for the next round (RFC and Linux) or still sends
+    /// (dummynet).
     pub zero_deficit_waits: bool,
-    /// Tell the law when a flow becomes active again.
+    /// Whether the law of a flow queue is told when the queue becomes active again.
     pub reset_on_reactivation: bool,
-    /// At the head, show the law the backlog of all flows instead of its own (Linux FQ-CoDel).
+    /// Whether the law sees the backlog of all flow queues at dequeue, instead of that of its own queue (Linux
+    /// FQ-CoDel).
     pub law_sees_total: bool,
-    /// Drop ACKs a later one of the same flow makes redundant.
+    /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
 }
 
-/// Which flow queue a packet goes to, and what share of the link each gets.
+/// Selects the flow queue of a packet and sets the share of the link that each queue gets.
 pub trait FlowSelector {
-    /// The queue of a packet. `is_idle` says which queues take no part in the scheduling now.
+    /// Returns the flow queue of a packet. `is_idle` tells whether a queue is in neither list of the scheduler.
     fn select(&mut self, packet: &PacketMeta, is_idle: impl Fn(u32) -> bool) -> Selected;
 
-    /// A packet goes to a queue that takes part already.
+    /// Learns that a packet was added to a queue that the scheduler already serves.
     fn joined(&mut self, _index: u32) {}
 
-    /// A queue has used its quantum up, and packets wait in it or do not.
+    /// Learns that a queue has used up its quantum. `waiting` tells whether it still has packets.
     fn spent(&mut self, _index: u32, _waiting: bool) {}
 
-    /// A queue no longer takes part.
+    /// Learns that a queue became empty and left the scheduler.
     fn left(&mut self, _index: u32) {}
 
-    /// Bytes a queue may send per round, of those every queue is due.
+    /// Returns the bytes that a queue may send per round; `due` is [`FqParameters::quantum`].
     fn quantum(&mut self, _index: u32, due: u32) -> u32 {
         due
     }
 
-    /// What a packet costs its queue; `header` is [`FqParameters::charged_header`].
+    /// Returns the bytes charged for a packet; `header` is [`FqParameters::charged_header`].
     fn charge(&self, len: IpLen, header: u32) -> u32 {
         len.0 + header
     }
 }
 
-/// Answer of [`FlowSelector::select`].
+/// Result of [`FlowSelector::select`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// The flow queue.
+    /// Index of the flow queue.
     pub index: u32,
-    /// True if it served another flow before and has nothing left of it.
+    /// Whether the queue, now empty, served a different flow before.
     pub claimed: bool,
 }
 
-/// Plain hashing: flows with the same hash share a queue.
+/// Selects by plain hashing: flows with the same hash value share a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Hashed {
     flows: u32,
@@ -84,33 +86,33 @@ impl FlowSelector for Hashed {
     }
 }
 
-/// What makes room.
+/// Which packets are dropped when the limit is exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overload {
-    /// The arriving packet is refused.
+    /// The arriving packet.
     TailDrop,
-    /// The flow with most bytes loses from its head: up to `batch` packets, at most half of its bytes.
+    /// Packets at the head of the flow queue with the most bytes: at most `batch`, and no more after half its bytes.
     FattestByBytes {
-        /// Packets per overload (Linux 64, RFC 8290 one).
+        /// Largest number of packets dropped at once (Linux 64, RFC 8290 one).
         batch: u32,
     },
-    /// The flow with most packets loses one from its head.
+    /// The packet at the head of the flow queue with the most packets.
     LongestByPackets,
 }
 
-/// RFC 8290 section 4.2: an emptied new flow goes to the end of the old list, or a flow of one packet a round would
-/// starve the rest.
+/// When a new flow whose queue became empty moves to the end of the old list (RFC 8290 section 4.2). Without this step
+/// a flow that sends one packet per round would starve the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requeue {
     /// Always.
     Always,
-    /// Only if old flows wait (Linux).
+    /// Only if the old list is not empty (Linux).
     IfOthersWait,
     /// Never (CAKE).
     Never,
 }
 
-/// Which list a flow queue stands in.
+/// List of the scheduler that a flow queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     Idle,
@@ -125,19 +127,19 @@ struct FlowQueue<A> {
     backlog: Backlog,
     deficit: i64,
     standing: Standing,
-    /// Next flow in its list.
+    /// Next flow queue in the list.
     next: Option<u32>,
-    /// Is it in `awake`?
+    /// Whether the queue is in `FlowQueues::awake`.
     ticking: bool,
 }
 
-/// A singly linked list of flow queues.
+/// A singly linked list of flow queues: the indices of its first and last queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct FlowList {
     ends: Option<(u32, u32)>,
 }
 
-/// The discipline.
+/// The flow queueing discipline.
 #[derive(Debug)]
 pub struct FlowQueues<A, B, S = Hashed> {
     parameters: FqParameters,
@@ -147,20 +149,20 @@ pub struct FlowQueues<A, B, S = Hashed> {
     new: FlowList,
     old: FlowList,
     backlog: Backlog,
-    /// Flows whose law has periodic work.
+    /// Indices of flow queues whose law has periodic work.
     awake: Vec<u32>,
     next_tick: Option<Instant>,
 }
 
 impl<A: Aqm, B> FlowQueues<A, B> {
-    /// Empty flow queues; `law` makes the law of each, `salt` perturbs the flow hash.
+    /// Makes empty flow queues. `law` makes the AQM law of each queue; `salt` is mixed into the flow hash.
     pub fn new(parameters: FqParameters, salt: u64, law: impl FnMut(u32) -> A) -> Self {
         Self::with_selector(parameters, Hashed { flows: parameters.flows.max(1), salt }, law)
     }
 }
 
 impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
-    /// Empty flow queues; `law` makes the law of each, `selector` picks among them.
+    /// Makes empty flow queues. `law` makes the AQM law of each queue; `selector` selects the queue of a packet.
     pub fn with_selector(parameters: FqParameters, selector: S, mut law: impl FnMut(u32) -> A) -> Self {
         let flows = (0..parameters.flows.max(1))
             .map(|index| FlowQueue {
@@ -190,7 +192,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         &mut self.flows[index as usize]
     }
 
-    /// Drops from the head of the longest flow until the limit holds.
+    /// Drops packets once to make room, as [`FqParameters::overload`] says.
     fn relieve(&mut self, now: Instant, out: &mut dyn Outlet<B>) {
         let (by_bytes, batch) = match self.parameters.overload {
             Overload::TailDrop => return,
@@ -200,7 +202,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         let length = |flow: &FlowQueue<A>| {
             if by_bytes { flow.backlog.bytes } else { u64::from(flow.backlog.packets) }
         };
-        // The first of the longest, as Linux and dummynet search.
+        // Among equally long queues take the first, as Linux and dummynet do.
         let mut longest = 0;
         for (index, flow) in self.flows.iter().enumerate() {
             if length(flow) > length(&self.flows[longest]) {
@@ -220,7 +222,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         flow.law.overlimit(dropped, now);
     }
 
-    /// The next packet of one flow that its law lets pass.
+    /// Returns the next packet of one flow queue that its law lets pass.
     fn pop(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
         let flow = &mut self.flows[index as usize];
         loop {
@@ -237,7 +239,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
-    /// Drops what the ACK just queued makes redundant.
+    /// Drops the ACK that the ACK just queued makes redundant, if there is one.
     fn filter_acks(&mut self, index: u32, out: &mut dyn Outlet<B>) {
         let flow = &mut self.flows[index as usize];
         let redundant = ack_filter::redundant(&self.pool, flow.chain, self.parameters.ack_filter);
@@ -249,7 +251,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
-    /// The queue with most bytes among those that take part, for a discipline that limits several schedulers together.
+    /// Returns index and bytes of the longest flow queue. CAKE uses this to limit several schedulers together.
     pub(crate) fn longest(&self) -> Option<(u32, u64)> {
         let mut longest = None;
         for list in [self.new, self.old] {
@@ -265,7 +267,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         longest
     }
 
-    /// Drops the packet at the head of one queue to make room.
+    /// Drops the packet at the head of one flow queue to make room.
     pub(crate) fn drop_head(&mut self, index: u32, now: Instant, out: &mut dyn Outlet<B>) {
         let flow = &mut self.flows[index as usize];
         if let Some(packet) = self.pool.pop(&mut flow.chain) {
@@ -276,6 +278,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
+    /// Appends a flow queue to the list of `standing`. The queue must not be in a list.
     fn stand(&mut self, index: u32, standing: Standing) {
         let flow = self.flow(index);
         flow.standing = standing;
@@ -301,6 +304,7 @@ impl<A: Aqm, B, S: FlowSelector> FlowQueues<A, B, S> {
         }
     }
 
+    /// Starts the periodic work of a flow queue's law, if it has any.
     fn wake(&mut self, index: u32, now: Instant) {
         let flow = &mut self.flows[index as usize];
         if flow.ticking {

@@ -1,9 +1,10 @@
-//! Queue disciplines and AQM laws (reference/aqm.md): FIFO, CoDel, PIE, FQ-CoDel, FQ-PIE, CAKE, DualPI2; strict priority,
-//! deficit round robin and HTB over classes, and the classifier that makes them; shaping and ACK filtering.
+//! Queue disciplines and AQM laws: FIFO, CoDel (RFC 8289), PIE (RFC 8033), FQ-CoDel (RFC 8290), FQ-PIE, CAKE and
+//! DualPI2 (RFC 9332). Strict priority, deficit round robin and HTB work on classes, which the classifier assigns.
+//! Shaping and ACK filtering complete the set.
 //!
-//! A *law* ([`aqm::Aqm`]) decides; a *discipline* ([`QueueDiscipline`]) owns packets. One law under one queue is
-//! [`AqmQueue`], one law under each of many flow queues is [`FlowQueues`]: FQ-CoDel and FQ-PIE are the same scheduler.
-//! Everything is driven from outside under the contract of `gamelane_core`.
+//! A *law* ([`aqm::Aqm`]) decides, and a *discipline* ([`QueueDiscipline`]) owns packets. [`AqmQueue`] is one queue
+//! with one law. [`FlowQueues`] is a scheduler over many flow queues, each with a law: FQ-CoDel and FQ-PIE differ only
+//! in the law. A driver calls everything under the contract of `gamelane_core`.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,6 +1,15 @@
-//! The parameter sets `rfc`, `linux`, `dummynet` and `ns3` (tables of reference/aqm.md sections 1 to 4). Lengths here
-//! count IP bytes; where Linux counts the Ethernet header too, the 14 bytes are charged separately.
+//! The parameter sets `rfc`, `linux`, `dummynet` and `ns3`. `docs/models/{codel,pie,fq}.md` list them side by side.
+//!
+//! | set | source |
+//! |---|---|
+//! | `rfc` | RFC 8289 sections 4 and 5, RFC 8033 sections 4 and 5, RFC 8290 sections 4 and 5 |
+//! | `linux` | Linux 6.1: `net/sched/sch_{codel,pie,fq_codel,fq_pie}.c`, `include/net/{codel_impl,pie}.h` |
+//! | `dummynet` | FreeBSD `sys/netpfil/ipfw/dn_aqm_{codel,pie}.[ch]`, `dn_sched_fq_{codel,pie}.c` |
+//! | `ns3` | ns-3.37 `src/traffic-control` |
+//!
+//! Lengths count IP bytes. Where an implementation also counts the Ethernet header, `charged_header` adds it.
 
+use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{ByteCount, Duration};
 
 use crate::ack_filter::AckFilterMode;
@@ -9,7 +18,7 @@ use crate::aqm::pie::{BurstClock, Derandomise, PieParameters};
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::fq::{FqParameters, Overload, Requeue};
 
-/// CoDel for a link that carries packets of up to `mtu` bytes.
+/// CoDel's parameters for a link with IP packets of up to `mtu` bytes.
 pub const fn codel(set: ParameterSet, mtu: u64) -> CodelParameters {
     CodelParameters {
         target: Duration::from_millis(5),
@@ -27,7 +36,7 @@ pub const fn codel(set: ParameterSet, mtu: u64) -> CodelParameters {
     }
 }
 
-/// PIE for a link that carries packets of up to `mtu` bytes.
+/// PIE's parameters for a link with IP packets of up to `mtu` bytes.
 pub const fn pie(set: ParameterSet, mtu: u64) -> PieParameters {
     PieParameters {
         target: Duration::from_millis(15),
@@ -65,14 +74,14 @@ pub const fn pie(set: ParameterSet, mtu: u64) -> PieParameters {
     }
 }
 
-/// The scheduler of FQ-CoDel and FQ-PIE.
+/// Parameters of the scheduler of FQ-CoDel and FQ-PIE.
 pub const fn fq(kind: QueueKind, set: ParameterSet) -> FqParameters {
     let dummynet = matches!(set, ParameterSet::Dummynet);
     FqParameters {
         flows: 1024,
         limit: Limit::Packets(10_240),
         quantum: 1514,
-        charged_header: if dummynet { 0 } else { 14 },
+        charged_header: if dummynet { 0 } else { ETHERNET_HEADER },
         overload: match (kind, set) {
             (_, ParameterSet::Dummynet) => Overload::LongestByPackets,
             (QueueKind::FqPie, _) => Overload::TailDrop,
@@ -91,7 +100,7 @@ pub const fn fq(kind: QueueKind, set: ParameterSet) -> FqParameters {
     }
 }
 
-/// The limit of a discipline whose scenario gives none (reference/aqm.md section 1).
+/// Limit of a discipline when the scenario gives none. `rfc` uses Linux's limits for single queues.
 pub const fn default_limit(kind: QueueKind, set: ParameterSet) -> Limit {
     match (kind, set) {
         (QueueKind::FqCodel | QueueKind::FqPie, _) => Limit::Packets(10_240),
@@ -102,7 +111,7 @@ pub const fn default_limit(kind: QueueKind, set: ParameterSet) -> Limit {
     }
 }
 
-/// Whether ECN is on where the scenario does not say.
+/// Whether ECN marking is on when the scenario does not say.
 pub const fn default_ecn(kind: QueueKind, set: ParameterSet) -> bool {
     matches!(
         (kind, set),
@@ -112,12 +121,12 @@ pub const fn default_ecn(kind: QueueKind, set: ParameterSet) -> bool {
 }
 
 impl QueueConfig {
-    /// The limit in force.
+    /// The limit: the scenario's, or else that of the set.
     pub fn resolved_limit(&self) -> Limit {
         self.limit.unwrap_or(default_limit(self.kind, self.parameters))
     }
 
-    /// CoDel's parameters in force.
+    /// CoDel's parameters: those of the set with the scenario's overrides.
     pub fn resolved_codel(&self, mtu: u64) -> CodelParameters {
         let base = codel(self.parameters, mtu);
         CodelParameters {
@@ -128,7 +137,7 @@ impl QueueConfig {
         }
     }
 
-    /// PIE's parameters in force.
+    /// PIE's parameters: those of the set with the scenario's overrides.
     pub fn resolved_pie(&self, mtu: u64) -> PieParameters {
         let base = pie(self.parameters, mtu);
         PieParameters {
@@ -140,7 +149,7 @@ impl QueueConfig {
         }
     }
 
-    /// The scheduler's parameters in force.
+    /// The scheduler's parameters: those of the set with the scenario's overrides.
     pub fn resolved_fq(&self) -> FqParameters {
         let base = fq(self.kind, self.parameters);
         FqParameters {

@@ -1,9 +1,10 @@
-//! Packets of many flow queues in one slab, linked by index: no allocation once the slab has grown to the limit.
+//! Storage for the packets of many flow queues: one slab of slots, linked by index. Once the slab has grown to the
+//! queue's limit, no packet allocates memory.
 
 use alloc::vec::Vec;
 use gamelane_core::Packet;
 
-/// "No slot".
+/// Index that stands for "no slot".
 const NONE: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -12,21 +13,21 @@ struct Slot<B> {
     next: u32,
 }
 
-/// The slab.
+/// The slab of packet slots.
 #[derive(Debug)]
 pub(crate) struct PacketPool<B> {
     slots: Vec<Slot<B>>,
     free: u32,
 }
 
-/// A queue of packets in a pool.
+/// A queue of packets in a pool, as a linked list of slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     head: u32,
     tail: u32,
 }
 
-/// Where a packet stands in a queue.
+/// Position of a packet in a [`Chain`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     previous: u32,
@@ -34,7 +35,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Does this packet stand right behind `other`?
+    /// Returns whether this packet is directly behind `other`.
     pub(crate) const fn follows(self, other: Self) -> bool {
         self.previous == other.index
     }
@@ -84,7 +85,7 @@ impl<B> PacketPool<B> {
         packet
     }
 
-    /// The packets of a queue from its head, each with its place.
+    /// Iterates over the packets of a queue from the head, each with its place.
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = (Place, &Packet<B>)> {
         let mut place = Place { previous: NONE, index: chain.head };
         core::iter::from_fn(move || {
@@ -95,17 +96,18 @@ impl<B> PacketPool<B> {
         })
     }
 
-    /// The packet at the tail of a queue.
+    /// Returns the packet at the tail of a queue.
     pub(crate) fn last(&self, chain: Chain) -> Option<&Packet<B>> {
         self.slots.get(chain.tail as usize)?.packet.as_ref()
     }
 
-    /// Is this the place of the packet at the tail?
+    /// Returns whether `place` is that of the packet at the tail.
     pub(crate) const fn is_last(&self, chain: Chain, place: Place) -> bool {
         chain.tail == place.index
     }
 
-    /// Takes a packet out of the middle. `place` is from [`PacketPool::iter`] of the same, unchanged queue.
+    /// Removes the packet at `place`. The place must come from [`PacketPool::iter`] on this queue, and the queue must
+    /// not have changed since.
     pub(crate) fn unlink(&mut self, chain: &mut Chain, place: Place) -> Option<Packet<B>> {
         if place.previous == NONE {
             return self.pop(chain);

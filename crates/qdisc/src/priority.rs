@@ -1,6 +1,6 @@
-//! Strict priority: the first band that has a packet sends it. FreeBSD's ALTQ PRIQ, Linux's `prio` (reference/aqm.md
-//! section 7), the bridge of but2006 section III.B. A packet on the medium is not interrupted, and nothing keeps a busy
-//! band from starving those below it; what limits a band is its own queue.
+//! Strict priority: the first band that has packets is served. This is FreeBSD's ALTQ PRIQ (`altq_priq.c`), Linux's
+//! `prio` (`net/sched/sch_prio.c`) and the bridge of but2006 section III.B. A packet on the medium is not interrupted.
+//! A busy band can starve the bands below it; only its own queue limits it.
 
 use alloc::vec::Vec;
 use gamelane_core::time::earliest;
@@ -12,20 +12,20 @@ use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::tree::DisciplineConfig;
 
-/// Bands of PRIQ and of Linux's `prio`.
+/// Largest number of bands, as in PRIQ (`PRIQ_MAXPRI`) and in Linux (`TCQ_PRIO_BANDS`).
 const MOST_BANDS: usize = 16;
 
-/// A priority queue as a scenario says it.
+/// Configuration of a priority queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriorityConfig {
-    /// The queue of each band, most urgent first. (PRIQ counts the other way: its priority 15 is served first.)
+    /// Queue of each band, highest priority first. PRIQ numbers them the other way: it serves priority 15 first.
     pub bands: Vec<DisciplineConfig>,
-    /// Band of each class.
+    /// Maps the class of a packet to a band.
     pub classes: ClassMap,
 }
 
 impl PriorityConfig {
-    /// PRIQ as `pf.conf` makes it where it says nothing: each band a drop-tail queue of 50 packets (ALTQ `qlimit`).
+    /// Makes PRIQ with the defaults of `pf.conf(5)`: each band is a drop-tail queue of 50 packets (`qlimit`).
     pub fn altq(bands: usize) -> Self {
         let queue = QueueConfig {
             limit: Some(Limit::Packets(50)),
@@ -34,10 +34,10 @@ impl PriorityConfig {
         Self { bands: (0..bands).map(|_| queue.clone().into()).collect(), classes: ClassMap::default() }
     }
 
-    /// Finds what no queue can be built from, given how many classes packets are put in.
+    /// Checks the configuration for packets of this many `classes`.
     ///
     /// # Errors
-    /// No band or more than 16, a class without a band, a band without a class, and those of the bands' queues.
+    /// No band or more than 16, a class map that does not fit, a band without a class, or an error of a band's queue.
     pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
         check_places(self.bands.len(), MOST_BANDS)?;
         self.classes.check(classes, self.bands.len())?;
@@ -45,7 +45,7 @@ impl PriorityConfig {
     }
 }
 
-/// There are some places, but not too many.
+/// Checks that the number of places is from 1 to `most`.
 pub(crate) const fn check_places(places: usize, most: usize) -> Result<(), ConfigError> {
     match places {
         0 => Err(ConfigError::NoPlaces),
@@ -54,7 +54,7 @@ pub(crate) const fn check_places(places: usize, most: usize) -> Result<(), Confi
     }
 }
 
-/// The discipline.
+/// The strict priority discipline.
 #[derive(Debug)]
 pub struct Priority<Q> {
     bands: Vec<Q>,
@@ -62,15 +62,14 @@ pub struct Priority<Q> {
 }
 
 impl<Q> Priority<Q> {
-    /// Empty bands, most urgent first; there must be one.
+    /// Makes the discipline from empty queues, highest priority first.
+    ///
+    /// # Panics
+    ///
+    /// If there is no band.
     pub fn new(bands: Vec<Q>, classes: ClassMap) -> Self {
-        assert!(!bands.is_empty(), "a priority queue has a band");
+        assert!(!bands.is_empty(), "a priority queue needs at least one band");
         Self { bands, classes }
-    }
-
-    /// The queue of each band.
-    pub fn bands(&self) -> &[Q] {
-        &self.bands
     }
 }
 
@@ -123,7 +122,8 @@ mod tests {
 
     #[test]
     fn the_game_packet_of_but2006_waits_for_the_packet_in_service_only() {
-        // Section II.A: four full packets, then a game packet of 100 B, at 192 kbit/s (62.5 ms a full packet).
+        // but2006 section II.A: four full packets, then a game packet of 100 B, at 192 kbit/s (62.5 ms per full
+        // packet).
         let mut queue = queue(&PriorityConfig::altq(2));
         let mut ledger = Ledger::default();
         for number in 0..4 {
@@ -146,14 +146,14 @@ mod tests {
             queue.enqueue(in_class(2, 1500, number), Instant::ZERO, &mut ledger);
         }
         queue.enqueue(in_class(0, 100, 99), Instant::ZERO, &mut ledger);
-        assert_eq!(ledger.dropped.len(), 10, "the bulk band is full at 50");
+        assert_eq!(ledger.dropped.len(), 10, "the bulk band holds 50 of 60 packets");
         assert_eq!((queue.backlog().packets, queue.backlog().bytes), (51, 75_100));
         assert_eq!(queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body, 99);
     }
 
     #[test]
     fn acks_in_front_of_data_are_a_band_of_their_own() {
-        // Classes: 0 game, 1 pure ACKs, 2 the rest; 3 unknown goes with the rest.
+        // Class 0 is the game, 1 pure ACKs, 2 the rest. Class 3 is not in the map and goes to the last band.
         let classes = ClassMap(vec![0, 1, 2]);
         let mut queue: Priority<Fifo<u64>> =
             Priority::new((0..3).map(|_| Fifo::new(Limit::Packets(50))).collect(), classes);
@@ -173,7 +173,7 @@ mod tests {
             ..PriorityConfig::altq(bands)
         };
         assert_eq!(with(2, &[]).check(2), Ok(()));
-        assert_eq!(with(2, &[0, 1, 1]).check(4), Ok(()), "the fourth class goes with the third");
+        assert_eq!(with(2, &[0, 1, 1]).check(4), Ok(()), "class 3 goes to the band of class 2");
         assert_eq!(with(0, &[]).check(1), Err(ConfigError::NoPlaces));
         assert_eq!(with(17, &[]).check(20), Err(ConfigError::TooManyPlaces { places: 17, most: 16 }));
         assert_eq!(

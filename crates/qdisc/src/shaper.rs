@@ -1,6 +1,7 @@
-//! A shaper in front of a slower link: it lets packets go at a rate of its own, just below the link's, so that the queue
-//! stands here, where its discipline rules, and not in the modem (but2006 section III.B). No bucket and so no burst: each
-//! packet waits until the one before it would have been sent. Left out: a peak rate, adapting to the link (autorate).
+//! A shaper in front of a slower link (but2006 section III.B). It sends at a rate just below that of the link, so that
+//! the queue builds up here, under an AQM, and not in the modem. It has no token bucket and so no bursts: each packet
+//! waits for the transmission time of the packet before it. Left out: a peak rate, and a rate that follows the link
+//! (autorate in `gamelane-stage` sets the rate).
 
 use alloc::boxed::Box;
 use gamelane_core::{Bitrate, Duration, Instant, IpLen, Outlet, Overhead, Packet};
@@ -9,22 +10,22 @@ use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::tree::DisciplineConfig;
 
-/// A shaped queue as a scenario says it.
+/// Configuration of a shaper and its queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShaperConfig {
     /// Rate, counted over [`Overhead::wire_len`].
     pub rate: Bitrate,
-    /// What the link below adds to each packet. Too little here, and small packets overload the modem.
+    /// Link-layer overhead of the link below. If it is set too low, small packets overload the modem.
     pub overhead: Overhead,
-    /// The queue it empties.
+    /// Queue behind the shaper.
     pub queue: Box<DisciplineConfig>,
 }
 
 impl ShaperConfig {
-    /// Finds what no queue can be built from, given how many classes packets are put in.
+    /// Checks the configuration for packets of this many `classes`.
     ///
     /// # Errors
-    /// A rate of zero, and those of the queue.
+    /// A rate of zero, or an error of the queue.
     pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
         if self.rate.bps() == 0 {
             return Err(ConfigError::ZeroRate { name: "shaper".into() });
@@ -33,7 +34,7 @@ impl ShaperConfig {
     }
 }
 
-/// Refuses a shaper that is not slower than the `link` below it.
+/// Checks that the `rate` of a shaper is below that of the `link` under it.
 ///
 /// # Errors
 /// [`ConfigError::ShaperAboveLink`].
@@ -41,7 +42,7 @@ pub fn check_below(rate: Bitrate, link: Bitrate) -> Result<(), ConfigError> {
     if rate < link { Ok(()) } else { Err(ConfigError::ShaperAboveLink { shaper: rate, link }) }
 }
 
-/// When the next packet may go: the virtual clock of a shaper.
+/// Virtual clock of a shaper: it tells when the next packet may be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Bitrate,
@@ -49,7 +50,7 @@ pub(crate) struct Pacer {
     next: Instant,
 }
 
-/// How far a late driver may catch up; see `gamelane_link::WiredLink`.
+/// Longest lateness that a driver may catch up; see `gamelane_link::WiredLink`.
 pub(crate) const LATENESS_CREDIT: Duration = Duration::from_micros(500);
 
 impl Pacer {
@@ -57,24 +58,24 @@ impl Pacer {
         Self { rate, overhead, next: Instant::ZERO }
     }
 
-    /// From when on the next packet may go.
+    /// Time from which the next packet may be sent.
     pub(crate) const fn next(&self) -> Instant {
         self.next
     }
 
-    /// A packet came where none was: time that was not used is gone.
+    /// Learns that a packet arrived at an empty queue. Idle time gives no credit.
     pub(crate) fn wake(&mut self, now: Instant) {
         self.next = self.next.max(now);
     }
 
-    /// A packet of `len` goes at `now`, which is not before [`Pacer::next`].
+    /// Accounts for a packet of `len` sent at `now`, which must not be before [`Pacer::next`].
     pub(crate) fn sent(&mut self, len: IpLen, now: Instant) {
         let earliest = Instant::from_nanos(now.as_nanos().saturating_sub(LATENESS_CREDIT.as_nanos()));
         self.next = self.next.max(earliest) + self.rate.time_to_send(self.overhead.wire_len(len));
     }
 }
 
-/// The discipline.
+/// The shaping discipline.
 #[derive(Debug)]
 pub struct Shaper<Q> {
     pacer: Pacer,
@@ -82,7 +83,7 @@ pub struct Shaper<Q> {
 }
 
 impl<Q> Shaper<Q> {
-    /// Shapes what leaves `queue`, which is empty, to a rate above zero.
+    /// Makes a shaper in front of `queue`. The queue must be empty and the rate above zero.
     pub const fn new(rate: Bitrate, overhead: Overhead, queue: Q) -> Self {
         Self { pacer: Pacer::new(rate, overhead), queue }
     }
@@ -134,14 +135,14 @@ mod tests {
         Shaper::new(Bitrate::from_bps(kbps * 1000), Overhead::None, Fifo::new(Limit::Packets(50)))
     }
 
-    /// When packets leave a driver that calls exactly when it is told to, in µs.
+    /// Returns the times in µs at which packets leave, with a driver that calls exactly at `ready_at`.
     fn leave(queue: &mut Shaper<Fifo<u64>>) -> Vec<u64> {
         let mut ledger = Ledger::default();
         let mut times = Vec::new();
         let mut now = Instant::ZERO;
         while let Some(ready) = QueueDiscipline::<u64>::ready_at(queue) {
             now = now.max(ready);
-            assert!(queue.dequeue(now, &mut ledger).is_some(), "ready means ready");
+            assert!(queue.dequeue(now, &mut ledger).is_some(), "no packet at the time `ready_at` returned");
             times.push(now.as_nanos() / 1000);
         }
         times
@@ -154,9 +155,9 @@ mod tests {
         for number in 0..4 {
             queue.enqueue(in_class(0, 1500, number), Instant::ZERO, &mut ledger);
         }
-        // 1500 B at 192 kbit/s are 62.5 ms (but2006 section II.A).
+        // 1500 B at 192 kbit/s take 62.5 ms (but2006 section II.A).
         assert_eq!(leave(&mut queue), [0, 62_500, 125_000, 187_500]);
-        // A second of silence saves nothing up.
+        // A second of idle time gives no credit.
         for number in 0..3 {
             queue.enqueue(in_class(0, 1500, number), Instant::from_secs(2), &mut ledger);
         }
@@ -183,7 +184,7 @@ mod tests {
         for number in 0..2 {
             queue.enqueue(in_class(0, 100, number), Instant::ZERO, &mut ledger);
         }
-        // 140 B are three cells, 159 B on the wire.
+        // 100 B and 40 B of overhead fill three ATM cells, which are 159 B on the wire.
         assert_eq!(leave(&mut queue), [0, 1272]);
     }
 

@@ -1,4 +1,4 @@
-//! Any queue as a scenario says it: a plain one, or one made of others.
+//! Configuration of any discipline: a plain queue, or a discipline that contains others.
 
 use crate::ack_filter::AckFilterConfig;
 use crate::cake::CakeConfig;
@@ -10,7 +10,7 @@ use crate::htb::HtbConfig;
 use crate::priority::PriorityConfig;
 use crate::shaper::ShaperConfig;
 
-/// What [`crate::AnyQueue::build`] makes a queue from.
+/// Configuration of any discipline. [`crate::AnyQueue::build`] makes the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DisciplineConfig {
     /// FIFO, CoDel, PIE, FQ-CoDel, FQ-PIE.
@@ -23,7 +23,7 @@ pub enum DisciplineConfig {
     Drr(DrrConfig),
     /// Classes with rates and borrowing.
     Htb(HtbConfig),
-    /// A rate in front of a queue.
+    /// A queue behind a shaper.
     Shaped(ShaperConfig),
     /// DualPI2.
     DualPi2(DualPi2Config),
@@ -38,10 +38,10 @@ impl From<QueueConfig> for DisciplineConfig {
 }
 
 impl DisciplineConfig {
-    /// Finds what no queue can be built from, given how many classes a classifier puts packets in (1 without one).
+    /// Checks the configuration for packets of this many `classes` (1 without a classifier).
     ///
     /// # Errors
-    /// The first thing wrong.
+    /// The first error found.
     pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
         match self {
             Self::Leaf(_) => Ok(()),
@@ -55,7 +55,7 @@ impl DisciplineConfig {
         }
     }
 
-    /// True if a packet waits only while the medium is busy; false for what shapes.
+    /// Returns whether the discipline is work conserving: packets wait only while the medium is busy. A shaper is not.
     pub fn is_work_conserving(&self) -> bool {
         match self {
             Self::Leaf(_) | Self::AckFilter(_) | Self::DualPi2(_) => true,

@@ -1,43 +1,47 @@
-//! Round trips of one TCP connection between a gateway and the internet, by timestamps (RFC 7323 section 3): from where a value
-//! leaves the gateway's queue to where its echo comes back, so they hold the queues of both directions beyond the gateway
-//! and none of its own. An echo waits for its sender to have something to say. Whoever sends all the time waits no longer than
-//! from one packet to the next, and that much of the round trip is said to be slack.
+//! Round-trip times of one TCP connection between a gateway and the internet, measured by TCP timestamps (RFC 7323
+//! section 3; the method of pping). A round trip begins when a timestamp leaves the gateway's queue and ends when its
+//! echo arrives. So it includes the queues beyond the gateway in both directions, but not the gateway's own.
+//!
+//! The far end sends the echo with its next packet, so it may have waited. The wait was at most the time since its last
+//! packet. This time is reported as slack.
 
 use gamelane_core::{Duration, Instant};
 
 use crate::autorate::Signal;
 use crate::least::Least;
 
-/// What a gateway remembers of a connection.
+/// Round-trip measurement of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Echo {
-    /// The newest value that has left.
+    /// Newest timestamp that left.
     newest: Option<u32>,
-    /// The value whose echo is awaited, and when it left.
+    /// Timestamp whose echo is awaited, and the time at which it left.
     awaited: Option<(u32, Instant)>,
-    /// When the last packet came from the internet.
+    /// Arrival time of the last packet from the internet.
     came: Option<Instant>,
-    /// When the first echo came.
+    /// Arrival time of the first echo.
     first: Option<Instant>,
     least: Least,
 }
 
 impl Echo {
-    /// A segment with this timestamp value has left the gateway's queue for the internet.
+    /// Notes that a segment with this timestamp value left the gateway's queue for the internet.
     pub fn left(&mut self, value: u32, now: Instant) {
-        // Only the first packet of a value tells when that left. A value whose echo never comes was lost.
+        // Only the first packet with a value counts. If its echo does not come in time, the packet or the echo was
+        // lost.
         let is_new = self.newest.replace(value) != Some(value);
         if is_new && self.awaited.is_none_or(|(_, left)| now.saturating_since(left) > PATIENCE) {
             self.awaited = Some((value, now));
         }
     }
 
-    /// A segment with this timestamp echo has come from the internet. `memory` is how long the quickest round trip is known.
+    /// Takes the timestamp echo of a segment from the internet and returns the round trip, if it is usable. `memory` is
+    /// the time for which the lowest round trip is remembered.
     pub fn came(&mut self, echoed: u32, memory: Duration, now: Instant) -> Option<Signal> {
         let before = self.came.replace(now);
         let (_, left) = self.awaited.take_if(|(value, _)| echoed.wrapping_sub(*value) as i32 >= 0)?;
         let seen = now.saturating_since(left);
-        // A pause makes it longer, never shorter.
+        // A round trip with a pause may still be used here: a pause makes it longer and so never lowers the minimum.
         let delay = self.least.above(seen, memory, now);
         let known = now.saturating_since(*self.first.get_or_insert(now));
         let slack = now.saturating_since(before?);
@@ -45,11 +49,12 @@ impl Echo {
     }
 }
 
-/// A longer silence of a connection than this is its own, not the link's.
+/// Longest slack of a usable round trip. A longer pause comes from the application, not from the link.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long a connection is listened to first: the quickest round trip of one that begins in a queue is no measure.
+/// Time after the first echo before round trips are used. A connection that starts while there is a queue needs this
+/// time to see a low round trip.
 const KNOWN: Duration = Duration::from_secs(1);
-/// An echo is not waited for longer.
+/// Longest wait for an echo.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
@@ -60,7 +65,8 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
     const MEMORY: Duration = Duration::from_secs(60);
 
-    /// A value each 100 ms, and what comes back each 5 ms says the newest value that is `rtt` old; what is told.
+    /// Sends a new timestamp each 100 ms. Packets arrive each 5 ms with the newest timestamp that is at least `rtt`
+    /// old. Returns the last signal.
     fn talk(echo: &mut Echo, from_ms: u64, to_ms: u64, rtt: u64) -> Option<Signal> {
         let mut told = None;
         for ms in (from_ms..to_ms).step_by(5) {
@@ -77,7 +83,7 @@ mod tests {
     #[test]
     fn a_round_trip_is_told_with_its_delay_above_the_quickest_and_its_slack() {
         let mut echo = Echo::default();
-        assert_eq!(talk(&mut echo, 1000, 2000, 40), None, "it is listened to first");
+        assert_eq!(talk(&mut echo, 1000, 2000, 40), None, "no signal in the first second");
         let told = talk(&mut echo, 2000, 3000, 40);
         assert_eq!(told, Some(Signal::TcpRoundTrip { seen: MS * 40, delay: Duration::ZERO, slack: MS * 5 }));
         let told = talk(&mut echo, 3000, 4000, 65);
@@ -90,7 +96,7 @@ mod tests {
         talk(&mut echo, 1000, 3000, 40);
         echo.left(5000, Instant::from_millis(5000));
         assert_eq!(echo.came(5000, MEMORY, Instant::from_millis(5300)), None);
-        // Values of a new connection with the same ports, far below.
+        // A new connection with the same ports has much lower timestamps.
         echo.left(6000, Instant::from_millis(6000));
         let value = |ms: u64| (ms as u32).wrapping_sub(1 << 30);
         let mut told_at = Vec::new();

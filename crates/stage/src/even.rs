@@ -1,21 +1,22 @@
-//! Lateness of a stream that is sent at even times and numbers its packets: a packet that is late against the one before adds
-//! to the lag, an early one takes from it, so what stands is the delay above that of the promptest.
+//! Lateness of packets in a stream with even send times and numbered packets, such as game updates. A gap longer than
+//! the send interval adds to the lag, a shorter one reduces it, and the lag is never below zero. So the lag is the
+//! delay above that of the earliest packets.
 
 use gamelane_core::{Duration, Instant};
 
 use crate::autorate::Signal;
 
-/// One stream from the internet.
+/// Lateness of one stream from the internet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvenStream {
     interval: Duration,
-    /// Number and arrival of the last packet.
+    /// Number and arrival time of the last packet.
     came: Option<(u32, Instant)>,
     lag: Duration,
 }
 
 impl EvenStream {
-    /// One with so much time between packets, not heard yet.
+    /// Makes the measurement for a stream that sends one packet per `interval`.
     pub const fn new(interval: Duration) -> Self {
         Self { interval, came: None, lag: Duration::ZERO }
     }
@@ -25,12 +26,13 @@ impl EvenStream {
         self.interval
     }
 
-    /// It is known better.
+    /// Sets a better estimate of the time between packets.
     pub const fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
     }
 
-    /// A packet has come. One that was overtaken tells nothing, nor does the first.
+    /// Takes the arrival of a packet and returns its lateness; `None` for the first packet and for packets that arrive
+    /// out of order.
     pub fn came(&mut self, number: u32, now: Instant) -> Option<Signal> {
         let Some((last, at)) = self.came else {
             self.came = Some((number, now));
@@ -44,7 +46,7 @@ impl EvenStream {
     }
 }
 
-/// Gaps and lags above this are a pause, not a queue.
+/// Largest gap and lag that are counted. Longer ones are a pause of the sender, not a queue.
 const LONGEST: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -58,7 +60,7 @@ mod tests {
         let lag = |ms| Some(Signal::GameLag(Duration::from_millis(ms)));
         assert_eq!(came(7, 100), None);
         assert_eq!([came(8, 120), came(9, 145), came(10, 175)], [lag(0), lag(5), lag(15)]);
-        assert_eq!(came(9, 176), None, "overtaken");
+        assert_eq!(came(9, 176), None, "a packet out of order gives no signal");
         assert_eq!([came(14, 255), came(15, 270), came(16, 280)], [lag(15), lag(10), lag(0)]);
     }
 }

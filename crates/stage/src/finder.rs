@@ -1,28 +1,32 @@
-//! The rate finder: the highest rate a link carries without queueing delay, as but2006 section III.B found 192 kbit/s by
-//! trials at different rates. It says which rate to try next and judges the delays of each trial; sending the packets and
-//! timing them is the caller's. First it doubles from the lowest rate until a queue shows, then it halves the bracket, and
-//! last it repeats the rate found. Leaves out links that vary while it searches: that is [`crate::autorate`].
+//! The rate finder searches the highest rate that a link carries without queueing delay. but2006 section III.B found
+//! 192 kbit/s in this way, by trials at different rates. The finder names the rate of the next trial and judges its
+//! delays; the caller sends the packets and measures them.
+//!
+//! It starts at the lowest rate and doubles it until a queue builds up. Then it halves the bracket between the highest
+//! rate without a queue and the lowest rate with one. At the end it confirms the result. Left out: links whose rate
+//! varies during the search; see [`crate::autorate`].
 
 use gamelane_core::{Bitrate, Duration};
 
-/// How to search.
+/// Configuration of the search. Defaults are in brackets; all are our choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinderConfig {
-    /// Where to begin: a rate the link surely carries. What delay is there is the idle link's.
+    /// First and lowest rate (64 kbit/s). The link must be able to carry it: its delay is taken as that of the idle
+    /// link.
     pub lowest: Bitrate,
-    /// No rate above this is tried.
+    /// Highest rate that is tried (1 Gbit/s).
     pub highest: Bitrate,
-    /// The bracket is narrow enough at this share of the rate, in thousandths, 1 to 500.
+    /// Width of the bracket at which the search ends, in thousandths of the rate, 1 to 500 (20).
     pub resolution: u32,
-    /// Delay above that of the idle link that counts as a queue.
+    /// Delay above that of the idle link that counts as a queue (5 ms).
     pub tolerance: Duration,
-    /// Packets of a trial that may be lost, in thousandths.
+    /// Share of packets that a trial may lose, in thousandths (5).
     pub loss: u32,
-    /// A trial of fewer packets than this says nothing, from 12.
+    /// Number of packets that a trial needs for a judgement, at least 12 (60).
     pub fewest: u32,
-    /// How often the rate found must pass again, to 100.
+    /// Number of times that the result must pass again, at most 100 (2).
     pub confirmations: u32,
-    /// The search ends after so many trials, whatever it knows.
+    /// Number of trials after which the search ends without a result (100).
     pub most_trials: u32,
 }
 
@@ -41,23 +45,27 @@ impl Default for FinderConfig {
     }
 }
 
-/// Why a [`FinderConfig`] makes no sense.
+/// Reason why a [`FinderConfig`] is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinderFault {
     /// `lowest` is zero or above `highest`.
     Rates,
     /// `resolution` is not 1 to 500.
     Resolution,
-    /// `tolerance` is zero: any jitter would be a queue.
+    /// `tolerance` is zero, so any jitter would count as a queue.
     Tolerance,
     /// `fewest` is below 12.
     Fewest,
-    /// `confirmations` is above 100, or `most_trials` leaves no room for them.
+    /// `confirmations` is above 100, or `most_trials` is below `confirmations` + 2.
     Trials,
 }
 
 impl FinderConfig {
-    /// The first thing wrong with it.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The first fault found.
     pub fn check(&self) -> Result<(), FinderFault> {
         if self.lowest.bps() == 0 || self.lowest > self.highest {
             return Err(FinderFault::Rates);
@@ -78,50 +86,50 @@ impl FinderConfig {
     }
 }
 
-/// What to do next.
+/// Next step of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Let the link run empty, send packets of one size at this rate, and report their delays.
+    /// Wait until the link's queue is empty, send packets of one size at this rate, and report their delays.
     Try(Bitrate),
     /// The search is over.
     Done(Found),
 }
 
-/// How a search ended.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The highest rate without queueing delay, and the lowest rate that had some.
+    /// The rate of the link is between these two.
     Rate {
-        /// Passed, and passed again.
+        /// Highest rate without queueing delay; several trials confirmed it.
         free: Bitrate,
-        /// Queued, and queued again.
+        /// Lowest rate with queueing delay; two trials in a row had a queue.
         queued: Bitrate,
     },
-    /// Even the highest rate allowed met no queue: the link is not the bottleneck, or `highest` is too low.
+    /// The highest rate had no queue: the link is not the bottleneck, or `highest` is too low.
     AboveHighest,
-    /// Even the lowest rate met a queue: somebody else uses the link, or `lowest` is too high.
+    /// The lowest rate had a queue: someone else uses the link, or `lowest` is too high.
     BelowLowest,
-    /// Too many trials, or too few packets in them: the bracket as it stands.
+    /// The search ended without a result after too many trials, or because they had too few packets.
     GaveUp {
-        /// The highest rate that passed, if any did.
+        /// Highest rate without queueing delay so far.
         free: Option<Bitrate>,
-        /// The lowest rate that queued, if any did.
+        /// Lowest rate with queueing delay so far.
         queued: Option<Bitrate>,
     },
 }
 
-/// What a trial showed.
+/// Judgement of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// No queue.
     Free,
-    /// Delay above that of the idle link, growing delay, or loss.
+    /// A queue: delay above that of the idle link, growing delay, or loss.
     Queue,
-    /// Too few packets.
+    /// No judgement: the trial had too few packets.
     TooFew,
 }
 
-/// A search under way.
+/// State of a search.
 #[derive(Clone, Debug)]
 pub struct RateFinder {
     config: FinderConfig,
@@ -130,22 +138,22 @@ pub struct RateFinder {
     free: Option<Bitrate>,
     queued: Option<Bitrate>,
     rate: Bitrate,
-    /// Trials of `rate` in a row that queued.
+    /// Number of trials in a row at `rate` that had a queue.
     suspicions: u32,
-    /// Times `free` has passed again.
+    /// Number of times that `free` has passed again.
     confirmed: u32,
     trials: u32,
     found: Option<Found>,
 }
 
 impl RateFinder {
-    /// A search not begun.
+    /// Makes a search.
     ///
     /// # Panics
     ///
     /// If `config` does not pass [`FinderConfig::check`].
     pub fn new(config: FinderConfig) -> Self {
-        assert_eq!(config.check(), Ok(()), "whoever reads a configuration checks it");
+        assert_eq!(config.check(), Ok(()), "the caller must check a finder configuration before using it");
         Self {
             config,
             idle: None,
@@ -159,18 +167,19 @@ impl RateFinder {
         }
     }
 
-    /// What to do next; a pure read.
+    /// Returns the next step. This changes nothing.
     pub fn next(&self) -> Next {
         self.found.map_or(Next::Try(self.rate), Next::Done)
     }
 
-    /// Trials reported so far.
+    /// Number of trials reported so far.
     pub const fn trials(&self) -> u32 {
         self.trials
     }
 
-    /// The trial of [`RateFinder::next`] is over: one-way or round-trip delays of the packets that arrived, in order of
-    /// sending, and how many did not. The slice is left in another order. After the end it changes nothing.
+    /// Takes the result of the trial that [`RateFinder::next`] asked for, and judges it. `delays` are the one-way or
+    /// round-trip delays of the packets that arrived, in the order of sending; `lost` is the number of the others. The
+    /// call reorders the slice. After the search has ended it changes nothing else.
     pub fn report(&mut self, delays: &mut [Duration], lost: u32) -> Judgement {
         let judgement = self.judge(delays, lost);
         if self.found.is_some() {
@@ -180,7 +189,7 @@ impl RateFinder {
         match judgement {
             Judgement::TooFew => {}
             Judgement::Free => self.passed(),
-            // One queue may be somebody else's; two in a row are ours.
+            // A single trial with a queue may be caused by other traffic; two in a row are taken as ours.
             Judgement::Queue if self.suspicions == 0 => self.suspicions = 1,
             Judgement::Queue => self.failed(),
         }
@@ -211,7 +220,7 @@ impl RateFinder {
             }
             return Judgement::Queue;
         }
-        // The idle link may have been less idle in the first trial than in this one.
+        // In the first trial the link may have been less idle than in this one.
         self.idle = Some(idle.min(high));
         Judgement::Free
     }
@@ -231,7 +240,7 @@ impl RateFinder {
         self.suspicions = 0;
         self.confirmed = 0;
         self.queued = Some(self.rate);
-        // What passed once and does not pass again is no lower bound.
+        // A rate that passed before but has a queue now is no lower bound.
         self.free = self.free.filter(|free| *free < self.rate);
         if self.free.is_none() && self.rate == self.config.lowest {
             self.found = Some(Found::BelowLowest);
@@ -243,7 +252,7 @@ impl RateFinder {
         }
     }
 
-    /// The next rate, with `free` known.
+    /// Chooses the next rate or ends the search. Does nothing while `free` is unknown.
     fn advance(&mut self) {
         let Some(free) = self.free else { return };
         let Some(queued) = self.queued else {
@@ -266,7 +275,7 @@ impl RateFinder {
     }
 }
 
-/// The delay below which so many thousandths of the samples lie; reorders them. There must be samples.
+/// Returns a quantile, given in thousandths, and reorders the samples. There must be at least one sample.
 fn quantile(delays: &mut [Duration], thousandths: usize) -> Duration {
     let index = (delays.len() - 1) * thousandths / 1000;
     *delays.select_nth_unstable(index).1
@@ -279,8 +288,8 @@ mod tests {
     use proptest::prelude::*;
     use std::vec::Vec;
 
-    /// Delays of 200-byte packets sent for `seconds` at `rate` through a FIFO of `capacity`, over a base of 20 ms with
-    /// uniform jitter; a buffer of a second.
+    /// Simulates a trial: packets of 200 B for `seconds` at `rate` through a FIFO with a rate of `capacity` bit/s and a
+    /// buffer of one second. The base delay is 20 ms plus uniform jitter. Returns the delays and the lost packets.
     fn trial(rate: Bitrate, capacity: u64, jitter_us: u64, seconds: u64, seed: u64) -> (Vec<Duration>, u32) {
         let mut rng = Seed(seed).stream("trial");
         let bits = 1600;
@@ -349,7 +358,7 @@ mod tests {
         assert_eq!(rate(&finder), 256_000);
         assert_eq!(finder.report(&mut calm()[..5], 0), Judgement::TooFew);
         assert_eq!(rate(&finder), 256_000);
-        // A delay that grows by more than the tolerance is a queue, even below what was idle.
+        // A delay that grows by more than the tolerance is a queue, even if it is below the delay of the idle link.
         let mut growing: Vec<Duration> = (0..100).map(|n| Duration::from_micros(10_000 + 90 * n)).collect();
         assert_eq!(finder.report(&mut growing, 0), Judgement::Queue);
         assert_eq!(finder.report(&mut calm(), 3), Judgement::Queue);
@@ -371,7 +380,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Any capacity, with jitter below the tolerance: found within the resolution and what 10 s cannot tell apart.
+        /// Any capacity is found if jitter is below the tolerance. The error is at most the resolution plus the
+        /// uncertainty of a trial of 10 s.
         #[test]
         fn any_capacity_is_found(capacity in 70_000..20_000_000u64, jitter_us in 0..3000u64) {
             let config = FinderConfig { highest: Bitrate::from_bps(40_000_000), ..FinderConfig::default() };
@@ -383,7 +393,7 @@ mod tests {
             prop_assert!(trials < 40, "{}", trials);
         }
 
-        /// Whatever is reported, rates stay in range and the search ends.
+        /// For any reports the rates stay in range and the search ends.
         #[test]
         fn any_reports(reports in proptest::collection::vec((proptest::collection::vec(0..200u64, 0..100), 0..20u32), 1..120)) {
             let config = FinderConfig { fewest: 12, ..FinderConfig::default() };

@@ -1,30 +1,30 @@
-//! Shapers of a gateway that follow their links: both directions hear of what passes, each what it listens to. The simulator and
-//! the real gateway drive this same thing, and differ only in how they see packets.
+//! Autorate for both directions of a gateway. Each direction gets the signals that it is configured for and that
+//! concern it. The simulator and the real gateway use this same code; they differ only in how they observe packets.
 
 use gamelane_core::time::earliest;
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant};
 
 use crate::autorate::{Autorate, AutorateConfig, Signal, Source};
 
-/// How a shaper follows.
+/// Configuration of autorate for one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FollowerConfig {
-    /// The law's.
+    /// Parameters of autorate.
     pub law: AutorateConfig,
-    /// What it listens to.
+    /// Signals that it uses.
     pub hears: Hears,
 }
 
-/// Signals of the link's state that an autorate listens to.
+/// Signals that autorate uses in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hears {
-    /// Round trips of TCP that passes.
+    /// Round trips of passing TCP connections.
     pub tcp: bool,
-    /// Lateness of what the internet sends at even times; downstream only.
+    /// Lateness of streams with even send times from the internet; downstream only.
     pub game: bool,
-    /// What waits below the shaper, where the modem tells; upstream only.
+    /// Backlog below the shaper, if the modem reports it; upstream only.
     pub backlog: bool,
-    /// Probes, when the others are silent.
+    /// Probes, when there are no other signals.
     pub probes: bool,
 }
 
@@ -39,26 +39,27 @@ impl Hears {
     }
 }
 
-/// The shapers that follow. Driven like every component: what passes as it passes, [`Following::handle_timeout`] when due,
-/// then [`Following::rate`] is the one to shape to.
+/// Autorate for both directions. The driver hands in packets sent and signals as they occur, calls
+/// [`Following::handle_timeout`] when it is due, and then sets each shaper to [`Following::rate`].
 #[derive(Clone, Debug)]
 pub struct Following {
     /// Indexed by direction.
     shapers: [Option<Follower>; 2],
 }
 
-/// One of them.
+/// Autorate for one direction.
 #[derive(Clone, Debug)]
 pub struct Follower {
     hears: Hears,
     autorate: Autorate,
-    /// Sum of rate times time, bits and ns, up to `until`.
+    /// Integral of the rate up to `until`, in bit/s times ns.
     shaped: u128,
     until: Instant,
 }
 
 impl Following {
-    /// Shapers at their start; `None` where none follows. Indexed by direction.
+    /// Makes autorate from one configuration per direction, indexed by direction; `None` for a fixed rate. Returns
+    /// `None` if both are `None`.
     ///
     /// # Panics
     ///
@@ -72,8 +73,8 @@ impl Following {
         })
     }
 
-    /// Takes the place of `before`: a shaper that follows as it did goes on as it was, another with its rate, if that is in its
-    /// range.
+    /// Takes over the state of `before` after a change of configuration. A direction with the same configuration keeps
+    /// its whole state. Another keeps the rate, if that is in its new range.
     pub fn succeed(&mut self, before: Self) {
         for (own, before) in self.shapers.iter_mut().zip(before.shapers) {
             let (Some(own), Some(before)) = (own, before) else { continue };
@@ -86,30 +87,30 @@ impl Following {
         }
     }
 
-    /// The shaper of `direction`, if it follows.
+    /// Autorate of `direction`; `None` if the rate is fixed.
     pub const fn follower(&self, direction: Direction) -> Option<&Follower> {
         self.shapers[direction.index()].as_ref()
     }
 
-    /// The rate of the shaper of `direction`, if it follows.
+    /// Rate for the shaper of `direction`; `None` if the rate is fixed.
     pub fn rate(&self, direction: Direction) -> Option<Bitrate> {
         Some(self.follower(direction)?.autorate.rate())
     }
 
-    /// How long the quickest round trip is remembered.
+    /// Time for which the lowest round trip is remembered: the longer of both directions.
     pub fn memory(&self) -> Duration {
         let each = self.shapers.iter().flatten().map(|shaper| shaper.autorate.config().memory);
         each.max().unwrap_or_default()
     }
 
-    /// The shaper of `direction` let a packet go that has so many bytes on the wire.
+    /// Counts a packet that the shaper of `direction` sent, by its bytes on the wire.
     pub fn note_sent(&mut self, direction: Direction, bytes: ByteCount, now: Instant) {
         if let Some(shaper) = &mut self.shapers[direction.index()] {
             shaper.autorate.note_sent(bytes, now);
         }
     }
 
-    /// Something was seen or heard. Of round trips both directions hear, since they pass both queues.
+    /// Takes a signal. Round trips go to both directions, because they pass the queues of both.
     pub fn tell(&mut self, signal: Signal, now: Instant) {
         let source = signal.source();
         for (index, shaper) in self.shapers.iter_mut().enumerate() {
@@ -125,18 +126,18 @@ impl Following {
         }
     }
 
-    /// When the shaper of `direction` wants [`Following::handle_timeout`].
+    /// Time of the next call of [`Following::handle_timeout`] for `direction`.
     pub fn poll_timeout(&self, direction: Direction) -> Option<Instant> {
         self.follower(direction)?.autorate.poll_timeout()
     }
 
-    /// When either does.
+    /// Time of the next call of [`Following::handle_timeout`] for either direction.
     pub fn next_timeout(&self) -> Option<Instant> {
         let [up, down] = Direction::BOTH.map(|direction| self.poll_timeout(direction));
         earliest(up, down)
     }
 
-    /// Lets the shaper of `direction` decide, if it is time; whether it asks for a probe.
+    /// Makes the decision for `direction` if it is due. Returns whether to send a probe now.
     pub fn handle_timeout(&mut self, direction: Direction, now: Instant) -> bool {
         let Some(shaper) = &mut self.shapers[direction.index()] else { return false };
         if shaper.autorate.poll_timeout().is_none_or(|at| at > now) {
@@ -149,12 +150,12 @@ impl Following {
 }
 
 impl Follower {
-    /// The law and its state.
+    /// Autorate with its state.
     pub const fn autorate(&self) -> &Autorate {
         &self.autorate
     }
 
-    /// Mean of its rate from the beginning to `end`, bits per second; the present one if no time has passed.
+    /// Mean rate from the start of the run to `end`, in bit/s. If `end` is zero, the present rate.
     pub fn mean_rate_bps(&self, end: Instant) -> f64 {
         let mut own = self.clone();
         own.elapse(end);
@@ -165,7 +166,7 @@ impl Follower {
         }
     }
 
-    /// Its rate has held until `now`.
+    /// Adds the time up to `now`, during which the rate was constant, to the integral.
     fn elapse(&mut self, now: Instant) {
         let time = u128::from(now.saturating_since(self.until).as_nanos());
         self.shaped += u128::from(self.autorate.rate().bps()) * time;
@@ -188,7 +189,7 @@ mod tests {
         FollowerConfig { law, hears: ALL }
     }
 
-    /// Load and no delay until it has risen to 2 Mbit/s and more.
+    /// Runs with load and without delay until the rate is at least 2 Mbit/s.
     fn risen(config: FollowerConfig) -> (Following, Instant) {
         let mut following = Following::new([Some(config), None], Instant::ZERO).unwrap();
         let mut now = Instant::ZERO;
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(same.rate(Direction::Up), rate);
         assert!(
             same.follower(Direction::Up).unwrap().autorate().counters().raised > 0,
-            "it goes on as it was"
+            "the same configuration keeps its counters"
         );
         let other = next(config(9_000_000, 30));
         assert_eq!(other.rate(Direction::Up), rate);
@@ -249,6 +250,9 @@ mod tests {
     fn the_mean_of_the_rate_is_over_all_time() {
         let (following, now) = risen(config(9_000_000, 15));
         let mean = following.follower(Direction::Up).unwrap().mean_rate_bps(now);
-        assert!((1.3e6..1.6e6).contains(&mean), "1 to 2 Mbit/s, exponentially: {mean}");
+        assert!(
+            (1.3e6..1.6e6).contains(&mean),
+            "the rate rose exponentially from 1 to 2 Mbit/s, mean {mean}"
+        );
     }
 }

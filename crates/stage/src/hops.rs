@@ -1,17 +1,17 @@
-//! What a stage may know of the queues around it.
+//! The queueing delays that a stage may know.
 
 use gamelane_core::{Direction, Duration};
 
-/// The queues of the two hops at one instant.
+/// Queueing delays of both directions at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopView {
-    /// Delay a packet meets in the queue of each direction, as the caller measures it: the sojourn of the packet that
-    /// left last, or backlog over rate. Zero for an empty queue. Indexed by [`Direction::index`].
+    /// Queueing delay of each direction, indexed by [`Direction::index`]; zero for an empty queue. The caller measures
+    /// it as the sojourn of the last packet, or as backlog divided by rate.
     pub queue_delay: [Duration; 2],
 }
 
 impl HopView {
-    /// Queueing delay of packets that go this way.
+    /// Queueing delay of packets in this direction.
     pub const fn delay(&self, direction: Direction) -> Duration {
         self.queue_delay[direction.index()]
     }

@@ -1,8 +1,9 @@
-//! The least delay of a source lately: what it takes without a queue. Routes change, so it is forgotten in the end.
+//! The lowest recent delay of a source, taken as its delay without a queue. It is forgotten after some time, because
+//! routes change.
 
 use gamelane_core::{Duration, Instant};
 
-/// The least delay of a source in the memory now under way and the one before.
+/// The lowest delay of a source in the present period and in the period before. A period has the length of `memory`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Least {
     now: Option<Duration>,
@@ -11,7 +12,7 @@ pub(crate) struct Least {
 }
 
 impl Least {
-    /// How far `time` lies above the least.
+    /// Takes a new delay `time` and returns by how much it is above the lowest.
     pub(crate) fn above(&mut self, time: Duration, memory: Duration, now: Instant) -> Duration {
         if now.saturating_since(self.since) >= memory {
             (self.before, self.now, self.since) = (self.now, None, now);

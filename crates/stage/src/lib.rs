@@ -1,7 +1,8 @@
-//! What a gateway does to packets beside queueing them, and to the rate it shapes to: [`voap`] lowers the windows that
-//! passing TCP segments advertise, [`finder`] searches the highest rate without queueing delay, [`autorate`] follows a
-//! link whose rate varies, [`following`] both directions of one on what [`echo`] and [`even`] make of passing packets. All are
-//! state machines driven by a simulator or a gateway; only [`tcp`] knows bytes, so that shells need not.
+//! Work of a gateway other than queueing. [`voap`] lowers the windows that TCP segments advertise. [`finder`] searches
+//! the highest rate without queueing delay. [`autorate`] makes the rate of a shaper follow a link whose rate varies,
+//! and [`following`] does this for both directions. [`echo`] and [`even`] measure delays of passing packets for it.
+//!
+//! All of these are state machines that a simulator or a gateway drives. Only [`tcp`] reads and writes packet bytes.
 
 #![no_std]
 #![forbid(unsafe_code)]

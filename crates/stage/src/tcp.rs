@@ -1,52 +1,59 @@
-//! The few facts of a TCP header that stages need (RFC 9293 section 3.1), read from bytes or filled in by a simulator, and
-//! the one change a stage makes: a new window, with the checksum adjusted (RFC 1624 equation 3). The pseudo-header does
-//! not hold the window, so IPv4 and IPv6 are alike. Leaves out SACK, timestamps and all other options.
+//! The fields of a TCP header that stages need (RFC 9293 section 3.1), parsed from bytes or set by a simulator. Also
+//! the only change that a stage makes: a new window, with the checksum updated (RFC 1624 equation 3). The pseudo-header
+//! does not contain the window, so this is the same for IPv4 and IPv6. Left out: SACK, timestamps and all other
+//! options.
 
+use gamelane_core::headers::TCP_HEADER;
 use gamelane_core::{Direction, FlowKey};
 
-/// A TCP header as far as stages look.
+/// The fields of a TCP header that stages need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpFacts {
-    /// The connection's 5-tuple as the home sends it, whichever way this segment goes.
+    /// 5-tuple of the connection in the upstream direction, also for a segment that goes downstream.
     pub connection: FlowKey,
-    /// Which way it goes.
+    /// Direction of the segment.
     pub direction: Direction,
     /// Sequence number of the first byte, or of the SYN.
     pub seq: u32,
-    /// Next byte expected from the peer; meaningful with the ACK flag.
+    /// Acknowledgement number; valid only with the ACK flag.
     pub ack: u32,
-    /// Payload bytes.
+    /// Number of payload bytes.
     pub payload: u32,
     /// Control bits.
     pub flags: TcpFlags,
-    /// The window field as it stands: not scaled.
+    /// Window field, not scaled.
     pub window: u16,
-    /// Shift of the window scale option (RFC 7323 section 2.2); on a SYN only.
+    /// Shift of the window scale option (RFC 7323 section 2.2); read from SYNs only.
     pub window_scale: Option<u8>,
-    /// Maximum segment size option; on a SYN only.
+    /// Maximum segment size option in bytes; read from SYNs only.
     pub mss: Option<u16>,
 }
 
-/// The control bits that matter.
+/// The control bits that stages need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpFlags {
-    /// Opens a connection.
+    /// SYN: opens a connection.
     pub syn: bool,
-    /// `ack` is meaningful.
+    /// ACK: the acknowledgement number is valid.
     pub ack: bool,
-    /// No more data from this side.
+    /// FIN: this side sends no more data.
     pub fin: bool,
-    /// Aborts.
+    /// RST: aborts the connection.
     pub rst: bool,
 }
 
-/// Bytes that are no TCP header: too few of them, or a data offset that points outside.
+/// Error: the bytes are not a TCP header. There are fewer than 20, or the data offset points outside of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTcp;
 
 impl TcpFacts {
-    /// Reads the header at the start of `segment`, which runs to the end of the IP payload. `connection` is the 5-tuple
-    /// as the home sends it. Options that are cut short or of impossible length end the list: what was read counts.
+    /// Parses the header at the start of `segment`, which must extend to the end of the IP payload. `connection` is the
+    /// 5-tuple in the upstream direction. An option that is cut off or has an impossible length ends the list of
+    /// options; the options before it are used.
+    ///
+    /// # Errors
+    ///
+    /// [`NotTcp`] if the segment is too short for its header.
     pub fn parse(connection: FlowKey, direction: Direction, segment: &[u8]) -> Result<Self, NotTcp> {
         let (fixed, _) = segment.split_first_chunk::<HEADER>().ok_or(NotTcp)?;
         let offset = usize::from(fixed[12] >> 4) * 4;
@@ -71,7 +78,7 @@ impl TcpFacts {
         Ok(facts)
     }
 
-    /// The sequence number after this segment.
+    /// Sequence number after this segment; SYN and FIN count as one each.
     pub const fn end(&self) -> u32 {
         self.seq.wrapping_add(self.payload).wrapping_add(self.flags.syn as u32 + self.flags.fin as u32)
     }
@@ -96,7 +103,11 @@ impl TcpFacts {
     }
 }
 
-/// Writes a new window into the TCP header at the start of `segment` and adjusts its checksum. Gives the old window.
+/// Writes a new window into the TCP header at the start of `segment` and updates its checksum. Returns the old window.
+///
+/// # Errors
+///
+/// [`NotTcp`] if there are fewer than 20 bytes.
 pub fn set_window(segment: &mut [u8], window: u16) -> Result<u16, NotTcp> {
     let header = segment.first_chunk_mut::<HEADER>().ok_or(NotTcp)?;
     let before = u16::from_be_bytes([header[14], header[15]]);
@@ -106,16 +117,16 @@ pub fn set_window(segment: &mut [u8], window: u16) -> Result<u16, NotTcp> {
     Ok(before)
 }
 
-/// The Internet checksum after one 16-bit word of what it covers changed: HC' = ~(~HC + ~m + m') (RFC 1624 equation 3;
-/// the older equation 2 can turn a right checksum into the other zero).
+/// Updates an Internet checksum after one 16-bit word of the data has changed: HC' = ~(~HC + ~m + m') (RFC 1624
+/// equation 3). The older equation 2 can give 0xFFFF where 0x0000 is correct.
 pub const fn adjust_checksum(checksum: u16, before: u16, after: u16) -> u16 {
     let sum = !checksum as u32 + !before as u32 + after as u32;
     let sum = (sum & 0xffff) + (sum >> 16);
     !(((sum & 0xffff) + (sum >> 16)) as u16)
 }
 
-/// Bytes of a TCP header without options.
-const HEADER: usize = 20;
+/// [`TCP_HEADER`] as a length of slices.
+const HEADER: usize = TCP_HEADER as usize;
 
 #[cfg(test)]
 mod tests {
@@ -132,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The checksum computed afresh over pseudo-header and segment (RFC 9293 section 3.1, RFC 8200 section 8.1).
+    /// Computes the checksum over pseudo-header and segment (RFC 9293 section 3.1, RFC 8200 section 8.1).
     fn checksum(pseudo_header: &[u8], segment: &[u8]) -> u16 {
         let bytes: Vec<u8> = [pseudo_header, segment].concat();
         let mut sum: u32 =
@@ -178,7 +189,7 @@ mod tests {
         fn a_rewritten_segment_has_the_checksum_computed_afresh(
             v6: bool,
             addresses: [u8; 32],
-            mut segment in proptest::collection::vec(any::<u8>(), 20..200),
+            mut segment in proptest::collection::vec(any::<u8>(), HEADER..200),
             window: u16,
         ) {
             let pseudo = pseudo_header(v6, &addresses, segment.len());
@@ -195,10 +206,10 @@ mod tests {
         #[test]
         fn no_bytes_bring_the_reader_down(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
             if let Ok(facts) = TcpFacts::parse(connection(), Direction::Down, &bytes) {
-                prop_assert!((facts.payload as usize) <= bytes.len() - 20);
+                prop_assert!((facts.payload as usize) <= bytes.len() - HEADER);
             }
             let mut copy = bytes.clone();
-            prop_assert_eq!(set_window(&mut copy, 7).is_ok(), bytes.len() >= 20);
+            prop_assert_eq!(set_window(&mut copy, 7).is_ok(), bytes.len() >= HEADER);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A token bucket kept as the time at which it is full again, so that no timer refills it.
+//! The token bucket of RFC 8034. It stores the time at which it will be full, so it needs no timer.
 
 use gamelane_core::{Bitrate, ByteCount, Instant, WireLen};
 
@@ -14,18 +14,18 @@ impl TokenBucket {
         Self { rate, burst: burst.bytes(), full_at: Instant::ZERO }
     }
 
-    /// Bytes that may be sent now.
+    /// Number of bytes that may be sent now.
     pub(super) const fn tokens(&self, now: Instant) -> u64 {
         self.burst.saturating_sub(self.missing(now))
     }
 
-    /// When `bytes`, at most the burst, may be sent.
+    /// Time from which `bytes` may be sent. More than the burst counts as the burst.
     pub(super) fn ready(&self, bytes: u64) -> Instant {
         let spare = self.rate.time_to_send(WireLen((self.burst - bytes.min(self.burst)) as u32));
         Instant::from_nanos(self.full_at.as_nanos().saturating_sub(spare.as_nanos()))
     }
 
-    /// Takes `bytes` out; a bucket that has fewer goes into debt.
+    /// Takes `bytes` out. The bucket goes into debt if it holds fewer.
     pub(super) fn take(&mut self, bytes: u64, now: Instant) {
         self.full_at = self.full_at.max(now) + self.rate.time_to_send(WireLen(bytes as u32));
     }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_bucket_lets_a_burst_through_and_then_its_rate() {
-        // RFC 8034: what is sent in any time dt is at most dt * R / 8 + B.
+        // RFC 8034: the bytes sent in any time dt are at most dt * R / 8 + B.
         let mut bucket = TokenBucket::new(Bitrate::from_bps(192_000), ByteCount(3044));
         let (mut now, mut sent) = (Instant::from_millis(7), 0);
         let begin = now;
@@ -52,7 +52,7 @@ mod tests {
             bucket.take(1518, now);
             sent += 1518;
             let limit = Bitrate::from_bps(192_000).bytes_in(now - begin).bytes() + 3044;
-            // The burst has room for two frames; from then on each goes as soon as it may.
+            // The burst has room for two frames. Each later frame leaves as soon as the bucket allows.
             assert!(sent <= limit + 1 && (frame <= 2 || sent + 1 >= limit), "{sent} of {limit}");
         }
     }

@@ -1,4 +1,5 @@
-//! The channel, interval by interval: requests that contend and collide, and grants in order of request.
+//! The DOCSIS channel, one MAP interval at a time: requests that contend and collide, and grants in the order of the
+//! requests. Neighbours are modems with Poisson arrivals and no rate limit.
 
 use alloc::format;
 use alloc::vec;
@@ -9,9 +10,10 @@ use super::MAC_HEADER;
 use super::config::DocsisConfig;
 use crate::overhead::Overhead;
 
-/// Our modem among those of the channel.
+/// Index of our modem among the modems of the channel.
 const OURS: usize = 0;
-/// What happened this many intervals ago no longer shows: a channel that was not looked at starts anew from there.
+/// Number of past intervals that still matter. After a longer idle time the channel starts again this many intervals
+/// before the present.
 const MEMORY: u64 = 64;
 
 #[derive(Debug)]
@@ -20,52 +22,53 @@ pub(super) struct Channel {
     /// Number of the next interval.
     interval: u64,
     modems: Vec<Modem>,
-    /// In order of arrival at the CMTS.
+    /// Requests in the order in which the CMTS reads them.
     requests: Vec<Request>,
-    /// Who requests in the present interval, with the opportunity taken.
+    /// Requests of the present interval: opportunity and index of the modem.
     trying: Vec<(u32, usize)>,
     backoff: Stream,
     arrivals: Stream,
 }
 
-/// The configuration in the units of an interval.
+/// The configuration, converted to the units of an interval.
 #[derive(Debug)]
 struct Shape {
     interval: Duration,
     minislot: Duration,
     lead: Duration,
-    /// From the end of a request or packet at the modem until the CMTS has read it.
+    /// Time from the end of a request at the modem until the CMTS has read it.
     reading: Duration,
     contention: u32,
     first: u32,
     last: u32,
     tries: u32,
-    /// Bytes in a minislot.
+    /// Bytes per minislot.
     slot_bytes: u64,
-    /// Minislots for data in an interval.
+    /// Minislots for data per interval.
     data_slots: u64,
-    /// e to the minus mean number of packets the neighbours have in an interval.
+    /// Probability that no packet arrives at the neighbours in an interval: e^-m, where m is the mean number of
+    /// packets.
     silence: f64,
-    /// One of their packets on the channel.
+    /// Bytes on the channel of one packet of a neighbour.
     packet: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Modem {
     state: State,
-    /// A neighbour's backlog, bytes on the channel.
+    /// Backlog of a neighbour in bytes on the channel.
     backlog: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Asks for nothing.
+    /// Has no request.
     Quiet,
-    /// Lets `skip` opportunities go by from interval `from` on, then asks.
+    /// In contention: from interval `from` on it lets `skip` opportunities pass, then sends a request.
     Contending { skip: u32, from: u64, exponent: u32, tries: u32 },
-    /// Has asked, and waits for the grant.
+    /// Has sent a request and waits for the grant.
     Asked,
-    /// Collided too often.
+    /// Gave up after too many collisions.
     GaveUp,
 }
 
@@ -76,7 +79,7 @@ struct Request {
     read_at: Instant,
 }
 
-/// A grant of ours.
+/// A grant for our modem.
 #[derive(Debug)]
 pub(super) struct Given {
     pub(super) at: Instant,
@@ -117,7 +120,7 @@ impl Channel {
         }
     }
 
-    /// Forgets intervals too long ago to matter.
+    /// Skips the intervals that are more than [`MEMORY`] intervals ago.
     pub(super) fn skip_to(&mut self, now: Instant) {
         let present = now.as_nanos() / self.shape.interval.as_nanos();
         if present <= self.interval + MEMORY {
@@ -130,18 +133,18 @@ impl Channel {
         }
     }
 
-    /// From the end of a request to the earliest grant.
+    /// Time from the end of a request to the earliest possible grant.
     pub(super) fn soonest_grant(&self) -> Duration {
         self.shape.reading + self.shape.lead
     }
 
-    /// The start of the next interval if it has begun by `now`; [`Channel::run_interval`] is due.
+    /// Returns the start of the next interval if that has begun by `now`. Then [`Channel::run_interval`] is due.
     pub(super) fn next_interval(&self, now: Instant) -> Option<Instant> {
         Some(self.start(self.interval)).filter(|start| *start <= now)
     }
 
-    /// Runs the next interval: its MAP, its requests, and what the neighbours get to send. `wanted` is what our modem would
-    /// ask for. Gives our grant.
+    /// Runs the next interval: its grants, its requests, and the arrivals at the neighbours. `wanted` is the number of
+    /// bytes that our modem would request. Returns the grant for our modem, if there is one.
     pub(super) fn run_interval(&mut self, wanted: u64) -> Option<Given> {
         let interval = self.interval;
         let start = self.start(interval);
@@ -158,7 +161,8 @@ impl Channel {
         given
     }
 
-    /// Our modem asks for `bytes` in a packet that ends at `end`; a later packet of the same grant asks anew.
+    /// Requests `bytes` for our modem in a frame that ends at `end`. Each later frame of the same grant replaces the
+    /// request.
     pub(super) fn piggy_back(&mut self, bytes: u64, end: Instant) {
         self.requests.retain(|request| request.modem != OURS);
         self.modems[OURS].state = if bytes == 0 { State::Quiet } else { State::Asked };
@@ -167,17 +171,17 @@ impl Channel {
         }
     }
 
-    /// Our modem's requests collided too often: its packet is lost.
+    /// Returns whether our modem gave up after too many collisions. Its packet is then lost.
     pub(super) fn gave_up(&self) -> bool {
         self.modems[OURS].state == State::GaveUp
     }
 
-    /// Our modem turns to its next packet.
+    /// Lets our modem continue with its next packet after it gave up.
     pub(super) fn start_over(&mut self) {
         self.modems[OURS].state = State::Quiet;
     }
 
-    /// When something may change for our modem, which has packets waiting and may ask from `allowed_at` on.
+    /// Time of the next event for our modem. It has packets waiting and may send a request from `allowed_at` on.
     pub(super) fn next_deadline(&self, allowed_at: Instant) -> Instant {
         match self.modems[OURS].state {
             State::Quiet => {
@@ -193,7 +197,7 @@ impl Channel {
         Instant::ZERO + self.shape.interval * interval
     }
 
-    /// The requests the MAP knew of are granted in order, as far as the interval reaches.
+    /// Grants the requests that the MAP includes, in order, until the interval is full.
     fn give_grants(&mut self, start: Instant) -> Option<Given> {
         let settled = Instant::from_nanos(start.as_nanos().saturating_sub(self.shape.lead.as_nanos()));
         let mut given = None;
@@ -230,7 +234,8 @@ impl Channel {
         given
     }
 
-    /// The opportunities at the start of the interval: one request alone is heard, two or more at once are not.
+    /// Sends the contention requests of an interval. A request alone in its opportunity is received; two or more in one
+    /// opportunity collide.
     fn take_requests(&mut self, interval: u64, start: Instant, wanted: u64) {
         self.trying.clear();
         for (index, modem) in self.modems.iter_mut().enumerate() {
@@ -261,7 +266,8 @@ impl Channel {
         }
     }
 
-    /// Tries again once a MAP that would have had the grant has not.
+    /// Doubles the backoff window after a collision. The modem notices the collision when the MAP in which it expected
+    /// a grant has none, and contends again from then on.
     fn collided(&mut self, modem: usize, end: Instant) {
         let own = &mut self.modems[modem];
         let State::Contending { exponent, tries, .. } = own.state else { return };
@@ -280,9 +286,9 @@ impl Channel {
         };
     }
 
-    /// Packets of the neighbours in an interval; their modems ask from the next on.
+    /// Adds the packets that arrive at the neighbours in an interval. Their modems contend from interval `next` on.
     fn neighbours_packets(&mut self, next: u64) {
-        // Knuth: the number of uniform draws whose product stays above e to the minus mean.
+        // Knuth's method for Poisson numbers: count uniform draws until their product is below e^-mean.
         let mut product = self.shape.silence;
         if product >= 1.0 {
             return;
@@ -299,7 +305,7 @@ impl Channel {
         }
     }
 
-    /// The CMTS reads a request that ends at `end`, in order of time.
+    /// Adds a request that ends at `end` at the modem, in the order in which the CMTS reads requests.
     fn read(&mut self, modem: usize, bytes: u64, end: Instant) {
         let read_at = end + self.shape.reading;
         let place = self.requests.partition_point(|request| request.read_at <= read_at);

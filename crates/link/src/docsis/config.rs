@@ -1,49 +1,50 @@
-//! Parameters of a DOCSIS upstream, with the defaults of reference/links.md section 1.1.
+//! Configuration of a DOCSIS upstream. Defaults marked docsis-ns3 are CableLabs' simulator's; `docs/models/docsis.md`
+//! says which of the others are our choice.
 
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Bitrate, ByteCount, Duration, IpLen};
 
-/// A modem's upstream.
+/// Configuration of a modem's upstream. Defaults are in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocsisConfig {
-    /// Rate of the channel all modems share.
+    /// Rate of the channel that all modems share (10.24 Mbit/s, the fastest of DOCSIS 1.x).
     pub channel: Bitrate,
-    /// Unit of time the channel is given out in; a request takes one.
+    /// Unit of time in which the channel is granted; a request takes one (25 µs, our choice).
     pub minislot: Duration,
-    /// Time between MAPs.
+    /// Time between two MAPs (2 ms, docsis-ns3).
     pub map_interval: Duration,
-    /// How long before an interval its MAP is settled: the way down (`delay`) and 757 µs of processing in the modem
-    /// (docsis-ns3); a downstream interleaver would come on top.
+    /// Time from when a MAP is fixed to the start of its interval (857 µs). It is the downstream delay of 100 µs and
+    /// 757 µs of processing in the modem (docsis-ns3). Add the delay of a downstream interleaver here.
     pub map_lead: Duration,
-    /// Time the CMTS takes to read a request.
+    /// Time that the CMTS takes to read a request (200 µs, docsis-ns3).
     pub processing: Duration,
-    /// Propagation from modem to CMTS.
+    /// Propagation delay from modem to CMTS (100 µs, our choice).
     pub delay: Duration,
-    /// Request opportunities at the start of each interval.
+    /// Number of request opportunities at the start of each interval (8, our choice).
     pub contention: u32,
-    /// First backoff window: 2 to this.
+    /// Exponent of the first backoff window: 2^n request opportunities (n = 2, our choice).
     pub backoff_start: u32,
-    /// Last backoff window: 2 to this.
+    /// Exponent of the largest backoff window (n = 8, our choice).
     pub backoff_end: u32,
-    /// Requests that may collide before the modem gives the packet up.
+    /// Number of collisions after which the modem drops the packet (16, as in DOCSIS).
     pub tries: u32,
-    /// Several packets may share a grant. Without, as in DOCSIS 1.0, each is asked for by itself.
+    /// Whether several packets may share a grant (yes). In DOCSIS 1.0 each packet needs its own request.
     pub concatenation: bool,
-    /// Maximum sustained traffic rate of the modem, over Ethernet frames.
+    /// Maximum sustained traffic rate of the modem, counted over Ethernet frames.
     pub sustained: Bitrate,
-    /// Bytes of Ethernet frames it may send at once.
+    /// Maximum traffic burst: bytes of Ethernet frames that may be sent at once (3044, or 10 ms at the sustained rate).
     pub burst: ByteCount,
-    /// Peak traffic rate; `None` is the channel's.
+    /// Peak traffic rate; `None` is the rate of the channel.
     pub peak: Option<Bitrate>,
-    /// Packets lost on the channel.
+    /// Packet loss on the channel.
     pub loss: LossModel,
-    /// Who else is there.
+    /// Other modems on the channel.
     pub neighbours: Neighbours,
 }
 
 impl DocsisConfig {
-    /// The reference's defaults for a modem of this sustained rate. The burst is DOCSIS' 3044 B, or 10 ms at faster rates,
-    /// which two frames a round trip would hold back.
+    /// Makes the default configuration for this sustained rate. The burst is DOCSIS's 3044 B, two full frames, or the
+    /// bytes of 10 ms if that is more. With two frames per request a fast modem could not reach its rate.
     pub fn new(sustained: Bitrate) -> Self {
         let burst = sustained.bytes_in(Duration::from_millis(10));
         Self {
@@ -67,13 +68,13 @@ impl DocsisConfig {
     }
 }
 
-/// The other modems of the channel: packets at random times (Poisson), each at a random modem.
+/// The other modems on the channel. Packets arrive as a Poisson process, each at a random modem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbours {
-    /// How many.
+    /// Number of other modems.
     pub modems: u32,
-    /// What they offer together, as a share of the channel's data capacity.
+    /// Load of all of them together, as a share of the channel's data capacity (1.0 is all of it).
     pub load: f64,
-    /// Size of their packets.
+    /// IP length of their packets.
     pub packet: IpLen,
 }

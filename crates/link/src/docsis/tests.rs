@@ -1,11 +1,11 @@
-//! Request and grant at scripted times, against the arithmetic of reference/links.md section 1.2.
+//! Requests and grants at scripted times, compared with the latency formula of `docs/models/docsis.md`.
 
 use super::*;
 use crate::fixture::{Arrival, Bench};
 use gamelane_core::{Bitrate, DropReason, Duration, IpLen};
 use std::vec::Vec;
 
-/// No backoff: an idle modem requests in the first opportunity.
+/// Configuration without backoff: an idle modem takes the first request opportunity.
 fn config() -> DocsisConfig {
     DocsisConfig { backoff_start: 0, ..DocsisConfig::new(Bitrate::from_bps(5_000_000)) }
 }
@@ -18,8 +18,9 @@ fn micros(arrivals: &[Arrival]) -> Vec<u64> {
     arrivals.iter().map(|arrival| arrival.at_us).collect()
 }
 
-/// By hand: the request goes out at the next interval; read after `opportunity + delay + processing`; the grant lies in the
-/// first interval whose MAP is settled after that, behind the request opportunities.
+/// Latency of a packet at an idle modem. The request leaves in the next interval. The CMTS has read it after
+/// opportunity, delay and processing. The grant is in the first interval whose MAP is fixed after that, behind the
+/// opportunities.
 fn idle_latency_us(config: &DocsisConfig, at_us: u64, len: u64) -> u64 {
     let us = |duration: Duration| duration.as_nanos() / 1000;
     let period = us(config.map_interval);
@@ -34,8 +35,8 @@ fn idle_latency_us(config: &DocsisConfig, at_us: u64, len: u64) -> u64 {
 
 #[test]
 fn idle_latency_is_the_request_grant_arithmetic() {
-    // 100 B: (100 + 18 + 10) * 8 / 10.24 Mbit/s = 100 us. Asked at 2 ms, read at 2.325, granted in the interval of 4 ms,
-    // which was settled at 3.143; sent at 4.2, there at 4.4.
+    // 100 B: (100 + 18 + 10) * 8 / 10.24 Mbit/s = 100 us. The request leaves at 2 ms and is read at 2.325 ms. The grant
+    // is in the interval at 4 ms, whose MAP is fixed at 3.143 ms. The packet is sent at 4.2 ms and arrives at 4.4 ms.
     let mut bench_ = bench(config());
     bench_.send(0, 100, Instant::from_micros(500));
     assert_eq!(micros(&bench_.finish()), [4_400]);
@@ -53,7 +54,7 @@ fn idle_latency_is_the_request_grant_arithmetic() {
             let expected = idle_latency_us(&config, at_us, u64::from(len));
             assert!(
                 latency.abs_diff(expected) <= 1,
-                "{latency} of {expected}: {interval_ms} {lead_us} {at_us}"
+                "{latency} us, expected {expected} us: interval {interval_ms} ms, lead {lead_us} us, sent at {at_us} us"
             );
         }
     }
@@ -61,7 +62,8 @@ fn idle_latency_is_the_request_grant_arithmetic() {
 
 #[test]
 fn mean_idle_latency_is_one_and_a_half_to_two_and_a_half_intervals_and_the_fixed_times() {
-    // links.md: 1.5 to 2.5 T + 1 to 3 ms, T = 2 ms. A thin flow pays it for every packet: nothing to piggy-back on.
+    // By the formula the latency is 1.2 to 2.2 intervals of 2 ms. A thin flow has this latency for every packet,
+    // because it has no packet on which a request could be piggy-backed.
     let mut bench = bench(DocsisConfig::new(Bitrate::from_bps(5_000_000)));
     let mut at = Instant::from_micros(100);
     let mut sent = Vec::new();
@@ -73,7 +75,8 @@ fn mean_idle_latency_is_one_and_a_half_to_two_and_a_half_intervals_and_the_fixed
     let arrived = bench.finish();
     let latencies: Vec<u64> = arrived.iter().zip(&sent).map(|(arrival, sent)| arrival.at_us - sent).collect();
     let mean = latencies.iter().sum::<u64>() as f64 / 2000.0;
-    // U(0, T) waiting, T to the grant's interval, 200 us of opportunities, 100 us of frame, 100 us of way.
+    // Wait for the next interval 1 ms in the mean, one interval until the grant, opportunities 200 us, frame 100 us,
+    // propagation 100 us.
     assert!((mean - 3_400.0).abs() < 5.0, "{mean}");
     assert!(latencies.iter().all(|latency| (2_400..=4_400).contains(latency)));
 }
@@ -82,8 +85,8 @@ fn mean_idle_latency_is_one_and_a_half_to_two_and_a_half_intervals_and_the_fixed
 fn a_packet_behind_another_is_asked_for_by_piggy_back() {
     let mut bench = bench(config());
     bench.send(0, 100, Instant::from_micros(500));
-    // Too late for the request of 2 ms, in time for the frame of 4.2 ms, which ends at 4.3 and is read at 4.6; the
-    // interval of 6 ms was settled at 5.143.
+    // Too late for the request at 2 ms, but in time for the frame at 4.2 ms. That frame ends at 4.3 ms and is read at
+    // 4.6 ms. The MAP of the interval at 6 ms is fixed at 5.143 ms.
     bench.send(0, 100, Instant::from_micros(3_000));
     assert_eq!(micros(&bench.finish()), [4_400, 6_400]);
 }
@@ -103,7 +106,8 @@ fn without_concatenation_each_packet_has_a_grant_of_its_own() {
     for _ in 0..3 {
         bench.send(0, 100, Instant::from_micros(500));
     }
-    // The frame of 4.2 ms ends at 4.3 with the request for the next, read at 4.6; the MAP of 6 ms was settled at 5.143.
+    // The frame at 4.2 ms ends at 4.3 ms and carries the request for the next packet, which is read at 4.6 ms. The MAP
+    // of the interval at 6 ms is fixed at 5.143 ms.
     assert_eq!(micros(&bench.finish()), [4_400, 6_400, 8_400]);
 }
 
@@ -113,14 +117,15 @@ fn without_concatenation_a_large_packet_still_comes_in_parts() {
     let mut bench = bench(slow);
     bench.send(0, 1500, Instant::from_micros(500));
     bench.send(0, 100, Instant::from_micros(500));
-    // The first as with concatenation. Its last part ends at 9.375 ms, read at 9.675; the MAP of 10 ms was settled at
-    // 9.143, so the 128 B (400 us) go at 12.2 ms.
+    // The first packet is sent as with concatenation. Its last part ends at 9.375 ms and is read at 9.675 ms. The MAP
+    // of the interval at 10 ms is already fixed at 9.143 ms, so the 128 B (400 us) are sent at 12.2 ms.
     assert_eq!(micros(&bench.finish()), [8_000 + 200 + 1_175 + 100, 12_000 + 200 + 400 + 100]);
 }
 
 #[test]
 fn a_large_packet_is_sent_in_parts_over_small_intervals() {
-    // 1528 B at 2.56 Mbit/s take 4.775 ms, 1800 us fit in an interval: 576 B, 576 B and 376 B (1175 us).
+    // 1528 B at 2.56 Mbit/s take 4.775 ms. An interval has room for 1.8 ms, so the parts are 576 B, 576 B and 376 B
+    // (1175 us).
     let mut bench = bench(DocsisConfig { channel: Bitrate::from_bps(2_560_000), ..config() });
     bench.send(0, 1500, Instant::from_micros(500));
     let arrived = bench.finish();
@@ -138,7 +143,7 @@ fn the_token_bucket_holds_the_sustained_rate() {
     let span = (arrived[199].at_us - arrived[1].at_us) as f64 / 1e6;
     let rate = 198.0 * 1518.0 * 8.0 / span;
     assert!(rate <= 192_000.0 && rate > 190_000.0, "{rate}");
-    // Two frames are the burst; then one goes each 63.25 ms, give or take an interval and the backoff.
+    // The burst has two frames. Then one frame leaves each 63.25 ms, plus or minus an interval and the backoff.
     for pair in arrived[2..].windows(2) {
         let gap = pair[1].at_us - pair[0].at_us;
         assert!((61_000..=66_000).contains(&gap), "{gap}");
@@ -147,7 +152,7 @@ fn the_token_bucket_holds_the_sustained_rate() {
 
 #[test]
 fn alone_on_the_channel_a_fast_modem_fills_what_round_trips_leave() {
-    // Everything waiting is asked for, so nearly every interval but the first is full of data.
+    // The modem requests capacity for all waiting packets, so nearly every interval after the first is full of data.
     let mut bench = bench(DocsisConfig::new(Bitrate::from_bps(100_000_000)));
     bench.saturate(0..1, 1500, Instant::from_secs(2));
     let bits: f64 = bench.hop.counters(PortId(0)).delivered as f64 * 1528.0 * 8.0;
@@ -185,7 +190,7 @@ fn neighbours_collide_and_take_grants() {
 
 #[test]
 fn one_of_two_modems_that_always_collide_gives_up() {
-    // One opportunity and no backoff: whoever is not alone collides, sixteen times over.
+    // One opportunity and no backoff: requests of two modems collide each time, until they give up after 16 tries.
     let config = DocsisConfig {
         contention: 1,
         backoff_end: 0,

@@ -1,9 +1,10 @@
-//! A hop over a wired link: serialisation, limits, lateness, conservation.
+//! Tests of a hop with a wired link: serialisation, queue limits, late drivers, conservation.
 
 use super::*;
 use crate::config::LinkConfig;
 use crate::overhead::Overhead;
 use crate::wired::WiredLink;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Bitrate, Duration, FlowId, IpLen, Protocol, Seed};
 use gamelane_qdisc::{DisciplineConfig, Limit, ParameterSet, QueueConfig, QueueKind, ShaperConfig};
@@ -60,7 +61,7 @@ fn packet(number: u32, len: u32, now: Instant) -> Packet<u32> {
     Packet { meta, body: number }
 }
 
-/// Runs the hop to its end; (number, arrival in µs, µs waited).
+/// Runs the hop to its end. Returns for each packet its number, its arrival in µs and its time in the queue in µs.
 fn drain(hop: &mut Hop<u32>, lost: &mut Lost) -> Vec<(u32, u64, u64)> {
     let mut arrivals = Vec::new();
     while let Some(now) = hop.poll_timeout() {
@@ -78,7 +79,7 @@ fn packets_are_serialised_one_by_one_and_then_fly() {
     for number in 0..3 {
         hop.handle_packet(ONLY, packet(number, 1500, Instant::ZERO), Instant::ZERO, &mut lost);
     }
-    // 12 ms each on the medium, 5 ms in flight; the second waits 12 ms, the third 24.
+    // Each packet takes 12 ms on the medium and 5 ms in flight. The second waits 12 ms, the third 24 ms.
     assert_eq!(drain(&mut hop, &mut lost), [(0, 17_000, 0), (1, 29_000, 12_000), (2, 41_000, 24_000)]);
 }
 
@@ -104,11 +105,11 @@ fn a_late_driver_keeps_the_rate_within_its_credit() {
         hop.handle_timeout(now, &mut lost);
         while hop.poll_deliver(now).is_some() {}
     }
-    // The last of 100 packets starts after 99 * 12 ms, although every call came 0.25 ms late.
+    // The last of 100 packets starts after 99 * 12 ms, although every call is 0.25 ms late.
     assert!(now.saturating_since(Instant::from_millis(99 * 12)) <= Duration::from_millis(1));
 }
 
-/// 192 kbit/s in front of 1 Mbit/s, as the bridge of but2006.
+/// Makes a shaper of 192 kbit/s in front of a link of 1 Mbit/s, like the bridge of but2006.
 fn shaped() -> Hop<u32> {
     let fifo = QueueConfig {
         limit: Some(Limit::Packets(50)),
@@ -137,8 +138,8 @@ fn a_shaped_queue_is_served_when_it_is_ready_and_not_asked_in_vain() {
             arrivals.push((packet.body, now.as_nanos() / 1000));
         }
     }
-    // One each 62.5 ms, then 12 ms on the link and 5 ms beyond; less the 0.5 ms a link that was free credits a late
-    // driver with, since it cannot tell that the packet was held back.
+    // One packet each 62.5 ms, then 12 ms on the link and 5 ms of delay. From the second packet on it is 0.5 ms less.
+    // The link cannot see that the shaper held the packet back, so it gives the credit for a late driver.
     assert_eq!(arrivals, [(0, 17_000), (1, 79_000), (2, 141_500)]);
     assert_eq!(calls, 5, "two starts and three arrivals");
 }
@@ -148,7 +149,7 @@ proptest! {
 
     #[test]
     fn packets_are_conserved_in_order_and_timed_by_the_rate(
-        lens in prop::collection::vec((28u32..=1500, 0u64..30_000), 1..200),
+        lens in prop::collection::vec((IPV4_HEADER + UDP_HEADER..=1500, 0u64..30_000), 1..200),
         jitter_ms in 0u64..20,
         loss in 0.0f64..0.5,
     ) {

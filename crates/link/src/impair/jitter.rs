@@ -1,15 +1,16 @@
-//! Draws of jitter: a normal series with memory, mapped to the shape asked for through its quantiles.
+//! Random draws of jitter. The quantile function of the wanted distribution maps a series of correlated normal numbers
+//! (a Gaussian copula). So the correlation does not change the distribution.
 
 use gamelane_core::dist::standard_normal;
 use gamelane_core::{Duration, Stream};
 
 use super::config::{CLIP, Jitter, JitterShape};
 
-/// One direction's jitter with its memory.
+/// Jitter of one direction: the random stream and the last normal number.
 #[derive(Debug)]
 pub(super) struct JitterProcess {
     rng: Stream,
-    /// The normal deviate of the packet before.
+    /// Normal number of the packet before.
     last: f64,
 }
 
@@ -18,7 +19,7 @@ impl JitterProcess {
         Self { rng, last: 0.0 }
     }
 
-    /// `delay` with its variation.
+    /// Returns `delay` plus a draw of jitter, at least zero.
     pub(super) fn delay(&mut self, delay: Duration, jitter: &Jitter) -> Duration {
         if jitter.spread.is_zero() {
             return delay;
@@ -32,9 +33,9 @@ impl JitterProcess {
 }
 
 impl JitterShape {
-    /// The quantile that `normal`, a standard normal deviate, stands at.
+    /// Maps a standard normal number to the value of this shape with the same quantile.
     pub(super) fn at(&self, normal: f64) -> f64 {
-        // Shares above one half are told by what is missing to one: no digits are lost in the long tail.
+        // Probability of a larger number. Computing it directly, not as 1 - p, keeps all digits in the long tail.
         let above = 0.5 * libm::erfc(normal * core::f64::consts::FRAC_1_SQRT_2);
         let pareto = || ((libm::cbrt(1.0 / above) - 1.5) * (4.0 / 3.0)).min(CLIP);
         match self {
@@ -47,7 +48,7 @@ impl JitterShape {
     }
 }
 
-/// The value at `share` of evenly spaced quantiles.
+/// Interpolates between evenly spaced quantiles, where `share` is a probability.
 fn interpolate(quantiles: &[f64], share: f64) -> f64 {
     let last = quantiles.len() - 1;
     let place = share * last as f64;
@@ -83,11 +84,12 @@ mod tests {
         assert!((sd - expected.1).abs() < 0.015, "{shape:?}: sd {sd}");
     }
 
-    /// Moments integrated from the quantile functions: E x = ∫ q(u) du and so on, with the clip at 4 in place.
+    /// Compares mean and standard deviation of the draws with those integrated from the quantile functions, clip
+    /// included: the mean is ∫ q(u) du.
     #[test]
     fn shapes_have_the_moments_of_their_quantiles() {
         let moments = |shape: &JitterShape| {
-            // Midpoints in the normal deviate, weighted by its density.
+            // Midpoint rule over the normal number, weighted by its density.
             let step = 1e-3;
             let (mut mass, mut first, mut second) = (0.0, 0.0, 0.0);
             for k in -8_000..8_000 {
@@ -104,7 +106,7 @@ mod tests {
         let uniform = moments(&JitterShape::Uniform);
         assert!(uniform.0.abs() < 1e-6 && (uniform.1 - libm::sqrt(1.0 / 3.0)).abs() < 1e-4, "{uniform:?}");
         let pareto = moments(&JitterShape::Pareto);
-        // P(clipped) = 4.5^-3, and the mean lost beyond the clip is 4/3 ∫ (x - 4.5) dF = (4/3) 4.5^-2 / 2.
+        // The clip lowers the mean from zero by 4/3 ∫ (x - 4.5) dF over x > 4.5, which is (4/3) 4.5^-2 / 2.
         assert!((pareto.0 + 4.0 / 3.0 / (2.0 * 4.5 * 4.5)).abs() < 1e-4, "{pareto:?}");
         for shape in
             [JitterShape::Uniform, JitterShape::Normal, JitterShape::Pareto, JitterShape::ParetoNormal]
@@ -120,7 +122,7 @@ mod tests {
         for shape in [JitterShape::Uniform, JitterShape::Normal] {
             let (alone, together) = (draws(shape.clone(), 0.0), draws(shape, 0.8));
             let ((_, sd), (_, correlated)) = (mean_sd(&alone), mean_sd(&together));
-            assert!((sd - correlated).abs() < 0.03 * sd, "{sd} and {correlated}");
+            assert!((sd - correlated).abs() < 0.03 * sd, "sd {sd}, with correlation {correlated}");
             let lag_one = |of: &[f64]| {
                 let (mean, sd) = mean_sd(of);
                 of.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>()

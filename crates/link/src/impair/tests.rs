@@ -1,5 +1,8 @@
+//! Tests of an impaired path in virtual time, most of all of changes while packets are in flight.
+
 use alloc::vec;
 use alloc::vec::Vec;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Bitrate, Overhead};
 use gamelane_qdisc::Limit;
@@ -23,7 +26,7 @@ impl ImpairOutlet<u32> for Out {
     }
 }
 
-/// A path in virtual time, and what came out: number and microseconds.
+/// A path in virtual time, and the packets that arrived: number and time in microseconds.
 struct Bench {
     path: Impairment<u32>,
     arrived: Vec<(u32, u64)>,
@@ -112,7 +115,7 @@ fn a_shorter_delay_waits_for_what_is_on_its_way() {
 
 #[test]
 fn a_rate_serialises_and_its_queue_drops_at_the_tail() {
-    // 1250 B at 1 Mbit/s take 10 ms; two may wait.
+    // 1250 B at 1 Mbit/s take 10 ms. The queue holds two packets.
     let mut bench = Bench::new(ImpairConfig { rate: rate(1000, Limit::Packets(2)), ..delay(5) });
     bench.send_at_ms(&[0, 0, 0, 0, 12]);
     assert_eq!(bench.out.0, [(3, DropReason::Tail)]);
@@ -123,7 +126,7 @@ fn a_rate_serialises_and_its_queue_drops_at_the_tail() {
 fn a_new_rate_takes_over_in_the_middle_of_a_packet() {
     let mut bench = Bench::new(ImpairConfig { rate: rate(1000, Limit::Packets(9)), ..delay(0) });
     bench.send_at_ms(&[0, 0, 0]);
-    // 4 of 10 ms are done; the other six take 3 at twice the rate.
+    // 4 of 10 ms are over. The other 6 ms of work take 3 ms at twice the rate.
     bench.set_at_ms(ImpairConfig { rate: rate(2000, Limit::Packets(1)), ..delay(0) }, 4);
     bench.run_until(Instant::from_millis(8));
     bench.set_at_ms(delay(0), 9);
@@ -149,7 +152,7 @@ fn held_back_packets_are_overtaken_and_nothing_else_is() {
     bench.send_at_ms(&times);
     let counted = bench.path.counters().reordered;
     let arrived = bench.finish();
-    // RFC 4737 section 3.3: reordered if a later one has arrived before.
+    // RFC 4737 section 3.3: a packet is reordered if a packet sent after it arrived before it.
     let mut next = 0;
     let mut late = Vec::new();
     for (number, at_us) in arrived {
@@ -161,7 +164,7 @@ fn held_back_packets_are_overtaken_and_nothing_else_is() {
         }
     }
     assert!(late.iter().all(|took_us| *took_us == 35_000));
-    // Neighbours held back together stay in order, so a few of those counted are never overtaken.
+    // Consecutive packets that are both held back stay in order, so a few of those counted are not overtaken.
     let share = late.len() as f64 / 20_000.0;
     assert!((share - 0.02).abs() < 0.003, "{share}");
     assert!(late.len() as u64 <= counted && counted < late.len() as u64 + 40, "{} of {counted}", late.len());
@@ -224,12 +227,12 @@ enum Step {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 128, ..ProptestConfig::default() })]
 
-    /// Whatever is changed while packets are on their way: none vanishes, none overtakes, none is lost by the change.
+    /// Any change while packets are in flight conserves packets and their order and loses none.
     #[test]
     fn live_changes_conserve_and_keep_order(
         first in config(),
         steps in prop::collection::vec((0u64..30_000, prop_oneof![
-            4 => (28u32..=1500).prop_map(Step::Send),
+            4 => (IPV4_HEADER + UDP_HEADER..=1500).prop_map(Step::Send),
             1 => config().prop_map(Step::Set),
         ]), 1..150),
     ) {
@@ -266,11 +269,11 @@ proptest! {
         prop_assert_eq!(seen, (0..sent_us.len() as u32).collect::<Vec<_>>());
     }
 
-    /// Times follow from times: being asked in between changes nothing.
+    /// Calls between two events change nothing.
     #[test]
     fn early_calls_change_nothing(
         config in config(),
-        packets in prop::collection::vec((28u32..=1500, 0u64..20_000), 1..60),
+        packets in prop::collection::vec((IPV4_HEADER + UDP_HEADER..=1500, 0u64..20_000), 1..60),
     ) {
         let (mut plain, mut nudged) = (Bench::new(config.clone()), Bench::new(config));
         let mut now = Instant::ZERO;

@@ -1,4 +1,4 @@
-//! A link over a rate trace.
+//! A link whose rate follows a trace. It repeats the trace and counts the time of the trace from the start of the run.
 
 use alloc::format;
 use gamelane_core::loss::Loss;
@@ -12,7 +12,7 @@ use crate::config::LinkConfig;
 use crate::link::{Flight, Link, PortId};
 use crate::wired::draw_jitter;
 
-/// One direction of a link whose rate follows a trace; one port.
+/// One direction of a link whose rate follows a trace. The link has one port.
 #[derive(Debug)]
 pub struct TraceLink {
     clock: Clock,
@@ -26,9 +26,9 @@ pub struct TraceLink {
 enum Clock {
     Opportunities {
         trace: Opportunities,
-        /// The opportunity in use or next.
+        /// Number of the opportunity that is in use or comes next, counted through repeats of the trace.
         number: u64,
-        /// Bytes it has left.
+        /// Bytes that this opportunity has left.
         left: u64,
     },
     Pieces {
@@ -38,8 +38,8 @@ enum Clock {
 }
 
 impl TraceLink {
-    /// A link that has carried nothing, at the start of its trace. Of `config` the rate is not used, and opportunities
-    /// count mahimahi's 4 B a packet instead of the overhead. Random streams are named under `path`.
+    /// Makes an idle link. It ignores the rate in `config`. With opportunities it also ignores the overhead and counts
+    /// mahimahi's 4 B per packet instead. The names of random streams begin with `path`.
     pub fn new(trace: RateTrace, config: LinkConfig, seed: Seed, path: &str) -> Self {
         let clock = match trace {
             RateTrace::Opportunities(trace) => Clock::Opportunities { trace, number: 0, left: OPPORTUNITY },
@@ -52,7 +52,7 @@ impl TraceLink {
 }
 
 impl Clock {
-    /// A packet comes to an idle link: what could have passed before it, and at this very moment, has gone by.
+    /// Starts sending after an idle time. Opportunities up to and including `now` have passed unused.
     fn wake(&mut self, now: Instant) {
         if let Self::Opportunities { trace, number, left } = self
             && trace.at(*number) <= now
@@ -62,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// When the next packet may begin.
+    /// Time at which the next packet may start.
     fn free_at(&self) -> Instant {
         match self {
             Self::Opportunities { trace, number, .. } => trace.at(*number),
@@ -70,7 +70,7 @@ impl Clock {
         }
     }
 
-    /// Sends a packet and tells when it has passed.
+    /// Sends a packet and returns the time at which its last byte has passed.
     fn send(&mut self, frame: &PacketMeta, config: &LinkConfig, now: Instant) -> Instant {
         match self {
             Self::Opportunities { trace, number, left } => {

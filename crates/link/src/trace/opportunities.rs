@@ -1,6 +1,6 @@
-//! mahimahi's packet-delivery traces (Netravali et al., USENIX ATC 2015; `mm-link`): each line is a moment in ms at which
-//! one packet of 1504 B (1500 B of IP and the 4 B header of its TUN device) may pass. A number may repeat. The trace
-//! begins again when its last moment has passed.
+//! Packet-delivery traces of mahimahi (Netravali et al., USENIX ATC 2015; `mm-link`). Each line is a time in ms at
+//! which one packet of 1504 B may pass: 1500 B of IP and the 4 B header of mahimahi's TUN device. A time may occur more
+//! than once. The trace starts again after its last time.
 
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -9,14 +9,14 @@ use gamelane_core::{Bitrate, Duration, Instant, IpLen};
 
 use super::parse::{LONGEST_MS, TraceError, TraceProblem, each_line, lines, number};
 
-/// Bytes of an opportunity.
+/// Bytes that pass per opportunity.
 pub(super) const OPPORTUNITY: u64 = 1504;
-/// What the TUN device adds to an IP packet.
+/// Bytes that the TUN device adds to an IP packet.
 const TUN_HEADER: u64 = 4;
-/// Width of the window for the peak rate.
+/// Length in ms of the window for the present and the peak rate.
 const WINDOW_MS: u64 = 100;
 
-/// Delivery opportunities, in order, milliseconds from the start of the trace.
+/// Delivery opportunities: times in order, in ms from the start of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities {
     at_ms: Vec<u64>,
@@ -27,8 +27,8 @@ impl Opportunities {
     ///
     /// # Errors
     ///
-    /// An empty trace, a line that is no number, time that goes backwards, a trace that ends at zero: what mahimahi
-    /// refuses too.
+    /// An empty trace, a line that is not a number, a time before that of the line above, or a last time of zero.
+    /// mahimahi refuses the same traces.
     pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
         let at_ms = each_line(text, |line, before: Option<&u64>| {
             if line.is_empty() {
@@ -40,11 +40,11 @@ impl Opportunities {
         Self::new(at_ms).map_err(|problem| TraceError { line: lines(text).count(), problem })
     }
 
-    /// From moments in order.
+    /// Makes a trace from times in order.
     ///
     /// # Errors
     ///
-    /// None, out of order, or all at zero.
+    /// No times, times out of order, or all times zero.
     pub fn new(at_ms: Vec<u64>) -> Result<Self, TraceProblem> {
         match at_ms.last() {
             None => Err(TraceProblem::Empty),
@@ -54,11 +54,12 @@ impl Opportunities {
         }
     }
 
-    /// The opportunities of a constant rate over `length`: the n-th when n packets would have passed.
+    /// Makes the trace of a constant rate over `length`. Opportunity n is at the time when n full packets would have
+    /// passed.
     ///
     /// # Errors
     ///
-    /// If no packet passes in that time.
+    /// If no full packet passes in `length`.
     pub fn constant(rate: Bitrate, length: Duration) -> Result<Self, TraceProblem> {
         let packets = rate.bytes_in(length).bytes() / OPPORTUNITY;
         let at = |packet: u64| {
@@ -73,32 +74,32 @@ impl Opportunities {
         self.at_ms.iter().try_for_each(|at| writeln!(out, "{at}"))
     }
 
-    /// Moments, in order.
+    /// Times in order, in ms.
     pub fn at_ms(&self) -> &[u64] {
         &self.at_ms
     }
 
-    /// What an IP packet uses of opportunities.
+    /// Bytes of opportunities that an IP packet uses.
     pub(super) fn cost(len: IpLen) -> u64 {
         len.bytes() + TUN_HEADER
     }
 
-    /// How long the trace lasts.
+    /// Length of the trace in ms.
     fn period_ms(&self) -> u64 {
         self.at_ms[self.at_ms.len() - 1]
     }
 
-    /// Number of the first opportunity after `now`, counting on through repeats.
+    /// Number of the first opportunity after `now`, counted through repeats of the trace.
     pub(super) fn first_after(&self, now: Instant) -> u64 {
         let ms = now.as_nanos() / 1_000_000 + 1;
         let (repeat, within) = (ms / self.period_ms(), ms % self.period_ms());
-        // The end of one round is where the next begins; its opportunities come first.
+        // The end of a round is the start of the next. The opportunities at the end come first.
         let (repeat, within) = if within == 0 { (repeat - 1, self.period_ms()) } else { (repeat, within) };
         let index = self.at_ms.partition_point(|moment| *moment < within);
         repeat * self.at_ms.len() as u64 + index as u64
     }
 
-    /// When an opportunity is.
+    /// Time of an opportunity, given by its number.
     pub(super) fn at(&self, number: u64) -> Instant {
         let count = self.at_ms.len() as u64;
         Instant::from_millis(number / count * self.period_ms() + self.at_ms[(number % count) as usize])
@@ -108,7 +109,7 @@ impl Opportunities {
         Bitrate::from_bps(self.at_ms.len() as u64 * OPPORTUNITY * 8 * 1000 / self.period_ms())
     }
 
-    /// Of the [`WINDOW_MS`] up to now.
+    /// Rate in the [`WINDOW_MS`] up to `now`.
     pub(super) fn rate_at(&self, now: Instant) -> Bitrate {
         let before = Instant::from_nanos(now.as_nanos().saturating_sub(WINDOW_MS * 1_000_000));
         let passed = self.first_after(now) - self.first_after(before);

@@ -1,41 +1,41 @@
-//! Reading traces. The text comes from outside: what is wrong with it is said with its line.
+//! Parsing of traces and the errors in them. The text is user input, so each error has the number of its line.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A trace was refused.
+/// Error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
-    /// Line, from one; the last one for what is missing at the end.
+    /// Number of the line, from 1. If something is missing at the end, it is the last line.
     pub line: usize,
-    /// What is wrong.
+    /// What is wrong in that line.
     pub problem: TraceProblem,
 }
 
-/// What is wrong with a trace.
+/// Reason why a trace is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceProblem {
-    /// No line at all.
+    /// The trace has no entry.
     Empty,
-    /// A line that is not the numbers it should be.
+    /// The line does not have the numbers of its format.
     NotNumbers,
-    /// A line with nothing on it.
+    /// The line is empty.
     Blank,
-    /// A number too large.
+    /// A number is too large: the time above a day, or the rate above 1000 Gbit/s.
     TooLarge,
-    /// A time before that of the line above.
+    /// The time is before that of the line above.
     Backwards,
-    /// A time that is that of the line above, which would last no time.
+    /// The time equals that of the line above, so the rate above would hold for no time.
     NoTime,
-    /// The trace begins later than at zero.
+    /// The first rate does not start at 0 ms.
     LateStart,
-    /// The trace ends at zero.
+    /// The last time is 0 ms, so the trace has no length.
     NoLength,
-    /// The last line has no `end`.
+    /// The last line is not a time and `end`.
     NoEnd,
-    /// A line follows `end`.
+    /// There is a line after `end`.
     AfterEnd,
-    /// Nothing ever passes.
+    /// All rates are zero.
     NothingPasses,
 }
 
@@ -50,29 +50,35 @@ impl fmt::Display for TraceError {
 impl fmt::Display for TraceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "the trace is empty",
+            Self::Empty => "the trace is empty; it needs at least one time or rate",
             Self::NotNumbers => {
-                "this is neither a time in ms (mahimahi), nor a time in ms and a rate in kbit/s"
+                "the line must be a time in ms (mahimahi's format), or a time in ms and a rate in kbit/s"
             }
-            Self::Blank => "a line with nothing on it",
-            Self::TooLarge => "a number out of reach",
-            Self::Backwards => "time goes backwards",
-            Self::NoTime => "the rate above would last no time",
-            Self::LateStart => "a trace of rates starts at 0 ms",
-            Self::NoLength => "the trace lasts no time",
-            Self::NoEnd => "the last line of a trace of rates is its length in ms and `end`",
-            Self::AfterEnd => "a line after `end`",
-            Self::NothingPasses => "no rate is above zero: nothing would ever pass",
+            Self::Blank => "the line is empty; remove it",
+            Self::TooLarge => {
+                "a number is too large; times may be up to 86400000 ms, rates up to 1000000000 kbit/s"
+            }
+            Self::Backwards => "the time is before that of the line above; sort the lines by time",
+            Self::NoTime => {
+                "the time equals that of the line above; each rate needs a later time than the one before"
+            }
+            Self::LateStart => "the first rate must start at 0 ms",
+            Self::NoLength => "the last time is 0 ms, so the trace has no length; add a later time",
+            Self::NoEnd => {
+                "the last line must be the length of the trace in ms and `end`, for example `8000 end`"
+            }
+            Self::AfterEnd => "no line may follow `end`",
+            Self::NothingPasses => "all rates are zero; at least one must be above zero",
         })
     }
 }
 
-/// A day in milliseconds: the longest trace.
+/// Longest trace in ms: one day.
 pub(super) const LONGEST_MS: u64 = 86_400_000;
-/// 1000 Gbit/s in kbit/s.
+/// Highest rate in kbit/s: 1000 Gbit/s.
 pub(super) const FASTEST_KBIT: u64 = 1_000_000_000;
 
-/// Lines with their numbers, without the last line end.
+/// Iterates over the lines with their numbers, without line ends.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let empty = text.is_empty();
@@ -83,7 +89,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         .filter(move |_| !empty)
 }
 
-/// The words of a line.
+/// Iterates over the words of a line, separated by spaces and tabs.
 pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
@@ -92,7 +98,7 @@ pub(super) fn columns_of_first_line(text: &[u8]) -> usize {
     lines(text).next().map_or(1, |(_, line)| words(line).count().max(1))
 }
 
-/// A whole number up to `most`.
+/// Parses a whole number up to `most`.
 pub(super) fn number(word: &[u8], most: u64) -> Result<u64, TraceProblem> {
     if word.is_empty() || !word.iter().all(u8::is_ascii_digit) {
         return Err(TraceProblem::NotNumbers);
@@ -103,7 +109,7 @@ pub(super) fn number(word: &[u8], most: u64) -> Result<u64, TraceProblem> {
     value.filter(|value| *value <= most).ok_or(TraceProblem::TooLarge)
 }
 
-/// Collects what `read` makes of each line.
+/// Parses each line with `read`, which also gets the row of the line above. Returns all rows.
 pub(super) fn each_line<T>(
     text: &[u8],
     mut read: impl FnMut(&[u8], Option<&T>) -> Result<T, TraceProblem>,

@@ -1,5 +1,5 @@
-//! A rate in pieces: each line a time in ms and the rate in kbit/s from then on; the last line the length in ms and
-//! `end`, where the trace begins again.
+//! A trace of rates. Each line has a time in ms and the rate in kbit/s from that time on. The last line has the length
+//! of the trace in ms and `end`; there the trace starts again.
 //!
 //! ```text
 //! 0 12000
@@ -15,16 +15,17 @@ use gamelane_core::{Bitrate, Instant, WireLen};
 
 use super::parse::{FASTEST_KBIT, LONGEST_MS, TraceError, TraceProblem, each_line, number, words};
 
-/// Work in bits times nanoseconds per second: exact for whole bits per second.
+/// Work of one byte, in units of bit/s times ns. In this unit all sums are exact.
 const PER_BYTE: u128 = 8 * 1_000_000_000;
 
-/// Rates over time; at least one is above zero.
+/// A trace of rates. At least one rate is above zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RatePieces {
-    /// Start of each piece in ns and its rate.
+    /// Start in ns and rate of each piece.
     pieces: Vec<(u64, Bitrate)>,
+    /// Length of the trace in ns.
     period: u64,
-    /// What passes in one round, in bit-nanoseconds per second.
+    /// Work that passes in one round of the trace, in bit/s times ns.
     round: u128,
 }
 
@@ -38,8 +39,8 @@ impl RatePieces {
     ///
     /// # Errors
     ///
-    /// An empty trace; a line that is not two numbers; time that starts late, stands still or goes backwards; no `end`;
-    /// rates that are all zero.
+    /// An empty trace, a line that is not two numbers, a first time above zero, times that do not increase, no `end`,
+    /// or only rates of zero.
     pub fn parse(text: &[u8]) -> Result<Self, TraceError> {
         let rows = each_line(text, |line, before: Option<&Line>| {
             let mut words = words(line);
@@ -68,11 +69,12 @@ impl RatePieces {
         Self::new(pieces.collect(), *end).map_err(last)
     }
 
-    /// From pieces, each with its start in ms, and the length of the trace in ms.
+    /// Makes a trace from pieces, each given by its start in ms and its rate. `end_ms` is the length of the trace in
+    /// ms.
     ///
     /// # Errors
     ///
-    /// None, a first one that does not start at zero, times that do not grow, or rates that are all zero.
+    /// No pieces, a first start above zero, times that do not increase, or only rates of zero.
     pub fn new(pieces: Vec<(u64, Bitrate)>, end_ms: u64) -> Result<Self, TraceProblem> {
         let Some((first, _)) = pieces.first() else { return Err(TraceProblem::Empty) };
         if *first > 0 {
@@ -100,7 +102,8 @@ impl RatePieces {
         writeln!(out, "{} end", self.period / 1_000_000)
     }
 
-    /// When a packet that begins at `begin` has passed; [`Instant::MAX`] if that is beyond all time.
+    /// Time at which a packet that starts at `begin` has passed; [`Instant::MAX`] if that is too late for an
+    /// [`Instant`].
     pub(super) fn pass(&self, len: WireLen, begin: Instant) -> Instant {
         let mut left = u128::from(len.0) * PER_BYTE;
         let (mut start, mut within) =
@@ -125,7 +128,7 @@ impl RatePieces {
         }
     }
 
-    /// What passes from `within` to the end of its piece.
+    /// Work that passes from `within` to the end of a piece, in bit/s times ns.
     fn work(&self, piece: usize, within: u64) -> u128 {
         u128::from(self.end(piece) - within) * u128::from(self.pieces[piece].1.bps())
     }

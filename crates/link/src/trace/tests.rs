@@ -1,9 +1,10 @@
-//! Traces: reading, writing, refusing; and packets at the times mahimahi would deliver them.
+//! Tests of traces: parsing, writing, errors, and the delivery times of packets compared with mahimahi.
 
 use super::*;
 use crate::config::LinkConfig;
 use crate::fixture::Bench;
 use crate::overhead::Overhead;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Duration, Instant, Seed};
 use proptest::prelude::*;
@@ -32,18 +33,19 @@ fn each_opportunity_carries_one_full_packet() {
     for _ in 0..6 {
         bench.send(0, 1500, Instant::ZERO);
     }
-    // 5 ms of delay behind 3, 3, 7, 10 and, the trace begun again at 10, 13, 13.
+    // 5 ms of delay after opportunities at 3, 3, 7 and 10 ms. The trace starts again at 10 ms, so the next two
+    // opportunities are at 13 ms.
     assert_eq!(millis(&mut bench), [8.0, 8.0, 12.0, 15.0, 18.0, 18.0]);
 }
 
 #[test]
 fn small_packets_share_an_opportunity_and_large_ones_take_several() {
     let mut bench = bench("1\n2\n3\n");
-    // 4 * (372 + 4) = 1504: four in the first; the 2996 + 4 B of the next take two more.
+    // 4 * (372 + 4) B = 1504 B, so four packets fit in the first opportunity. The next packet, (2996 + 4) B, takes two.
     for len in [372, 372, 372, 372, 2996, 100] {
         bench.send(0, len, Instant::ZERO);
     }
-    // The large packet leaves 8 B of the opportunity at 3 ms, where the small one begins; it ends at 4.
+    // The large packet leaves 8 B of the opportunity at 3 ms. The small packet starts there and ends at 4 ms.
     assert_eq!(millis(&mut bench), [6.0, 6.0, 6.0, 6.0, 8.0, 9.0]);
 }
 
@@ -71,9 +73,9 @@ fn pieces_slow_down_stop_and_go_on() {
     for _ in 0..5 {
         bench.send(0, 1500, Instant::ZERO);
     }
-    // 1 ms each for two; 10 ms for the third; the next two after the outage.
+    // The first two packets take 1 ms each, the third 10 ms. The next two come after the outage.
     assert_eq!(millis(&mut bench), [6.0, 7.0, 17.0, 26.0, 27.0]);
-    // Half in one piece, half in the next: 0.5 ms at 12 Mbit/s and 5 at 1.2.
+    // Half of the packet in one piece, half in the next: 0.5 ms at 12 Mbit/s and 5 ms at 1.2 Mbit/s.
     let mut bench = self::bench("0 12000\n2 1200\n12 0\n20 end\n");
     bench.send(0, 1500, Instant::from_micros(1500));
     assert_eq!(millis(&mut bench), [12.0]);
@@ -81,10 +83,10 @@ fn pieces_slow_down_stop_and_go_on() {
 
 #[test]
 fn a_packet_longer_than_the_trace_goes_round_it() {
-    // 10 kbit/s for 1 ms in every 2: 10 bit a round. 12000 bit take 1200 rounds.
+    // 10 kbit/s for 1 ms in every 2 ms: 10 bit per round, so 12000 bit take 1200 rounds.
     let mut bench = bench("0 10\n1 0\n2 end\n");
     bench.send(0, 1500, Instant::ZERO);
-    // One byte more takes 0.8 ms of the round behind them.
+    // One byte more takes 0.8 ms of the next round.
     bench.send(0, 1, Instant::ZERO);
     let arrived = millis(&mut bench);
     assert!((2404.0..=2405.0).contains(&arrived[0]), "{arrived:?}");
@@ -125,7 +127,7 @@ fn rates_of_traces() {
         (trace.mean().bps(), trace.peak().bps())
     };
     assert_eq!(rates("0 12000\n5 800\n10 end\n"), (6_400_000, 12_000_000));
-    // Two packets a second; both in one window of 100 ms.
+    // Three packets per second, two of them within one window of 100 ms.
     assert_eq!(rates("10\n50\n1000\n"), (3 * 12_032, 2 * 120_320));
     let constant = Opportunities::constant(Bitrate::from_bps(12_032_000), Duration::from_secs(1)).unwrap();
     assert_eq!((constant.at_ms().len(), constant.mean().bps()), (1000, 12_032_000));
@@ -140,7 +142,7 @@ fn the_rate_at_a_moment_is_that_of_its_piece_or_of_the_opportunities_of_the_100_
     let pieces = "0 12000\n500 800\n800 end\n";
     let at = [0, 499, 500, 799, 800, 1300].map(|ms| rate(pieces, ms));
     assert_eq!(at, [12_000, 12_000, 800, 800, 12_000, 800]);
-    // One of 1504 B each ms for 200 ms, then none for 200 ms.
+    // One packet of 1504 B each ms for 200 ms, then none for 200 ms.
     let opportunities: String = (1..=200).chain([400]).map(|ms: u64| ms.to_string() + "\n").collect();
     let at = [50, 150, 250, 350, 550].map(|ms| rate(&opportunities, ms));
     assert_eq!(at, [6016, 12_032, 6016, 0, 12_032]);
@@ -186,11 +188,12 @@ proptest! {
         prop_assert_eq!(RatePieces::parse(text.as_bytes()), Ok(trace));
     }
 
-    /// Against mahimahi's own loop (`link_queue.cc`), re-told: every opportunity in turn is burned on what waits.
+    /// Compares with the loop of mahimahi's `link_queue.cc`, written again here: each opportunity is used for the
+    /// packets that wait.
     #[test]
     fn packets_arrive_when_mahimahi_delivers_them(
         at in prop::collection::vec(0u64..60, 1..40),
-        packets in prop::collection::vec((28u32..=1500, 0u64..40), 1..60),
+        packets in prop::collection::vec((IPV4_HEADER + UDP_HEADER..=1500, 0u64..40), 1..60),
     ) {
         let mut at = at;
         at.sort_unstable();

@@ -1,29 +1,29 @@
-//! The rates of 802.11g: OFDM (ERP) and, for 802.11b stations, DSSS; and how long a frame takes at each
-//! (reference/links.md section 3; IEEE 802.11-2007 clauses 15.3, 18.3.4, 19.8.3).
+//! The rates of 802.11g and the time of a frame at each (IEEE 802.11-2007 clauses 15.3, 18.3.4 and 19.8.3). The rates
+//! are OFDM (ERP-OFDM) and, for 802.11b stations, DSSS and CCK.
 
 use gamelane_core::{Bitrate, Duration};
 
 /// A rate of the physical layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhyRate {
-    /// OFDM, with this many data bits in a symbol of 4 µs.
+    /// OFDM with this number of data bits per symbol of 4 µs.
     Ofdm(u32),
-    /// DSSS or CCK, bits per second.
+    /// DSSS or CCK with this number of bits per second.
     Dsss(u32),
 }
 
 /// The preamble of DSSS frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preamble {
-    /// 192 µs with its header.
+    /// 192 µs with the PLCP header.
     #[default]
     Long,
-    /// 96 µs; 1 Mbit/s frames keep the long one.
+    /// 96 µs with the PLCP header. Frames at 1 Mbit/s still use the long one.
     Short,
 }
 
 impl PhyRate {
-    /// Every rate, slowest first within its kind.
+    /// All rates: DSSS and CCK, then OFDM, each from slow to fast.
     pub const ALL: [Self; 12] = [
         Self::Dsss(1_000_000),
         Self::Dsss(2_000_000),
@@ -39,12 +39,12 @@ impl PhyRate {
         Self::Ofdm(216),
     ];
 
-    /// The rate of these bits per second, if 802.11g has it.
+    /// Finds the rate with this many bits per second; `None` if 802.11g does not have it.
     pub fn of(rate: Bitrate) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.bitrate() == rate)
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bitrate(self) -> Bitrate {
         match self {
             Self::Ofdm(bits) => Bitrate::from_bps(bits as u64 * 250_000),
@@ -52,15 +52,16 @@ impl PhyRate {
         }
     }
 
-    /// True for the rates of 802.11b.
+    /// Returns whether this is a rate of 802.11b.
     pub const fn is_dsss(self) -> bool {
         matches!(self, Self::Dsss(_))
     }
 
-    /// Time of a frame of `bytes` (MAC header and FCS included) on the air.
+    /// Time on the air of a frame of `bytes`, with MAC header and FCS.
     pub const fn ppdu(self, bytes: u32, preamble: Preamble) -> Duration {
         Duration::from_micros(match self {
-            // Preamble 16, SIGNAL 4; 16 service and 6 tail bits; 6 of signal extension.
+            // In µs: preamble 16, SIGNAL 4, symbols of 4, signal extension 6. The symbols also carry 22 bits: service
+            // 16 and tail 6.
             Self::Ofdm(bits) => 16 + 4 + 4 * (22 + 8 * bytes as u64).div_ceil(bits as u64) + 6,
             Self::Dsss(rate) => {
                 let header = match preamble {
@@ -72,8 +73,8 @@ impl PhyRate {
         })
     }
 
-    /// The rate of the ACK: the highest mandatory OFDM rate (6, 12, 24 Mbit/s) that is not above this one; 1 Mbit/s for
-    /// DSSS, as the reference computes.
+    /// Rate of the ACK. For OFDM it is the highest mandatory rate (6, 12 or 24 Mbit/s) that is not above this one. For
+    /// DSSS it is 1 Mbit/s, as if that were the only basic rate.
     pub const fn ack_rate(self) -> Self {
         match self {
             Self::Ofdm(bits) if bits >= 96 => Self::Ofdm(96),

@@ -1,4 +1,5 @@
-//! Exchange times and saturation throughput against reference/links.md section 3 and Bianchi's model.
+//! Tests of the 802.11g channel. Exchange times are compared with a calculation by hand from the timings of the
+//! standard. Saturation throughput is compared with Bianchi's model.
 
 use super::*;
 use crate::fixture::Bench;
@@ -8,7 +9,7 @@ use std::vec::Vec;
 const G54: Radio = Radio { rate: PhyRate::Ofdm(216), error: 0.0 };
 const B11: Radio = Radio { rate: PhyRate::Dsss(11_000_000), error: 0.0 };
 
-/// `senders` stations in a row, station n sending through port n, each in flow n.
+/// Configures a channel with this many `senders`: station n sends through port n, in flow n.
 fn channel(senders: usize, radio: Radio, slot: Slot) -> WifiConfig {
     WifiConfig {
         slot,
@@ -23,7 +24,7 @@ fn channel(senders: usize, radio: Radio, slot: Slot) -> WifiConfig {
     }
 }
 
-/// Half a microsecond as one, to compare with the reference's table.
+/// Mean time of an exchange without errors, with DIFS and a mean backoff of CWmin/2, in units of half a microsecond.
 fn cycle_half_us(config: &WifiConfig, len: u32) -> u64 {
     let exchange = Exchange::of(config.stations[0].rate, IpLen(len), config);
     let slots = u64::from(config.ports[0].window_min);
@@ -32,7 +33,7 @@ fn cycle_half_us(config: &WifiConfig, len: u32) -> u64 {
 }
 
 #[test]
-fn exchange_times_are_the_references() {
+fn exchange_times_match_the_calculation_by_hand() {
     let short = channel(1, G54, Slot::Short);
     let long = channel(1, G54, Slot::Long);
     let protected = WifiConfig { protection: Some(B11.rate), ..long.clone() };
@@ -41,7 +42,8 @@ fn exchange_times_are_the_references() {
         [(40, 355, 564, 988), (100, 379, 588, 1012), (155, 395, 604, 1028), (1500, 787, 996, 1420)]
     {
         let ours = [&short, &long, &protected].map(|config| cycle_half_us(config, len));
-        // The reference prints the CTS-to-self column rounded to a microsecond: 202.18 + 10 is 213 here, 212 there.
+        // CTS-to-self takes 202.18 us and SIFS 10 us. The calculation by hand rounds the sum to 212 us; here it is 213
+        // us.
         assert_eq!(ours[..2], [a, b], "{len} B");
         assert!(ours[2].abs_diff(c) <= 2, "{len} B: {}", ours[2]);
     }
@@ -50,7 +52,7 @@ fn exchange_times_are_the_references() {
 }
 
 #[test]
-fn ppdu_times_are_the_references() {
+fn ppdu_times_match_the_calculation_by_hand() {
     for (len, micros) in [(40, 38), (100, 50), (155, 58), (1500, 254)] {
         assert_eq!(
             PhyRate::Ofdm(216).ppdu(exchange::mac_len(IpLen(len)), Preamble::Long),
@@ -64,7 +66,8 @@ fn ppdu_times_are_the_references() {
     }
 }
 
-/// Bits of IP a second that pass, in all and by port, with `senders` always busy.
+/// Runs the channel with all senders always busy. Returns the throughput in bit/s of IP: the total, and that of each
+/// port.
 fn saturated(config: &WifiConfig, len: u32, seconds: u64) -> (f64, Vec<f64>) {
     let senders = config.ports.len() as u16;
     let mut bench = Bench::new(Dcf::new(config.clone(), Seed(3), "wifi"), senders);
@@ -76,8 +79,9 @@ fn saturated(config: &WifiConfig, len: u32, seconds: u64) -> (f64, Vec<f64>) {
 }
 
 #[test]
-fn one_sender_saturates_at_the_references_rates() {
-    // links.md: 30.5, 24.1 and 16.9 Mbit/s; 5277 packets of 100 B a second; 6.05 Mbit/s for 802.11b.
+fn one_sender_saturates_at_the_rates_calculated_by_hand() {
+    // One packet per mean exchange time: 30.5, 24.1 and 16.9 Mbit/s, 5277 packets of 100 B per second, and 6.05 Mbit/s
+    // with 802.11b.
     let short = channel(1, G54, Slot::Short);
     let long = channel(1, G54, Slot::Long);
     let protected = WifiConfig { protection: Some(B11.rate), ..long.clone() };
@@ -90,12 +94,12 @@ fn one_sender_saturates_at_the_references_rates() {
         (dsss, 1500, 6.05e6),
     ] {
         let (rate, _) = saturated(&config, len, 10);
-        assert!((rate / expected - 1.0).abs() < 0.005, "{rate} of {expected}");
+        assert!((rate / expected - 1.0).abs() < 0.005, "{rate} bit/s, expected {expected}");
     }
 }
 
-/// Bianchi, IEEE JSAC 18(3), 2000: saturation throughput of `n` senders; the slot distribution is his chain's with the
-/// retry limit of Wu et al. (INFOCOM 2002).
+/// Computes the saturation throughput in bit/s of IP by Bianchi's model (IEEE JSAC 18(3), 2000), with the retry limit
+/// of Wu et al. (INFOCOM 2002).
 fn bianchi(config: &WifiConfig, len: u32) -> f64 {
     let n = config.ports.len() as i32;
     let (first, last) = (f64::from(config.ports[0].window_min) + 1.0, f64::from(config.window_max) + 1.0);
@@ -137,16 +141,17 @@ fn many_senders_share_evenly_and_collide_as_bianchi_says() {
 
 #[test]
 fn a_slow_station_slows_all() {
-    // Equal turns, not equal times: the anomaly of Heusse et al., INFOCOM 2003.
+    // Senders get equal numbers of frames, not equal times: the anomaly of Heusse et al., INFOCOM 2003.
     let mut config = channel(2, G54, Slot::Short);
     config.stations[1].rate = PhyRate::Ofdm(24);
     let mut bench = Bench::new(Dcf::new(config, Seed(3), "wifi"), 2);
     bench.saturate(0..2, 1500, Instant::from_secs(10));
     let [fast, slow] = [0, 1].map(|port| bench.hop.counters(PortId(port)).delivered as f64);
     assert!((fast / slow - 1.0).abs() < 0.03, "{fast} and {slow}");
-    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("a Wi-Fi hop") };
+    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("the link of this hop is not Wi-Fi") };
     let [fast, slow] = [0, 1].map(|station: usize| dcf.stations()[station].airtime.as_secs_f64());
-    // 2112 us and 298 us an exchange (6 and 54 Mbit/s): the slow one takes seven eighths.
+    // An exchange takes about 2140 us at 6 Mbit/s and 298 us at 54 Mbit/s, so the slow station uses seven eighths of the
+    // time.
     assert!((slow / fast - 2140.0 / 298.0).abs() < 0.5, "{}", slow / fast);
     assert!(fast + slow < 10.0);
 }
@@ -154,7 +159,7 @@ fn a_slow_station_slows_all() {
 #[test]
 fn a_frame_that_comes_to_an_idle_medium_goes_at_the_next_slot() {
     let mut bench = Bench::new(Dcf::new(channel(1, G54, Slot::Short), Seed(1), "wifi"), 1);
-    // Idle since 0 with its DIFS counted from there; 1000 us is 111.1 slots.
+    // Slot 0 began at 0 us. 1000 us are 111.1 slots, so the frame is sent in slot 112.
     bench.send(0, 1500, Instant::from_micros(1000));
     assert_eq!(bench.finish()[0].at_us, 112 * 9 + 254);
 }
@@ -178,8 +183,8 @@ fn frames_go_one_at_a_time_in_order_behind_a_difs_and_whole_slots() {
 
 #[test]
 fn a_backoff_freezes_while_another_sends() {
-    // Two senders, one frame each, both at a busy medium: the loser's count goes on where it stood, so that the time from
-    // the winner's frame to the loser's is a DIFS and no more than the slots that were left.
+    // Two senders get one frame each while the medium is busy. The loser continues its count where it stopped. So its
+    // frame follows the winner's exchange after a DIFS and only the slots that were left.
     for seed in 0..50 {
         let mut bench = Bench::new(Dcf::new(channel(3, G54, Slot::Short), Seed(seed), "wifi"), 3);
         bench.send(0, 1500, Instant::from_micros(900));
@@ -195,7 +200,8 @@ fn a_backoff_freezes_while_another_sends() {
         let one = arrived[1].at_us - 50 - idle_from;
         let two = arrived[2].at_us - 50 - idle_from;
         if one / 9 <= 15 && two / 9 <= 15 + (50 + 44 + 28) / 9 + 1 {
-            // Without the winner's exchange (frame 50, SIFS and ACK 44, DIFS 28) both counts are whole slots up to 15.
+            // Without the winner's exchange (frame 50 us, SIFS and ACK 44 us, DIFS 28 us) both counts are 0 to 15
+            // slots.
             let left = two - (50 + 44 + 28);
             assert!(one.is_multiple_of(9) && left.is_multiple_of(9) && left > one && left / 9 <= 15);
         }
@@ -216,20 +222,20 @@ fn damaged_frames_are_sent_again_and_given_up_after_seven_attempts() {
     let arrived = bench.finish();
     assert!(arrived.is_sorted_by_key(|arrival| arrival.number));
     assert!(bench.lost.0.iter().all(|(_, _, reason)| *reason == DropReason::Link));
-    // 0.5^7 of 20000 are 156, standard deviation 12.
+    // Expected drops: 0.5^7 of 20000 frames, which are 156, with a standard deviation of 12.
     let drops = bench.lost.0.len();
     assert!((120..=195).contains(&drops), "{drops}");
-    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("a Wi-Fi hop") };
+    let crate::AnyLink::Wifi(dcf) = bench.hop.link() else { panic!("the link of this hop is not Wi-Fi") };
     let counters = dcf.stations()[0];
     assert_eq!((counters.drops as usize, counters.collisions), (drops, 0));
-    // Attempts a frame: (1 - p^7) / (1 - p).
+    // Expected attempts per frame: (1 - p^7) / (1 - p).
     let attempts = counters.attempts as f64 / 20_000.0;
     assert!((attempts - (1.0 - 0.5f64.powi(7)) / 0.5).abs() < 0.03, "{attempts}");
 }
 
 #[test]
 fn a_relay_on_the_same_channel_halves_the_rate() {
-    // Access point to relay to station: each packet is sent twice, by senders that contend.
+    // From access point to relay to station: each packet is sent twice, by two senders that contend.
     let one = saturated(&channel(1, G54, Slot::Short), 1500, 10).0;
     let mut config = channel(2, G54, Slot::Short);
     config.ports[0].backbone = true;

@@ -1,11 +1,11 @@
-//! Carrying out what a law decides: the one place where a [`Signal`] becomes a mark or a drop.
+//! Applies the decision of an AQM law to a packet. Only this file turns a [`Signal`] into a mark or a drop.
 
 use gamelane_core::{DropReason, Ecn, Instant, MarkReason, Outlet, Packet};
 
 use super::{Aqm, Signal};
 use crate::discipline::Backlog;
 
-/// Asks `law` about an arriving packet and stamps it; `None` if it was dropped.
+/// Asks `law` about an arriving packet and sets its `queued_at`. Returns `None` if the packet was dropped.
 pub(crate) fn admit<A: Aqm, B>(
     law: &mut A,
     packet: Packet<B>,
@@ -19,7 +19,7 @@ pub(crate) fn admit<A: Aqm, B>(
     Some(packet)
 }
 
-/// Asks `law` about the packet at the head; `None` if it was dropped and the next one's turn has come.
+/// Asks `law` about the packet taken from the head. Returns `None` if it was dropped; the caller then tries the next.
 pub(crate) fn release<A: Aqm, B>(
     law: &mut A,
     packet: Packet<B>,

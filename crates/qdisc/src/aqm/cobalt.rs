@@ -1,6 +1,6 @@
-//! The Cobalt law of CAKE: CoDel, simplified, and BLUE beside it (Linux `net/sched/sch_cake.c`, reference/aqm.md section
-//! 5). CoDel signals by ECN where it can; BLUE, which wakes only when the buffer overflows, always drops. Left out: ingress
-//! mode, in which the delay allowed grows with the number of bulk flows.
+//! The Cobalt law of CAKE: a simplified CoDel combined with BLUE (`cobalt_*` in Linux `net/sched/sch_cake.c`). The
+//! CoDel part marks ECN-capable packets. The BLUE part becomes active when the buffer overflows, and it always drops.
+//! Left out: ingress mode, in which the allowed delay grows with the number of bulk flows.
 
 use gamelane_core::{Duration, Instant, PacketMeta, Stream};
 
@@ -8,23 +8,25 @@ use super::codel::control_law;
 use super::{Aqm, Signal};
 use crate::discipline::Backlog;
 
-/// Parameters; [`CobaltParameters::for_rate`] has CAKE's.
+/// Parameters of Cobalt. [`CobaltParameters::for_rate`] computes CAKE's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CobaltParameters {
-    /// Acceptable standing delay.
+    /// Delay that a standing queue may have.
     pub target: Duration,
-    /// Worst-case round trip.
+    /// Time above target before the first signal: a worst-case round trip.
     pub interval: Duration,
-    /// Time to send one full frame: four of them are always allowed.
+    /// Time to send one full frame. A packet that waited at most four frame times is never signalled by CoDel.
     pub frame_time: Duration,
     /// BLUE: added to the drop probability when the buffer overflows (1/256).
     pub increment: f64,
-    /// BLUE: taken off when the queue is found empty (1/4096).
+    /// BLUE: subtracted from the drop probability when the queue is empty (1/4096).
     pub decrement: f64,
 }
 
 impl CobaltParameters {
-    /// For a link that sends one full frame in `frame_time` (zero: unlimited) and round trips of up to `rtt`.
+    /// CAKE's parameters for a link that sends one full frame in `frame_time`, with round trips of up to `rtt`. A frame
+    /// time of zero stands for an unlimited rate. Target is rtt / 20, at least 1.5 frame times
+    /// (`cake_set_rate` in `sch_cake.c`).
     pub fn for_rate(rtt: Duration, frame_time: Duration) -> Self {
         let wanted = rtt / 20;
         let target = wanted.max(frame_time * 3 / 2);
@@ -48,12 +50,12 @@ pub struct Cobalt {
     drop_next: Instant,
     /// BLUE's drop probability.
     probability: f64,
-    /// When BLUE last moved.
+    /// When BLUE's probability last changed.
     moved: Option<Instant>,
 }
 
 impl Cobalt {
-    /// A law that has seen nothing; `rng` tosses BLUE's coins.
+    /// Makes the law in its initial state. BLUE draws from `rng`.
     pub const fn new(parameters: CobaltParameters, rng: Stream) -> Self {
         Self {
             parameters,
@@ -66,7 +68,7 @@ impl Cobalt {
         }
     }
 
-    /// interval / sqrt(count), where none counts as one.
+    /// Time to the next signal: interval / sqrt(count), where a count of 0 is taken as 1.
     fn spacing(&self) -> Duration {
         control_law(self.parameters.interval, self.count.max(1))
     }
@@ -75,22 +77,22 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// One signal less for each spacing without trouble.
-    fn calm_down(&mut self, now: Instant) {
+    /// Lowers `count` by one for each spacing that has passed without delay above target.
+    fn decay(&mut self, now: Instant) {
         while self.is_due(now) {
             self.count -= 1;
             self.drop_next += self.spacing();
         }
     }
 
-    /// Targets that have passed since BLUE last moved.
+    /// How many target times have passed since BLUE's probability last changed.
     fn targets_since_move(&self, now: Instant) -> u64 {
         let passed =
             |moved| now.saturating_since(moved).as_nanos() / self.parameters.target.as_nanos().max(1);
         self.moved.map_or(1, passed)
     }
 
-    /// BLUE, of a queue that was empty: one step down per target.
+    /// Lowers BLUE's probability for a queue that was empty: one step per target time.
     fn forget(&mut self, now: Instant) {
         let steps = self.targets_since_move(now);
         if self.probability > 0.0 && steps > 0 {
@@ -121,7 +123,7 @@ impl Aqm for Cobalt {
             self.drop_next += self.spacing();
             behind = now > self.drop_next;
         } else if due {
-            self.calm_down(now);
+            self.decay(now);
             behind = now > self.drop_next;
         }
         if self.probability > 0.0 && self.rng.chance(self.probability) {
@@ -132,7 +134,7 @@ impl Aqm for Cobalt {
         } else if behind && signal != Signal::Drop {
             self.drop_next = now;
         }
-        // The last packet of a queue may be marked but is never dropped.
+        // Cobalt may mark the last packet of a queue, but never drops it.
         if signal == Signal::Drop && backlog.is_empty() { Signal::Pass } else { signal }
     }
 
@@ -142,8 +144,8 @@ impl Aqm for Cobalt {
     }
 
     fn reactivated(&mut self, now: Instant) {
-        // Linux walks idle flows to let their state decay; here it decays at once when it is next needed.
-        self.calm_down(now);
+        // Linux visits idle flows from time to time so that their state decays. Here the decay is caught up on reuse.
+        self.decay(now);
         self.forget(now);
     }
 
@@ -175,7 +177,8 @@ mod tests {
         Cobalt::new(parameters, Seed(1).stream("cobalt"))
     }
 
-    /// One packet a millisecond, all waiting `sojourn` ms: when signals come, in ms. A drop asks for the next at once.
+    /// Sends one packet per millisecond, each after waiting `sojourn` ms. Returns the times of signals in ms. After a
+    /// drop the next packet follows in the same millisecond.
     fn signals(law: &mut Cobalt, millis: core::ops::Range<u64>, sojourn: u64, ecn: Ecn) -> Vec<u64> {
         let mut times = Vec::new();
         for ms in millis {
@@ -199,21 +202,21 @@ mod tests {
         let ms = Duration::from_millis;
         let fast = CobaltParameters::for_rate(ms(100), Duration::from_micros(100));
         assert_eq!((fast.target, fast.interval), (ms(5), ms(100)));
-        // 1 Mbit/s, 12.112 ms a frame: target 18.168, interval 100 + 13.168.
+        // 1 Mbit/s, 12.112 ms per frame: target 18.168 ms, interval 100 + 13.168 ms.
         let slow = CobaltParameters::for_rate(ms(100), Duration::from_micros(12_112));
         assert_eq!(
             (slow.target, slow.interval),
             (Duration::from_micros(18_168), Duration::from_micros(113_168))
         );
-        // 100 kbit/s: interval at least two targets.
+        // 100 kbit/s: the interval is at least two targets.
         let slowest = CobaltParameters::for_rate(ms(100), Duration::from_micros(121_120));
         assert_eq!(slowest.interval, slowest.target * 2);
     }
 
     #[test]
     fn signals_come_at_interval_over_root_count() {
-        // Over at 0 with count 0: first at 100 + 0; the count goes to 2 with it, so the next after 100/√2 = 70.7, then
-        // 100/√3 = 57.7, 100/√4 = 50, 100/√5 = 44.7.
+        // Above target from 0 ms on, with count 1: the first signal is at 100 ms and raises the count to 2. The next
+        // ones follow after 100/√2 = 70.7, 100/√3 = 57.7, 100/√4 = 50 and 100/√5 = 44.7 ms.
         for ecn in [Ecn::NotEct, Ecn::Ect0] {
             assert_eq!(signals(&mut law(), 0..330, 20, ecn), [100, 171, 229, 279, 324]);
         }
@@ -225,7 +228,7 @@ mod tests {
         signals(&mut law, 0..330, 20, Ecn::Ect0);
         assert_eq!(law.count, 6);
         signals(&mut law, 330..1_500, 1, Ecn::Ect0);
-        assert_eq!(law.count, 0, "a second of quiet is enough for six signals");
+        assert_eq!(law.count, 0, "a second without delay takes back six signals");
         assert_eq!(signals(&mut law, 1_500..1_650, 20, Ecn::Ect0), [1_600]);
     }
 
@@ -233,11 +236,11 @@ mod tests {
     fn an_overflow_wakes_blue_and_quiet_puts_it_to_sleep() {
         let mut law = law();
         for ms in 1..=10 {
-            // At most one step per target of 5 ms: at 1 and 6.
+            // At most one step per target of 5 ms: at 1 ms and at 6 ms.
             law.overlimit(1, Instant::from_millis(ms));
         }
         assert!((law.probability - 2.0 / 256.0).abs() < 1e-12, "{}", law.probability);
-        // BLUE drops whatever can be marked, and short waits too.
+        // BLUE also drops ECN-capable packets, and packets that waited only a short time.
         law.probability = 1.0;
         let packet = crate::fixture::packet(1500, Ecn::Ect0);
         let now = Instant::from_millis(20);
@@ -245,7 +248,7 @@ mod tests {
         assert_eq!(
             law.release(&packet, Duration::ZERO, Backlog::default(), now),
             Signal::Pass,
-            "the last one stays"
+            "the last packet is never dropped"
         );
         law.probability = 2.0 / 4096.0;
         law.emptied(Instant::from_millis(12));

@@ -1,56 +1,59 @@
-//! The CoDel law (RFC 8289): if every packet of an interval waited longer than the target, drop from the head, ever
-//! faster (interval / sqrt(count)) until one has not. No queue in here: see [`super::Aqm`].
+//! The CoDel law (RFC 8289). When every packet of an interval has waited longer than the target, CoDel drops from the
+//! head. The time to the next drop is interval / sqrt(count), until a packet has waited less than the target. The queue
+//! itself is not here: see [`super::Aqm`].
 
 use gamelane_core::{Duration, Instant, PacketMeta};
 
 use super::{Aqm, Signal};
 use crate::discipline::Backlog;
 
-/// Parameters, RFC 8289 section 4 and 5; where implementations differ see `docs/models/codel.md`.
+/// Parameters of CoDel (RFC 8289 sections 4 and 5). `docs/models/codel.md` lists where implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodelParameters {
-    /// Acceptable standing delay (section 4.3: 5 ms).
+    /// Delay that a standing queue may have (section 4.3: 5 ms).
     pub target: Duration,
-    /// Worst-case round trip the law waits for (section 4.3: 100 ms).
+    /// Time above target before the first drop: a worst-case round trip (section 4.3: 100 ms).
     pub interval: Duration,
-    /// No drop while this much or less is left behind (section 5.4: one maximum-sized packet).
+    /// Backlog up to which nothing is dropped (section 5.4: one maximum-sized packet).
     pub guard: Guard,
-    /// Mark ECN-capable packets instead of dropping them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Must the interval have been exceeded (`now > first_above`, Linux), or is reaching it enough (RFC)?
+    /// Whether the first drop needs more than an interval above target (`now > first_above`, Linux
+    /// `codel_should_drop`). The RFC drops as soon as the interval is reached.
     pub strict: bool,
-    /// The drop rate is remembered if dropping ended less than this many intervals ago (RFC and Linux 16, dummynet 8).
+    /// Number of intervals after the last drop during which the drop rate is remembered (RFC and Linux 16, dummynet 8).
     pub memory_intervals: u64,
-    /// How much of the drop rate is remembered.
+    /// Drop count with which a new dropping episode starts.
     pub reentry: Reentry,
-    /// How 1/sqrt(count) is computed.
+    /// Method to compute 1/sqrt(count).
     pub root: InverseRoot,
 }
 
-/// The backlog below which CoDel never drops.
+/// Backlog up to which CoDel never drops, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// A number of bytes: the MTU.
+    /// This number of bytes, usually the MTU.
     Fixed(u64),
-    /// The largest packet seen, starting from a number of bytes (dummynet: 500).
+    /// The largest packet seen so far, and at least this number of bytes (dummynet: 500).
     Learned(u64),
 }
 
-/// The drop count a new dropping episode starts from.
+/// Drop count with which a new dropping episode starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reentry {
-    /// Drops of the last episode alone (RFC 8289 section 5.5, Linux).
+    /// Number of drops in the last episode (RFC 8289 section 5.5, Linux).
     SinceLast,
-    /// Two less than the last count (the older CoDel of dummynet).
+    /// The last count minus two (dummynet, which follows an older CoDel).
     MinusTwo,
 }
 
-/// How 1/sqrt(count) is computed.
+/// Method to compute 1/sqrt(count).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InverseRoot {
-    /// To double precision, as the RFC's pseudocode.
+    /// Double precision, as in the RFC's pseudocode.
     Exact,
-    /// One Newton step a drop on 16 bits, as Linux: off by some per cent while count moves fast.
+    /// One Newton step per drop on 16 bits, as in Linux `codel_Newton_step`. The error is up to 30 % at the first drops
+    /// and below 2 % from count 8 on.
     Newton,
 }
 
@@ -63,25 +66,25 @@ pub struct Codel {
     count: u32,
     last_count: u32,
     phase: Phase,
-    /// 1/sqrt(count) in 2^-16, for [`InverseRoot::Newton`].
+    /// 1/sqrt(count) in units of 2^-16, for [`InverseRoot::Newton`].
     inverse_root: u16,
     max_packet: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Delay has not stayed above the target for an interval.
+    /// No dropping episode: the delay has not stayed above the target for an interval.
     Quiet,
-    /// Dropping at `drop_next`.
+    /// Dropping episode; the next drop is at `drop_next`.
     Dropping,
-    /// The packet that opened the episode was just dropped; the next one passes.
+    /// The first packet of an episode was just dropped. The packet after it passes.
     Opened,
-    /// A packet was just dropped at `drop_next`; the next one decides whether the episode goes on.
+    /// A packet was just dropped at `drop_next`. The packet after it decides whether the episode continues.
     Dropped,
 }
 
 impl Codel {
-    /// A law that has seen nothing.
+    /// Makes the law in its initial state.
     pub const fn new(parameters: CodelParameters) -> Self {
         let max_packet = match parameters.guard {
             Guard::Fixed(bytes) | Guard::Learned(bytes) => bytes,
@@ -98,7 +101,7 @@ impl Codel {
         }
     }
 
-    /// RFC 8289 section 5.6: has the delay been above target for an interval?
+    /// Returns whether the delay has been above target for an interval (RFC 8289 section 5.6).
     fn is_late(&mut self, sojourn: Duration, backlog: Backlog, now: Instant) -> bool {
         if sojourn < self.parameters.target || backlog.bytes <= self.max_packet {
             self.first_above = None;
@@ -114,7 +117,7 @@ impl Codel {
         }
     }
 
-    /// Opens a dropping episode (RFC 8289 section 5.5, last part).
+    /// Starts a dropping episode (RFC 8289 section 5.5, last part).
     fn open(&mut self, now: Instant) {
         let remembered = match self.parameters.reentry {
             Reentry::SinceLast => self.count.wrapping_sub(self.last_count),
@@ -122,7 +125,7 @@ impl Codel {
         };
         let recent = now.saturating_since(self.drop_next)
             < self.parameters.interval * self.parameters.memory_intervals;
-        // A remembered count of one says nothing, and a wrapped one is no count.
+        // A remembered count of one is the default anyway. One above `count` comes from wrapping below zero.
         if recent && remembered > 1 && remembered <= self.count {
             self.count = remembered;
             self.newton_step();
@@ -139,7 +142,7 @@ impl Codel {
         self.newton_step();
     }
 
-    /// interval / sqrt(count), RFC 8289 section 5.3.
+    /// Time to the next drop: interval / sqrt(count) (RFC 8289 section 5.3).
     fn spacing(&self) -> Duration {
         let interval = self.parameters.interval.as_nanos();
         Duration::from_nanos(match self.parameters.root {
@@ -148,7 +151,8 @@ impl Codel {
         })
     }
 
-    /// y' = y (3 - count y²) / 2 in 32-bit fixed point, kept to 16 bits (Linux `codel_Newton_step`).
+    /// Does one Newton step y' = y (3 - count y²) / 2 in 32-bit fixed point and keeps 16 bits (Linux
+    /// `codel_Newton_step`).
     fn newton_step(&mut self) {
         let y = u64::from(self.inverse_root) << 16;
         let y_squared = (y * y) >> 32;
@@ -161,7 +165,7 @@ impl Codel {
     }
 }
 
-/// The time between drops after `count` of them: interval / sqrt(count), RFC 8289 section 5.3.
+/// Time to the next drop after `count` drops: interval / sqrt(count) (RFC 8289 section 5.3).
 pub(super) fn control_law(interval: Duration, count: u32) -> Duration {
     Duration::from_nanos((interval.as_nanos() as f64 / libm::sqrt(f64::from(count)) + 0.5) as u64)
 }
@@ -188,7 +192,7 @@ impl Aqm for Codel {
                 self.phase = Phase::Quiet;
                 return Signal::Pass;
             }
-            // From the old drop_next, not from now: a late driver catches up (RFC 8289 section 5.5).
+            // Counted from the old drop_next and not from now, so that a late driver catches up (RFC 8289 section 5.5).
             Phase::Dropped => self.drop_next += self.spacing(),
             Phase::Dropping => {}
         }
@@ -211,13 +215,13 @@ impl Aqm for Codel {
     }
 
     fn reactivated(&mut self, _now: Instant) {
-        // Dummynet clears `dropping` and `first_above`; elsewhere an empty queue has cleared them already.
+        // Dummynet clears `dropping` and `first_above` here. In the other sets `emptied` has already cleared them.
         self.first_above = None;
         self.phase = Phase::Quiet;
     }
 
     fn overlimit(&mut self, packets: u32, _now: Instant) {
-        // Linux `fq_codel_drop`: overload counts as congestion signals already given.
+        // Linux `fq_codel_drop` counts overload drops as congestion signals.
         self.count = self.count.saturating_add(packets);
     }
 }
@@ -235,7 +239,8 @@ mod tests {
         crate::fixture::packet(1500, ecn)
     }
 
-    /// One packet a millisecond, all waiting `sojourn` ms; drop times in ms. A drop asks for the next packet at once.
+    /// Sends one packet per millisecond, each after waiting `sojourn` ms. Returns the times of drops and marks in ms.
+    /// After a drop the next packet follows in the same millisecond.
     fn drops(law: &mut Codel, millis: core::ops::Range<u64>, sojourn: u64, ecn: Ecn) -> Vec<u64> {
         let mut signals = Vec::new();
         for ms in millis {
@@ -260,16 +265,16 @@ mod tests {
 
     #[test]
     fn drops_come_at_interval_over_root_count() {
-        // Above target from t=0: first_above = 100 ms, the first drop there (count 1). Then at drop_next, in ms:
+        // Above target from 0 ms on: first_above is 100 ms and the first drop is there (count 1). The next drops in ms:
         //   100 + 100/√1 = 200, + 100/√2 = 270.7, + 100/√3 = 328.4, + 100/√4 = 378.4, + 100/√5 = 423.2.
-        // Packets come each millisecond, so each drop is at the next whole one.
+        // Packets arrive each millisecond, so each drop is at the next whole millisecond.
         let mut law = law(ParameterSet::Rfc);
         assert_eq!(drops(&mut law, 0..430, 20, Ecn::NotEct), [100, 200, 271, 329, 379, 424]);
     }
 
     #[test]
     fn linux_waits_until_the_interval_has_passed() {
-        // now > first_above: 101 instead of 100, and every later drop one later with it.
+        // now > first_above: the first drop is at 101 ms instead of 100 ms, and the second also 1 ms later.
         let mut law = law(ParameterSet::Linux);
         assert_eq!(drops(&mut law, 0..300, 20, Ecn::NotEct)[..2], [101, 201]);
     }
@@ -283,9 +288,9 @@ mod tests {
             law.count_up();
             let exact = 1.0 / libm::sqrt(f64::from(count));
             let newton = f64::from(law.inverse_root) / 65536.0;
-            // The first steps start far away: at count 2 the step gives 0.5 for 0.707.
+            // The first steps start far from the root: at count 2 the step gives 0.5 instead of 0.707.
             let bound = if count < 8 { 0.30 } else { 0.02 };
-            assert!((newton / exact - 1.0).abs() < bound, "count {count}: {newton} against {exact}");
+            assert!((newton / exact - 1.0).abs() < bound, "count {count}: Newton {newton}, exact {exact}");
         }
     }
 
@@ -294,7 +299,7 @@ mod tests {
         let mut law = law(ParameterSet::Rfc);
         assert_eq!(drops(&mut law, 0..150, 20, Ecn::NotEct), [100]);
         assert_eq!(drops(&mut law, 150..151, 4, Ecn::NotEct), []);
-        // The next episode needs a whole interval above target again: 151 + 100.
+        // The next episode again needs a whole interval above target: 151 + 100 ms.
         assert_eq!(drops(&mut law, 151..300, 20, Ecn::NotEct), [251]);
     }
 
@@ -303,7 +308,8 @@ mod tests {
         let mut law = law(ParameterSet::Rfc);
         assert_eq!(drops(&mut law, 0..500, 20, Ecn::NotEct), [100, 200, 271, 329, 379, 424, 464]);
         drops(&mut law, 500..501, 1, Ecn::NotEct);
-        // count is 7, last_count 1: reopens with count 6, so the second drop follows after 100/√6 = 40.8 ms.
+        // count is 7 and last_count 1, so the new episode starts with count 6. Its second drop is 100/√6 = 40.8 ms
+        // later.
         assert_eq!(drops(&mut law, 501..645, 20, Ecn::NotEct), [601, 642]);
     }
 

@@ -1,5 +1,5 @@
-//! AQM laws: when to signal congestion. A law owns no packets, so the same one serves a single queue, each queue of a
-//! fair scheduler, and a test that hands it sojourn times.
+//! AQM laws: they decide when to signal congestion. A law owns no packets. So the same law works in a single queue, in
+//! each flow queue of a scheduler, and in a test that only gives it sojourn times.
 
 pub(crate) mod apply;
 pub mod cobalt;
@@ -18,58 +18,58 @@ pub use pi2::Pi2;
 pub use pie::Pie;
 pub use unmanaged::Unmanaged;
 
-/// What a law wants done with a packet.
+/// Decision of a law about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Let it go on.
+    /// Forward the packet.
     Pass,
-    /// Let it go on, marked [`gamelane_core::Ecn::Ce`].
+    /// Forward the packet marked [`gamelane_core::Ecn::Ce`].
     Mark,
-    /// Drop it.
+    /// Drop the packet.
     Drop,
 }
 
 /// An AQM law. PIE decides in [`Aqm::admit`], CoDel in [`Aqm::release`].
 pub trait Aqm {
-    /// Decides on an arriving packet; `backlog` does not hold it yet.
+    /// Decides on an arriving packet. `backlog` does not count it yet.
     fn admit(&mut self, _packet: &PacketMeta, _backlog: Backlog, _now: Instant) -> Signal {
         Signal::Pass
     }
 
-    /// Decides on the packet taken from the head after waiting `sojourn`; `backlog` no longer holds it. Called again
-    /// for the next packet while it answers [`Signal::Drop`].
+    /// Decides on the packet at the head, which has waited `sojourn`. `backlog` no longer counts it. After
+    /// [`Signal::Drop`] the caller asks again for the next packet.
     fn release(&mut self, packet: &PacketMeta, sojourn: Duration, backlog: Backlog, now: Instant) -> Signal;
 
-    /// The queue was asked for a packet and has none (also after dropping its last one).
+    /// Learns that the queue was asked for a packet and had none, possibly because its last packet was dropped.
     fn emptied(&mut self, _now: Instant) {}
 
-    /// A flow queue that had left the scheduler takes part again.
+    /// Learns that an idle flow queue got a packet and joins the scheduler again.
     fn reactivated(&mut self, _now: Instant) {}
 
-    /// The flow queue now serves another flow than before.
+    /// Learns that the flow queue now serves a different flow.
     fn claimed(&mut self) {}
 
-    /// The scheduler dropped `packets` from this queue because the whole discipline was full.
+    /// Learns that the scheduler dropped `packets` from this queue because the whole discipline was full.
     fn overlimit(&mut self, _packets: u32, _now: Instant) {}
 
-    /// Period of [`Aqm::tick`] and time of the first one since the run began; `None` for laws without a clock.
+    /// Times of [`Aqm::tick`]; `None` for laws without periodic work.
     fn ticks(&self) -> Option<Ticks> {
         None
     }
 
-    /// One period has passed. Returns false once nothing would change without another packet.
+    /// Does the work of one period. Returns false when further ticks would change nothing until a packet arrives.
     fn tick(&mut self, _backlog: Backlog, _now: Instant) -> bool {
         false
     }
 }
 
-/// The grid a periodic law works on. Ticks lie on `first + k * period`, so switching them off while a queue is quiet
-/// does not shift the later ones.
+/// Times at which a periodic law works: `first + k * period`. They stay the same when ticks are switched off while a
+/// queue is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
-    /// Time of the first tick since the run began.
+    /// Time from the start of the run to the first tick.
     pub first: Duration,
-    /// Time between ticks.
+    /// Time between two ticks.
     pub period: Duration,
 }
 

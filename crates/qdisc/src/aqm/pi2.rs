@@ -1,19 +1,20 @@
-//! The PI2 controller (RFC 9332 appendix A.1, De Schepper et al. 2016): a base probability moved every period by how far
-//! the delay is from its target and which way it goes. Scalable flows see it times the coupling factor, Classic ones
-//! squared, so no table of scales is needed as in PIE. No queue in here: see [`crate::dualpi2`].
+//! The PI2 controller (RFC 9332 appendix A.1; De Schepper et al. 2016, "PI2: A Linearized AQM"). Each period it changes
+//! a base probability by the distance of the delay from its target and by the trend of the delay. L4S packets are
+//! marked with the base probability times the coupling factor, Classic packets are signalled with its square. The
+//! square replaces PIE's table of scale factors. The queues are in [`crate::dualpi2`].
 
 use gamelane_core::Duration;
 
-/// Parameters, RFC 9332 appendix A.1.
+/// Parameters of PI2 (RFC 9332 appendix A.1). The defaults are those of Linux `sch_dualpi2`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pi2Parameters {
-    /// Delay to hold in the Classic queue (15 ms).
+    /// Target delay of the Classic queue (15 ms).
     pub target: Duration,
     /// Time between updates (16 ms).
     pub update: Duration,
-    /// Weight of the distance from the target, per second of delay (0.16 = 0.1 update / RTT_max², RTT_max 100 ms).
+    /// Weight of the distance from the target, in Hz (0.16; the RFC has 0.1 * update / RTT_max² with RTT_max 100 ms).
     pub alpha: f64,
-    /// Weight of the trend, per second of delay (3.2 in Linux; the RFC's 0.3 / RTT_max is 3).
+    /// Weight of the trend, in Hz (3.2 in Linux; the RFC has 0.3 / RTT_max, which is 3).
     pub beta: f64,
     /// Coupling factor k (2).
     pub coupling: f64,
@@ -40,12 +41,13 @@ pub struct Pi2 {
 }
 
 impl Pi2 {
-    /// A controller that has seen nothing.
+    /// Makes the controller in its initial state.
     pub const fn new(parameters: Pi2Parameters) -> Self {
         Self { parameters, base: 0.0, delay_before: Duration::ZERO }
     }
 
-    /// One period has passed and the delay is `delay` now. Returns false once nothing would change without another packet.
+    /// Does the update of one period with the present `delay`. Returns false when further updates would change nothing
+    /// until a packet arrives.
     pub fn update(&mut self, delay: Duration) -> bool {
         let p = &self.parameters;
         let (now, before) = (delay.as_secs_f64(), self.delay_before.as_secs_f64());
@@ -55,17 +57,18 @@ impl Pi2 {
         self.base > 0.0 || !delay.is_zero()
     }
 
-    /// p_C = p'²: what a Classic packet's signal is as likely as.
+    /// Probability p_C = p'² that a Classic packet is marked or dropped.
     pub fn classic(&self) -> f64 {
         self.base * self.base
     }
 
-    /// p_CL = k p': what a scalable flow is marked with for the Classic queue's sake. One and more is overload.
+    /// Coupled probability p_CL = k p' that an L4S packet is marked because of the Classic queue. From 1 on the queue
+    /// is overloaded.
     pub fn coupled(&self) -> f64 {
         self.parameters.coupling * self.base
     }
 
-    /// p_Cmax = 1/k², at most 1: from here on Classic packets are dropped whether they understand ECN or not.
+    /// Limit p_Cmax = 1/k², at most 1. From this p_C on, ECN-capable Classic packets are dropped instead of marked.
     pub fn classic_limit(&self) -> f64 {
         let k = self.parameters.coupling;
         (1.0 / (k * k)).min(1.0)
@@ -86,16 +89,16 @@ mod tests {
         // 0.16 (0.035 - 0.015) + 3.2 (0.035 - 0) = 0.0032 + 0.112.
         assert!(pi2.update(Duration::from_millis(35)));
         assert!(close(pi2.coupled(), 2.0 * 0.1152) && close(pi2.classic(), 0.1152 * 0.1152));
-        // No trend: only the distance is left.
+        // No trend: only the distance from the target counts.
         pi2.update(Duration::from_millis(35));
         assert!(close(pi2.coupled(), 2.0 * 0.1184));
-        // At the target nothing but the trend: 3.2 * (0.015 - 0.035) = -0.064.
+        // At the target only the trend counts: 3.2 * (0.015 - 0.035) = -0.064.
         pi2.update(Duration::from_millis(15));
         assert!(close(pi2.coupled(), 2.0 * 0.0544));
         let mut updates = 0;
         while pi2.update(Duration::ZERO) {
             updates += 1;
-            assert!(updates < 100, "without delay it comes to rest");
+            assert!(updates < 100, "without delay the probability must reach zero");
         }
         assert!(close(pi2.classic_limit(), 0.25));
     }

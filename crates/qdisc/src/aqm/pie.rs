@@ -1,64 +1,66 @@
-//! The PIE law (RFC 8033): a drop probability on arrival, moved every update period by how far the delay is from its
-//! target and which way it goes. The delay is the sojourn of the packet last dequeued (section 5.2, "timestamps").
-//! Left out: the departure-rate estimator, which the timestamp mode of all three implementations replaces.
+//! The PIE law (RFC 8033): drops arriving packets with a probability. Each update period changes the probability by the
+//! distance of the delay from its target and by the trend of the delay. The delay is the sojourn of the packet dequeued
+//! last (section 5.2, timestamps). Left out: the departure-rate estimator, because Linux, dummynet and ns-3 can all use
+//! timestamps instead.
 
 use gamelane_core::{Duration, Instant, PacketMeta, Stream};
 
 use super::{Aqm, Signal, Ticks};
 use crate::discipline::Backlog;
 
-/// Parameters, RFC 8033 sections 4 and 5; where implementations differ see `docs/models/pie.md`.
+/// Parameters of PIE (RFC 8033 sections 4 and 5). `docs/models/pie.md` lists where implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PieParameters {
-    /// Delay to hold (15 ms).
+    /// Target delay (15 ms).
     pub target: Duration,
     /// Time between updates of the probability (15 ms).
     pub update: Duration,
-    /// Weight of the distance from the target, per second of delay (0.125).
+    /// Weight of the distance from the target, in Hz (0.125).
     pub alpha: f64,
-    /// Weight of the trend, per second of delay (1.25).
+    /// Weight of the trend, in Hz (1.25).
     pub beta: f64,
-    /// How long a burst after quiet passes untouched (150 ms).
+    /// Burst allowance: time after an idle period during which nothing is dropped (150 ms).
     pub max_burst: Duration,
-    /// No drop while this much or less waits (section 4.1: two packets of mean size).
+    /// Backlog in bytes up to which nothing is dropped (section 4.1: two packets of mean size).
     pub guard: u64,
-    /// Mark ECN-capable packets instead of dropping them.
+    /// Whether to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
-    /// Above this probability even ECN-capable packets are dropped (section 5.1: 10 %).
+    /// Probability above which ECN-capable packets are dropped too (section 5.1: 10 %).
     pub ecn_threshold: f64,
-    /// Grow by at most 2 % an update once at 10 % (section 5.5).
+    /// Whether the probability, once at 10 %, grows by at most 2 % per update (section 5.5).
     pub cap_growth: bool,
-    /// Add 2 % an update while the delay is above 250 ms (Linux).
+    /// Whether to add 2 % per update while the delay is above 250 ms (Linux).
     pub kick_above_250ms: bool,
-    /// Space drops out (section 5.4).
+    /// Even spacing of drops (section 5.4).
     pub derandomise: Derandomise,
-    /// What the probability is multiplied by while there is no delay (section 4.2: 0.98; Linux 1 - 1/64).
+    /// Factor per update for the probability while there is no delay (section 4.2: 0.98; Linux 1 - 1/64).
     pub idle_decay: f64,
-    /// What uses the burst allowance up.
+    /// Events that use up the burst allowance.
     pub burst_spent_by: BurstClock,
-    /// When the first update happens since the run began (Linux: 0.5 s).
+    /// Time from the start of the run to the first update (Linux: 0.5 s).
     pub first_update: Duration,
-    /// Forget everything when a flow queue becomes active again (dummynet FQ-PIE).
+    /// Whether a flow queue that becomes active again starts from the initial state (dummynet FQ-PIE).
     pub reset_on_reactivation: bool,
 }
 
-/// RFC 8033 section 5.4: accumulate the probability of each packet; below 0.85 nothing is dropped, at 8.5 everything.
+/// Even spacing of drops (RFC 8033 section 5.4). The probabilities of arriving packets are added up. No packet is
+/// dropped while the sum is below 0.85, and every packet is dropped from 8.5 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derandomise {
-    /// Plain coin tosses.
+    /// No sum: each drop is an independent random draw.
     Off,
-    /// Cleared by every drop (RFC 8033 appendix A, dummynet).
+    /// Every drop clears the sum (RFC 8033 appendix A, dummynet).
     ClearedByEachDrop,
-    /// Not cleared by the drop forced at 8.5 (Linux).
+    /// A random drop clears the sum, a drop forced at 8.5 does not (Linux).
     ClearedByRandomDrop,
 }
 
-/// What uses the burst allowance up.
+/// Events that use up the burst allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BurstClock {
-    /// One update period at each update (RFC 8033 section 4.4).
+    /// Each update takes one update period (RFC 8033 section 4.4).
     Updates,
-    /// The time between dequeues (Linux with timestamps).
+    /// Each dequeue takes the time since the dequeue before (Linux with timestamps).
     Dequeues,
 }
 
@@ -76,7 +78,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// A law that has seen nothing; `rng` tosses its coins.
+    /// Makes the law in its initial state. Drops are drawn from `rng`.
     pub const fn new(parameters: PieParameters, rng: Stream) -> Self {
         Self {
             parameters,
@@ -90,12 +92,12 @@ impl Pie {
         }
     }
 
-    /// The present drop probability.
+    /// Present drop probability, 0 to 1.
     pub const fn probability(&self) -> f64 {
         self.probability
     }
 
-    /// RFC 8033 section 4.2.
+    /// Updates the drop probability (RFC 8033 section 4.2).
     fn update(&mut self, backlog: Backlog) {
         let p = &self.parameters;
         let (delay, before) = (self.delay.as_secs_f64(), self.delay_before.as_secs_f64());
@@ -107,7 +109,7 @@ impl Pie {
         if p.kick_above_250ms && self.delay > Duration::from_millis(250) {
             step += 0.02;
         }
-        // Nothing was dequeued yet although packets wait: there is no measurement to act on (Linux).
+        // Packets wait but none was dequeued yet, so there is no measurement: keep the probability (Linux).
         let measured = !self.delay.is_zero() || backlog.is_empty();
         if measured {
             self.probability = (self.probability + step).clamp(0.0, 1.0);
@@ -126,7 +128,7 @@ impl Pie {
         self.delay_before = self.delay;
     }
 
-    /// RFC 8033 sections 4.1, 5.4: does this arrival draw a signal?
+    /// Returns whether the arriving packet gets a signal (RFC 8033 sections 4.1 and 5.4).
     fn is_due(&mut self, backlog: Backlog) -> bool {
         let p = &self.parameters;
         if !self.burst.is_zero()
@@ -156,7 +158,7 @@ impl Pie {
     }
 }
 
-/// RFC 8033 section 4.2: the smaller the probability, the smaller the steps.
+/// Divisor for a step of the probability: a smaller probability changes in smaller steps (RFC 8033 section 4.2).
 fn scale(probability: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
@@ -242,7 +244,7 @@ mod tests {
         // 2.26e-5, divisor 128: (0.125 * 0.020 + 0) / 128.
         let p2 = p1 + 0.0025 / 128.0;
         assert!(close(update(&mut law, 35), p2));
-        // 4.2e-5, divisor 128: falling delay pulls it down, (0.125 * 0 - 1.25 * 0.020) / 128 < -p: clamped.
+        // 4.2e-5, divisor 128: the delay falls, so the step is (0.125 * 0 - 1.25 * 0.020) / 128 < -p, clamped to zero.
         assert!(close(update(&mut law, 15), 0.0));
     }
 
@@ -260,7 +262,7 @@ mod tests {
         let mut law = law(ParameterSet::Linux);
         law.probability = 0.1;
         law.delay_before = Duration::from_millis(300);
-        // 0.125 * 0.285 = 0.0356, capped to 0.02, plus 0.02.
+        // 0.125 * 0.285 = 0.0356, capped at 0.02, plus 0.02 because the delay is above 250 ms.
         assert!(close(update(&mut law, 300), 0.14));
     }
 
@@ -279,7 +281,7 @@ mod tests {
         let mut law = law(ParameterSet::Rfc);
         law.probability = 1.0;
         law.delay_before = Duration::from_millis(100);
-        // 150 ms of allowance, 15 ms an update: the tenth update spends the last of it.
+        // 150 ms of allowance, 15 ms per update: the tenth update uses up the rest.
         for _ in 0..9 {
             update(&mut law, 100);
             law.probability = 1.0;
@@ -292,7 +294,7 @@ mod tests {
 
     #[test]
     fn derandomising_spaces_drops_out() {
-        // p = 0.1: no drop before nine arrivals have accumulated 0.85, one for sure at 8.5.
+        // p = 0.1: no drop before the sum reaches 0.85 at the ninth arrival, and always one when it reaches 8.5.
         let mut law = law(ParameterSet::Rfc);
         law.burst = Duration::ZERO;
         law.delay_before = Duration::from_millis(20);
@@ -306,7 +308,7 @@ mod tests {
             }
         }
         assert!(shortest >= 9 && longest <= 85, "{shortest} to {longest}");
-        // 8 arrivals without a chance, then 1/0.1 on average: one in about 18.
+        // 8 arrivals that cannot be dropped, then 1/0.1 = 10 on average: one drop in about 18.
         assert!((1000..1250).contains(&drops), "{drops}");
     }
 
@@ -340,7 +342,7 @@ mod tests {
         let mut ticks = 0;
         while law.tick(Backlog::default(), Instant::ZERO) {
             ticks += 1;
-            assert!(ticks < 1_000, "PIE must come to rest");
+            assert!(ticks < 1_000, "PIE must stop ticking");
         }
     }
 }

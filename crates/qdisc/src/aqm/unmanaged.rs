@@ -1,11 +1,11 @@
-//! No law: packets pass until the queue is full.
+//! The law that never signals. The queue then drops only when it is full.
 
 use gamelane_core::{Duration, Instant, PacketMeta};
 
 use super::{Aqm, Signal};
 use crate::discipline::Backlog;
 
-/// Lets everything pass.
+/// An AQM law that lets every packet pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unmanaged;
 

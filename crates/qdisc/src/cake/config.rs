@@ -1,27 +1,28 @@
-//! CAKE as a scenario says it.
+//! Configuration of CAKE. Names and defaults are those of `tc-cake(8)`; [`super`] lists the options left out.
 
+use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::{Bitrate, ByteCount, Duration, Overhead, WireLen};
 
 use super::diffserv::Diffserv;
 use crate::ack_filter::AckFilterMode;
 use crate::config_error::ConfigError;
 
-/// Whom flow queues are fair among.
+/// Which senders or receivers CAKE shares the rate between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// Flows alone (`flows`).
+    /// Between flows only (`flows`).
     Flows,
-    /// Sources, then flows (`dual-srchost`): for the way up.
+    /// Between source hosts, then between the flows of each (`dual-srchost`). Meant for the upstream.
     DualSource,
-    /// Destinations, then flows (`dual-dsthost`): for the way down.
+    /// Between destination hosts, then between the flows of each (`dual-dsthost`). Meant for the downstream.
     DualDestination,
-    /// Sources and destinations, then flows (`triple-isolate`).
+    /// Between source and destination hosts, then between flows (`triple-isolate`).
     #[default]
     Triple,
 }
 
 impl Isolation {
-    /// Are sources and destinations told apart?
+    /// Returns whether hosts are told apart at the source and at the destination, in this order.
     pub(super) const fn ends(self) -> [bool; 2] {
         [
             matches!(self, Self::DualSource | Self::Triple),
@@ -30,23 +31,24 @@ impl Isolation {
     }
 }
 
-/// A CAKE queue; the defaults are those of `tc-cake(8)`.
+/// Configuration of a CAKE queue. The defaults are those of `tc-cake(8)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CakeConfig {
     /// Rate of the shaper; `None` is unlimited.
     pub bandwidth: Option<Bitrate>,
-    /// Tins.
+    /// How packets are sorted into tins.
     pub diffserv: Diffserv,
-    /// Fairness.
+    /// Hosts between which the rate is shared.
     pub isolation: Isolation,
-    /// Round trip the law is tuned for (100 ms).
+    /// Round-trip time that Cobalt is tuned for (100 ms).
     pub rtt: Duration,
-    /// What the link below adds: keywords of `tc-cake` are `docsis` and `ethernet`; `pppoe-llcsnap` and the other ATM ones
-    /// are [`Overhead::Atm`], `pppoe-ptm` is [`Overhead::Ptm`] with their numbers (reference/aqm.md section 5).
+    /// Link-layer overhead. The `tc-cake` keywords `docsis` and `ethernet` are [`Overhead::Docsis`] and
+    /// [`Overhead::Ethernet`]. `pppoe-llcsnap` is [`Overhead::Atm`] with 40 bytes, `pppoe-ptm` is [`Overhead::Ptm`]
+    /// with 30; `tc-cake(8)` has the numbers of the other keywords.
     pub overhead: Overhead,
-    /// Which ACKs are dropped.
+    /// Which redundant ACKs are dropped.
     pub ack_filter: AckFilterMode,
-    /// Bytes of IP packets held; `None` is what four intervals send, at least 4 MiB.
+    /// Limit of the queue in bytes of IP packets. `None` is four `rtt` at `bandwidth`, at least 4 MiB.
     pub memory: Option<ByteCount>,
 }
 
@@ -64,24 +66,27 @@ impl Default for CakeConfig {
     }
 }
 
-/// What a full Ethernet frame counts.
-const FRAME: WireLen = WireLen(1514);
+/// Length of a full Ethernet frame: 1500 B of IP and the header.
+const FRAME: WireLen = WireLen(1500 + ETHERNET_HEADER);
 
 impl CakeConfig {
-    /// Finds what no queue can be built from.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// A bandwidth, round trip or memory of nothing.
+    /// A bandwidth below 16 bit/s, a round trip of zero, or memory below one full frame.
     pub fn check(&self) -> Result<(), ConfigError> {
-        // A tin gets down to a sixteenth, and a rate of zero has no time per frame.
+        // The Bulk tin gets a sixteenth of the rate, and the time per frame needs a rate above zero.
         if self.bandwidth.is_some_and(|rate| rate.bps() < 16) {
             return Err(ConfigError::ZeroRate { name: "bandwidth".into() });
         }
         if self.rtt.is_zero() {
-            return Err(ConfigError::OutOfRange { name: "rtt", allowed: "above zero" });
+            return Err(ConfigError::OutOfRange { name: "rtt", allowed: "above 0ms" });
         }
         if self.memory.is_some_and(|memory| memory.bytes() < FRAME.bytes()) {
-            return Err(ConfigError::OutOfRange { name: "memory", allowed: "one full packet or more" });
+            return Err(ConfigError::OutOfRange {
+                name: "memory",
+                allowed: "at least 1514 bytes, one full frame",
+            });
         }
         Ok(())
     }
@@ -92,12 +97,12 @@ impl CakeConfig {
         self.memory.unwrap_or(ByteCount(four_intervals.max(4 << 20)))
     }
 
-    /// Time a full frame takes at the rate of a tin; zero without a shaper.
+    /// Time to send a full frame at the rate of a tin; zero without a shaper.
     pub(super) fn frame_time(rate: Option<Bitrate>) -> Duration {
         rate.map_or(Duration::ZERO, |rate| rate.time_to_send(FRAME))
     }
 
-    /// Bytes a flow may send a round: about a quarter of a millisecond's worth, between 300 and 1514.
+    /// Bytes that a flow may send per round: the rate in bytes per second / 4096, from 300 to 1514 (`cake_set_rate`).
     pub(super) fn flow_quantum(rate: Option<Bitrate>) -> u32 {
         rate.map_or(FRAME.0, |rate| (rate.bps() / 8 / 4096).clamp(300, FRAME.bytes()) as u32)
     }

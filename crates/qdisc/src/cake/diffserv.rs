@@ -1,10 +1,11 @@
-//! Tins by differentiated services code point (the tables of `tc-cake(8)`), and what share of the rate each may use
-//! before it loses its precedence.
+//! CAKE's tins: which differentiated services code points belong to which tin, and the threshold and weight of each
+//! tin. The tables are those of `tc-cake(8)` and of `cake_config_diffserv3` and `cake_config_diffserv4` in
+//! `sch_cake.c`.
 
-/// How packets are sorted into tins.
+/// How packets are sorted into tins by code point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Diffserv {
-    /// One tin.
+    /// One tin for all packets.
     BestEffort,
     /// Bulk (CS1, LE), best effort, voice (CS7, CS6, EF, VA, TOS 4).
     #[default]
@@ -13,12 +14,12 @@ pub enum Diffserv {
     Four,
 }
 
-/// What a tin may use.
+/// Threshold and weight of a tin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Its threshold is the rate divided by 2 to this.
+    /// The threshold of the tin is the shaper's rate divided by 2^`rate_shift`. Above it the tin loses its precedence.
     pub rate_shift: u32,
-    /// Its weight without a shaper: bytes a round.
+    /// Weight of the tin without a shaper: bytes per round.
     pub quantum: i64,
 }
 
@@ -27,8 +28,8 @@ const fn share(rate_shift: u32) -> Share {
 }
 
 impl Diffserv {
-    /// The tins, from the one that yields to the one that precedes: best effort, bulk (small as its guarantee is, it comes
-    /// first while within it), then the urgent ones.
+    /// The tins, lowest precedence first: best effort, bulk, video, voice. Bulk precedes best effort while it is within
+    /// its threshold, which is a sixteenth of the rate.
     pub const fn shares(self) -> &'static [Share] {
         const SHARES: [Share; 4] = [share(0), share(4), share(1), share(2)];
         const THREE: [Share; 3] = [share(0), share(4), share(2)];
@@ -39,7 +40,7 @@ impl Diffserv {
         }
     }
 
-    /// The tin of a code point, by its position in [`Diffserv::shares`].
+    /// Tin of a code point, as an index into [`Diffserv::shares`].
     pub const fn tin(self, dscp: u8) -> usize {
         match self {
             Self::BestEffort => 0,

@@ -1,5 +1,6 @@
-//! Which queue of a tin a flow gets, and its share among hosts: eight-way set-associative hashing, so that flows collide
-//! only when nine of them meet, and a quantum divided by the number of bulk flows of the busier of the flow's hosts.
+//! CAKE's choice of a flow queue, and fairness between hosts (`cake_hash` and `cake_dequeue` in Linux
+//! `sch_cake.c`). Hashing is eight-way set-associative: flows share a queue only if more than eight fall into one set.
+//! The quantum of a flow is divided by the number of bulk flows of its busier host.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,26 +9,26 @@ use gamelane_core::{IpLen, Overhead, PacketMeta, Stream};
 use super::config::Isolation;
 use crate::fq::{FlowSelector, Selected};
 
-/// Queues of a tin, and hosts it counts on each side.
+/// Number of flow queues in a tin, and number of host entries for each end.
 pub(super) const QUEUES: u32 = 1024;
 const WAYS: u32 = 8;
 
-/// How a queue counts against its hosts.
+/// Load state of a flow queue. Only bulk flows count in the fairness between hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Load {
-    /// New, idle, or sending less than its share.
+    /// New, idle, or sending less than its quantum per round.
     #[default]
     Sparse,
-    /// Used its quantum up with nothing left waiting: bulk if another packet comes before its turn does.
+    /// Used up its quantum and its queue is empty. It becomes bulk if a packet arrives before its next turn.
     Waiting,
-    /// Sends as much as it can.
+    /// Used up its quantum with packets still waiting.
     Bulk,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     tag: u32,
-    /// Places of its source and destination.
+    /// Indices of the source and destination host in `CakeFlows::hosts`.
     hosts: [u32; 2],
     load: Load,
 }
@@ -38,14 +39,14 @@ struct Host {
     bulk_flows: u32,
 }
 
-/// The selector of a tin.
+/// Selects the flow queues of one tin.
 #[derive(Debug)]
 pub(super) struct CakeFlows {
     isolation: Isolation,
     overhead: Overhead,
     salt: u64,
     flows: Vec<Flow>,
-    /// Sources and destinations.
+    /// Source hosts and destination hosts.
     hosts: [Vec<Host>; 2],
     dither: Stream,
 }
@@ -67,7 +68,8 @@ impl CakeFlows {
         (gamelane_core::rng::mix(u64::from(hash) ^ self.salt) >> 32) as u32
     }
 
-    /// The place of the packet's host at one end: its own, or one without bulk flows, or a shared one.
+    /// Returns the index of the packet's host at one end: its own entry, else one without bulk flows, else a shared
+    /// one.
     fn host(&mut self, end: usize, packet: &PacketMeta) -> u32 {
         let tag = self.salted(packet.hosts[end]);
         let hosts = &mut self.hosts[end];
@@ -79,7 +81,7 @@ impl CakeFlows {
         place
     }
 
-    /// Gives a queue the hosts of `packet`.
+    /// Assigns the hosts of `packet` to a flow queue.
     fn settle(&mut self, index: u32, packet: &PacketMeta) {
         for end in 0..2 {
             if self.isolation.ends()[end] {
@@ -104,7 +106,7 @@ impl CakeFlows {
     }
 }
 
-/// The places of a set, from the one the hash names on.
+/// Indices of the eight ways of a set, beginning with the one that the hash selects.
 fn ways(hash: u32) -> impl Iterator<Item = u32> + Clone {
     let (index, set) = (hash % WAYS, hash % QUEUES / WAYS * WAYS);
     (0..WAYS).map(move |step| set + (index + step) % WAYS)
@@ -129,7 +131,7 @@ impl FlowSelector for CakeFlows {
             self.settle(index, packet);
             return Selected { index, claimed: true };
         }
-        // All eight are taken: share the one the hash names, which from now on counts for the new hosts.
+        // All eight ways are in use: share the one that the hash selects. It now counts for the hosts of this packet.
         let load = self.flows[direct as usize].load;
         self.become_load(direct, Load::Sparse);
         self.flows[direct as usize].tag = tag;
@@ -162,7 +164,7 @@ impl FlowSelector for CakeFlows {
         if load == 1 {
             return due;
         }
-        // Rounded up or down at random, so that the mean is exact.
+        // Round up or down at random, so that the mean is exact.
         let share = u64::from(due) << 16;
         (((share / load) + (self.dither.bits() & 0xffff)) >> 16).max(1) as u32
     }

@@ -1,7 +1,9 @@
-//! CAKE (Linux `net/sched/sch_cake.c`, Høiland-Jørgensen et al. 2018, reference/aqm.md section 5): a shaper without burst,
-//! tins by DSCP, flow queues in each with fairness among hosts, Cobalt in each of those, an ACK filter, and link-layer
-//! overhead. Left out: ingress mode, autorate, wash, NAT lookup, splitting of GSO packets, diffserv8, the flow modes
-//! without flows, and the failsafe clock (a driver's lateness is bounded by a credit instead).
+//! CAKE (Linux `net/sched/sch_cake.c`; Høiland-Jørgensen et al. 2018, "Piece of CAKE"). It combines a shaper without
+//! burst, tins by DSCP, flow queues with fairness between hosts, Cobalt in each flow queue, an ACK filter and
+//! link-layer overhead.
+//!
+//! Left out: ingress mode, autorate, wash, NAT lookup, splitting of GSO packets, diffserv8, and the modes that share
+//! between hosts only. Linux's failsafe clock is replaced by a limit on how far a late driver may catch up.
 
 pub mod config;
 pub mod diffserv;
@@ -19,22 +21,22 @@ use tin::Tin;
 pub use config::{CakeConfig, Isolation};
 pub use diffserv::Diffserv;
 
-/// The discipline.
+/// The CAKE discipline.
 #[derive(Debug)]
 pub struct Cake<B> {
     diffserv: Diffserv,
     overhead: Overhead,
-    /// `None` sends as fast as the medium takes packets.
+    /// The shaper; `None` sends as fast as the medium takes packets.
     pacer: Option<Pacer>,
     tins: Vec<Tin<B>>,
-    /// Whose turn it is without a shaper.
+    /// Index of the tin whose turn it is; used without a shaper only.
     turn: usize,
     limit: u64,
     backlog: Backlog,
 }
 
 impl<B> Cake<B> {
-    /// An empty queue. The configuration has been checked; random streams are named under `path`.
+    /// Makes an empty queue from a checked configuration. The names of random streams begin with `path`.
     pub(crate) fn new(config: &CakeConfig, seed: Seed, path: &str) -> Self {
         let tin = |(index, share)| Tin::new(config, share, seed, &format!("{path}/tin/{index}"));
         Self {
@@ -48,12 +50,12 @@ impl<B> Cake<B> {
         }
     }
 
-    /// The tin to serve; there is a packet in one.
+    /// Returns the index of the tin to serve. At least one tin must have packets.
     fn choose(&mut self, now: Instant) -> usize {
         if self.pacer.is_some() {
             return self.by_schedule(now);
         }
-        // Deficit round robin by the tins' weights.
+        // Without a shaper: deficit round robin by the weights of the tins.
         loop {
             let tin = &mut self.tins[self.turn];
             if !tin.backlog().is_empty() && tin.deficit >= 0 {
@@ -66,8 +68,8 @@ impl<B> Cake<B> {
         }
     }
 
-    /// The last tin within its threshold (they stand in order of urgency), or else the one that comes within it first: a
-    /// tin above its threshold loses its precedence, not its place.
+    /// Returns the tin of highest precedence that is within its threshold. If there is none, returns the tin that will
+    /// be within its threshold first. So a tin above its threshold still gets unused capacity.
     fn by_schedule(&self, now: Instant) -> usize {
         let waiting = self.tins.iter().enumerate().filter(|(_, tin)| !tin.backlog().is_empty());
         let (mut best, mut soonest) = (0, Instant::MAX);
@@ -79,7 +81,7 @@ impl<B> Cake<B> {
         best
     }
 
-    /// Drops from the longest queue of all until the limit holds.
+    /// Drops from the head of the longest flow queue of all tins until the backlog is within the limit.
     fn relieve(&mut self, now: Instant, out: &mut dyn Outlet<B>) {
         while self.backlog.bytes > self.limit {
             let longest = |tin: &Tin<B>| tin.queues.longest();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::QueueDiscipline;
 use crate::ack_filter::AckFilterMode;
-use crate::fixture::{Ledger, packet};
+use crate::fixture::{ACK, Ledger, packet};
 use gamelane_core::{Bitrate, ByteCount, Duration, Ecn, FlowId, PacketMeta};
 use std::vec::Vec;
 
@@ -25,8 +25,8 @@ fn cake(config: CakeConfig) -> Cake<u64> {
     Cake::new(&config, Seed(1), "cake")
 }
 
-/// Bytes each flow gets of `rounds` packets when all of them always have ten waiting: (hosts, length, dscp) each. Time
-/// goes on by what the shaper asks for, or a little; it is too short for Cobalt to signal.
+/// Sends `rounds` packets while each of `flows` (hosts, length, dscp) always has ten packets waiting. Returns the bytes
+/// that each flow got. Time advances only as far as the shaper needs, too little for Cobalt to signal.
 fn shares(config: CakeConfig, flows: &[([u32; 2], u32, u8)], rounds: usize) -> Vec<u64> {
     let mut queue = cake(config);
     let mut ledger = Ledger::default();
@@ -41,7 +41,7 @@ fn shares(config: CakeConfig, flows: &[([u32; 2], u32, u8)], rounds: usize) -> V
             }
         }
         now = now.max(queue.ready_at().unwrap());
-        let packet = queue.dequeue(now, &mut ledger).expect("ready means ready");
+        let packet = queue.dequeue(now, &mut ledger).expect("a packet at the time `ready_at` returned");
         let flow = packet.meta.flow.index() - 1;
         waiting[flow] -= 1;
         got[flow] += packet.meta.len.bytes();
@@ -67,13 +67,13 @@ fn it_sends_at_its_rate_without_a_burst() {
         now = now.max(ready);
         times.push((queue.dequeue(now, &mut ledger).unwrap().body, now.as_nanos() / 1000));
     }
-    // 1482 + 18 B at 1 Mbit/s are 12 ms.
+    // (1482 + 18) B at 1 Mbit/s take 12 ms.
     assert_eq!(times, [(0, 1_000_000), (1, 1_012_000), (2, 1_024_000), (3, 1_036_000)]);
 }
 
 #[test]
 fn hosts_share_before_flows_do() {
-    // One host with one flow, one with four, to different servers, on the way up: half each.
+    // Upstream: one host has one flow, the other has four, to different servers. Each host gets half.
     let flows: Vec<_> =
         [(1, 10), (2, 20), (2, 21), (2, 22), (2, 23)].map(|(s, d)| ([s, d], 1500, 0)).to_vec();
     let config = |isolation| CakeConfig { isolation, bandwidth: mbit(100), ..CakeConfig::default() };
@@ -83,20 +83,20 @@ fn hosts_share_before_flows_do() {
     };
     assert!((48..=52).contains(&share(Isolation::DualSource)), "{}", share(Isolation::DualSource));
     assert!((48..=52).contains(&share(Isolation::Triple)));
-    // Five flows, or five destinations: a fifth each.
+    // Fairness between five flows or five destinations: a fifth for each.
     assert!((18..=22).contains(&share(Isolation::Flows)));
     assert!((18..=22).contains(&share(Isolation::DualDestination)));
 }
 
 #[test]
 fn a_tin_above_its_threshold_loses_precedence_but_starves_nobody() {
-    // Voice may use a quarter before it yields; best effort has its own flow. Both offer all they can.
+    // One greedy flow in the voice tin and one in best effort. Voice has precedence up to a quarter of the rate.
     let tins = [([1, 10], 1500, 46), ([2, 20], 1500, 0)];
     let config = CakeConfig { bandwidth: mbit(10), ..CakeConfig::default() };
     let got = shares(config, &tins, 4_000);
     let voice = got[0] * 100 / (got[0] + got[1]);
     assert!((20..=30).contains(&voice), "{voice} %");
-    // Without a shaper tins share by weight: 256 to 1024.
+    // Without a shaper the tins share by weight, 256 to 1024.
     let got = shares(CakeConfig::default(), &tins, 4_000);
     let voice = got[0] * 100 / (got[0] + got[1]);
     assert!((18..=22).contains(&voice), "{voice} %");
@@ -121,7 +121,7 @@ fn a_voice_packet_within_its_threshold_is_next() {
 
 #[test]
 fn colliding_flows_find_a_way_of_their_own() {
-    // 100 flows in 1024 plain buckets collide with near certainty; in sets of eight ways they do not.
+    // Among 100 flows in 1024 plain buckets some collide almost surely; with eight-way sets none does.
     let overhead = Overhead::Ethernet;
     let mut queue = cake(CakeConfig { bandwidth: mbit(100), overhead, ..CakeConfig::default() });
     let mut ledger = Ledger::default();
@@ -130,7 +130,8 @@ fn colliding_flows_find_a_way_of_their_own() {
             queue.enqueue(from(flow, [flow, 1000 + flow], 1500, 0, round), Instant::ZERO, &mut ledger);
         }
     }
-    // A quantum at 100 Mbit/s is 1514 B, a packet with Ethernet 1538: one a round, so all first packets leave before any second.
+    // At 100 Mbit/s the quantum is 1514 B and a packet costs 1538 B, so each flow sends one packet per round: all first
+    // packets leave before any second one.
     let mut now = Instant::ZERO;
     let mut bodies = Vec::new();
     while let Some(ready) = queue.ready_at() {
@@ -162,7 +163,7 @@ fn acks_are_filtered_in_their_flow() {
     let mut queue = cake(config);
     let mut ledger = Ledger::default();
     for number in 0..5 {
-        let mut ack = from(1, [1, 2], 52, 0, u64::from(number));
+        let mut ack = from(1, [1, 2], ACK, 0, u64::from(number));
         (ack.meta.ack, ack.meta.ack_number) = (gamelane_core::AckKind::Plain, number * 1000);
         queue.enqueue(ack, Instant::ZERO, &mut ledger);
         queue.enqueue(from(2, [1, 2], 1500, 0, 10 + u64::from(number)), Instant::ZERO, &mut ledger);

@@ -1,4 +1,5 @@
-//! One tin: flow queues under Cobalt, and a schedule that says whether it is within its threshold.
+//! One tin of CAKE: flow queues with Cobalt, and a virtual clock that tells whether the tin is within its threshold
+//! rate.
 
 use alloc::format;
 use gamelane_core::{Bitrate, Instant, Seed, WireLen};
@@ -15,11 +16,11 @@ use crate::fq::{FlowQueues, FqParameters, Overload, Requeue};
 #[derive(Debug)]
 pub(super) struct Tin<B> {
     pub(super) queues: FlowQueues<Cobalt, B, CakeFlows>,
-    /// Its threshold; `None` without a shaper.
+    /// Threshold rate; `None` without a shaper.
     rate: Option<Bitrate>,
-    /// From when on it is within its threshold.
+    /// Time from which the tin is within its threshold.
     pub(super) next: Instant,
-    /// Bytes a round without a shaper.
+    /// Bytes per round; used without a shaper only.
     pub(super) quantum: i64,
     pub(super) deficit: i64,
 }
@@ -29,7 +30,7 @@ impl<B> Tin<B> {
         let rate = config.bandwidth.map(|rate| Bitrate::from_bps(rate.bps() >> share.rate_shift));
         let parameters = FqParameters {
             flows: QUEUES,
-            // Held by the whole of CAKE instead.
+            // `Cake` limits all tins together.
             limit: Limit::Packets(u32::MAX),
             quantum: CakeConfig::flow_quantum(rate),
             charged_header: 0,
@@ -58,12 +59,13 @@ impl<B> Tin<B> {
         self.queues.backlog()
     }
 
-    /// A packet of the tin goes at `now`.
+    /// Accounts for a packet of `len` that the tin sends at `now`.
     pub(super) fn sent(&mut self, len: WireLen, now: Instant) {
         self.deficit -= len.bytes() as i64;
         let Some(rate) = self.rate else { return };
         let time = rate.time_to_send(len);
-        // A tin behind its schedule may catch up; one ahead of it never gets further ahead than one packet.
+        // A tin that sent less than its threshold keeps the difference as credit. A tin that sent more has to wait for
+        // the time of one packet at most.
         self.next = if self.next < now { self.next + time } else { self.next.max(now + time) };
     }
 }

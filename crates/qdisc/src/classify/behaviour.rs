@@ -1,29 +1,32 @@
-//! Is this flow a game or a call? Judged by behaviour alone: small packets, at a steady rate, both ways, window after
-//! window. Our construction; the idea is that of Stewart et al. 2005 (reference [5] of but2006), whose classifier is not
-//! published in numbers. A video stream of a cloud game is large and so not meant.
+//! Detection of games and calls by behaviour alone: small packets at a steady rate in both directions, for several
+//! windows in a row. This is our construction. The idea comes from Stewart et al. 2005 (cited by but2006), who
+//! published no thresholds. It does not detect the video stream of a cloud game, whose packets are large.
 
 use gamelane_core::{Bitrate, IpLen, Protocol};
 
 use super::window::Rhythm;
 
-/// What counts as a real-time flow, in each direction and every window.
+/// Conditions of a real-time flow. Both directions must meet them in the same window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BehaviourParameters {
-    /// Only flows of this transport; `None` judges every transport (a game over TCP, reference/game-traffic.md section 5).
+    /// Transport of the flow (UDP); `None` accepts every transport, as games over TCP need.
     pub protocol: Option<Protocol>,
-    /// Slowest: 8 packets a second. The slowest server of reference/game-traffic.md sends 15.
+    /// Lowest packet rate (8/s). Among the UDP games we model, Quake III servers are the slowest: 15/s, a packet each
+    /// 66 ms (burriss2006).
     pub slowest_packets_per_second: u32,
-    /// Fastest: 250 packets a second. The fastest client there sends 145.
+    /// Highest packet rate (250/s). Among the UDP games we model, D-ITG's Quake III client is the fastest: 145/s.
     pub fastest_packets_per_second: u32,
-    /// Mean packet at most: 600 B. A Quake III server with 16 players sends 516.
+    /// Largest mean length of packets (600 B). Our model of a Quake III server with 16 players has 516 B.
     pub largest_mean_len: IpLen,
-    /// Rate at most: 500 kbit/s.
+    /// Highest rate of IP packets (500 kbit/s).
     pub highest_rate: Bitrate,
-    /// Gaps deviate by at most 110 % of their mean: what a Poisson process (100 %) shows in a short window.
+    /// Largest standard deviation of the gaps between packets, in per cent of their mean (110). A Poisson process has
+    /// 100; a short window can show a little more.
     pub widest_gap_deviation_percent: u32,
-    /// Windows in a row that make a flow real-time: 2.
+    /// Number of windows in a row that meet the conditions before a flow counts as real-time (2).
     pub promote_after: u8,
-    /// Windows in a row that unmake it: 3, so that one loading screen does not.
+    /// Number of windows in a row that fail the conditions before a flow no longer counts as real-time (3). One or two
+    /// such windows, for example during a loading screen, change nothing.
     pub demote_after: u8,
 }
 
@@ -52,19 +55,19 @@ impl BehaviourParameters {
     }
 }
 
-/// What a flow behaves like.
+/// Behaviour of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Behaviour {
-    /// Not seen for long enough to tell.
+    /// Not decided yet: no full window has been seen.
     #[default]
     Unknown,
-    /// Small and regular both ways: a game, a call.
+    /// Small regular packets in both directions: a game or a call.
     RealTime,
-    /// Anything else.
+    /// Any other behaviour.
     Other,
 }
 
-/// The verdict on one flow, and how many windows in a row spoke against it.
+/// Verdict on one flow, and the number of windows in a row that contradict it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) behaviour: Behaviour,
@@ -72,7 +75,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// A window of both directions has closed.
+    /// Updates the verdict from one finished window of both directions.
     pub(crate) fn judge(
         &mut self,
         parameters: &BehaviourParameters,
@@ -124,7 +127,7 @@ mod tests {
         assert_eq!([after([GAME; 2]), after([GAME; 2])], [Unknown, RealTime]);
         assert_eq!([after([idle; 2]), after([GAME; 2]), after([idle; 2])], [RealTime; 3]);
         assert_eq!([after([idle; 2]), after([idle; 2])], [RealTime, Other]);
-        // One way only is no game.
+        // A flow with packets in one direction only is not real-time.
         assert_eq!([after([GAME, idle]), after([GAME; 2]), after([GAME; 2])], [Other, Other, RealTime]);
     }
 

@@ -1,35 +1,35 @@
-//! What can be wrong with a set of rules.
+//! Errors in a list of classifier rules. Each message names the rule, what is wrong and what to do.
 
 use alloc::string::String;
 use core::fmt;
 use gamelane_core::ClassId;
 
-/// A rule that can never do what it says.
+/// A rule that can never match, or that names a class that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleError {
-    /// An earlier rule takes every packet this one could match.
+    /// An earlier rule matches every packet that this rule could match.
     Shadowed {
-        /// The rule that never matches.
+        /// Name of the rule that never matches.
         rule: String,
-        /// The earlier one.
+        /// Name of the earlier rule.
         by: String,
     },
-    /// No packet meets two of its conditions at once.
+    /// No packet can meet two conditions of a rule at once, or one of them by itself.
     Contradiction {
-        /// The rule.
+        /// Name of the rule.
         rule: String,
-        /// One condition, by its field in [`super::Conditions`].
+        /// First condition: the name of its field in [`super::Conditions`].
         one: &'static str,
-        /// The other; the same for a range that is empty by itself.
+        /// Second condition; equal to `one` if no value meets `one`.
         other: &'static str,
     },
-    /// There is no such class.
+    /// The class does not exist.
     NoSuchClass {
-        /// The rule, or `None` for the default.
+        /// Name of the rule; `None` for the default class.
         rule: Option<String>,
-        /// What it names.
+        /// The class that does not exist.
         class: ClassId,
-        /// How many there are.
+        /// Number of classes.
         classes: usize,
     },
 }
@@ -38,19 +38,27 @@ impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shadowed { rule, by } => {
-                write!(f, "rule `{rule}` never matches: the earlier rule `{by}` takes all its packets")
+                write!(
+                    f,
+                    "rule `{rule}` never matches: the earlier rule `{by}` matches all its packets; move `{rule}` \
+                     before `{by}` or remove it"
+                )
             }
             Self::Contradiction { rule, one, other } if one == other => {
-                write!(f, "rule `{rule}` never matches: nothing lies in its `{one}`")
+                write!(f, "rule `{rule}` never matches: no packet has its `{one}`; change or remove `{one}`")
             }
             Self::Contradiction { rule, one, other } => {
-                write!(f, "rule `{rule}` never matches: its `{one}` contradicts its `{other}`")
+                write!(
+                    f,
+                    "rule `{rule}` never matches: its `{one}` contradicts its `{other}`; change or remove one of them"
+                )
             }
-            Self::NoSuchClass { rule: Some(rule), class, classes } => {
-                write!(f, "rule `{rule}` names class {}, but there are {classes}, from 0", class.0)
-            }
-            Self::NoSuchClass { rule: None, class, classes } => {
-                write!(f, "the default names class {}, but there are {classes}, from 0", class.0)
+            Self::NoSuchClass { rule, class, classes } => {
+                match rule {
+                    Some(rule) => write!(f, "rule `{rule}`")?,
+                    None => f.write_str("the default")?,
+                }
+                write!(f, " names class {}; allowed: 0 to {}", class.0, classes.saturating_sub(1))
             }
         }
     }

@@ -1,6 +1,9 @@
-//! The flows a gateway watches: a table of fixed size, eight ways to a set. A flow that needs a place takes that of one that has
-//! fallen silent, then of one heard once, then of others, and of a game only if nothing else is there; among equals the least
-//! recently seen. So a flood of new flows (a scan, a swarm) pushes out its own. Nothing is allocated per packet or flow.
+//! Table of the flows that a gateway watches. It has a fixed size and is eight-way set-associative; no packet and no
+//! new flow allocates memory.
+//!
+//! A new flow in a full set replaces another one: first a flow without recent packets, then one with a single packet,
+//! then any other, and a game or call last. Among equals it replaces the flow not seen for the longest time. So a flood
+//! of new flows, such as a port scan, replaces mainly its own entries.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,21 +12,21 @@ use gamelane_core::{Direction, Duration, FlowKey, Instant, PacketMeta};
 use super::behaviour::{Behaviour, BehaviourParameters, Verdict};
 use super::window::{Rhythm, Tally};
 
-/// Ways in a set.
+/// Number of ways in a set.
 const WAYS: usize = 8;
 
-/// How flows are watched.
+/// Parameters of the flow table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowTableParameters {
-    /// Conversations remembered, rounded up to a whole number of sets (4096: some 1 MB).
+    /// Number of conversations in the table, rounded up to whole sets (4096, about 1 MB of memory).
     pub flows: u32,
-    /// Length of a window (1 s).
+    /// Length of an observation window (1 s).
     pub window: Duration,
-    /// A flow silent for longer begins anew (30 s).
+    /// Idle time after which a flow is treated as a new one (30 s).
     pub forget_after: Duration,
-    /// What counts as a game or a call.
+    /// Conditions of a game or a call.
     pub behaviour: BehaviourParameters,
-    /// Perturbs the hash.
+    /// Salt of the hash, so that an attacker cannot choose a set.
     pub salt: u64,
 }
 
@@ -39,30 +42,30 @@ impl Default for FlowTableParameters {
     }
 }
 
-/// What is known of a packet's flow.
+/// Observations about the flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowView {
-    /// The packet's direction over the last whole window; `None` in the first.
+    /// The flow in the packet's direction over the last finished window; `None` during the first window.
     pub rhythm: Option<Rhythm>,
-    /// What the conversation behaves like.
+    /// Behaviour of the conversation, both directions together.
     pub behaviour: Behaviour,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Conversation {
-    /// The whole hash; 0 with `opened` unset is a free place.
+    /// All 64 bits of the hash.
     tag: u64,
-    /// When the present window opened; `None` is a free place.
+    /// Start of the present window; `None` for a free entry.
     opened: Option<Instant>,
     seen: Instant,
-    /// Heard more than once.
+    /// Whether the flow has had more than one packet.
     repeated: bool,
     tallies: [Tally; 2],
     rhythms: Option<[Rhythm; 2]>,
     verdict: Verdict,
 }
 
-/// The table.
+/// The flow table.
 #[derive(Clone, Debug)]
 pub struct FlowTable {
     parameters: FlowTableParameters,
@@ -71,13 +74,13 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// An empty table.
+    /// Makes an empty table.
     pub fn new(parameters: FlowTableParameters) -> Self {
         let sets = (parameters.flows as usize).div_ceil(WAYS).max(1);
         Self { parameters, conversations: vec![Conversation::default(); sets * WAYS], sets }
     }
 
-    /// Counts a packet in and says what is known of its flow.
+    /// Counts a packet and returns the observations about its flow.
     pub fn observe(
         &mut self,
         meta: &PacketMeta,
@@ -115,7 +118,7 @@ impl FlowTable {
 }
 
 impl FlowTableParameters {
-    /// A free place, or the one to be given up.
+    /// Returns the index of a free entry in the set, or else of the entry to replace.
     fn victim(&self, ways: &[Conversation], now: Instant) -> usize {
         let worth = |way: &Conversation| match way {
             Conversation { opened: None, .. } => Worth::Free,
@@ -128,7 +131,7 @@ impl FlowTableParameters {
     }
 }
 
-/// Why a flow keeps its place, least first.
+/// Value of an entry when a set is full. The lowest is replaced first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
     Free,
@@ -138,5 +141,5 @@ enum Worth {
     RealTime,
 }
 
-/// Windows without a packet after which a flow's place is free for others.
+/// Number of windows without a packet after which a flow counts as silent.
 const SILENT_WINDOWS: u64 = 5;

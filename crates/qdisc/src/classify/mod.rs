@@ -1,6 +1,7 @@
-//! Which class a packet belongs to: the first rule that matches, by header fields, by how the flow behaves, or by being a
-//! pure ACK. The classifier only names a class; what a class means is the queue's configuration ([`crate::priority`],
-//! [`crate::drr`], [`crate::htb`]). Left out: payload inspection and anything that keeps a packet waiting for a verdict.
+//! The classifier: the first rule that matches a packet gives its class. Rules test header fields, the behaviour of the
+//! flow, and whether the packet is a pure ACK. The configuration of the queue decides what a class means
+//! ([`crate::priority`], [`crate::drr`], [`crate::htb`]). Left out: payload inspection, and holding packets back until
+//! a flow is known.
 
 pub mod behaviour;
 pub mod error;
@@ -21,23 +22,23 @@ pub use rule::{Conditions, Rule};
 pub use span::Span;
 pub use window::Rhythm;
 
-/// What a classifier is made of.
+/// Configuration of a classifier.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClassifierConfig {
-    /// In order; the first that matches decides.
+    /// Rules in order; the first that matches gives the class.
     pub rules: Vec<Rule>,
-    /// Class of what no rule matches.
+    /// Class of packets that no rule matches.
     pub default: ClassId,
-    /// How flows are watched, if a rule asks for it.
+    /// Parameters of the flow table. It is used only if a rule needs it.
     pub flows: FlowTableParameters,
 }
 
 impl ClassifierConfig {
-    /// Finds rules that contradict themselves, can never match because an earlier one takes all of theirs, or name a
-    /// class that is not one of the `classes` there are.
+    /// Checks the rules for a queue with this many `classes`.
     ///
     /// # Errors
-    /// The first such rule, with the other one where there is one.
+    /// The first rule that contradicts itself, that an earlier rule shadows, or that names a class which does not
+    /// exist.
     pub fn check(&self, classes: usize) -> Result<(), RuleError> {
         let exists = |class: ClassId| class.index() < classes;
         if !exists(self.default) {
@@ -63,17 +64,17 @@ impl ClassifierConfig {
     }
 }
 
-/// Classifies the packets of both directions of one gateway.
+/// Classifies the packets of a gateway, both directions.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     rules: Vec<Rule>,
     default: ClassId,
-    /// Only if a rule asks how flows behave.
+    /// `None` if no rule needs the flow table.
     flows: Option<FlowTable>,
 }
 
 impl Classifier {
-    /// A classifier that has seen nothing, for queues with `classes` classes.
+    /// Makes a classifier with an empty flow table, for queues with this many `classes`.
     ///
     /// # Errors
     /// Those of [`ClassifierConfig::check`].
@@ -87,8 +88,8 @@ impl Classifier {
         })
     }
 
-    /// The class of a packet that reaches the gateway at `now`. `key` is its 5-tuple, `direction` the way it goes: flows
-    /// are watched both ways, so packets of both directions must come by here.
+    /// Returns the class of a packet that reaches the gateway at `now`; `key` is its 5-tuple. The driver must pass the
+    /// packets of both directions, because a real-time flow is recognised by both.
     pub fn classify(
         &mut self,
         meta: &PacketMeta,

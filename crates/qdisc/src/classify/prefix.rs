@@ -3,22 +3,22 @@
 use core::fmt;
 use core::net::IpAddr;
 
-/// All addresses whose first `len` bits are those of `address`.
+/// A prefix: all addresses whose first `len` bits equal those of `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// Any address in it.
+    /// Any address in the prefix.
     pub address: IpAddr,
-    /// Bits that count: up to 32 or 128; more count as all.
+    /// Length in bits, up to 32 for IPv4 and 128 for IPv6. A larger length counts as the largest.
     pub len: u8,
 }
 
 impl Prefix {
-    /// One host.
+    /// Makes the prefix of a single host.
     pub const fn host(address: IpAddr) -> Self {
         Self { address, len: if address.is_ipv4() { 32 } else { 128 } }
     }
 
-    /// Is `address` in it?
+    /// Returns whether `address` is in the prefix.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -33,12 +33,12 @@ impl Prefix {
         }
     }
 
-    /// Is all of `other` in it?
+    /// Returns whether all addresses of `other` are in the prefix.
     pub fn covers(&self, other: &Self) -> bool {
         self.len <= other.len && self.contains(other.address)
     }
 
-    /// Have they an address in common?
+    /// Returns whether the two prefixes have an address in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.covers(other) || other.covers(self)
     }

@@ -1,7 +1,9 @@
-//! One rule: conditions, all of which must hold, and the class of what meets them.
+//! A classifier rule: conditions on a packet, and the class of packets that meet all of them. Also the checks for rules
+//! that can never match.
 
 use alloc::string::String;
 use core::net::IpAddr;
+use gamelane_core::headers::{IPV4_HEADER_MAX, TCP_HEADER_MAX};
 use gamelane_core::{Bitrate, ClassId, Direction, FlowKey, IpLen, PacketMeta, Protocol};
 
 use super::behaviour::Behaviour;
@@ -12,53 +14,55 @@ use super::span::Span;
 /// A rule of a classifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What errors call it.
+    /// Name in error messages.
     pub name: String,
-    /// Where its packets go.
+    /// Class of the packets that match.
     pub class: ClassId,
-    /// Which packets are its.
+    /// Conditions of the rule.
     pub when: Conditions,
 }
 
-/// What a packet must be; `None` does not ask.
+/// Conditions on a packet. `None` accepts any value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Conditions {
-    /// Way through the gateway.
+    /// Direction through the gateway.
     pub direction: Option<Direction>,
-    /// Transport.
+    /// Transport protocol.
     pub protocol: Option<Protocol>,
     /// Source address.
     pub source: Option<Prefix>,
     /// Destination address.
     pub destination: Option<Prefix>,
-    /// Either address.
+    /// Source or destination address.
     pub address: Option<Prefix>,
     /// Source port.
     pub source_port: Option<Span<u16>>,
     /// Destination port.
     pub destination_port: Option<Span<u16>>,
-    /// Either port.
+    /// Source or destination port.
     pub port: Option<Span<u16>>,
     /// Differentiated services code point.
     pub dscp: Option<Span<u8>>,
     /// IP length of the packet.
     pub len: Option<Span<IpLen>>,
-    /// Is it a pure ACK ([`gamelane_core::AckKind`])?
+    /// Whether the packet is a pure ACK ([`gamelane_core::AckKind`]).
     pub pure_ack: Option<bool>,
-    /// Rate of its flow, in its direction, over the last whole window; never met before there is one.
+    /// Rate of the flow in the packet's direction over the last finished window. During the first window no rate
+    /// matches.
     pub rate: Option<Span<Bitrate>>,
-    /// Regularity of its flow: standard deviation of the gaps between packets, in per cent of their mean, over the last
-    /// whole window. 0 is a metronome, a Poisson process about 100. Never met before there is a window.
+    /// Regularity of the flow in the packet's direction over the last finished window: standard deviation of the gaps
+    /// between packets, in per cent of their mean. Equal gaps have 0, a Poisson process has about 100. During the first
+    /// window no value matches.
     pub gap_deviation_percent: Option<Span<u32>>,
-    /// What its flow behaves like.
+    /// Behaviour of the flow.
     pub behaviour: Option<Behaviour>,
 }
 
-/// IPv4 and TCP headers with all options: no pure ACK is longer.
-const LONGEST_ACK: IpLen = IpLen(120);
+/// IPv4 and TCP headers with all options. No pure ACK is longer.
+const LONGEST_ACK: IpLen = IpLen(IPV4_HEADER_MAX + TCP_HEADER_MAX);
 
 impl Conditions {
-    /// True if a packet's flow must be watched to decide.
+    /// Returns whether these conditions need the flow table.
     pub const fn needs_flows(&self) -> bool {
         self.rate.is_some() || self.gap_deviation_percent.is_some() || self.behaviour.is_some()
     }
@@ -91,7 +95,8 @@ impl Conditions {
             && self.behaviour.is_none_or(|wanted| flow.is_some_and(|flow| flow.behaviour == wanted))
     }
 
-    /// Two conditions no packet meets at once, if there are some; the same twice for one nothing meets.
+    /// Returns the names of two conditions that no packet can meet at once. If no packet can meet one condition by
+    /// itself, returns its name twice.
     pub(crate) fn contradiction(&self) -> Option<(&'static str, &'static str)> {
         let itself = |name| Some((name, name));
         if self.source_port.is_some_and(|span| span.is_empty()) {
@@ -143,7 +148,7 @@ impl Conditions {
         if families(self.address, self.destination) {
             return Some(("address", "destination"));
         }
-        // One of the two ends has to meet what is asked of either.
+        // `port` must hold at one of the two ends, so it must overlap one of the conditions on these.
         if let (Some(either), Some(source), Some(destination)) =
             (self.port, self.source_port, self.destination_port)
             && !either.overlaps(&source)
@@ -160,8 +165,8 @@ impl Conditions {
         None
     }
 
-    /// True if every packet that meets `other` meets these. Judged condition by condition: rules that together, but not
-    /// one by one, leave nothing to a later rule are not found.
+    /// Returns whether every packet that meets `other` also meets these conditions. It compares two rules at a time, so
+    /// it does not find a rule that only several earlier rules together shadow.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let protocol = other.protocol.or((other.pure_ack == Some(true)).then_some(Protocol::Tcp));
         let pure_ack = other.pure_ack.or(protocol.filter(|own| *own != Protocol::Tcp).map(|_| false));

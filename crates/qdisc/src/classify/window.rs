@@ -1,8 +1,9 @@
-//! What one direction of a flow did in one window of time: how fast, how large, how regular.
+//! Observation of one direction of a flow during one window: packet rate, bit rate, packet lengths, and how regular the
+//! gaps between packets are.
 
 use gamelane_core::{Bitrate, Duration, Instant, IpLen};
 
-/// Packets of one direction while a window is open.
+/// Sums over the packets of one direction in the open window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     packets: u32,
@@ -14,18 +15,18 @@ pub(crate) struct Tally {
     last: Option<Instant>,
 }
 
-/// A direction of a flow over one whole window.
+/// Figures of one direction of a flow over one finished window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rhythm {
-    /// Packets a second, rounded down.
+    /// Packets per second, rounded down.
     pub packets_per_second: u32,
-    /// Rate of the IP packets.
+    /// Bit rate, counted over IP lengths.
     pub rate: Bitrate,
-    /// Mean packet.
+    /// Mean length of the packets, rounded down.
     pub mean_len: IpLen,
-    /// Largest packet.
+    /// Length of the largest packet.
     pub largest: IpLen,
-    /// Standard deviation of the gaps between packets in per cent of their mean; `u32::MAX` for fewer than two gaps.
+    /// Standard deviation of the gaps between packets, in per cent of their mean. `u32::MAX` with fewer than two gaps.
     pub gap_deviation_percent: u32,
 }
 
@@ -43,7 +44,8 @@ impl Tally {
         self.last = Some(now);
     }
 
-    /// Ends the window, which was open for `open`. The next one's first gap begins at the last packet of this.
+    /// Ends the window, which was open for `open`, and starts the next. The first gap of the next window begins at the
+    /// last packet of this one.
     pub(crate) fn close(&mut self, open: Duration) -> Rhythm {
         let seconds = open.as_secs_f64();
         let packets = self.packets;
@@ -81,7 +83,7 @@ mod tests {
         let rhythm = tally.close(Duration::from_secs(1));
         assert_eq!((rhythm.packets_per_second, rhythm.rate), (50, Bitrate::from_bps(40_000)));
         assert_eq!((rhythm.mean_len, rhythm.gap_deviation_percent), (IpLen(100), 0));
-        // Gaps of 10 and 30 ms: mean 20, deviation 10.
+        // Gaps of 10 and 30 ms: mean 20 ms, standard deviation 10 ms.
         let mut tally = Tally::default();
         let mut at = Instant::ZERO;
         for n in 0..51 {
@@ -90,7 +92,7 @@ mod tests {
         }
         let rhythm = tally.close(Duration::from_secs(1));
         assert_eq!((rhythm.gap_deviation_percent, rhythm.largest), (50, IpLen(150)));
-        // The next window knows when the last packet was, and nothing else.
+        // The next window keeps the time of the last packet and nothing else, so it has no gaps.
         assert_eq!(tally.close(Duration::from_secs(1)).gap_deviation_percent, u32::MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! DualPI2 as a scenario says it.
+//! Configuration of DualPI2. The defaults are those of Linux `sch_dualpi2`.
 
 use gamelane_core::Duration;
 
@@ -6,40 +6,41 @@ use crate::aqm::pi2::Pi2Parameters;
 use crate::config::Limit;
 use crate::config_error::ConfigError;
 
-/// Which queue sends when both could.
+/// Scheduler between the L4S and the Classic queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// The L4S queue first, but this share of the bytes is the Classic queue's (Linux `classic_protection`: 10).
+    /// The L4S queue is served first, but the Classic queue gets this share of the bytes (Linux `c_protection`: 10 %).
     Weighted {
-        /// From 1 to 99.
+        /// Share of the Classic queue in per cent, 1 to 99.
         classic_percent: u8,
     },
-    /// Whichever packet has waited longer, where L4S packets count as having waited `shift` longer than they have.
+    /// The packet that has waited longer is served first; `shift` is added to the waiting time of L4S packets.
     TimeShifted {
-        /// Head start.
+        /// Time added to the waiting time of L4S packets.
         shift: Duration,
     },
 }
 
-/// How the L4S queue marks for its own delay (RFC 9332 appendix A.1 `laqm`).
+/// Marking of the L4S queue by its own delay (RFC 9332 appendix A.1, `laqm`). The marking probability rises linearly
+/// from 0 at `from` to 1 at `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct L4sMarking {
-    /// Nothing is marked up to here.
+    /// Waiting time up to which no packet is marked.
     pub from: Duration,
-    /// Everything is marked from here on, linearly in between. Equal to `from` it is a step.
+    /// Waiting time from which every packet is marked. If it equals `from`, the ramp is a step.
     pub to: Duration,
-    /// Nothing is marked while this many packets or fewer are left in the L4S queue.
+    /// No packet is marked while at most this many packets are left in the L4S queue.
     pub packets: u32,
 }
 
 impl L4sMarking {
     /// A step at 1 ms (Linux, DOCSIS).
     pub const STEP: Self = Self { from: Duration::from_millis(1), to: Duration::from_millis(1), packets: 1 };
-    /// A ramp from 800 to 1200 µs (RFC 9332).
+    /// A ramp from 800 to 1200 µs (RFC 9332 appendix A.1).
     pub const RAMP: Self =
         Self { from: Duration::from_micros(800), to: Duration::from_micros(1200), packets: 1 };
 
-    /// Likelihood of a mark after waiting `sojourn`, with `left` packets behind.
+    /// Marking probability of a packet that waited `sojourn`, with `left` packets still in the queue.
     pub(super) fn probability(&self, sojourn: Duration, left: u32) -> f64 {
         if left <= self.packets || sojourn <= self.from {
             return 0.0;
@@ -51,16 +52,16 @@ impl L4sMarking {
     }
 }
 
-/// A DualPI2 queue.
+/// Configuration of a DualPI2 queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualPi2Config {
     /// Limit of both queues together (Linux: 10,000 packets).
     pub limit: Limit,
-    /// The controller.
+    /// Parameters of the PI2 controller.
     pub pi2: Pi2Parameters,
-    /// The L4S queue's own law.
+    /// Marking of the L4S queue by its own delay.
     pub marking: L4sMarking,
-    /// Who goes first.
+    /// Scheduler between the two queues.
     pub scheduler: Scheduler,
 }
 
@@ -76,30 +77,33 @@ impl Default for DualPi2Config {
 }
 
 impl DualPi2Config {
-    /// Finds what no queue can be built from.
+    /// Checks the configuration.
     ///
     /// # Errors
-    /// [`ConfigError::OutOfRange`].
+    /// [`ConfigError::OutOfRange`] with the first value that is not allowed.
     pub fn check(&self) -> Result<(), ConfigError> {
         let wrong = |name, allowed| Err(ConfigError::OutOfRange { name, allowed });
         if self.limit == Limit::Packets(0) {
-            return wrong("limit", "one packet or more");
+            return wrong("limit", "at least 1p");
         }
         if self.pi2.update.is_zero() {
-            return wrong("update", "above zero");
+            return wrong("update", "above 0ms, for example 16ms");
         }
         if !self.pi2.coupling.is_finite() || self.pi2.coupling <= 0.0 {
-            return wrong("coupling", "above zero");
+            return wrong("coupling", "above 0, for example 2");
         }
         if ![self.pi2.alpha, self.pi2.beta].iter().all(|gain| gain.is_finite() && *gain >= 0.0) {
-            return wrong("alpha and beta", "zero or more");
+            return wrong("alpha and beta", "at least 0");
         }
         if self.marking.to < self.marking.from {
-            return wrong("marking", "a range that does not end before it begins");
+            return wrong(
+                "marking",
+                "a range whose end is not before its beginning, for example 800us..1200us",
+            );
         }
         match self.scheduler {
             Scheduler::Weighted { classic_percent: 1..=99 } | Scheduler::TimeShifted { .. } => Ok(()),
-            Scheduler::Weighted { .. } => wrong("classic_percent", "from 1 to 99"),
+            Scheduler::Weighted { .. } => wrong("classic_percent", "1 to 99"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! DualPI2 (RFC 9332): two queues, one for flows that answer each mark gently and want next to no delay (L4S: ECT(1) or CE),
-//! one for all others, coupled so that both kinds get about the same share of the link. Left out: classifiers other than
-//! ECN, and queue protection. A game's unmarked UDP lands in the Classic queue, beside TCP.
+//! DualPI2 (RFC 9332): a low-delay queue for L4S packets (ECT(1) or CE) and a Classic queue for all others. The coupled
+//! AQM gives both kinds of flows about the same share of the link. UDP of a game without ECT(1) goes to the Classic
+//! queue, together with TCP. Left out: classifiers other than ECN, and queue protection (RFC 9957).
 
 pub mod config;
 
@@ -17,7 +17,8 @@ pub use config::{DualPi2Config, L4sMarking, Scheduler};
 struct Queue<B> {
     packets: VecDeque<Packet<B>>,
     backlog: Backlog,
-    /// Likelihood saved up: signals come at regular distances instead of at random (`recur`, appendix A.1).
+    /// Sum of the probabilities of past packets. Each time it exceeds 1 a packet gets a signal, so signals are evenly
+    /// spaced instead of random (`recur`, appendix A.1).
     accumulated: f64,
 }
 
@@ -32,13 +33,14 @@ impl<B> Queue<B> {
         Some(packet)
     }
 
-    /// How long the packet at the head has waited.
+    /// Waiting time of the packet at the head; zero for an empty queue.
     fn delay(&self, now: Instant) -> Duration {
         self.packets.front().map_or(Duration::ZERO, |packet| now.saturating_since(packet.meta.queued_at))
     }
 
-    fn is_due(&mut self, likelihood: f64) -> bool {
-        self.accumulated += likelihood;
+    /// Adds `probability` to the sum and returns whether the packet gets a signal.
+    fn is_due(&mut self, probability: f64) -> bool {
+        self.accumulated += probability;
         let due = self.accumulated > 1.0;
         if due {
             self.accumulated -= 1.0;
@@ -47,22 +49,22 @@ impl<B> Queue<B> {
     }
 }
 
-/// The discipline.
+/// The DualPI2 discipline.
 #[derive(Debug)]
 pub struct DualPi2<B> {
     config: DualPi2Config,
-    /// No AQM up to this many bytes in both queues: two packets, as in Linux.
+    /// Backlog of both queues in bytes up to which there is no AQM: two full packets, as in Linux.
     guard: u64,
     controller: Pi2,
     l4s: Queue<B>,
     classic: Queue<B>,
-    /// Above zero it is the Classic queue's turn under [`Scheduler::Weighted`].
+    /// Credit of the Classic queue under [`Scheduler::Weighted`]; above zero the Classic queue is served first.
     credit: i64,
     next_tick: Option<Instant>,
 }
 
 impl<B> DualPi2<B> {
-    /// Empty queues on a link that carries packets of up to `mtu`. The configuration has been checked.
+    /// Makes empty queues from a checked configuration, for a link with IP packets of up to `mtu`.
     pub(crate) const fn new(config: DualPi2Config, mtu: IpLen) -> Self {
         Self {
             config,
@@ -83,7 +85,7 @@ impl<B> DualPi2<B> {
         [self.l4s.backlog, self.classic.backlog].into_iter().sum()
     }
 
-    /// RFC 9332 section 4.1.1: which queue sends; one of them has a packet.
+    /// Returns whether the L4S queue is served next. If only one queue has packets, that one is served.
     fn serves_l4s(&self, now: Instant) -> bool {
         if self.l4s.packets.is_empty() || self.classic.packets.is_empty() {
             return !self.l4s.packets.is_empty();
@@ -94,7 +96,7 @@ impl<B> DualPi2<B> {
         }
     }
 
-    /// Credits under [`Scheduler::Weighted`], in per cent of bytes.
+    /// Updates the credit under [`Scheduler::Weighted`] for a packet that was sent, in hundredths of a byte.
     fn account(&mut self, l4s: bool, len: IpLen) {
         let Scheduler::Weighted { classic_percent } = self.config.scheduler else { return };
         let (len, classic) = (i64::from(len.0), i64::from(classic_percent));
@@ -107,7 +109,8 @@ impl<B> DualPi2<B> {
         }
     }
 
-    /// A packet of the L4S queue: dropped in overload only, marked by its own ramp or the coupling.
+    /// Applies the AQM to a packet of the L4S queue: it drops in overload only, and marks by the queue's own ramp or by
+    /// the coupled probability, whichever is higher.
     fn release_l4s(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
         let (coupled, classic) = (self.controller.coupled(), self.controller.classic());
         let sojourn = now.saturating_since(packet.meta.queued_at);
@@ -120,7 +123,8 @@ impl<B> DualPi2<B> {
         Some(if marked { mark(packet, out) } else { packet })
     }
 
-    /// A packet of the Classic queue: marked if it can be and there is no overload, else dropped.
+    /// Applies the AQM to a packet of the Classic queue: it marks ECN-capable packets unless the queue is overloaded,
+    /// and drops all others.
     fn release_classic(&mut self, packet: Packet<B>, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
         let probability = self.controller.classic();
         if !self.classic.is_due(probability) {
@@ -184,7 +188,7 @@ impl<B> QueueDiscipline<B> for DualPi2<B> {
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.next_tick.is_some_and(|at| at <= now) {
-            // Appendix A.2: the larger delay, so that L4S overload is controlled too.
+            // The larger of both delays, so that overload by L4S packets is controlled too (appendix A.2).
             let delay = self.classic.delay(now).max(self.l4s.delay(now));
             let awake = self.controller.update(delay) || !self.total().is_empty();
             self.next_tick = awake.then(|| self.ticks().after(now));

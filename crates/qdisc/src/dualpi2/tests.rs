@@ -24,7 +24,7 @@ fn l4s_goes_first_but_classic_keeps_its_tenth() {
     }
     let served: Vec<bool> =
         (0..100).map(|_| queue.dequeue(Instant::ZERO, &mut ledger).unwrap().body >= 1000).collect();
-    assert!(served[0], "L4S first");
+    assert!(served[0], "the L4S queue must be served first");
     assert_eq!(served.iter().filter(|l4s| !**l4s).count(), 10);
 }
 
@@ -37,7 +37,7 @@ fn a_time_shift_lets_classic_go_once_it_has_waited_longer() {
     queue.enqueue(with(Ecn::Ect1, 100, 3), Instant::from_millis(31), &mut ledger);
     let now = Instant::from_millis(40);
     let order: Vec<u64> = core::iter::from_fn(|| queue.dequeue(now, &mut ledger)).map(|p| p.body).collect();
-    // 2 counts as queued at -10 ms, 1 at 0, 3 at +1.
+    // With the shift, packet 2 counts as queued at -10 ms, packet 1 at 0 ms and packet 3 at +1 ms.
     assert_eq!(order, [2, 1, 3]);
 }
 
@@ -53,8 +53,8 @@ fn l4s_is_marked_from_one_millisecond_on() {
         ledger.marked
     };
     assert_eq!(marks(1_000), 0);
-    // `recur` fires once its sum passes 1, so a likelihood of 1 marks from the second packet on. Of ten, the first saves
-    // up, the last two are within the guard of 3000 B.
+    // `recur` signals when its sum exceeds 1, so a probability of 1 marks from the second packet on. Of ten packets the
+    // first only adds to the sum, and the last two are within the guard of 3000 B.
     assert_eq!(marks(1_001), 7);
 }
 
@@ -65,7 +65,8 @@ fn the_ramp_rises_from_800_to_1200_us() {
     assert!((at(1000, 9) - 0.5).abs() < 1e-9);
 }
 
-/// Lets the controller see `delay_ms` in the Classic queue for a while, then counts signals among full packets of `ecn`.
+/// Shows the controller `delay_ms` in the Classic queue for some updates, then sends 1000 full packets of `ecn`.
+/// Returns the marked packets, the dropped packets and the base probability.
 fn signals(delay_ms: u64, updates: u64, ecn: Ecn) -> (u64, usize, f64) {
     let mut queue = queue(WEIGHTED);
     let mut ledger = Ledger::default();
@@ -87,10 +88,10 @@ fn signals(delay_ms: u64, updates: u64, ecn: Ecn) -> (u64, usize, f64) {
 
 #[test]
 fn classic_sees_the_square_and_l4s_twice_the_base() {
-    // First update: 0.16 (0.035 - 0.015) + 3.2 * 0.035 = 0.1152; then 0.0032 each.
+    // The first update adds 0.16 (0.035 - 0.015) + 3.2 * 0.035 = 0.1152, each later one 0.0032.
     let (marked, dropped, base) = signals(35, 10, Ecn::NotEct);
     assert!((base - (0.1152 + 9.0 * 0.0032)).abs() < 1e-9);
-    // p' = 0.144: p_C = 0.0207 of 999, p_CL = 0.288.
+    // p' = 0.144, so p_C = 0.0207 of 999 packets and p_CL = 0.288.
     assert_eq!((marked, dropped), (0, (999.0 * base * base) as usize));
     assert_eq!(signals(35, 10, Ecn::Ect0).0, (999.0 * base * base) as u64);
     let (marked, dropped, _) = signals(35, 10, Ecn::Ect1);
@@ -100,7 +101,7 @@ fn classic_sees_the_square_and_l4s_twice_the_base() {
 
 #[test]
 fn overload_drops_whatever_the_ecn_field_says() {
-    // 500 ms of delay: the base passes 1/k at once.
+    // 500 ms of delay: the first update takes the base probability above 1/k.
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
         let (_, dropped, base) = signals(500, 1, ecn);
         assert!(base >= 0.5 && dropped > 900, "{ecn:?}: {dropped} at {base}");

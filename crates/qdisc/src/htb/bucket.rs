@@ -1,5 +1,5 @@
-//! A token bucket counted in time: how long its rate needs for what may still be sent. It is open while it is not in
-//! debt, and one packet may put it there, so it works with a depth of nothing.
+//! A token bucket that stores time instead of tokens. It is open while it has no debt, and a packet may take it into
+//! debt. So a bucket of depth zero works too: it sends one packet, then closes for the time of that packet.
 
 use gamelane_core::{Bitrate, ByteCount, Duration, Instant, WireLen};
 
@@ -9,12 +9,13 @@ use crate::shaper::LATENESS_CREDIT;
 pub(super) struct Bucket {
     rate: Bitrate,
     depth: Duration,
-    /// When it would be just empty: before now it holds tokens, after now it is in debt.
+    /// Time at which the bucket is exactly empty. In the past: it holds tokens. In the future: it is in debt.
     empty_at: Instant,
 }
 
 impl Bucket {
-    /// A full bucket of `burst` bytes at a rate above zero; it is at least as deep as a late driver's credit.
+    /// Makes a full bucket of `burst` bytes. `rate` must be above zero. The depth is at least [`LATENESS_CREDIT`], so
+    /// that a late driver does not lose rate.
     pub(super) fn new(rate: Bitrate, burst: ByteCount) -> Self {
         let depth = rate.time_to_send(WireLen(u32::try_from(burst.bytes()).unwrap_or(u32::MAX)));
         Self { rate, depth: depth.max(LATENESS_CREDIT), empty_at: Instant::ZERO }
@@ -28,9 +29,9 @@ impl Bucket {
         self.empty_at
     }
 
-    /// Takes tokens for a packet, into debt if need be.
+    /// Takes tokens for a packet; the bucket may go into debt.
     pub(super) fn take(&mut self, len: WireLen, now: Instant) {
-        // A full bucket runs over.
+        // A full bucket collects no more tokens.
         let full = Instant::from_nanos(now.as_nanos().saturating_sub(self.depth.as_nanos()));
         self.empty_at = self.empty_at.max(full) + self.rate.time_to_send(len);
     }

@@ -1,4 +1,4 @@
-//! An HTB tree as a scenario says it, and what can be wrong with it.
+//! Configuration of an HTB tree and its checks. The words are those of `tc-htb(8)`.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -10,30 +10,29 @@ use crate::config_error::ConfigError;
 use crate::priority::check_places;
 use crate::tree::DisciplineConfig;
 
-/// One class.
+/// Configuration of one class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HtbClass {
-    /// What errors call it.
+    /// Name in error messages.
     pub name: String,
-    /// Position of its parent, which stands before it; `None` for a root.
+    /// Index of the parent in [`HtbConfig::tree`], which must be listed first; `None` for a root.
     pub parent: Option<usize>,
-    /// What it may always send.
+    /// Guaranteed rate.
     pub rate: Bitrate,
-    /// What it may send at most, with the rest borrowed.
+    /// Highest rate, with capacity borrowed from ancestors.
     pub ceil: Bitrate,
-    /// Bytes it may send at once after silence, on top of the packet that may always go; `None` keeps packets evenly
-    /// spaced.
+    /// Bytes that may be sent at once after an idle time, in addition to one packet. `None` spaces packets evenly.
     pub burst: Option<ByteCount>,
-    /// Who borrows first: 0 before 7.
+    /// Priority for borrowing, 0 (first) to 7 (last).
     pub priority: u8,
-    /// Bytes a turn among equals; `None` is one MTU.
+    /// Bytes per round between classes of equal priority; `None` is one MTU.
     pub quantum: Option<ByteCount>,
-    /// The queue of a class without children.
+    /// Queue of the class; only a class without children has one.
     pub queue: Option<Box<DisciplineConfig>>,
 }
 
 impl HtbClass {
-    /// A class whose ceiling is its rate, without a queue.
+    /// Makes a class that cannot borrow (its ceiling is its rate) and has no queue.
     pub fn new(name: &str, parent: Option<usize>, rate: Bitrate) -> Self {
         Self {
             name: name.into(),
@@ -48,28 +47,28 @@ impl HtbClass {
     }
 }
 
-/// A tree of classes.
+/// Configuration of an HTB tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HtbConfig {
-    /// Every class, parents before children.
+    /// All classes, parents before their children.
     pub tree: Vec<HtbClass>,
-    /// Leaf of each class a classifier gives: counted among the leaves alone, in their order in `tree`.
+    /// Maps the class of a packet to a leaf. Only leaves are counted, in their order in `tree`.
     pub classes: ClassMap,
-    /// What rates count on top of an IP packet.
+    /// Link-layer overhead that the rates include.
     pub overhead: Overhead,
 }
 
 impl HtbConfig {
-    /// Priorities there are, as in Linux.
+    /// Number of priorities, as in Linux (`TC_HTB_NUMPRIO`).
     pub const PRIORITIES: usize = 8;
-    /// Classes there can be.
+    /// Largest number of classes.
     pub const MOST_CLASSES: usize = 64;
 
-    /// Finds what no queue can be built from, given how many classes packets are put in.
+    /// Checks the configuration for packets of this many `classes`.
     ///
     /// # Errors
-    /// Whatever of [`ConfigError`] is said to be HTB's, rates of zero, a map that does not fit the leaves, and those of
-    /// the leaves' queues.
+    /// Every [`ConfigError`] that begins with HTB in its description, a rate or quantum of zero, too many classes, a
+    /// class map that does not fit the leaves, or an error of a leaf's queue.
     pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
         check_places(self.tree.len(), Self::MOST_CLASSES)?;
         for (index, class) in self.tree.iter().enumerate() {
@@ -99,7 +98,7 @@ impl HtbConfig {
             return Err(ConfigError::CeilBelowRate { name: name(), rate: class.rate, ceil: class.ceil });
         }
         if usize::from(class.priority) >= Self::PRIORITIES {
-            return Err(ConfigError::OutOfRange { name: "priority", allowed: "from 0 to 7" });
+            return Err(ConfigError::OutOfRange { name: "priority", allowed: "0 to 7" });
         }
         if class.quantum == Some(ByteCount::ZERO) {
             return Err(ConfigError::ZeroQuantum { place: index });
@@ -121,7 +120,7 @@ impl HtbConfig {
         Ok(())
     }
 
-    /// Positions of the classes without children.
+    /// Indices of the classes without children.
     pub(crate) fn leaves(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.tree.len()).filter(|&index| self.is_leaf(index))
     }
@@ -130,7 +129,7 @@ impl HtbConfig {
         self.tree.iter().all(|class| class.parent != Some(index))
     }
 
-    /// How far below its root a class is; parents stand before their children.
+    /// Number of ancestors of a class. Parents must be listed before their children, otherwise this never ends.
     pub(super) fn depth(&self, mut index: usize) -> usize {
         let mut depth = 0;
         while let Some(parent) = self.tree[index].parent {

@@ -1,8 +1,10 @@
-//! Classes with rates, ceilings and borrowing, after Linux's HTB (`net/sched/sch_htb.c`, reference/aqm.md section 7): a
-//! class may always send at its rate, and above it, up to its ceiling, with what its ancestors have left. Among those who
-//! may send, the one that borrows from least far up goes first, then the one of higher priority, then deficit round robin.
-//! The "class based" queueing burriss2006 names as further work. Not work conserving: above the ceilings packets wait.
-//! Left out: mode hysteresis and the event trees, which make Linux's cost independent of the number of classes.
+//! HTB: classes with rates, ceilings and borrowing, after Linux `net/sched/sch_htb.c`. A class may always send at its
+//! rate. Above its rate, up to its ceiling, it borrows what its ancestors have left. burriss2006 names this as further
+//! work ("class based" queueing).
+//!
+//! Among the classes that may send, the order is: the one that borrows from the nearest ancestor, then the highest
+//! priority, then deficit round robin. HTB is not work conserving, because packets above the ceilings wait. Left out:
+//! mode hysteresis, and the event trees that make Linux's cost independent of the number of classes.
 
 mod bucket;
 pub mod config;
@@ -17,14 +19,14 @@ use bucket::Bucket;
 
 pub use config::{HtbClass, HtbConfig};
 
-/// Levels a leaf can be served at: by its own rate, or by that of an ancestor up to seven above it.
+/// Number of levels at which a leaf can be served: its own rate, or the rate of one of at most seven ancestors.
 const LEVELS: usize = 8;
 
-/// A class, leaf or not.
+/// State of a class, leaf or inner.
 #[derive(Debug)]
 struct Class {
     parent: Option<usize>,
-    /// Its level where it lends: the root's is the highest.
+    /// Level at which the class lends: 0 for a leaf, highest for the root.
     level: usize,
     rate: Bucket,
     ceil: Bucket,
@@ -35,24 +37,25 @@ struct Leaf<Q> {
     class: usize,
     priority: usize,
     quantum: i64,
-    /// By level served at.
+    /// Deficits, indexed by the level at which the leaf is served.
     deficits: [i64; LEVELS],
     queue: Q,
 }
 
-/// The discipline.
+/// The HTB discipline.
 #[derive(Debug)]
 pub struct Htb<Q> {
     classes: Vec<Class>,
     leaves: Vec<Leaf<Q>>,
     map: ClassMap,
     overhead: Overhead,
-    /// Whose turn it is, by level and priority.
+    /// Index of the leaf whose turn it is, by level and priority.
     turn: [[u8; HtbConfig::PRIORITIES]; LEVELS],
 }
 
 impl<Q> Htb<Q> {
-    /// Full buckets and empty queues. The configuration has been checked, and `queues` holds one queue per leaf, in order.
+    /// Makes the discipline with full buckets from a checked configuration. `queues` has one empty queue per leaf, in
+    /// order.
     pub(crate) fn new(config: &HtbConfig, queues: Vec<Q>, mtu: IpLen) -> Self {
         let class = |(index, class): (usize, &HtbClass)| {
             let burst = class.burst.unwrap_or(ByteCount::ZERO);
@@ -82,7 +85,8 @@ impl<Q> Htb<Q> {
         }
     }
 
-    /// The level at which a class may send now: 0 by its own rate, higher by an ancestor's, `None` not at all.
+    /// Returns the level at which a leaf may send now: 0 with its own rate, higher with the rate of an ancestor. `None`
+    /// if it may not send.
     fn level(&self, leaf: usize, now: Instant) -> Option<usize> {
         let mut index = self.leaves[leaf].class;
         loop {
@@ -97,7 +101,7 @@ impl<Q> Htb<Q> {
         }
     }
 
-    /// From when on a class may send, if nobody else does before.
+    /// Time from which a leaf may send, if no other class sends before.
     fn open_at(&self, leaf: usize) -> Instant {
         let (mut index, mut ceilings, mut soonest) = (self.leaves[leaf].class, Instant::ZERO, Instant::MAX);
         loop {
@@ -111,7 +115,8 @@ impl<Q> Htb<Q> {
         }
     }
 
-    /// Whoever lends pays by rate, and everybody up to the root by ceiling.
+    /// Charges a packet: to the rate bucket of the lending class and its ancestors, and to the ceiling bucket of every
+    /// class from the leaf to the root (Linux `htb_charge_class`).
     fn charge(&mut self, leaf: usize, level: usize, len: WireLen, now: Instant) {
         let mut next = Some(self.leaves[leaf].class);
         while let Some(index) = next {
@@ -132,7 +137,7 @@ impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Htb<Q> {
     }
 
     fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<B>) -> Option<Packet<B>> {
-        // Leaves whose queue gave nothing although it holds packets: a shaper of its own holds them.
+        // Bit set of leaves whose queue has packets but returned none: its own shaper holds them back.
         let mut held = 0u64;
         loop {
             let mut best: Option<(usize, usize, usize, usize)> = None;

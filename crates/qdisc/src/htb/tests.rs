@@ -25,7 +25,7 @@ fn leaf(name: &str, rate: u64, ceil: u64, priority: u8) -> HtbClass {
     }
 }
 
-/// A root of 1 Mbit/s with leaves below it.
+/// Makes a tree with a root of 1 Mbit/s and these leaves.
 fn config(leaves: Vec<HtbClass>) -> HtbConfig {
     let mut tree = vec![HtbClass::new("root", None, kbit(1000))];
     tree.extend(leaves);
@@ -43,7 +43,7 @@ fn queue(config: &HtbConfig) -> AnyQueue<u64> {
     .unwrap()
 }
 
-/// Offers each class (kbit/s in packets of a length) for ten seconds and returns the kbit/s each gets.
+/// Offers load to each class, given as (kbit/s, packet length), for ten seconds. Returns the kbit/s that each gets.
 fn shares(config: &HtbConfig, offered: &[(u64, u32)]) -> Vec<u64> {
     let mut queue = queue(config);
     let mut ledger = Ledger::default();
@@ -60,7 +60,7 @@ fn shares(config: &HtbConfig, offered: &[(u64, u32)]) -> Vec<u64> {
         }
         if let Some(ready) = ready {
             now = ready;
-            let packet = queue.dequeue(now, &mut ledger).expect("ready means ready");
+            let packet = queue.dequeue(now, &mut ledger).expect("a packet at the time `ready_at` returned");
             sent[packet.meta.class.index()] += packet.meta.len.bytes();
         } else {
             now = next[arrival];
@@ -72,17 +72,18 @@ fn shares(config: &HtbConfig, offered: &[(u64, u32)]) -> Vec<u64> {
 }
 
 fn near(got: &[u64], due: &[u64]) {
-    // A packet of 1500 B in ten seconds is 1.2 kbit/s; bursts and what is left at the end are some of these.
-    assert!(got.iter().zip(due).all(|(got, due)| got.abs_diff(*due) <= 5), "{got:?} for {due:?}");
+    // One packet of 1500 B in ten seconds is 1.2 kbit/s. Bursts and packets left at the end may differ by a few of
+    // these.
+    assert!(got.iter().zip(due).all(|(got, due)| got.abs_diff(*due) <= 5), "got {got:?}, expected {due:?}");
 }
 
 #[test]
 fn classes_get_their_rates_and_share_the_rest() {
     let game_and_bulk = config(vec![leaf("game", 200, 1000, 0), leaf("bulk", 300, 1000, 1)]);
-    // The game takes what it offers, its priority the rest of the link if it wants it.
+    // The game gets what it offers. If it offers more than its rate, its priority lets it borrow before bulk.
     near(&shares(&game_and_bulk, &[(64, 100), (5000, 1500)]), &[64, 936]);
     near(&shares(&game_and_bulk, &[(5000, 1500), (5000, 1500)]), &[700, 300]);
-    // Equal priorities share what is left over by their quanta.
+    // Classes of equal priority share the unused capacity in the ratio of their quanta.
     let equals = config(vec![leaf("a", 200, 1000, 0), leaf("b", 200, 1000, 0), leaf("c", 200, 1000, 0)]);
     near(&shares(&equals, &[(5000, 1500), (5000, 1500), (0, 1500)]), &[500, 500, 0]);
     near(&shares(&equals, &[(5000, 1500), (5000, 300), (100, 100)]), &[450, 450, 100]);
@@ -97,8 +98,8 @@ fn nobody_passes_its_ceiling_even_alone() {
 
 #[test]
 fn a_class_borrows_from_its_own_family_first() {
-    // root 1000: family A (600: a1 300, a2 300), leaf B 400. B offers nothing: A's children share all of it; with B
-    // sending, a1 may use what a2 leaves of A's 600, and nothing of B's.
+    // root 1000: class A (600) with children a1 (300) and a2 (300), and leaf B (400). While B sends, a1 can borrow only
+    // what a2 leaves of A's 600. While B sends nothing, a1 also gets B's 400.
     let mut tree = vec![HtbClass::new("root", None, kbit(1000))];
     tree.push(HtbClass { ceil: kbit(1000), ..HtbClass::new("A", Some(0), kbit(600)) });
     for name in ["a1", "a2"] {
@@ -118,10 +119,11 @@ fn a_packet_leaves_when_its_bucket_opens() {
     for number in 0..4 {
         queue.enqueue(in_class(0, 1500, number), now, &mut ledger);
     }
-    // One each 62.5 ms; the first of them after silence has the credit of a late driver, 0.5 ms.
+    // One packet each 62.5 ms. The second leaves 0.5 ms early: after idle time the bucket holds the credit for a late
+    // driver.
     let mut times = Vec::new();
     while let Some(ready) = queue.ready_at() {
-        assert!(ready <= now || queue.dequeue(now, &mut ledger).is_none(), "not before its time");
+        assert!(ready <= now || queue.dequeue(now, &mut ledger).is_none(), "a packet left before its time");
         now = now.max(ready);
         assert!(queue.dequeue(now, &mut ledger).is_some());
         times.push(now.as_nanos() / 1000);

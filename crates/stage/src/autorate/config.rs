@@ -1,31 +1,31 @@
-//! Settings of the law, and which make no sense.
+//! Configuration of autorate and its checks. All defaults are our choice.
 
 use gamelane_core::{Bitrate, Duration};
 
-/// How to follow. The defaults are our choice.
+/// Configuration of autorate. Shares are in thousandths. Defaults are in brackets; all are our choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutorateConfig {
-    /// The rate is never set below this.
+    /// Lowest rate that is ever set (64 kbit/s).
     pub lowest: Bitrate,
-    /// Never above this.
+    /// Highest rate that is ever set (1 Gbit/s).
     pub highest: Bitrate,
-    /// Where it begins, and where it drifts to when there is little load.
+    /// Rate at the beginning (1 Mbit/s). With little load the rate drifts back to it.
     pub start: Bitrate,
-    /// Delay above the least that counts as a queue below us.
+    /// Extra delay, above the lowest delay of the source, that counts as a queue on the link (15 ms).
     pub target: Duration,
-    /// Time between decisions.
+    /// Time between two decisions (200 ms).
     pub window: Duration,
-    /// After a queue the rate is this share of what the link let through, in thousandths, 100 to 990.
+    /// After a queue the rate is set to this share of the rate that the link delivered, 100 to 990 (900).
     pub back_off: u32,
-    /// Under load and without a queue it rises by this share a window, in thousandths, 1 to 500.
+    /// Under load and without a queue the rate rises by this share per window, 1 to 500 (20).
     pub rise: u32,
-    /// Load of at least this share of the rate lets it rise, in thousandths, 100 to 1000.
+    /// The rate rises only if the load is at least this share of it, 100 to 1000 (750).
     pub busy: u32,
-    /// After so long without a passive signal, while there is traffic, probes are asked for.
+    /// Probes are sent after this time with traffic but without a passive signal (1 s).
     pub silence: Duration,
-    /// Time between two probes.
+    /// Time between two probes (50 ms).
     pub probe_every: Duration,
-    /// How long the least delay of a source is remembered: routes change.
+    /// Time for which the lowest delay of a source is remembered (60 s). It is limited because routes change.
     pub memory: Duration,
 }
 
@@ -47,10 +47,10 @@ impl Default for AutorateConfig {
     }
 }
 
-/// Why an [`AutorateConfig`] makes no sense.
+/// Reason why an [`AutorateConfig`] is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AutorateFault {
-    /// Not `0 < lowest <= start <= highest`.
+    /// `0 < lowest <= start <= highest` does not hold.
     Rates,
     /// `target`, `window`, `silence`, `probe_every` or `memory` is zero.
     Times,
@@ -59,7 +59,11 @@ pub enum AutorateFault {
 }
 
 impl AutorateConfig {
-    /// The first thing wrong with it.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The first fault found.
     pub fn check(&self) -> Result<(), AutorateFault> {
         if self.lowest.bps() == 0 || self.lowest > self.start || self.start > self.highest {
             return Err(AutorateFault::Rates);

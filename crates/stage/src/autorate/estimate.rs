@@ -1,14 +1,15 @@
-//! What the link let through: what was sent, and how the delay went.
+//! Estimate of the rate that the link delivered. It is computed from the load that was sent and from the growth of the
+//! delay. Our construction.
 
 use gamelane_core::{Duration, Instant};
 
 use super::Source;
 
-/// What was sent in the last windows. The rate of the link follows from what was sent when the queue grew, not from what
-/// is sent when word of it comes: else the same growth would be answered twice.
+/// Load sent in the last 16 windows. The estimate must use the load of the time when the queue grew. The load at the
+/// time of the signal may already be lower, and the rate would be lowered twice for the same growth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Loads {
-    /// End of the window and bit/s.
+    /// End of each window and its load in bit/s.
     windows: [(Instant, u64); 16],
     newest: usize,
 }
@@ -19,7 +20,7 @@ impl Loads {
         self.windows[self.newest] = (ends, load);
     }
 
-    /// The mean load between two instants, as far back as it is remembered.
+    /// Mean load in bit/s between two instants, as far back as it is stored.
     pub(super) fn between(&self, from: Instant, to: Instant) -> u64 {
         let (mut bits, mut time) = (0u128, 0u128);
         for n in 1..self.windows.len() {
@@ -34,7 +35,8 @@ impl Loads {
     }
 }
 
-/// Where the delay went since the window before, by one kind of signal: changing from one kind to another begins anew.
+/// Change of the delay since the window before. It uses signals of one kind only, and starts again when the kind
+/// changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trend {
     source: Option<Source>,
@@ -50,20 +52,20 @@ impl Trend {
         }
     }
 
-    /// The link's rate if `sent` bit/s met it: a queue that grows by d in a time t holds back sent * d / (t + d) of it, one that
-    /// falls lets that much more through.
+    /// Rate in bit/s that the link delivered while `sent` bit/s were sent to it. If the queueing delay grows by d in a
+    /// time t, the link delivers sent * t / (t + d). A negative d, a shrinking queue, gives a rate above `sent`.
     pub(super) fn let_through(&self, sent: u64) -> u64 {
         let time = i128::from(self.last.0.saturating_since(self.first.0).as_nanos());
         let grown = i128::from(self.last.1.as_nanos()) - i128::from(self.first.1.as_nanos());
         if time == 0 {
             return sent;
         }
-        // No faster than eight times what was sent: a queue that vanishes at once tells nothing.
+        // At most eight times `sent`: a queue that disappears at once says nothing about the rate.
         let whole = (time + grown).max(time / 8 + 1);
         (i128::from(sent) * time / whole) as u64
     }
 
-    /// True if the delay grows by a tenth of the time or more.
+    /// Returns whether the delay grew by more than a tenth of the elapsed time.
     pub(super) fn grows(&self) -> bool {
         let time = self.last.0.saturating_since(self.first.0);
         self.last.1.saturating_sub(self.first.1).saturating_mul(10) > time

@@ -1,7 +1,10 @@
-//! Autorate: a shaper's rate that follows a link whose rate varies (but2006 section III.B names the problem: a fixed rate
-//! queues at the modem or wastes the link). It listens to what passes anyway, round trips of TCP, gaps of a game's packets,
-//! backlog below the shaper, and asks for probes only when these fall silent. Delay above the least seen lately lowers the rate below what
-//! the link let through; load without delay raises it. After cake-autorate in spirit, with numbers of our own.
+//! Autorate makes the rate of a shaper follow a link whose rate varies. but2006 section III.B names the problem: a
+//! fixed rate either builds a queue in the modem or wastes capacity. `docs/models/rate.md` has the table of decisions.
+//!
+//! Autorate measures delay by passive signals: TCP round trips, the lateness of evenly sent game packets, and the
+//! backlog below the shaper. It asks for probes only when there are no passive signals. Extra delay lowers the rate
+//! below the rate that the link delivered. Load without extra delay raises it. The idea is that of cake-autorate; the
+//! rules and numbers are our construction.
 
 mod config;
 mod estimate;
@@ -18,70 +21,74 @@ pub use signal::{Signal, Source};
 
 use crate::least::Least;
 
-/// Counts of what happened.
+/// Counters of autorate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AutorateCounters {
-    /// Passive signals.
+    /// Number of passive signals.
     pub passive: u64,
-    /// Answers to probes.
+    /// Number of answers to probes.
     pub probes: u64,
-    /// Decisions to lower the rate.
+    /// Number of decisions to lower the rate.
     pub lowered: u64,
-    /// Decisions to raise it.
+    /// Number of decisions to raise the rate.
     pub raised: u64,
-    /// Windows in which there was traffic, each of which ended in a decision.
+    /// Number of windows with traffic.
     pub windows: u64,
-    /// Those of them in which nothing was heard.
+    /// Number of windows with traffic but without any signal.
     pub unheard: u64,
 }
 
-/// Why the rate moved.
+/// Reason of a change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Delay below the shaper, last told by this kind of signal.
+    /// Extra delay; the last such signal was of this kind.
     Delay(Source),
-    /// Load and no delay, last told by this kind of signal.
+    /// Load without extra delay; the last signal was of this kind.
     Load(Source),
-    /// Little load: it drifts to where it began.
+    /// Little load: the rate drifts to [`AutorateConfig::start`].
     Idle,
 }
 
-/// The rate as it was moved last.
+/// The last change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// The rate before.
+    /// Rate before the change.
     pub from: Bitrate,
-    /// Why.
+    /// Reason of the change.
     pub cause: Cause,
 }
 
-/// A rate that follows. Driven like every component: signals as they come, [`Autorate::handle_timeout`] when due, then
-/// [`Autorate::rate`] is the one to shape to.
+/// Autorate for one shaper. The driver hands in packets sent and signals as they occur, calls
+/// [`Autorate::handle_timeout`] when it is due, and then sets the shaper to [`Autorate::rate`].
 #[derive(Clone, Debug)]
 pub struct Autorate {
     config: AutorateConfig,
     rate: Bitrate,
-    /// What is likely to be carried: the link's rate when it was lowered, the rate before an outage.
+    /// Rate that the link can probably carry: its estimated rate when the rate was lowered, or the rate before an
+    /// outage.
     known: Bitrate,
-    /// It was lowered and has not risen since.
+    /// Whether the rate was lowered and has not risen since.
     falling: bool,
-    /// Windows in a row with delay.
+    /// Number of windows in a row with extra delay.
     late_windows: u32,
-    /// End of the window under way; `None` while nothing has been sent since the last one.
+    /// End of the present window; `None` if nothing was sent since the last window.
     window_ends: Option<Instant>,
+    /// Bytes sent in this window.
     sent: u64,
-    /// Signals of this window, and those above target.
+    /// Number of signals in this window.
     heard: u32,
+    /// Number of signals in this window with a delay above target.
     late: u32,
-    /// The kind of the last signal, and of the last above target.
+    /// Kind of the last signal.
     last_heard: Option<Source>,
+    /// Kind of the last signal with a delay above target.
     last_late: Option<Source>,
     moved: Option<Move>,
     trend: Trend,
     loads: Loads,
-    /// When passive signals count as silent; moves on with each.
+    /// Time from which probes are needed. Each passive signal moves it.
     silent_at: Instant,
     next_probe: Option<Instant>,
     probe: Least,
@@ -89,13 +96,13 @@ pub struct Autorate {
 }
 
 impl Autorate {
-    /// A shaper at `config.start`.
+    /// Makes autorate with the rate `config.start`.
     ///
     /// # Panics
     ///
     /// If `config` does not pass [`AutorateConfig::check`].
     pub fn new(config: AutorateConfig, now: Instant) -> Self {
-        assert_eq!(config.check(), Ok(()), "whoever reads a configuration checks it");
+        assert_eq!(config.check(), Ok(()), "the caller must check an autorate configuration before using it");
         Self {
             config,
             rate: config.start,
@@ -118,47 +125,47 @@ impl Autorate {
         }
     }
 
-    /// One that goes on at `rate`, or at the nearest its range has.
+    /// Sets the present rate to `rate`, limited to the configured range.
     pub fn continue_at(&mut self, rate: Bitrate) {
         self.rate = rate.clamp(self.config.lowest, self.config.highest);
     }
 
-    /// How it follows.
+    /// The configuration.
     pub const fn config(&self) -> &AutorateConfig {
         &self.config
     }
 
-    /// The rate to shape to.
+    /// The rate to which the shaper should be set.
     pub const fn rate(&self) -> Bitrate {
         self.rate
     }
 
-    /// How the rate was moved last; `None` while it stands where it began.
+    /// The last change of the rate; `None` if it has not changed yet.
     pub const fn moved(&self) -> Option<&Move> {
         self.moved.as_ref()
     }
 
-    /// What happened so far.
+    /// Counters since the start.
     pub const fn counters(&self) -> &AutorateCounters {
         &self.counters
     }
 
-    /// The shaper let a packet of this size go.
+    /// Counts a packet of this size that the shaper sent.
     pub fn note_sent(&mut self, bytes: ByteCount, now: Instant) {
         self.sent += bytes.bytes();
         if self.window_ends.is_none() {
             self.window_ends = Some(now.saturating_add(self.config.window));
-            // Silence is only that of traffic: an idle link says nothing and needs nothing.
+            // Only silence during traffic counts: an idle link gives no signals and needs no probes.
             self.silent_at = self.silent_at.max(now.saturating_add(self.config.silence));
             self.next_probe = Some(self.silent_at);
         }
     }
 
-    /// Something was seen or heard.
+    /// Takes a signal.
     pub fn handle_signal(&mut self, signal: Signal, now: Instant) {
         let target = self.config.target;
         let delay = match signal {
-            // The quickest it can have been is no queue, the slowest is: it says nothing.
+            // Ambiguous: without the slack the delay would not be above target. Ignore this sample.
             Signal::TcpRoundTrip { delay, slack, .. }
                 if delay > target && delay.saturating_sub(slack) <= target =>
             {
@@ -175,7 +182,7 @@ impl Autorate {
             self.silent_at = now.saturating_add(self.config.silence);
             self.next_probe = self.next_probe.map(|_| self.silent_at);
         }
-        // A delayed signal tells of the time when it met the queue.
+        // The trend needs the time at which the packet met the queue, which is earlier than the time of the signal.
         let met_at = match signal {
             Signal::Backlog(_) => Duration::ZERO,
             Signal::TcpRoundTrip { seen: time, .. } | Signal::Probe(time) | Signal::GameLag(time) => time,
@@ -191,7 +198,7 @@ impl Autorate {
         }
     }
 
-    /// True if a probe should be sent now; the next one is due `probe_every` later.
+    /// Returns whether to send a probe now. If so, the next one is due `probe_every` later.
     pub fn poll_probe(&mut self, now: Instant) -> bool {
         match self.next_probe {
             Some(at) if at <= now => {
@@ -202,12 +209,12 @@ impl Autorate {
         }
     }
 
-    /// When it wants [`Autorate::handle_timeout`] or [`Autorate::poll_probe`]; `None` on an idle link.
+    /// Time of the next call of [`Autorate::handle_timeout`] or [`Autorate::poll_probe`]; `None` on an idle link.
     pub fn poll_timeout(&self) -> Option<Instant> {
         earliest(self.window_ends, self.next_probe)
     }
 
-    /// Decides, once a window; early calls do nothing, a late one decides once.
+    /// Makes the decision at the end of a window. An early call does nothing; a late call makes one decision.
     pub fn handle_timeout(&mut self, now: Instant) {
         let Some(ends) = self.window_ends.filter(|ends| *ends <= now) else { return };
         let span = now.saturating_since(ends) + self.config.window;
@@ -231,7 +238,8 @@ impl Autorate {
         self.trend.first = self.trend.last;
     }
 
-    /// `load` is what was sent in this window, in bit/s. Gives the reason to move, if there is one.
+    /// Sets the rate at the end of a window in which `load` bit/s were sent. Returns the reason, or `None` if there was
+    /// load but no signal.
     fn decide(&mut self, load: u64, now: Instant) -> Option<Cause> {
         let rate = self.rate.bps();
         let part = |of: u64, thousandths: u32| (u128::from(of) * u128::from(thousandths) / 1000) as u64;
@@ -240,19 +248,20 @@ impl Autorate {
         let (target, cause) = if self.late * 2 > self.heard {
             self.counters.lowered += 1;
             let link = self.trend.let_through(self.loads.between(self.trend.first.0, self.trend.last.0));
-            // Delay that does not grow under little load is somebody else's, and costs little by little; not if it stays while
-            // there is some load: a sender that opens its window slowly fills the link's queue so.
+            // Delay that does not grow, under little load, is probably a queue of someone else: lower the rate slowly.
+            // But if it lasts while there is some load, it is ours: a sender that opens its window slowly fills the
+            // queue slowly.
             self.late_windows = self.late_windows.saturating_add(1);
-            // Backlog is told in time at our own rate, which a lower one makes longer.
-            let slowly = self.last_late != Some(Source::Backlog);
-            let stays = slowly && self.late_windows >= STAYS && load >= part(rate, SOME);
+            // This does not hold for backlog: it is measured as time at our own rate, so a lower rate makes it longer.
+            let not_backlog = self.last_late != Some(Source::Backlog);
+            let stays = not_backlog && self.late_windows >= STAYS && load >= part(rate, SOME);
             let ours = busy || stays || self.trend.grows();
             let share = if self.trend.last.1 > LONG.max(self.config.target.saturating_mul(4)) {
                 self.config.back_off * 2 / 3
             } else {
                 self.config.back_off
             };
-            // Next to nothing let through is an outage, which says nothing of the rate after it.
+            // A link that delivered almost nothing has an outage, which says nothing about its rate afterwards.
             let outage = link < rate / OUTAGE;
             if !self.falling || self.known == Bitrate::default() {
                 self.known = match (outage, ours) {
@@ -272,7 +281,7 @@ impl Autorate {
             let rise = if again { self.config.rise * AGAIN } else { self.config.rise };
             (rate + part(rate, rise).max(1), self.last_heard.map(Cause::Load))
         } else if busy {
-            // Traffic and no word of how it fares: wait for the probes.
+            // Traffic but no signals: keep the rate and wait for probes.
             (rate, None)
         } else {
             let start = self.config.start.bps();
@@ -286,14 +295,16 @@ impl Autorate {
     }
 }
 
-/// Windows in a row with delay, and load in thousandths of the rate, that make the delay ours.
+/// Number of windows in a row with extra delay after which the delay counts as ours, if the load is at least [`SOME`].
 const STAYS: u32 = 5;
+/// Load for [`STAYS`], in thousandths of the rate.
 const SOME: u32 = 333;
-/// Less than this part of the rate let through is an outage.
+/// The link has an outage if it delivered less than the rate divided by this.
 const OUTAGE: u64 = 8;
-/// How many times as fast it rises to a rate that was carried before.
+/// Factor by which the rate rises faster while it is below a rate that the link has carried before.
 const AGAIN: u32 = 4;
-/// A queue above this, and above four times the target, is emptied first: the rate goes to two thirds of the usual share.
+/// A queue with a delay above this and above four times the target is emptied first: the rate is set to two thirds of
+/// the usual share.
 const LONG: Duration = Duration::from_millis(100);
-/// Share of the rate it drifts by in a window without load, in thousandths.
+/// Drift of the rate per window with little load, in thousandths of the rate.
 const DRIFT: u32 = 5;

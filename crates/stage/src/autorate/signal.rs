@@ -1,24 +1,24 @@
-//! What the law hears of the link.
+//! Signals about the state of the link, from which autorate decides.
 
 use gamelane_core::Duration;
 
-/// What was seen or heard.
+/// A measurement of delay on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A round trip of TCP that passed the gateway (reference/measurement.md section 3.2).
+    /// Round trip of a TCP connection between the gateway and the far end, measured by timestamps; see [`crate::echo`].
     TcpRoundTrip {
-        /// How long it took.
+        /// The round-trip time.
         seen: Duration,
-        /// How much longer than the quickest of its connection lately.
+        /// Extra delay: round-trip time above the lowest of this connection.
         delay: Duration,
-        /// So much of it the other end may have kept still for.
+        /// Part of the round trip for which the far end may have waited before it sent the echo.
         slack: Duration,
     },
-    /// A packet of a stream that is sent at even times came so much later than its promptest.
+    /// Lateness of a packet in a stream with even send times, compared with the stream's earliest packets.
     GameLag(Duration),
-    /// Time that what waits below the shaper will take, where the driver or modem tells.
+    /// Backlog below the shaper, as the time to send it, if the driver or modem reports it.
     Backlog(Duration),
-    /// The answer to a probe, after this round trip.
+    /// Round-trip time of a probe.
     Probe(Duration),
 }
 
@@ -27,16 +27,16 @@ pub enum Signal {
 pub enum Source {
     /// Round trips of TCP.
     Tcp,
-    /// Even streams.
+    /// Streams with even send times.
     Game,
-    /// What waits below.
+    /// Backlog below the shaper.
     Backlog,
     /// Answers to probes.
     Probe,
 }
 
 impl Source {
-    /// As scenarios write it.
+    /// Name in scenarios and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -48,7 +48,7 @@ impl Source {
 }
 
 impl Signal {
-    /// What kind it is.
+    /// Kind of the signal.
     pub const fn source(&self) -> Source {
         match self {
             Self::TcpRoundTrip { .. } => Source::Tcp,

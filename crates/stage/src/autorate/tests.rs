@@ -14,7 +14,7 @@ fn config() -> AutorateConfig {
     }
 }
 
-/// A link with a queue below the shaper, in steps of a millisecond: what a second-by-second observer sees.
+/// A link with a queue below the shaper, simulated in steps of a millisecond.
 struct Link {
     autorate: Autorate,
     game: EvenStream,
@@ -22,7 +22,7 @@ struct Link {
     least: Least,
     now: Instant,
     queue_bits: f64,
-    /// What is on its way to us.
+    /// Signals in flight, each with its arrival time.
     signals: Vec<(Instant, Signal)>,
 }
 
@@ -49,7 +49,8 @@ impl Link {
         }
     }
 
-    /// Runs for `seconds` at a link rate and an offered load in bit/s; mean delay of the queue below in ms.
+    /// Runs for `seconds` with a link rate and an offered load in bit/s. Returns the mean delay of the link's queue in
+    /// ms.
     fn run(&mut self, seconds: u64, link_bps: f64, offered_bps: f64, hears: Hears) -> f64 {
         let mut delays = 0.0;
         for step in 0..seconds * 1000 {
@@ -104,7 +105,8 @@ impl Link {
 fn it_follows_a_link_down_and_up_on_each_signal_alone() {
     for hears in [Hears::Tcp, Hears::Backlog, Hears::Game, Hears::Nothing] {
         let mut link = Link::new(config());
-        // 2 % a window above the link make 4, 12, 24 ms: the fourth window hears mostly more than 15 ms, at 8 % above.
+        // Above the link's rate each window adds 2 %, so the delay grows to 4, 12 and 24 ms. In the fourth window, 8 %
+        // above the link's rate, most signals are above 15 ms.
         link.run(60, 10e6, 30e6, hears);
         assert!((8.5..=10.9).contains(&link.mbit()), "{hears:?}, up to 10: {}", link.mbit());
         let delay = link.run(60, 10e6, 30e6, hears);
@@ -122,7 +124,7 @@ fn it_follows_a_link_down_and_up_on_each_signal_alone() {
             Hears::Backlog => Source::Backlog,
             Hears::Nothing => Source::Probe,
         };
-        let cause = link.autorate.moved().expect("it moved").cause;
+        let cause = link.autorate.moved().expect("the rate must have changed").cause;
         assert!([Cause::Delay(source), Cause::Load(source)].contains(&cause), "{hears:?}: {cause:?}");
         let probed = link.autorate.counters().probes > 0;
         assert_eq!(probed, hears == Hears::Nothing, "{:?}", link.autorate.counters());
@@ -170,7 +172,7 @@ fn a_round_trip_that_a_pause_may_have_made_long_is_not_heard() {
         autorate.handle_signal(signal, Instant::from_millis(1000));
         (autorate.heard, autorate.late)
     };
-    // Above the target of 15 ms only if nothing of it was a pause.
+    // Ambiguous samples: above the target of 15 ms with the slack, below it without.
     assert_eq!([tell(20, 10), tell(90, 80)], [(0, 0); 2]);
     assert_eq!([tell(26, 10), tell(10, 100), tell(0, 5)], [(1, 1), (2, 1), (3, 1)]);
 }
@@ -188,7 +190,7 @@ fn a_delay_that_stays_is_ours_after_a_second_if_there_is_some_load() {
         }
         autorate.rate().bps() as f64 / 1e6
     };
-    // 2 % a window, then nine tenths of what the link lets through.
+    // First 2 % less per window, then nine tenths of the rate that the link delivers.
     assert!((7.3..7.5).contains(&after(3_200_000, 4)), "{}", after(3_200_000, 4));
     assert!((2.8..3.0).contains(&after(3_200_000, 6)), "{}", after(3_200_000, 6));
     assert!((7.0..7.2).contains(&after(1_000_000, 6)), "{}", after(1_000_000, 6));
@@ -204,7 +206,7 @@ fn each_fault_is_found() {
 }
 
 proptest! {
-    /// Whatever is heard, the rate stays in range and the contract of gamelane-core holds.
+    /// For any signals the rate stays in range and the contract of gamelane-core holds.
     #[test]
     fn any_signals(
         events in proptest::collection::vec((0..5u8, any::<u64>(), 0..3_000_000_000u64), 1..300),

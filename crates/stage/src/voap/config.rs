@@ -1,41 +1,43 @@
-//! Parameters of VoAP. The paper gives alpha and beta; step and period it does not give, and what is said here of them
-//! comes from our sweep (`docs/models/voap.md`).
+//! Configuration of VoAP. The paper (palazzi-voap) gives alpha and beta. It does not give step and period; their
+//! defaults come from our sweep (`docs/models/voap.md`).
 
 use gamelane_core::{Direction, Duration};
 
-/// How VoAP steers.
+/// Configuration of VoAP. Defaults are in brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VoapConfig {
-    /// Below this queueing delay windows grow: 5 ms (palazzi-voap section II).
+    /// Queueing delay below which windows grow (5 ms, palazzi-voap section II).
     pub alpha: Duration,
-    /// Above this queueing delay windows shrink: 15 ms (palazzi-voap section II).
+    /// Queueing delay above which windows shrink (15 ms, palazzi-voap section II).
     pub beta: Duration,
-    /// What one period adds or takes away, in segments of the connection's own size, from 1. Not in the paper.
+    /// Change of a window per period, in segments of the connection, 1 to 1000 (2). Not in the paper.
     pub step: u32,
-    /// How often a window is reconsidered. Not in the paper.
+    /// Time between two changes of a window (a round trip). Not in the paper.
     pub period: Period,
-    /// The window is never set below so many segments, from 2 (reference/tcp.md section 5, item 5).
+    /// Smallest window that is set, in segments, 2 to 1000 (4). With less, silly window syndrome avoidance (RFC 9293
+    /// section 3.8.6.2) could hold segments back. Not in the paper.
     pub floor: u32,
-    /// Larger windows give way first and smaller ones grow first, so that flows come to equal windows. Off is the paper's
-    /// law as it stands, which leaves differences as they are. Our construction.
+    /// Whether larger windows shrink first and smaller ones grow first, so that flows get equal windows (yes). This is
+    /// our construction. Without it, as in the paper, differences between windows stay.
     pub even: bool,
-    /// Which data is slowed down, indexed by [`Direction::index`]; that of downloads is [`Direction::Down`]. The paper
-    /// acts on downloads.
+    /// Directions of data that VoAP slows down, indexed by [`Direction::index`]; downloads are [`Direction::Down`]. The
+    /// default, as in the paper, is downloads only.
     pub data: [bool; 2],
-    /// Connections followed at a time, from 1 to 65536; more pass untouched.
+    /// Largest number of connections in the table, 1 to 65536 (1024). Other connections pass unchanged.
     pub connections: u32,
-    /// A connection silent for so long may be forgotten when another needs its place.
+    /// Idle time after which a new connection may replace this one in the table (300 s).
     pub idle: Duration,
 }
 
-/// The time between two steps of one window.
+/// Time between two changes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Every segment that acknowledges something new.
+    /// One change for each segment that acknowledges new data.
     Ack,
-    /// The connection's round trip: that of its handshake, with the queueing delay of the moment in place of that of then.
+    /// A round trip of the connection: the round trip of its handshake without queueing delay, plus the present
+    /// queueing delay.
     RoundTrip,
-    /// A fixed time.
+    /// This fixed time.
     Every(Duration),
 }
 
@@ -55,27 +57,31 @@ impl Default for VoapConfig {
     }
 }
 
-/// Why a [`VoapConfig`] makes no sense.
+/// Reason why a [`VoapConfig`] is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VoapFault {
-    /// `alpha` is above `beta`: a delay between them would call for growing and shrinking at once.
+    /// `alpha` is above `beta`, so a delay between them would ask for growth and for shrinking.
     AlphaAboveBeta,
-    /// `beta` is zero: any queue at all would shrink windows.
+    /// `beta` is zero, so any queue would shrink windows.
     NoBeta,
     /// `step` is 0 or above 1000 segments.
     Step,
-    /// A period of no length.
+    /// `period` is a fixed time of zero.
     Period,
     /// `floor` is below 2 or above 1000 segments.
     Floor,
-    /// Neither direction is steered.
+    /// `data` has no direction.
     NoData,
     /// `connections` is 0 or above 65536.
     Connections,
 }
 
 impl VoapConfig {
-    /// The first thing wrong with it.
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The first fault found.
     pub const fn check(&self) -> Result<(), VoapFault> {
         if self.alpha.as_nanos() > self.beta.as_nanos() {
             return Err(VoapFault::AlphaAboveBeta);
@@ -103,7 +109,7 @@ impl VoapConfig {
         Ok(())
     }
 
-    /// True if data that goes this way is slowed down.
+    /// Returns whether VoAP slows down data in this direction.
     pub const fn steers(&self, data: Direction) -> bool {
         self.data[data.index()]
     }

@@ -1,6 +1,6 @@
-//! One TCP connection as it passes: what its SYNs agreed on, how long a round trip takes, and the windows its two ends
-//! advertise. A window is 16 bits shifted left by what its own sender offered in its SYN, and only if both sides offered a
-//! shift (RFC 7323 section 2.2); a SYN's own window is never scaled.
+//! State of one TCP connection that passes the gateway: the options of its SYNs, its round-trip time, and the windows
+//! that both ends advertise. A window is the 16-bit field shifted left by the window scale in the SYN of the same
+//! sender. Both SYNs must have the option, and the window of a SYN itself is never scaled (RFC 7323 section 2.2).
 
 use gamelane_core::{Direction, Duration, Instant};
 
@@ -12,55 +12,57 @@ use crate::tcp::TcpFacts;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
     phase: Phase,
-    /// By the direction its segments go.
+    /// The two ends, indexed by the direction of the segments that each sends.
     sides: [Side; 2],
-    /// A round trip without queues, once the handshake is over.
+    /// Round-trip time without queues; known after the handshake.
     base_round_trip: Duration,
-    /// When the first SYN passed.
+    /// Time of the first SYN.
     syn_at: Instant,
     pub(super) last_seen: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// One SYN has passed, in this direction.
+    /// A SYN in this direction has passed.
     Opening(Direction),
-    /// Both SYNs have passed; the first one went this way and the ACK that ends the handshake is awaited.
+    /// Both SYNs have passed, the first in this direction. The last ACK of the handshake is still missing.
     Answered(Direction),
-    /// Data may flow.
+    /// The handshake is over.
     Open,
 }
 
-/// One end, and the data it is sent.
+/// One end of the connection, with the law for the data that it receives.
 #[derive(Clone, Copy, Debug)]
 struct Side {
-    /// What its SYN offered.
+    /// Window scale of its SYN.
     shift: Option<u8>,
+    /// Maximum segment size of its SYN in bytes.
     mss: u16,
+    /// Window of its SYN in bytes.
     syn_window: u16,
-    /// Highest sequence number it has sent, plus one.
+    /// Highest sequence number that it has sent, plus one.
     next_seq: u32,
-    /// Highest acknowledgement it has sent.
+    /// Highest acknowledgement number that it has sent.
     acked: u32,
-    /// Right edge of the window that has gone out for it, at its highest.
+    /// Highest right edge of its window that the gateway has forwarded.
     edge: u32,
-    /// Steers the data this end receives.
+    /// Controls the data that this end receives.
     law: Law,
 }
 
-/// What becomes of a segment's window.
+/// Decision about the window of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
-    /// It goes as it is.
+    /// The window is not changed.
     Keep,
-    /// It is lowered to this value of the field.
+    /// The window field is lowered to this value.
     Lower(u16),
-    /// A SYN, a reset, a keep-alive, or a segment that acknowledges nothing: not ours to touch.
+    /// The segment must not be changed: part of the handshake, an RST, a keep-alive, or a segment without ACK.
     NotOurs,
 }
 
 impl Connection {
-    /// From the SYN that opens it.
+    /// Makes the state of a connection from its first SYN.
     pub(super) fn open(syn: &TcpFacts, now: Instant) -> Self {
         let side = Side {
             shift: None,
@@ -82,12 +84,13 @@ impl Connection {
         connection
     }
 
-    /// False before both SYNs have passed: such an entry may make room.
+    /// Returns whether the handshake is over. Before that the entry may be replaced.
     pub(super) const fn is_open(&self) -> bool {
         matches!(self.phase, Phase::Open)
     }
 
-    /// A SYN that is neither the first nor its repetition nor its answer opens another connection on the same ports.
+    /// Returns whether a SYN opens a new connection on the same ports: it is neither a repetition of the first SYN nor
+    /// the answer to it.
     pub(super) fn is_reopened_by(&self, syn: &TcpFacts) -> bool {
         let side = &self.sides[syn.direction.index()];
         match self.phase {
@@ -96,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// Takes note of a segment and says what becomes of its window.
+    /// Takes a segment and decides about its window.
     pub(super) fn inspect(
         &mut self,
         facts: &TcpFacts,
@@ -140,19 +143,20 @@ impl Connection {
         match self.phase {
             Phase::Opening(first) if first != syn.direction => {
                 self.phase = Phase::Answered(first);
-                // The windows of the SYNs are good for the first data of the other side.
+                // The windows in the SYNs allow the first data of the other side.
                 for side in 0..2 {
                     self.sides[side].acked = self.sides[1 - side].next_seq;
                     self.sides[side].edge =
                         self.sides[side].acked.wrapping_add(u32::from(self.sides[side].syn_window));
                 }
             }
-            // A repetition: a round trip counted from the first SYN errs on the long side, which holds nobody back.
+            // A repeated SYN: the round trip counted from the first SYN is too long, which only makes windows larger.
             Phase::Opening(_) | Phase::Answered(_) | Phase::Open => {}
         }
     }
 
-    /// The law, the floor, the edge that must not move left, and the field's granularity, in this order.
+    /// Computes the window of an ACK. The steps are the law, the floor, the right edge that must not move left, and
+    /// rounding to the unit of the field.
     fn steer(
         &mut self,
         facts: &TcpFacts,
@@ -179,16 +183,17 @@ impl Connection {
             side.acked = facts.ack;
         }
         let window = side.law.step(step, config, mean_window, now).max(u64::from(config.floor) * mss);
-        // The edge moves right by whole segments only: a smaller advance would invite small segments
-        // (RFC 9293 section 3.8.6.2.2).
+        // Move the edge right by whole segments only. A smaller step could make the sender send small segments (RFC
+        // 9293 section 3.8.6.2.2).
         let open = u64::try_from(distance(facts.ack, side.edge)).unwrap_or(0);
         let further = window.saturating_sub(open).div_ceil(mss) * mss;
         let unit = 1u64 << shift;
         let wanted = open.saturating_add(further);
         let field = wanted.div_ceil(unit).min(u64::from(facts.window)) as u16;
         let advertised = u64::from(field) * unit;
-        // Rounded up, the field never takes back what it gave. A unit above a segment would then keep moving the edge
-        // with every ACK, so such a field may waver by less than its unit, as any scaled window (RFC 7323 section 2.4).
+        // Rounded up, the field never takes back window. But with a unit above a segment, each rounding would move the
+        // edge further right. So store the edge before rounding: the window may then shrink by less than its unit, as
+        // any scaled window may (RFC 7323 section 2.4).
         let edge = if unit <= mss { advertised } else { wanted.min(advertised) };
         let edge = facts.ack.wrapping_add(edge as u32);
         if distance(side.edge, edge) > 0 {
@@ -197,7 +202,7 @@ impl Connection {
         if field < facts.window { Window::Lower(field) } else { Window::Keep }
     }
 
-    /// The shift of windows this side advertises.
+    /// Shift of the windows that this end advertises.
     fn shift(&self, side: usize) -> u32 {
         match (self.sides[side].shift, self.sides[1 - side].shift) {
             (Some(shift), Some(_)) => u32::from(shift.min(LARGEST_SHIFT)),
@@ -205,7 +210,7 @@ impl Connection {
         }
     }
 
-    /// The smaller of what both ends take.
+    /// Maximum segment size of the connection: the smaller one of both ends.
     fn mss(&self) -> u16 {
         self.sides[0].mss.min(self.sides[1].mss)
     }
@@ -220,16 +225,17 @@ impl Side {
     }
 }
 
-/// From one sequence number to another, negative if it is behind (RFC 9293 section 3.4).
+/// Distance between two sequence numbers; negative if `to` is before `from` (RFC 9293 section 3.4).
 const fn distance(from: u32, to: u32) -> i32 {
     to.wrapping_sub(from) as i32
 }
 
-/// RFC 9293 section 3.7.1: what a SYN without the option means. (IPv6's 1220 is on the safe side of it too.)
+/// Segment size of a SYN without the option over IPv4 (RFC 9293 section 3.7.1). IPv6 has 1220; the smaller value is
+/// safe.
 const DEFAULT_MSS: u16 = 536;
-/// An option may say anything; a segment of a few bytes would make the floor a trickle.
+/// Smallest segment size that is accepted. An option with a few bytes would make the floor of the window useless.
 const SMALLEST_MSS: u16 = 88;
-/// RFC 7323 section 2.3.
+/// Largest shift of the window scale option (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
-/// Keeps a handshake answered at once from making every instant a period.
+/// Smallest base round trip, so that a handshake without delay does not make the period zero.
 const SHORTEST_ROUND_TRIP: Duration = Duration::from_millis(1);

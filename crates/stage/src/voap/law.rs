@@ -1,44 +1,46 @@
-//! The alpha-beta law of one flow of data (palazzi-voap section II): below alpha the window grows by a step, above beta it
-//! shrinks by one, between them it stays. The paper leaves the window's first value open, and a right edge that must not
-//! move left makes it matter: what has been advertised cannot be taken back. So, as our construction, a flow that has met
-//! no delay above beta is *leashed* to a few times what it had acknowledged in its last round trip, which slow start never
-//! uses up; the first delay above beta makes what is in flight the window, and the law begins there.
+//! The alpha-beta law for one flow of data (palazzi-voap section II). With a queueing delay below alpha the window
+//! grows by a step, above beta it shrinks by a step, between them it stays.
+//!
+//! The paper does not give the first value of the window. It matters, because an advertised window cannot be taken
+//! back. Our construction: until the first delay above beta, the window is limited to a multiple of the data in flight,
+//! which slow start never reaches. The code calls this *leashed*. At the first delay above beta the data in flight
+//! becomes the window, and the law starts from there.
 
 use gamelane_core::{Duration, Instant};
 
 use super::config::{Period, VoapConfig};
 
-/// The law's state for one flow of data.
+/// State of the law for one flow of data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     hold: Hold,
     flight: Flight,
-    /// Start of the period under way.
+    /// Start of the present period.
     since: Instant,
-    /// Queueing delay in this period: sum in nanoseconds and count.
+    /// Queueing delays in this period: their sum in ns and their number.
     delay: (u64, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
-    /// No delay above beta yet: the window is so many times the flight.
+    /// No delay above beta yet: the window is `times` the data in flight plus [`SLACK`] segments.
     Leashed { times: u64, since: Instant },
-    /// The law decides: bytes.
+    /// The law controls the window, given in bytes.
     Window(u64),
 }
 
-/// What one segment tells the law.
+/// Input of the law from one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// Bytes it acknowledges for the first time.
+    /// Bytes that it acknowledges for the first time.
     pub(super) acked: u64,
-    /// Queueing delay that the data meets.
+    /// Queueing delay of the data.
     pub(super) delay: Duration,
-    /// A round trip, queues included.
+    /// Round-trip time, queues included.
     pub(super) round_trip: Duration,
-    /// Largest segment of the connection.
+    /// Maximum segment size of the connection in bytes.
     pub(super) mss: u64,
-    /// The receiver's own window in bytes, which the law never passes.
+    /// Window of the receiver in bytes; the law never exceeds it.
     pub(super) own: u64,
 }
 
@@ -52,7 +54,7 @@ impl Law {
         }
     }
 
-    /// The window in bytes after a segment, before floors and edges.
+    /// Returns the window in bytes after an ACK, before the limits by floor and right edge.
     pub(super) fn step(
         &mut self,
         step: Step,
@@ -62,7 +64,7 @@ impl Law {
     ) -> u64 {
         let flight = self.flight.acked(step.acked, step.round_trip, now);
         if step.acked > 0 {
-            // Slow start fills a buffer within a round trip: the end of the period would be too late.
+            // Slow start fills a buffer within a round trip, so do not wait for the end of the period.
             if matches!(self.hold, Hold::Leashed { .. }) && step.delay > config.beta {
                 let floor = u64::from(config.floor) * step.mss;
                 self.hold = Hold::Window(flight.clamp(floor, step.own.max(floor)));
@@ -94,7 +96,7 @@ impl Law {
         }
     }
 
-    /// True once the law and no longer the leash decides.
+    /// Returns whether the law controls the window.
     #[cfg(test)]
     pub(super) const fn is_holding(&self) -> bool {
         matches!(self.hold, Hold::Window(_))
@@ -102,7 +104,7 @@ impl Law {
 }
 
 impl Hold {
-    /// What holds after a period of this mean delay.
+    /// Returns the new state after a period with this mean delay.
     fn after(
         self,
         delay: Duration,
@@ -116,14 +118,16 @@ impl Hold {
         let floor = u64::from(config.floor) * step.mss;
         let most = step.own.max(floor);
         match self {
-            // A round trip that has grown since the handshake makes the flight look small. What it costs is bounded.
+            // If the round trip has grown since the handshake, the data in flight is underestimated and the limit too
+            // low. Doubling it after some round trips bounds the harm.
             Self::Leashed { times, since }
                 if now.saturating_since(since) >= step.round_trip.saturating_mul(PATIENCE) =>
             {
                 Self::Leashed { times: times.saturating_mul(2), since: now }
             }
             Self::Leashed { .. } => self,
-            // A window that nothing fills is brought down to what is in flight first: less would change nothing.
+            // A window that is mostly unused goes down to the data in flight at once. Smaller steps would have no
+            // effect.
             Self::Window(bytes) if delay > config.beta && bytes / 2 > flight => {
                 Self::Window(flight.clamp(floor, most))
             }
@@ -156,7 +160,7 @@ fn zone(delay: Duration, config: &VoapConfig) -> Zone {
     }
 }
 
-/// A window beside those of the other flows.
+/// Comparison of a window with the mean window of all flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Share {
     Below,
@@ -164,9 +168,9 @@ enum Share {
     Above,
 }
 
-/// The mean window over the last half second, each flow weighted by how often it is heard: no count of who is active is
-/// kept. Steps of equal size leave windows as far apart as they were, so the paper's law alone starves whoever comes
-/// late; with this, the larger ones give way first and the smaller ones grow first.
+/// Mean window of all flows over the last half second. Flows that send more ACKs have more weight, so no count of
+/// active flows is needed. Our construction: steps of equal size keep the differences between windows, so with the
+/// paper's law alone a late flow starves. With the mean, larger windows shrink first and smaller ones grow first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MeanWindow {
     bytes: u64,
@@ -197,8 +201,8 @@ impl MeanWindow {
     }
 }
 
-/// Bytes acknowledged within the last round trip: what was in flight. Two counts, of this span and the one before, stand
-/// for a sliding window.
+/// Bytes acknowledged within the last round trip, which are the data in flight. Two counts, for the present and the
+/// previous round trip, approximate a sliding window.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     since: Instant,
@@ -226,11 +230,12 @@ impl Flight {
     }
 }
 
-/// Slow start needs twice the flight; the rest is for what two counts miss of a doubling rate.
+/// First multiple of the data in flight. Slow start needs 2; the rest covers the error of [`Flight`] at a doubling
+/// rate.
 const LEASH: u64 = 3;
-/// Segments on top of the flight: an initial window (RFC 6928).
+/// Segments added to the data in flight: an initial window (RFC 6928).
 const SLACK: u64 = 10;
-/// Round trips after which the leash doubles. Slow start on a home link is over by then.
+/// Number of round trips after which the multiple doubles. By then slow start on a home link is over.
 const PATIENCE: u64 = 8;
 /// Time constant of [`MeanWindow`].
 const MEMORY: Duration = Duration::from_millis(500);
@@ -256,7 +261,7 @@ mod tests {
         }
     }
 
-    /// One ACK per millisecond; the window after each.
+    /// Sends one ACK per millisecond with these delays in ms. Returns the window after each.
     fn run(law: &mut Law, config: &VoapConfig, from_ms: u64, delays: &[u64]) -> std::vec::Vec<u64> {
         let mut mean = MeanWindow::default();
         (from_ms..)
@@ -269,7 +274,7 @@ mod tests {
     fn the_three_zones_of_the_paper_per_ack() {
         let config = config(Period::Ack);
         let mut law = Law::new(Instant::ZERO);
-        // 16 ms is the first delay above beta: the flight becomes the window, one ACK of 2000 B.
+        // 16 ms is the first delay above beta. The data in flight, one ACK of 2000 B, becomes the window.
         assert_eq!(run(&mut law, &config, 0, &[16]), [2000]);
         assert!(law.is_holding());
         assert_eq!(run(&mut law, &config, 1, &[4, 4, 4]), [3000, 4000, 5000]);
@@ -283,7 +288,7 @@ mod tests {
         let mut law = Law::new(Instant::ZERO);
         run(&mut law, &config, 0, &[0; 101]);
         run(&mut law, &config, 101, &[20]);
-        // A second in which a tenth of the data flows, then delay again.
+        // A second with a tenth of the data, then delay again.
         let mut mean = MeanWindow::default();
         let slow = Step { acked: MSS / 5, ..step(0) };
         for ms in 102..1302 {
@@ -298,11 +303,11 @@ mod tests {
     fn a_step_per_round_trip_is_taken_once_in_a_round_trip_on_its_mean_delay() {
         let config = config(Period::RoundTrip);
         let mut law = Law::new(Instant::ZERO);
-        // 100 ms at 2000 B per ms: 200 kB in flight when the first delay above beta comes.
+        // 100 ms at 2000 B per ms are 200 kB in flight at the first delay above beta.
         run(&mut law, &config, 0, &[0; 101]);
         let held = run(&mut law, &config, 101, &[20])[0];
         assert!((196_000..=202_000).contains(&held), "{held}");
-        // The mean of 90 x 16 and 11 x 0 is below beta: no step, although most of the period is above.
+        // The mean of 90 x 16 ms and 11 x 0 ms is below beta: no step, although most samples are above beta.
         let mixed: std::vec::Vec<u64> =
             core::iter::repeat_n(16, 90).chain(core::iter::repeat_n(0, 11)).collect();
         assert_eq!(run(&mut law, &config, 102, &mixed)[100], held);
@@ -314,7 +319,7 @@ mod tests {
         let config = config(Period::RoundTrip);
         let mut law = Law::new(Instant::ZERO);
         let loose = run(&mut law, &config, 0, &[0; 901]);
-        // 200 kB in flight and ten segments: three times that, six times that after eight round trips.
+        // 200 kB in flight plus ten segments: three times that, and six times that after eight round trips.
         let near = |window: u64, times: u64| window.abs_diff(times * 210 * MSS) <= times * 2 * MSS;
         assert!(near(loose[700], 3) && near(loose[900], 6), "{} {}", loose[700], loose[900]);
         assert!(!law.is_holding());
@@ -330,7 +335,7 @@ mod tests {
             laws[1].hold = Hold::Window(20 * MSS);
             let mut windows = [180 * MSS, 20 * MSS];
             for ms in 1..20_000 {
-                // Each is heard as often as its window is large.
+                // Each flow sends ACKs in proportion to its window.
                 let which = usize::from(
                     ms * windows[1] / (windows[0] + windows[1]).max(1)
                         > (ms - 1) * windows[1] / (windows[0] + windows[1]).max(1),

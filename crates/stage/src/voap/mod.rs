@@ -1,8 +1,9 @@
-//! VoAP, "Vegas over Access Point" (palazzi-voap): a gateway that measures the queueing delay of its bottleneck and
-//! steers TCP senders by lowering the window advertised in the ACKs that pass it. Header mechanics from
-//! reference/tcp.md section 5: both SYNs give the window scale, a right edge once advertised is never taken back, no
-//! window falls below a floor, and what is not understood passes untouched. Cannot reach what hides its windows: QUIC,
-//! other UDP, tunnels; those are counted.
+//! VoAP, "Vegas over Access Point" (palazzi-voap). The gateway measures the queueing delay of its bottleneck. It slows
+//! TCP senders down by lowering the window in the ACKs that pass.
+//!
+//! The window scale comes from both SYNs (RFC 7323 section 2.2). An advertised right edge is never taken back (RFC 9293
+//! section 3.8.6), and no window goes below a floor. Segments that the gateway does not understand pass unchanged. Left
+//! out: traffic whose windows the gateway cannot see, such as QUIC, other UDP and tunnels. Its bytes are counted.
 
 mod config;
 mod connection;
@@ -19,75 +20,77 @@ use table::Table;
 use crate::hops::HopView;
 use crate::tcp::TcpFacts;
 
-/// The stage. Shown every segment that passes, in both directions, it answers which window goes on.
+/// The VoAP stage. It must see every segment of both directions, and decides about the window of each.
 #[derive(Clone, Debug)]
 pub struct Voap {
     config: VoapConfig,
     table: Table,
-    /// By the direction of the data.
+    /// Indexed by the direction of the data.
     mean_windows: [MeanWindow; 2],
     counters: VoapCounters,
 }
 
-/// What happens to a segment.
+/// Decision about a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on as it came.
+    /// Forward the segment unchanged.
     Keep,
-    /// Its window field becomes this, always lower than it was and never zero; see [`crate::tcp::set_window`].
+    /// Set the window field to this value, which is lower than before and never zero; see [`crate::tcp::set_window`].
     SetWindow(u16),
 }
 
-/// What the stage did, and what it could not do.
+/// Counters of VoAP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoapCounters {
-    /// TCP segments shown to it.
+    /// Number of TCP segments seen.
     pub segments: u64,
-    /// Of these: their window lowered.
+    /// Number of segments whose window was lowered.
     pub lowered: u64,
-    /// Of these: SYNs, resets, keep-alives and handshakes under way, never touched.
+    /// Number of segments that VoAP never changes: SYNs, RSTs, keep-alives, segments without ACK and handshakes.
     pub not_ours: u64,
-    /// Of these: of connections whose SYNs it did not see or could not remember.
+    /// Number of segments of connections that are not in the table.
     pub unknown: u64,
-    /// Connections opened.
+    /// Number of connections opened.
     pub opened: u64,
-    /// SYNs that found no room in the table.
+    /// Number of SYNs that found the table full.
     pub no_room: u64,
-    /// The smallest window set, in units of its own scale; `None` before the first.
+    /// Smallest window field that was set, not scaled; `None` before the first.
     pub smallest_field: Option<u16>,
-    /// Bytes of steered directions out of reach: UDP on port 443 at the far end, taken for QUIC. Indexed by direction.
+    /// Bytes of IP packets in controlled directions that VoAP cannot slow down: UDP with far port 443, taken for QUIC.
+    /// Indexed by direction.
     pub quic: [ByteCount; 2],
-    /// Bytes of steered directions out of reach: everything else that is not TCP.
+    /// Bytes of IP packets in controlled directions that VoAP cannot slow down: everything else that is not TCP.
     pub other: [ByteCount; 2],
-    /// Bytes of TCP in steered directions, within reach unless unknown.
+    /// Bytes of TCP packets in controlled directions. VoAP can slow these down unless the connection is unknown.
     pub tcp: [ByteCount; 2],
 }
 
 impl Voap {
-    /// A stage that knows no connection yet. `seed` salts its table.
+    /// Makes the stage with an empty table. `seed` gives the salt of its hash.
     ///
     /// # Panics
     ///
     /// If `config` does not pass [`VoapConfig::check`].
     pub fn new(config: VoapConfig, seed: Seed) -> Self {
-        assert_eq!(config.check(), Ok(()), "whoever reads a configuration checks it");
+        assert_eq!(config.check(), Ok(()), "the caller must check a VoAP configuration before using it");
         let salt = seed.stream("gateway/voap").bits();
         let table = Table::new(config.connections, config.idle, salt);
         Self { config, table, mean_windows: [MeanWindow::default(); 2], counters: VoapCounters::default() }
     }
 
-    /// How it steers.
+    /// The configuration.
     pub const fn config(&self) -> &VoapConfig {
         &self.config
     }
 
-    /// What it did so far.
+    /// Counters since the start.
     pub const fn counters(&self) -> &VoapCounters {
         &self.counters
     }
 
-    /// A TCP segment passes, of this length as an IP packet. Must be called before the segment enters the queue, with
-    /// `hops` as they are; a queue delay of zero for an unknown one steers nothing.
+    /// Takes a TCP segment and decides about its window; `len` is the length of its IP packet. Call it before the
+    /// segment enters the queue, with the present queueing delays in `hops`. Zero stands for an unknown delay and slows
+    /// nothing down.
     pub fn inspect(&mut self, facts: &TcpFacts, len: IpLen, hops: &HopView, now: Instant) -> Verdict {
         self.counters.segments += 1;
         if self.config.steers(facts.direction) {
@@ -124,8 +127,8 @@ impl Voap {
         }
     }
 
-    /// A packet that is no TCP passes: counted as out of reach if it goes a steered way. `connection` is its 5-tuple as
-    /// the home sends it.
+    /// Counts a packet that is not TCP, if VoAP controls its direction. `connection` is its 5-tuple in the upstream
+    /// direction.
     pub fn note_other(&mut self, connection: &FlowKey, direction: Direction, len: IpLen) {
         if self.config.steers(direction) {
             let quic = connection.protocol == Protocol::Udp && connection.destination.port() == QUIC_PORT;
@@ -146,7 +149,7 @@ impl Voap {
     }
 }
 
-/// HTTP/3 (RFC 9114 section 3.1.2).
+/// Port of HTTP/3 (RFC 9114 section 3.1.2).
 const QUIC_PORT: u16 = 443;
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! Connections by their 5-tuple, in a table of fixed size: a hash picks a row, a row holds a few. A newcomer takes an empty
-//! place, that of a connection long silent, or that of one whose handshake never ended, so a flood of SYNs cannot push out
-//! what works; with none of these the newcomer stays unknown and passes untouched.
+//! Table of connections by their 5-tuple. It has a fixed size; a hash selects a row of eight entries.
+//!
+//! A new connection takes a free entry, or replaces one that has been idle for long or whose handshake is not over. So
+//! a flood of SYNs cannot replace working connections. If there is no such entry, the new connection is not stored and
+//! passes unchanged.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,7 +20,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// `salt` keeps whoever knows the hash from aiming at a row.
+    /// Makes an empty table. With the secret `salt` an attacker cannot choose a row.
     pub(super) fn new(connections: u32, idle: Duration, salt: u64) -> Self {
         let rows = (connections as usize).div_ceil(ROW).next_power_of_two();
         Self { places: vec![None; rows * ROW], rows, salt, idle }
@@ -33,7 +35,7 @@ impl Table {
             .map(|place| &mut place.1)
     }
 
-    /// Puts a connection in, over one of the same key; false if there is no room.
+    /// Stores a connection; an entry with the same key is replaced. Returns false if there is no room.
     pub(super) fn insert(&mut self, key: FlowKey, connection: Connection, now: Instant) -> bool {
         let row = self.row(&key);
         let idle = self.idle;
@@ -72,5 +74,5 @@ impl Table {
     }
 }
 
-/// Connections in a row.
+/// Number of entries in a row.
 const ROW: usize = 8;

@@ -1,4 +1,4 @@
-//! Conversations segment by segment, and what must hold for any of them.
+//! Tests of VoAP with conversations segment by segment, and properties of any conversation.
 
 use std::vec::Vec;
 
@@ -43,7 +43,7 @@ fn hops(down_ms: u64) -> HopView {
 
 const DATA: IpLen = IpLen(1040);
 
-/// A download through the stage: client's data starts at 1, server's at `iss + 1`.
+/// A download through the stage. The data of the client starts at 1, that of the server at `iss + 1`.
 struct Download {
     voap: Voap,
     iss: u32,
@@ -51,7 +51,7 @@ struct Download {
 }
 
 impl Download {
-    /// After a handshake of 100 ms with these window scales; windows of SYNs are 65535.
+    /// Makes a connection after a handshake of 100 ms with these window scales. The windows of the SYNs are 65535.
     fn opened(config: VoapConfig, scales: [Option<u8>; 2], iss: u32) -> Self {
         let mut download = Self { voap: Voap::new(config, Seed(1)), iss, now: Instant::from_secs(1) };
         let mss = Some(MSS as u16);
@@ -71,7 +71,7 @@ impl Download {
         self.voap.inspect(facts, DATA, &hops(down_ms), self.now)
     }
 
-    /// The client acknowledges `bytes` of the stream, with this window field; the field that goes on.
+    /// Lets the client acknowledge `bytes` of the stream with this window field. Returns the field after the stage.
     fn ack(&mut self, bytes: u32, window: u16, down_ms: u64) -> u16 {
         let ack = self.iss.wrapping_add(1).wrapping_add(bytes);
         match self.show(&facts(Direction::Up, 1, ack, 0, window), down_ms) {
@@ -86,22 +86,23 @@ fn a_download_is_held_at_its_flight_and_then_follows_the_law() {
     let mut download = Download::opened(VoapConfig { step: 2, ..config() }, [Some(7), Some(7)], 1000);
     let mut acked = 0;
     let mut fields = Vec::new();
-    // 2000 B a millisecond for 4 s: 200 kB in flight at 100 ms. Delay 0, then 20 ms, then 10 ms, then 1 ms.
+    // 2000 B per ms for 4 s, so 200 kB in flight at 100 ms. One second each with a delay of 0, 20, 10 and 1 ms.
     for ms in 0..4000 {
         let delay = [0, 20, 10, 1][ms / 1000];
         acked += 2 * MSS;
         download.now += Duration::from_millis(1);
         fields.push(u32::from(download.ack(acked, 65_535, delay)) << 7);
     }
-    // Leashed: three times 200 kB and ten segments.
+    // Before the first delay above beta: three times 200 kB plus ten segments.
     assert!(fields[700].abs_diff(630_000) < 15_000, "{}", fields[700]);
-    // The edge given away comes back as data is acknowledged, not faster.
+    // The window shrinks only by the data that is acknowledged, 2000 B per ms, because the edge must not move left.
     let debt = [fields[1150], fields[1200]];
     assert!(debt[0].abs_diff(debt[1]).abs_diff(100_000) < 5_000, "{debt:?}");
-    // Eight round trips of 120 ms, two segments each, from a flight of 2000 B times 120 ms.
+    // Starts from the data in flight, 2000 B per ms for 120 ms, and shrinks by two segments in each of eight round
+    // trips.
     let held = fields[1999];
     assert!((214_000..=226_000).contains(&held), "{held}");
-    // Between alpha and beta it stays, but for its rounding.
+    // Between alpha and beta the window stays, except for rounding.
     assert!(fields[2200].abs_diff(fields[2999]) <= 1000, "{} {}", fields[2200], fields[2999]);
     // Nine or ten round trips of 101 ms below alpha.
     let grown = fields[3999] - fields[2999];
@@ -116,10 +117,10 @@ fn scaling_counts_only_if_both_sides_offered_it() {
         [([Some(7), Some(2)], 7), ([Some(7), None], 0), ([None, Some(7)], 0), ([Some(15), Some(0)], 14)]
     {
         let mut download = Download::opened(config(), scales, 0);
-        // Leashed after one ACK of a segment: (1000 + 10 segments) * 3, by whole segments beyond the SYN's 65535.
         let field = download.ack(MSS, 65_535, 0);
         let bytes = u64::from(field) << shift;
-        // The SYN's window of 65535 cannot be taken back, so 64535 are left; nothing further is granted.
+        // After one ACK of a segment the law allows only (1 + 10 segments) * 3. But the 65535 B of the SYN's window
+        // cannot be taken back, so 64535 B are left.
         let unit = 1 << shift;
         assert!((64_535..64_535 + unit).contains(&bytes), "{scales:?}: {bytes}");
     }
@@ -151,7 +152,7 @@ fn syn_reset_keep_alive_and_zero_window_pass_untouched() {
     let mut reset = facts(Direction::Up, 1, 1 + 200 * MSS, 0, 65_535);
     reset.flags.rst = true;
     assert_eq!(download.show(&reset, 100), Verdict::Keep);
-    // A reset ends the connection: what comes after it is not known.
+    // An RST ends the connection. Segments after it belong to no known connection.
     download.ack(201 * MSS, 65_535, 100);
     assert_eq!(download.voap.counters().unknown, 1);
 }
@@ -175,7 +176,7 @@ fn a_full_table_leaves_newcomers_alone_and_keeps_what_works() {
     for port in 1..=7 {
         open(&mut voap, port, Instant::ZERO, true);
     }
-    // A flood of SYNs that come to nothing shares the one place left.
+    // A flood of SYNs without handshakes shares the only free entry.
     for port in 100..1100 {
         open(&mut voap, port, Instant::from_secs(1), false);
     }
@@ -190,7 +191,7 @@ fn a_full_table_leaves_newcomers_alone_and_keeps_what_works() {
     open(&mut voap, 9, Instant::from_secs(4), true);
     assert_eq!(voap.counters().no_room, 1);
     assert_eq!(voap.counters().unknown, before + 3);
-    // Long silence makes room.
+    // Connections idle for long make room.
     open(&mut voap, 10, Instant::from_secs(400), true);
     assert_eq!(voap.counters().no_room, 1);
 }
@@ -214,8 +215,8 @@ fn what_it_cannot_reach_is_counted() {
 }
 
 proptest! {
-    /// For any windows, delays and orders of ACKs: never above the receiver's own, never zero of our making, the floor
-    /// kept, the right edge never taken back (by less than a unit where a unit is above a segment).
+    /// For any windows, delays and orders of ACKs: the window is never above the receiver's, never set to zero, and
+    /// never below the floor. The right edge never moves left; with a unit above a segment, by less than a unit.
     #[test]
     fn any_conversation(
         iss: u32,
@@ -246,14 +247,14 @@ proptest! {
             let own = i64::from(window) * unit;
             prop_assert!(advertised >= own.min(4 * i64::from(MSS)) || reordered + advertised >= edge);
             own_edge = own_edge.max(reordered + own);
-            // An edge moves left only as far as the receiver's own does.
+            // The edge moves left only as far as that of the receiver.
             prop_assert!(reordered + advertised >= edge.min(reordered + own) - slip);
             edge = edge.max(reordered + advertised);
             prop_assert!(edge <= own_edge);
         }
     }
 
-    /// Whatever segments come, from whichever side, nothing panics and counters add up.
+    /// Any segments from either side cause no panic, and the counters add up.
     #[test]
     fn any_segments(
         segments in proptest::collection::vec(
@@ -269,7 +270,7 @@ proptest! {
             let flag = |n: u8| bits & (1 << n) != 0;
             let flags = TcpFlags { syn: flag(0), ack: flag(1) || flag(2), fin: flag(3), rst: flag(4) && flag(5) };
             let direction = if up { Direction::Up } else { Direction::Down };
-            // Few numbers, so that some conversations hold together.
+            // Use few different numbers, so that some segments belong to a valid conversation.
             let [seq, ack] = [seq % 5 * 1000, ack % 5 * 1000];
             let facts = TcpFacts {
                 connection: key(port), direction, seq, ack, payload, flags, window, window_scale, mss,
