@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use common::{FQ, Place, SERVER, net, sh, wait, ways, write_policy};
 use gamelane_core::{Seed, Stream};
-use gamelane_gateway::Frames;
-use gamelane_gateway::device::{Interface, Receiver, Sender};
+use gamelane_device::packet::{Receiver, Sender};
+use gamelane_device::{Frames, Interface};
+use gamelane_gateway::status::BothWays;
 
 /// To no interface of the three, so that no kernel answers.
 const TO: [u8; 12] = [0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
@@ -162,10 +163,8 @@ fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
     let unread = net.counter(Place::Internet, "UdpRcvbufErrors");
     let lost = sum["lost_packets"].as_u64().unwrap();
     assert_eq!(lost.saturating_sub(unread), 0, "{sum} {:?} {:?}", status.queues, status.engine);
-    assert_eq!(
-        status.engine.sent,
-        status.queues.values().map(|queue| queue.arrived).rev().collect::<Vec<_>>()[..]
-    );
+    let [up, down] = ["up", "down"].map(|way| status.queues[way].arrived);
+    assert_eq!(status.engine.sent, BothWays { up, down });
     assert_eq!((status.reloads, status.queues["up"].kind.as_str()), (5, "dualpi2"));
     assert!(status.policy_refused.unwrap().contains("fifi"));
     gateway.assert_conserves();
@@ -243,7 +242,7 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         flood(&net, 1000);
         let status = gateway.status();
         let up = &status.queues["up"];
-        assert!(status.engine.stalls[0] > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
+        assert!(status.engine.stalls.up > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
         let drained = || gateway.status().queues["up"].qlen == 0;
         assert!(wait(Duration::from_secs(10), drained), "{way}: {:?}", gateway.status().queues["up"]);
         assert_eq!(gateway.status().queues["up"].not_sent, 0, "{way}");
@@ -253,9 +252,9 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         let counted = || gateway.status().queues["up"].not_sent >= 100;
         assert!(wait(Duration::from_secs(5), counted), "{way}: {:?}", gateway.status().queues["up"]);
         net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
-        let before = gateway.status().engine.sent[0];
+        let before = gateway.status().engine.sent.up;
         flood(&net, 50);
-        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent[0] >= before + 50), "{way}");
+        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent.up >= before + 50), "{way}");
         gateway.assert_conserves();
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration as Wait;
 use common::slow_link::SlowLink;
 use common::{FQ, Net, Place, SERVER, net, policy_text};
 use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_device::{Frames, Plane};
 use gamelane_gateway::status::Status;
-use gamelane_gateway::{Frames, Gateway, Plane, Policy};
+use gamelane_gateway::{Gateway, Policy};
 use gamelane_stage::autorate::{Cause, Source};
 
 fn policy(gateway: &str) -> Policy {
@@ -149,9 +150,9 @@ fn behind_a_provider_that_slows_down_a_real_download_is_followed_and_its_queue_i
     let moved = own.moved.as_ref().expect("it fell");
     assert_eq!((moved.signal.as_deref(), own.lowered > 0), (Some("tcp"), true), "{own:?}");
     assert!(own.windows_unheard * 2 < own.windows, "{own:?}");
-    let metrics = gamelane_gateway::metrics::prometheus(&status);
+    let metrics = gamelane_gateway::status::metrics::prometheus(&status);
     let line = format!("autorate_rate_bps{{direction=\"down\"}} {}", own.rate_bps);
     assert!(metrics.contains(&line) && metrics.contains("signal=\"tcp\""), "{metrics}");
-    let page = gamelane_gateway::watch::page(&status, false);
+    let page = gamelane_gateway::status::page(&status, false);
     assert!(page.contains("follows the link from 0.50 Mbit/s to 20.00 Mbit/s"), "{page}");
 }

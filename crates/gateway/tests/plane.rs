@@ -1,7 +1,8 @@
 //! The gateway without interfaces: bytes in, bytes out.
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_gateway::{Frames, Gateway, Headers, Plane, Policy};
+use gamelane_device::{Frames, Headers, Plane};
+use gamelane_gateway::{Gateway, Policy};
 
 fn policy(gateway: &str) -> Policy {
     let text = format!(

@@ -5,9 +5,9 @@ mod common;
 use std::net::UdpSocket;
 
 use common::{FQ, Place, SERVER, net};
-use gamelane_gateway::Frames;
-use gamelane_gateway::device::{Interface, Refusal, Sender};
-use gamelane_gateway::verdict::State;
+use gamelane_device::packet::Sender;
+use gamelane_device::{Frames, Interface, Refusal};
+use gamelane_gateway::status::State;
 
 /// Each a source port or address of its own.
 const FLOWS: u32 = 100_000;
@@ -95,7 +95,7 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
     let status = gateway.status();
     let up = &status.queues["up"];
     assert_eq!(up.arrived, up.packets + up.drops + u64::from(up.qlen));
-    let lost = status.engine.ring_full[0];
+    let lost = status.engine.ring_full.up;
     assert!(up.arrived + lost >= 3 * u64::from(FLOWS), "{up:?} {lost}");
     assert!(lost < u64::from(FLOWS), "{lost} of them before it saw them");
     assert!(status.flows_forgotten > u64::from(FLOWS) / 2, "{}", status.flows_forgotten);
@@ -128,7 +128,7 @@ fn frames_that_an_offload_put_together_are_counted_lost_and_said() {
     let words = ["timeout", "2", "iperf3", "-c", SERVER, "-n", "3M"];
     let _ = net.command(Place::Home, &words).output().unwrap();
     let status = gateway.status();
-    assert!(status.engine.too_long[0] > 0, "{:?}", status.engine);
+    assert!(status.engine.too_long.up > 0, "{:?}", status.engine);
     let (_, page, _) = net.program(&["status"]);
     assert!(page.contains("segmentation offload reaches this interface"), "{page}");
     gateway.assert_conserves();

@@ -9,10 +9,11 @@ use std::time::Duration as Wait;
 use common::slow_link::SlowLink;
 use common::{FQ, HOME, Net, Place, SERVER, net, sh};
 use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_gateway::replay::{Differences, Ended, Report, replay};
+use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};
+use gamelane_gateway::tap::replay::{Differences, Ended, Report, replay};
 use gamelane_gateway::tap::{About, Options, Tap, TapStatus, Tapped, WhenFull, about};
-use gamelane_gateway::{Frames, Gateway, Plane, Policy};
+use gamelane_gateway::{Gateway, Policy};
 
 const ALL_OF_IT: &str = "shape = \"4mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
                          up = { queue = \"priority\", acks = \"filter\", limit = \"40p\" }\n\

@@ -4,8 +4,9 @@ mod common;
 
 use common::{FQ, HOME, Place, SERVER, net, net_of, wait, ways};
 use gamelane_core::{Direction, Instant};
-use gamelane_gateway::device::{Interface, Io, Sender};
-use gamelane_gateway::{Engine, FrameId, Frames, Plane};
+use gamelane_device::packet::Sender;
+use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};
+use gamelane_gateway::status::BothWays;
 use std::time::Duration;
 
 fn is_here() -> bool {
@@ -120,7 +121,7 @@ fn the_machine_itself_stays_reachable_for_who_knows_its_address() {
     assert!(net.ping(&["-c", "5", "10.77.0.9"]).contains("5 received"));
     assert!(net.ping(&["-c", "5", SERVER]).contains("5 received"));
     let engine = gateway.status().engine;
-    assert!(engine.own[0] >= 5, "{engine:?}");
+    assert!(engine.own.up >= 5, "{engine:?}");
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn a_sender_that_would_put_frames_together_does_not() {
     // The kernel switches segmentation offload off at the far end of a pair while a program is at the near one.
     let result = net.iperf(&["-t", "1"]);
     assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
-    assert_eq!(gateway.status().engine.too_long, [0, 0]);
+    assert_eq!(gateway.status().engine.too_long, BothWays::default());
     gateway.assert_conserves();
 }
 

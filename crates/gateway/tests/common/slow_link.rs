@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use gamelane_core::{Direction, Duration, Instant};
-use gamelane_gateway::{Frames, Plane};
+use gamelane_device::{Frames, Plane};
 
 /// What is beyond the gateway, and the home before it.
 pub struct SlowLink {
