@@ -5,6 +5,7 @@
 
 mod arguments;
 
+use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -87,8 +88,7 @@ fn forward(arguments: Run) -> Result<(), Failure> {
         tracing::warn!("{note}");
     }
     if arguments.dry_run {
-        print!("{}", describe(&plan, &policy));
-        return Ok(());
+        return say(&describe(&plan, &policy)).map(|_| ());
     }
     let (memory, tap) = (arguments.memory(), arguments.tap());
     let options = Options { file: arguments.policy, overrides, listen, memory, tap };
@@ -103,9 +103,9 @@ fn ask(address: SocketAddr) -> Result<Status, Failure> {
 fn status(address: SocketAddr, json: bool) -> Result<(), Failure> {
     let status = ask(address)?;
     if json {
-        print!("{}", json_of(&status)?);
+        say(&json_of(&status)?)?;
     } else {
-        print!("{}", page(&status, false));
+        say(&page(&status, false))?;
     }
     Ok(())
 }
@@ -114,9 +114,9 @@ fn compare(folder: &Path, policy: Option<&Path>, json: bool) -> Result<(), Failu
     let report = replay::replay(folder, policy)
         .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
     if json {
-        print!("{}", json_of(&report)?);
+        say(&json_of(&report)?)?;
     } else {
-        print!("{}", report.describe());
+        say(&report.describe())?;
     }
     match report.identical {
         true => Ok(()),
@@ -126,14 +126,24 @@ fn compare(folder: &Path, policy: Option<&Path>, json: bool) -> Result<(), Failu
 
 fn watch(address: SocketAddr) -> Result<(), Failure> {
     let colour = std::env::var_os("NO_COLOR").is_none();
-    loop {
-        let page = page(&ask(address)?, colour);
-        // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
-        print!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n"));
-        std::thread::sleep(std::time::Duration::from_secs(1));
+    let second = std::time::Duration::from_secs(1);
+    // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
+    while say(&format!("\x1b[H{}\x1b[J", page(&ask(address)?, colour).replace('\n', "\x1b[K\n")))? {
+        std::thread::sleep(second);
     }
+    Ok(())
 }
 
 fn json_of(document: &impl Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(document).map_err(Failure::cannot_run)? + "\n")
+}
+
+/// Prints to standard output. Returns false if nobody reads it any more, as in `gamelane-gateway watch | head`.
+fn say(text: &str) -> Result<bool, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::cannot_run(format!("standard output: {error}"))),
+    }
 }

@@ -1,9 +1,15 @@
-//! The status document of a gateway without interfaces.
+//! The status over HTTP and on the terminal, of a gateway without interfaces.
 
 mod common;
 
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
 use gamelane_core::{Direction, Instant, Seed};
 use gamelane_device::{EngineCounters, Frames, Plane as _};
+use gamelane_gateway::http::{self, Board};
 use gamelane_gateway::status::Status;
 use gamelane_gateway::{Gateway, Policy};
 
@@ -21,6 +27,24 @@ fn status() -> Status {
     gateway.handle_frame(Direction::Up, frame, &mut frames, Instant::ZERO);
     let counters = EngineCounters { sent: [3, 4], ..EngineCounters::default() };
     Status::of(&gateway, &policy, &frames, &counters, Instant::from_secs(1))
+}
+
+/// Serves the status until the test ends.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let board = Board::new().unwrap();
+    let asked = Arc::clone(&board);
+    std::thread::spawn(move || http::serve(&listener, &asked));
+    std::thread::spawn(move || {
+        loop {
+            if board.is_asked() {
+                board.post(status());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    address
 }
 
 #[test]
@@ -48,4 +72,16 @@ fn assert_no_bare_array(path: &str, value: &serde_json::Value) {
         }
         _ => {}
     }
+}
+
+#[test]
+fn watch_ends_when_its_reader_does() {
+    let address = serve();
+    let watch = format!("{} watch --listen {address}; echo code $? >&2", common::PROGRAM);
+    let script = format!("({watch}) | head -n 1");
+    let out =
+        Command::new("timeout").args(["20", "sh", "-c", &script]).stdin(Stdio::null()).output().unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert!(String::from_utf8(out.stdout).unwrap().contains("no game"), "{error}");
+    assert!(error.contains("code 0") && !error.contains("panicked"), "{error}");
 }
