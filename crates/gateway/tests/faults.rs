@@ -272,7 +272,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     };
     refused(&["run", "--lan", "lan", "--wan", "lan", policy], 2, "both lan");
     refused(&["run", "--lan", "lan", "--wan", "wam", policy], 2, "--wan wam: no such interface");
-    refused(&["run", "--lan", "lan", "--wan", "lo", policy], 2, "no Ethernet");
+    refused(&["run", "--lan", "lan", "--wan", "lo", policy], 2, "not an Ethernet interface");
     refused(&["run", "--lan", "lan", "--wan", "wan", "/nowhere.toml"], 2, "cannot be read");
     refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--set", "gateway.up.queue=fifi"], 2, "fifi");
     refused(
