@@ -421,7 +421,7 @@ def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> Non
     for name, why in (
         ("nowhere", "no such interface"),
         ("lo", "127.0.0.1"),
-        ("tun0", "no Ethernet interface"),
+        ("tun0", "not an Ethernet interface"),
         ("one", "part of br0"),
     ):
         with pytest.raises(LabError, match=why):
