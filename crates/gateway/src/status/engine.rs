@@ -3,8 +3,6 @@
 use gamelane_device::EngineCounters;
 use serde::{Deserialize, Serialize};
 
-use super::BothWays;
-
 /// The loop.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct EngineStatus {
@@ -22,6 +20,22 @@ pub struct EngineStatus {
     pub stalls: BothWays<u64>,
     /// How late the shaper was called after its deadline, in microseconds.
     pub late_us: Lateness,
+}
+
+/// A value for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BothWays<T> {
+    /// From home to the internet.
+    pub up: T,
+    /// From the internet to home.
+    pub down: T,
+}
+
+impl<T> From<[T; 2]> for BothWays<T> {
+    /// Takes what is indexed by [`gamelane_core::Direction::index`].
+    fn from([up, down]: [T; 2]) -> Self {
+        Self { up, down }
+    }
 }
 
 /// Mean and largest lateness.

@@ -22,7 +22,7 @@ use crate::gateway::Gateway;
 use crate::policy::Policy;
 use crate::tap::TapStatus;
 use crate::truth::Conversation;
-pub use engine::{EngineStatus, Lateness};
+pub use engine::{BothWays, EngineStatus, Lateness};
 pub use flow::{FlowStatus, Passing, WayStatus};
 pub use page::page;
 pub use queue::{QueueStatus, Spread, VoapStatus};
@@ -106,22 +106,6 @@ pub struct PoolStatus {
     pub taken: usize,
     /// Frames that it has room for.
     pub capacity: usize,
-}
-
-/// A value for each direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BothWays<T> {
-    /// From home to the internet.
-    pub up: T,
-    /// From the internet to home.
-    pub down: T,
-}
-
-impl<T> From<[T; 2]> for BothWays<T> {
-    /// Takes what is indexed by [`Direction::index`].
-    fn from([up, down]: [T; 2]) -> Self {
-        Self { up, down }
-    }
 }
 
 impl Status {

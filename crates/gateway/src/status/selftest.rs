@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use gamelane_core::{Bitrate, Direction, Duration, Instant};
-
 use gamelane_device::EngineCounters;
 
-use super::ShaperStatus;
+use super::shaper::ShaperStatus;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
 
