@@ -91,7 +91,7 @@ impl Mapping {
     /// If they are not within the map.
     pub(crate) fn bytes_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.len), "within the map");
-        // SAFETY: as above, and `self` is borrowed mutably, so nobody here reads it.
+        // SAFETY: as above, and `self` is borrowed mutably, so nothing else in this process reads it.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at).as_ptr(), len) }
     }
 }

@@ -73,7 +73,7 @@ impl Program {
         attributes.log = log.as_mut_ptr() as u64;
         attributes.log_size = log.len() as u32;
         attributes.log_level = 1;
-        // SAFETY: as above; the log is as long as is said, lives through the call, and only the kernel writes to it then.
+        // SAFETY: as above; the log has the length given, lives through the call, and only the kernel writes to it meanwhile.
         if let Ok(fd) = unsafe { make(PROG_LOAD, &attributes) } {
             return Ok(Self(fd));
         }
@@ -192,7 +192,7 @@ impl SharedNumber {
 unsafe fn make<T>(command: c_int, attributes: &T) -> Result<OwnedFd> {
     // SAFETY: the caller's promise.
     let made = unsafe { bpf(command, attributes) }?;
-    // SAFETY: it was just made, and nobody else knows it.
+    // SAFETY: the descriptor was just made, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(made) })
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Programs, namespace and pairs last as long as descriptors of this process, so the kernel removes them however it ends. If the
-//! process lives but stands still, the programs let frames pass after a second ([`programs::PATIENCE_NS`]).
+//! process lives but stands still, the programs let frames pass after a second (`programs::PATIENCE_NS`).
 
 mod pairs;
 mod programs;
