@@ -194,7 +194,7 @@ def test_who_asks_for_nonsense_is_told_and_nothing_changes(triple: Triple, tmp_p
     [
         (["nowhere", "--to", "lo"], "INTERFACE nowhere: no such interface"),
         (["lo", "--to", "lo"], "both lo"),
-        (["lo", "--to", "nowhere"], "INTERFACE lo: this is no Ethernet interface"),
+        (["lo", "--to", "nowhere"], "INTERFACE lo: this is not an Ethernet interface"),
         (["lo", "--to", "lo", "--loss", "2"], "`loss` in --set loss=2"),
         (["lo", "--to", "lo", "--duration", "5"], "--duration 5"),
     ],

@@ -421,7 +421,7 @@ def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> Non
     for name, why in (
         ("nowhere", "no such interface"),
         ("lo", "127.0.0.1"),
-        ("tun0", "no Ethernet interface"),
+        ("tun0", "not an Ethernet interface"),
         ("one", "part of br0"),
     ):
         with pytest.raises(LabError, match=why):
@@ -436,6 +436,6 @@ def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> Non
     with pytest.raises(LabError, match="it is impaired already"):
         own.player.run(own.impair, "run", "eth0")
     said = own.player.run(own.impair, "run", "eth0", "--dry-run", "--delay", "7ms")
-    assert "turn the frames of eth0 aside" in said
+    assert "divert the frames of eth0" in said
     assert 'delay = "7ms"' in said
     assert least_ms(own.player, SERVER) >= 80

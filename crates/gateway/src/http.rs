@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::metrics::prometheus;
 use crate::status::Status;
+use crate::status::metrics::prometheus;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_REQUEST: usize = 4096;

@@ -1,40 +1,32 @@
-//! The queues on real frames. A transparent bridge between two interfaces: [`engine`] moves frames between the kernel and a
-//! [`plane`], which decides when and whether each goes on and has neither sockets nor a clock. `docs/gateway.md` is for
-//! who runs it.
+//! The queues of a scenario on real frames: a transparent bridge between two interfaces. `docs/gateway.md` is for users.
+//!
+//! [`run`] is the program: it joins the engine of `gamelane-device`, which has the sockets and the clock, to a [`Gateway`], which
+//! has neither. Everything that decides about frames is in [`gateway`], so it can be tested, recorded and replayed with bytes
+//! alone.
 //!
 //! ```text
-//! interface -> device::Port -> frames (a pool) -> Plane: parse, steer, classify, queue -> device::Port -> interface
+//! interface -> Engine -> Gateway: parse, steer, classify, queue, shape -> Engine -> interface
 //! ```
+//!
+//! | folder | what it holds |
+//! |---|---|
+//! | [`policy`] | what a scenario's `[gateway]` means on a real network |
+//! | [`gateway`] | queue and shaper of each direction, and the signals for shapers that follow their link |
+//! | [`truth`] | what is known of each flow because it passed here: delays, drops, rhythm, round trips |
+//! | [`tap`] | the recording of frames and decisions, and its replay |
+//! | [`status`] | the status document, its page, Prometheus metrics, the verdict on games |
+//! | [`run`] | checks before a run, the run itself, signals, the policy file |
+//! | [`http`] | serves the status on loopback |
 
-pub mod checksum;
-pub mod clock;
-pub mod device;
-pub mod engine;
-mod following;
-pub mod frames;
+#![forbid(unsafe_code)]
+
 pub mod gateway;
-pub mod guard;
-pub mod headers;
 pub mod http;
-pub mod io;
-mod lane;
-pub mod metrics;
-pub mod plane;
 pub mod policy;
-pub mod preflight;
-pub mod privileges;
-pub mod replay;
 pub mod run;
-pub mod selftest;
 pub mod status;
 pub mod tap;
 pub mod truth;
-pub mod verdict;
-pub mod watch;
 
-pub use engine::{Engine, EngineCounters, Turn};
-pub use frames::{FrameId, Frames};
 pub use gateway::{DroppedFrame, Gateway};
-pub use headers::Headers;
-pub use plane::Plane;
 pub use policy::Policy;

@@ -1,4 +1,4 @@
-//! What goes wrong: frames nobody understands, policies nobody can carry out, interfaces that come and go, SIGKILL.
+//! Faults: malformed frames, wrong policies, interfaces that come and go, SIGKILL.
 
 mod common;
 
@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use common::{FQ, Place, SERVER, net, sh, wait, ways, write_policy};
 use gamelane_core::{Seed, Stream};
-use gamelane_gateway::Frames;
-use gamelane_gateway::device::{Interface, Receiver, Sender};
+use gamelane_device::packet::{Receiver, Sender};
+use gamelane_device::{Frames, Interface};
+use gamelane_gateway::status::BothWays;
 
-/// To no interface of the three, so that no kernel answers.
+/// Addresses of no interface here, so that no kernel answers.
 const TO: [u8; 12] = [0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
 
-/// Sends frames at home and gives those of `TO` that reach the internet.
+/// Sends frames at home and returns those to `TO` that reach the internet.
 fn across(net: &common::Net, sent: &[Vec<u8>]) -> Vec<Vec<u8>> {
     std::thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -63,16 +64,16 @@ fn what_is_not_understood_passes_as_it_is() {
     let Some(net) = net(1500, &[]) else { return };
     let ip = [0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2];
     let sent = [
-        // VLAN tags: one, two, one that leads nowhere; priority kept.
+        // VLAN tags: one, two, one without a type; with priority.
         ethernet(&[&[0x81, 0, 0xa0, 7, 8, 0], &ip]),
         ethernet(&[&[0x88, 0xa8, 0, 5, 0x81, 0, 0x60, 6, 8, 0], &ip]),
         ethernet(&[&[0x81, 0]]),
-        // ARP, LLDP, spanning tree (a length, no type), an experiment.
+        // ARP, LLDP, spanning tree (a length instead of a type), an experimental EtherType.
         ethernet(&[&[8, 6], &[1; 28]]),
         ethernet(&[&[0x88, 0xcc], &[2; 60]]),
         ethernet(&[&[0, 38, 0x42, 0x42, 3], &[0; 35]]),
         ethernet(&[&[0x88, 0xb5], &[3; 900]]),
-        // IPv4 that says it is longer than it is, has no header, or options beyond it; TCP cut short; IPv6 likewise.
+        // IPv4 with too large a length, without a header, with options past its end; truncated TCP; the same for IPv6.
         ethernet(&[&[8, 0, 0x45, 0, 0xff, 0xff], &[0; 40]]),
         ethernet(&[&[8, 0, 0x41, 0, 0, 40], &[0; 40]]),
         ethernet(&[&[8, 0, 0x4f, 0, 0, 21], &[6; 40]]),
@@ -86,7 +87,7 @@ fn what_is_not_understood_passes_as_it_is() {
     for way in ways() {
         let gateway = net.gateway_by(way, FQ);
         let received = across(&net, &sent);
-        // Each is of a flow of its own kind: order between kinds may change.
+        // Each is another flow, so their order may change.
         for frame in &sent {
             assert!(received.contains(frame), "{way}: lost or changed: {frame:02x?}");
         }
@@ -104,7 +105,7 @@ fn no_frame_off_the_wire_brings_it_down() {
         let mut gateway = net.gateway_by(way, &format!("voap = {{}}\nshape = \"500mbit\"\n{FQ}"));
         let received = across(&net, &sent);
         assert!(!received.is_empty());
-        // What the listener at the far end missed is its own affair; what the gateway saw is not.
+        // The listener at the far end may miss frames; the gateway must not.
         let arrived = gateway.status().queues["up"].arrived;
         assert!(arrived > 10_000, "{way}: {arrived} of {}", sent.len());
         assert!(!gateway.is_over(), "{}", gateway.log());
@@ -138,7 +139,7 @@ fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
     let gateway = net.gateway(FQ);
     let policy = net.folder.path().join("policy.toml");
     let result = std::thread::scope(|scope| {
-        // A tenth of what it is shaped to from the first reload on: no law has a reason to drop.
+        // A tenth of the shaped rate after the first reload, so no AQM law has a reason to drop.
         let load = scope.spawn(|| net.iperf(&["-u", "-b", "20M", "-l", "1200", "-t", "4"]));
         for queue in ["fifo", "fq_codel", "pie", "cake", "dualpi2"] {
             std::thread::sleep(Duration::from_millis(500));
@@ -158,14 +159,12 @@ fn a_policy_is_reloaded_under_load_without_loss_and_a_bad_one_is_not() {
     });
     let status = gateway.status();
     let sum = &result["end"]["sum"];
-    // What a busy machine's receiver has no room for reached it all the same.
+    // Datagrams that the receiver had no room for did arrive.
     let unread = net.counter(Place::Internet, "UdpRcvbufErrors");
     let lost = sum["lost_packets"].as_u64().unwrap();
     assert_eq!(lost.saturating_sub(unread), 0, "{sum} {:?} {:?}", status.queues, status.engine);
-    assert_eq!(
-        status.engine.sent,
-        status.queues.values().map(|queue| queue.arrived).rev().collect::<Vec<_>>()[..]
-    );
+    let [up, down] = ["up", "down"].map(|way| status.queues[way].arrived);
+    assert_eq!(status.engine.sent, BothWays { up, down });
     assert_eq!((status.reloads, status.queues["up"].kind.as_str()), (5, "dualpi2"));
     assert!(status.policy_refused.unwrap().contains("fifi"));
     gateway.assert_conserves();
@@ -232,7 +231,7 @@ fn flood(net: &common::Net, count: usize) {
 #[test]
 fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted() {
     let Some(net) = net(1500, &["tc"]) else { return };
-    // Behind the far end a bridge and a link of 10 Mbit/s, whose queue holds on to the frames: not sent until they leave that.
+    // Behind the far end, a bridge and a link of 10 Mbit/s whose queue holds the frames: they count as not sent until they leave it.
     let slow = "ip link add br0 type bridge forward_delay 0; ip link set eth0 master br0; ip link set br0 up
                 ip link add slow txqueuelen 1000 type veth peer name sink; ip link set slow master br0 up; ip link set sink up
                 tc qdisc add dev slow root handle 1: htb default 1
@@ -243,7 +242,7 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         flood(&net, 1000);
         let status = gateway.status();
         let up = &status.queues["up"];
-        assert!(status.engine.stalls[0] > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
+        assert!(status.engine.stalls.up > 0 && up.peak_qlen > 100, "{way}: {:?} {up:?}", status.engine);
         let drained = || gateway.status().queues["up"].qlen == 0;
         assert!(wait(Duration::from_secs(10), drained), "{way}: {:?}", gateway.status().queues["up"]);
         assert_eq!(gateway.status().queues["up"].not_sent, 0, "{way}");
@@ -253,9 +252,9 @@ fn frames_for_an_interface_that_is_slow_or_down_wait_in_the_queue_or_are_counted
         let counted = || gateway.status().queues["up"].not_sent >= 100;
         assert!(wait(Duration::from_secs(5), counted), "{way}: {:?}", gateway.status().queues["up"]);
         net.run(Place::Gateway, &["ip", "link", "set", "wan", "up"]);
-        let before = gateway.status().engine.sent[0];
+        let before = gateway.status().engine.sent.up;
         flood(&net, 50);
-        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent[0] >= before + 50), "{way}");
+        assert!(wait(Duration::from_secs(10), || gateway.status().engine.sent.up >= before + 50), "{way}");
         gateway.assert_conserves();
     }
 }
@@ -273,7 +272,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     };
     refused(&["run", "--lan", "lan", "--wan", "lan", policy], 2, "both lan");
     refused(&["run", "--lan", "lan", "--wan", "wam", policy], 2, "--wan wam: no such interface");
-    refused(&["run", "--lan", "lan", "--wan", "lo", policy], 2, "no Ethernet");
+    refused(&["run", "--lan", "lan", "--wan", "lo", policy], 2, "not an Ethernet interface");
     refused(&["run", "--lan", "lan", "--wan", "wan", "/nowhere.toml"], 2, "cannot be read");
     refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--set", "gateway.up.queue=fifi"], 2, "fifi");
     refused(
@@ -313,7 +312,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "0.0.0.0:80"], 2, "not on loopback");
     refused(&["status"], 4, "does the gateway run?");
 
-    // Logged in over the LAN, as sshd says it.
+    // Logged in over the LAN, as sshd's variable says.
     net.run(Place::Gateway, &["ip", "addr", "add", "192.0.2.1/24", "dev", "lan"]);
     let words = [common::PROGRAM, "run", "--lan", "lan", "--wan", "wan", policy];
     let out = net
@@ -326,7 +325,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     assert!(error.contains("logged in over it, from 192.0.2.9"), "{error}");
     net.run(Place::Gateway, &["ip", "addr", "del", "192.0.2.1/24", "dev", "lan"]);
 
-    // Nobody may do this without privileges. The program and the policy have to be readable for nobody.
+    // Without privileges it is refused. The user `nobody` must be able to read program and policy.
     sh(&format!("chmod 755 {}", net.folder.path().display()));
     let copy = net.folder.path().join("gamelane-gateway");
     std::fs::copy(common::PROGRAM, &copy).unwrap();

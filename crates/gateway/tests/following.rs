@@ -1,4 +1,4 @@
-//! Shapers that follow their link: on a link of pure time, and behind real kernels.
+//! Shapers that follow their link: in virtual time, and behind real kernels.
 
 mod common;
 
@@ -7,15 +7,16 @@ use std::time::Duration as Wait;
 use common::slow_link::SlowLink;
 use common::{FQ, Net, Place, SERVER, net, policy_text};
 use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_device::{Frames, Plane};
 use gamelane_gateway::status::Status;
-use gamelane_gateway::{Frames, Gateway, Plane, Policy};
+use gamelane_gateway::{Gateway, Policy};
 use gamelane_stage::autorate::{Cause, Source};
 
 fn policy(gateway: &str) -> Policy {
     Policy::parse(&policy_text(gateway), "test.toml", &[]).unwrap()
 }
 
-/// A quantile of the game's way through gateway and link, ms.
+/// A quantile of the game's delay through gateway and link, in ms.
 fn quantile(delays: &[Duration], quantile: f64) -> f64 {
     let mut delays = delays.to_vec();
     delays.sort_unstable();
@@ -41,7 +42,7 @@ fn the_rate_goes_where_the_link_goes_and_the_game_does_not_wait() {
     assert!(matches!(autorate.moved().unwrap().cause, Cause::Delay(Source::Tcp) | Cause::Load(Source::Tcp)));
     assert!(counters.unheard * 10 < counters.windows && counters.windows >= 95, "{counters:?}");
 
-    // Another queue and the same range: the rate stays. A range without it: it begins anew.
+    // Another queue and the same range: the rate stays. A range without that rate: it starts again.
     let now = link.now();
     let rate = |gateway: &Gateway| gateway.shaped_to(Direction::Up, &followed).unwrap().bps();
     let before = rate(&gateway);
@@ -54,7 +55,7 @@ fn the_rate_goes_where_the_link_goes_and_the_game_does_not_wait() {
     link.run(&mut gateway, 20, 10e6);
     assert!((7.5..11.0).contains(&mbit(&gateway)), "{}", mbit(&gateway));
 
-    // The same link without following: what the link cannot carry waits before it, up to its buffer's 500 ms.
+    // The same link without following: packets wait before the link, up to its buffer of 500 ms.
     let mut fixed = Gateway::new(&policy(&SlowLink::POLICY.replace("autorate =", "# autorate =")), Seed(1));
     let mut link = SlowLink::new();
     link.run(&mut fixed, 5, 10e6);
@@ -96,7 +97,7 @@ fn a_call_that_comes_late_lowers_the_rate_and_one_that_does_not_lets_it_be() {
         }
         *gateway.follower(Direction::Down).unwrap().autorate().counters()
     };
-    // 128 packets three times, after two seconds that show that it is a call, tell its rhythm.
+    // The interval is known after two seconds to recognise a call, and three periods of 128 packets.
     let silent = talk(&mut gateway, 0, 400, 0);
     assert_eq!((silent.passive, silent.unheard), (0, silent.windows), "{silent:?}");
     let even = talk(&mut gateway, 400, 1500, 0);
@@ -108,13 +109,13 @@ fn a_call_that_comes_late_lowers_the_rate_and_one_that_does_not_lets_it_be() {
     assert!(autorate.rate().bps() < 9_500_000);
 }
 
-/// A download while the provider's queue falls from 10 to 4 Mbit/s, live: median ping and status when that is so, or when patience
-/// ends.
+/// Downloads while the provider's rate falls from 10 to 4 Mbit/s, in real time. Returns median ping and status as soon as `until`
+/// holds.
 fn download(net: &Net, gateway: &str, until: impl Fn(&Status) -> bool) -> (f64, Status) {
     net.provide("10mbit");
     let gateway = net.gateway(gateway);
     let _server = net.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
-    // BBR, some kernels' own choice, keeps to ten packets by itself where the path has no length.
+    // BBR, the default of some kernels, stays at ten packets on a path without delay.
     let words = ["iperf3", "-c", SERVER, "-C", "reno", "-R", "-t", "60"];
     let client = net.command(Place::Home, &words).stdout(std::process::Stdio::null()).spawn().unwrap();
     let _client = common::Process(client);
@@ -138,7 +139,7 @@ fn behind_a_provider_that_slows_down_a_real_download_is_followed_and_its_queue_i
     let fixed = format!("shape = {{ down = \"7mbit\" }}\n{FQ}");
     let (waits, status) = download(&net, &fixed, |_| true);
     assert!(status.autorate.is_empty());
-    // Reno is on its way to 300 ms, which is what 150 kB take at 4 Mbit/s.
+    // Reno fills 150 kB, which take 300 ms at 4 Mbit/s.
     assert!(waits > 50.0, "{waits} ms without following");
     let follows = "autorate = { down = { lowest = \"500kbit\", highest = \"20mbit\" } }";
     let below = |status: &Status| status.autorate["down"].rate_bps < 4_400_000;
@@ -149,9 +150,9 @@ fn behind_a_provider_that_slows_down_a_real_download_is_followed_and_its_queue_i
     let moved = own.moved.as_ref().expect("it fell");
     assert_eq!((moved.signal.as_deref(), own.lowered > 0), (Some("tcp"), true), "{own:?}");
     assert!(own.windows_unheard * 2 < own.windows, "{own:?}");
-    let metrics = gamelane_gateway::metrics::prometheus(&status);
+    let metrics = gamelane_gateway::status::metrics::prometheus(&status);
     let line = format!("autorate_rate_bps{{direction=\"down\"}} {}", own.rate_bps);
     assert!(metrics.contains(&line) && metrics.contains("signal=\"tcp\""), "{metrics}");
-    let page = gamelane_gateway::watch::page(&status, false);
+    let page = gamelane_gateway::status::page(&status, false);
     assert!(page.contains("follows the link from 0.50 Mbit/s to 20.00 Mbit/s"), "{page}");
 }

@@ -1,7 +1,8 @@
 //! The gateway without interfaces: bytes in, bytes out.
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_gateway::{Frames, Gateway, Headers, Plane, Policy};
+use gamelane_device::{Frames, Headers, Plane};
+use gamelane_gateway::{Gateway, Policy};
 
 fn policy(gateway: &str) -> Policy {
     let text = format!(
@@ -62,7 +63,7 @@ fn a_million_random_and_mutated_frames_leave_it_standing_and_every_frame_account
     assert!(dropped > 0 && gateway.truth().forgotten() > 0, "it was more than it can hold");
 }
 
-/// Something like a frame; gives its length.
+/// Writes something like a frame and returns its length.
 fn build(buffer: &mut [u8; 400], random: &mut gamelane_core::Stream) -> usize {
     let len = random.below(401) as usize;
     let fuzz = |bytes: &mut [u8], random: &mut gamelane_core::Stream| {
@@ -99,7 +100,7 @@ fn build(buffer: &mut [u8; 400], random: &mut gamelane_core::Stream) -> usize {
     len
 }
 
-/// A UDP packet over IPv4 with a right checksum, ECN capable.
+/// A UDP packet over IPv4 with a correct checksum, ECN-capable.
 fn datagram(class: u8) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend([
@@ -112,7 +113,7 @@ fn datagram(class: u8) -> Vec<u8> {
     frame
 }
 
-/// Over all of a header: what its checksum field should be, or 0 if it is right.
+/// Checksum over a whole header: 0 if its checksum field is correct.
 fn ip_checksum(header: &[u8]) -> u16 {
     let sum: u32 = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
     !((sum & 0xffff) + (sum >> 16)) as u16
@@ -218,7 +219,7 @@ fn forwarding_allocates_nothing() {
             }
         }
     };
-    // The queues' slabs grow to their limits first.
+    // First the slabs of the queues grow to their limits.
     forward(50_000, Instant::ZERO);
     let used = allocation_counter::measure(|| forward(50_000, Instant::from_secs(1)));
     assert_eq!((used.count_total, used.bytes_total), (0, 0));

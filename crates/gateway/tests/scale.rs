@@ -1,18 +1,18 @@
-//! A hundred thousand flows at once, and frames that an offload put together.
+//! A hundred thousand flows at once, and frames merged by an offload.
 
 mod common;
 
 use std::net::UdpSocket;
 
 use common::{FQ, Place, SERVER, net};
-use gamelane_gateway::Frames;
-use gamelane_gateway::device::{Interface, Refusal, Sender};
-use gamelane_gateway::verdict::State;
+use gamelane_device::packet::Sender;
+use gamelane_device::{Frames, Interface, Refusal};
+use gamelane_gateway::status::State;
 
-/// Each a source port or address of its own.
+/// Flows; each has its own source port or address.
 const FLOWS: u32 = 100_000;
 
-/// UDP of flow number `flow` from home to nobody, as the wire has it.
+/// A UDP frame of flow number `flow` from home to an address that nobody has.
 fn datagram(flow: u32) -> Vec<u8> {
     let mut frame = vec![0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
     frame.extend([
@@ -68,14 +68,14 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
                 std::thread::sleep(std::time::Duration::from_millis(33));
             }
         });
-        // The behaviour of a flow takes two seconds to see.
+        // Recognising the behaviour of a flow takes two seconds.
         std::thread::sleep(std::time::Duration::from_millis(2500));
-        // A thread of its own: what ends the network would end what sees its interfaces.
+        // A thread of its own, because it enters another namespace.
         let flood = scope.spawn(move || {
             net.enter(Place::Home);
             let mut sender = Sender::open(&Interface::find("eth0").unwrap(), 1 << 20).unwrap();
             let mut frames = Frames::new(1, 128);
-            // Three times round: that a flow is one of many is no reason to forget it at once.
+            // Three rounds, so that flows come again.
             for flow in (0..3).flat_map(|_| 0..FLOWS) {
                 let id = frames.fill([&datagram(flow), &[], &[]]).unwrap();
                 while let Err(error) = sender.send(&frames, &[id]) {
@@ -84,7 +84,7 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
                 }
                 frames.give_back(id);
                 if flow % 64 == 0 {
-                    // Some 150,000 frames a second, of which 200 Mbit/s let all pass.
+                    // About 150,000 frames a second; all of them fit into 200 Mbit/s.
                     std::thread::sleep(std::time::Duration::from_micros(300));
                 }
             }
@@ -95,7 +95,7 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
     let status = gateway.status();
     let up = &status.queues["up"];
     assert_eq!(up.arrived, up.packets + up.drops + u64::from(up.qlen));
-    let lost = status.engine.ring_full[0];
+    let lost = status.engine.ring_full.up;
     assert!(up.arrived + lost >= 3 * u64::from(FLOWS), "{up:?} {lost}");
     assert!(lost < u64::from(FLOWS), "{lost} of them before it saw them");
     assert!(status.flows_forgotten > u64::from(FLOWS) / 2, "{}", status.flows_forgotten);
@@ -110,7 +110,7 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
         grown >> 10,
         up.sojourn_ms
     );
-    // The pool is of 64 MiB, of which what is used is there; all tables were there before.
+    // The pool has 64 MiB, and only used pages are resident. All tables existed before.
     assert!(grown < 66 << 20, "{grown} B more than before");
     gateway.assert_conserves();
 }
@@ -118,17 +118,17 @@ fn a_hundred_thousand_flows_take_no_more_memory_and_the_game_among_them_is_known
 #[test]
 fn frames_that_an_offload_put_together_are_counted_lost_and_said() {
     let Some(net) = net(1500, &["iperf3"]) else { return };
-    // As between virtual machines: segments of up to 64 KiB reach the interface, whatever its own offloads are.
+    // As between virtual machines, segments of up to 64 KiB reach the interface, whatever its own offloads are.
     for place in [Place::Home, Place::Internet] {
         net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "on", "gso", "on"]);
     }
     let gateway = net.gateway(FQ);
     let _server = net.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
-    // It may well never end: TCP sends what is lost again, put together.
+    // It may never end: TCP retransmits what is lost, merged again.
     let words = ["timeout", "2", "iperf3", "-c", SERVER, "-n", "3M"];
     let _ = net.command(Place::Home, &words).output().unwrap();
     let status = gateway.status();
-    assert!(status.engine.too_long[0] > 0, "{:?}", status.engine);
+    assert!(status.engine.too_long.up > 0, "{:?}", status.engine);
     let (_, page, _) = net.program(&["status"]);
     assert!(page.contains("segmentation offload reaches this interface"), "{page}");
     gateway.assert_conserves();

@@ -1,4 +1,4 @@
-//! What a tap records decides the same again: frames made up, and those of real kernels.
+//! A replay repeats every decision of its recording: with synthetic frames, and with those of real kernels.
 
 mod common;
 
@@ -9,16 +9,17 @@ use std::time::Duration as Wait;
 use common::slow_link::SlowLink;
 use common::{FQ, HOME, Net, Place, SERVER, net, sh};
 use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_gateway::replay::{Differences, Ended, Report, replay};
+use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};
+use gamelane_gateway::tap::replay::{Differences, Ended, Report, replay};
 use gamelane_gateway::tap::{About, Options, Tap, TapStatus, Tapped, WhenFull, about};
-use gamelane_gateway::{Frames, Gateway, Plane, Policy};
+use gamelane_gateway::{Gateway, Policy};
 
 const ALL_OF_IT: &str = "shape = \"4mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
                          up = { queue = \"priority\", acks = \"filter\", limit = \"40p\" }\n\
                          down = { queue = \"fq_codel\", limit = \"100p\" }";
 
-/// Frames of a few flows, more than the shaper lets through, with a policy that changes on the way; the folder it was recorded to.
+/// Records frames of a few flows, more than the shaper lets through, with a policy that changes meanwhile.
 fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> TapStatus {
     let options = Options { folder: folder.into(), snap: 160, size, when_full };
     let first = common::policy_text(ALL_OF_IT);
@@ -68,7 +69,7 @@ fn about_of(policy: &Policy, options: &Options, frames: &Frames) -> About {
     }
 }
 
-/// UDP over IPv4 of a flow, ECN capable so that a law may mark it.
+/// A UDP packet of a flow over IPv4, ECN-capable so that it may be marked.
 fn datagram(flow: u8, payload: usize) -> Vec<u8> {
     let len = 28 + payload as u16;
     let mut frame = vec![2; 12];
@@ -99,14 +100,14 @@ fn another_policy_and_a_changed_record_are_told() {
     let whole = tempfile::tempdir().unwrap();
     let folder = whole.path().join("tap");
     record(&folder, 1 << 30, WhenFull::Stop, 4000);
-    // 41 packets in place of 40.
+    // 41 packets instead of 40.
     let other = whole.path().join("other.toml");
     std::fs::write(&other, common::policy_text(&ALL_OF_IT.replace("40p", "41p"))).unwrap();
     let report = replay(&folder, Some(&other)).unwrap();
     assert!(!report.identical && report.differences.dropped > 0, "{report:?}");
     assert!(report.first.unwrap().contains("recorded: frame"));
 
-    // A frame that left with a congestion mark, say, which the law did not make.
+    // As if a frame left with a congestion mark that no law set.
     let path = about::frames(&folder, 0);
     let original = std::fs::read(&path).unwrap();
     let mut changed = original.clone();
@@ -117,7 +118,7 @@ fn another_policy_and_a_changed_record_are_told() {
     let report = replay(&folder, None).unwrap();
     assert_eq!(report.differences, Differences { bytes: 1, ..Differences::default() }, "{report:?}");
 
-    // The log says that the first drop had another reason.
+    // Another reason for the first drop in the log.
     std::fs::write(&path, original).unwrap();
     let path = about::decisions(&folder, 0);
     let log = std::fs::read(&path).unwrap();
@@ -156,14 +157,14 @@ fn a_rate_that_followed_the_link_follows_it_again() {
     assert!(counters.lowered > 2 && counters.raised > 10, "{counters:?}");
     let report = replay(&folder, None).unwrap();
     assert!(report.identical && report.ended == Ended::Whole && report.left > 5000, "{report:?}");
-    // It is the rate that decides: the same without following is not the same.
+    // Without following, the rate and so the decisions differ.
     let fixed = whole.path().join("fixed.toml");
     std::fs::write(&fixed, text.replace("autorate =", "# autorate =")).unwrap();
     let report = replay(&folder, Some(&fixed)).unwrap();
     assert!(!report.identical && report.differences.left > 1000, "{report:?}");
 }
 
-/// Where in a pcapng the first frame of an interface lies, and its traffic class in it.
+/// Offset of the first frame of an interface in a pcapng, and of its traffic class.
 fn first_frame_of(file: &[u8], interface: u32) -> (usize, usize) {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let mut at = 0;
@@ -196,7 +197,7 @@ fn a_recording_that_is_cut_or_has_lost_something_is_checked_up_to_there() {
         report.identical && report.ended == Ended::Lost && report.calls == 901 - nows(&log, 900),
         "{report:?}"
     );
-    // The frames are cut, as by a kill.
+    // The file of frames is cut short, as by a kill.
     std::fs::write(&path, &log).unwrap();
     let frames = std::fs::read(about::frames(&folder, 0)).unwrap();
     std::fs::write(about::frames(&folder, 0), &frames[..frames.len() / 3 + 1]).unwrap();
@@ -268,7 +269,7 @@ fn live(net: &Net, policy: &str, iperf: &[&str]) -> Report {
     report
 }
 
-/// The recording at hand differs from what this policy would have decided.
+/// Asserts that this policy decides differently from the recording.
 fn assert_told(net: &Net, policy: &str) {
     let tap = net.folder.path().join("tap");
     let path = net.policy(policy);
@@ -276,7 +277,7 @@ fn assert_told(net: &Net, policy: &str) {
     assert!(code == 1 && out.starts_with("differs") && out.contains("the first: at"), "{code}: {out}");
 }
 
-/// 30 updates a second each way for two seconds; how many reached the player.
+/// Sends 30 updates a second each way for two seconds. Returns how many reached the player.
 fn game(net: &Net) -> usize {
     let socket = |place, address: String| {
         net.enter(place);
@@ -290,7 +291,7 @@ fn game(net: &Net) -> usize {
     player.connect((SERVER, 27960)).unwrap();
     let mut received = 0;
     for _ in 0..60 {
-        // Before the far end's first frame its neighbour is not known: then it goes once more.
+        // The first frame may be lost while the neighbour is not known, so it is sent again.
         let _ = (player.send(&[1; 60]), server.send(&[2; 200]));
         std::thread::sleep(Wait::from_millis(33));
         while player.recv(&mut [0; 300]).is_ok() {

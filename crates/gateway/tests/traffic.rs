@@ -1,8 +1,9 @@
-//! Real kernels talk through the gateway: TCP, UDP, IPv6, fragments, jumbo frames; and the shaper holds.
+//! Real kernels communicate through the gateway: TCP, UDP, IPv6, fragments, jumbo frames. The shaper keeps its rate.
 
 mod common;
 
 use common::{FQ, Place, SERVER, SERVER_V6, net, ways};
+use gamelane_gateway::status::BothWays;
 
 #[test]
 fn hosts_reach_each_other_with_both_protocols_and_in_pieces() {
@@ -12,7 +13,7 @@ fn hosts_reach_each_other_with_both_protocols_and_in_pieces() {
         for words in [["-c", "10", "-s", "56", SERVER], ["-c", "10", "-s", "56", SERVER_V6]] {
             assert!(net.ping(&words).contains("10 received"), "{way}");
         }
-        // Pieces of 6000 B, and all sizes around the padding of short frames.
+        // Fragments of 6000 B, and all sizes around the padding of short frames.
         for words in [
             ["-c", "5", "-s", "6000", SERVER],
             ["-c", "5", "-s", "6000", SERVER_V6],
@@ -33,7 +34,7 @@ fn jumbo_frames_pass_whole() {
     let gateway = net.gateway(FQ);
     assert!(net.ping(&["-c", "5", "-M", "do", "-s", "8972", SERVER]).contains("5 received"));
     gateway.assert_conserves();
-    assert_eq!(gateway.status().engine.too_long, [0, 0]);
+    assert_eq!(gateway.status().engine.too_long, BothWays::default());
 }
 
 #[test]
@@ -51,14 +52,14 @@ fn tcp_and_udp_keep_to_the_rates_they_are_shaped_to_by_af_xdp() {
 fn keeps_to_rates(way: &str) {
     let Some(net) = net(1500, &["iperf3"]) else { return };
     let gateway = net.gateway_by(way, &format!("shape = {{ up = \"10mbit\", down = \"20mbit\" }}\n{FQ}"));
-    // Of 1500 B, TCP with time stamps has 1448 for the application.
+    // Of 1500 B, TCP with timestamps leaves 1448 B for the application.
     for (words, rate) in [(&["-t", "3"][..], 10e6), (&["-t", "3", "-R"][..], 20e6)] {
         let result = net.iperf(words);
         let goodput = result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap();
         let full = rate * 1448.0 / 1500.0;
         assert!((0.9 * full..1.02 * full).contains(&goodput), "{words:?}: {goodput} of {full}");
     }
-    // 12 Mbit/s of datagrams into 10: a sixth is lost, and it is the queue that says so.
+    // 12 Mbit/s of datagrams into 10 Mbit/s: a sixth is lost, and the queue counts it.
     let result = net.iperf(&["-u", "-b", "12M", "-l", "1200", "-t", "3"]);
     let lost = result["end"]["sum"]["lost_percent"].as_f64().unwrap();
     assert!((5.0..35.0).contains(&lost), "{lost} %");
@@ -76,7 +77,7 @@ fn a_sender_that_leaves_checksums_to_hardware_is_helped() {
     }
     for way in ways() {
         let _gateway = net.gateway_by(way, FQ);
-        // By time: iperf3 that sends an amount counts what arrived when the last byte was sent.
+        // By time: with an amount, iperf3 counts only what arrived when the last byte was sent.
         for family in [&["-t", "1"][..], &["-t", "1", "-6", "-c", SERVER_V6]] {
             let result = net.iperf(family);
             let arrived = result["end"]["sum_received"]["bytes"].as_u64();
@@ -119,7 +120,7 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
         let _server = net.serve(&["irtt", "server", "-b", &format!("{SERVER}:2112")], "-luH", ":2112");
         let flood = net.flood();
         wait_for_a_queue(&gateway);
-        // A packet of 92 B of payload each 20 ms, as a game or a call sends.
+        // 92 B of payload each 20 ms, as a game or a call sends.
         let words = ["irtt", "client", "-i", "20ms", "-d", "2s", "-l", "92", "-q", "-o", "-", SERVER];
         let said = net.run(Place::Home, &words);
         drop(flood);
@@ -128,23 +129,23 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
         let median = |of: &str| stats[of]["median"].as_f64().unwrap() / 1e6;
         let count = |of: &str| stats[of].as_f64().unwrap();
         let arrived = count("packets_received") / count("packets_sent");
-        // Both ends have one clock: one way is as good as a round trip.
+        // Both ends share one clock, so one-way delays are exact.
         let flows = gateway.status().flows;
         let game = flows.iter().find(|flow| flow.server == format!("{SERVER}:2112")).unwrap();
         (median("rtt"), median("send_delay"), arrived, game.up.sojourn_ms.p50)
     };
     let (fifo, up, arrived, waited) =
         measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
-    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of the flood is lost; of a game whose packets are as regular, more or
-    // less, as they fall between the flood's. Of five packets there is a median.
+    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of the flood is lost. How many of the game's equally regular packets are
+    // lost depends on how they fall between the flood's; five are enough for a median.
     assert!(fifo > 80.0 && arrived > 0.05, "{fifo} ms behind a FIFO, {arrived} of all arrived");
-    // The gateway's quantiles are right within an eighth.
+    // The gateway's quantiles are exact within an eighth.
     assert!((up - waited).abs() < waited / 8.0 + 2.0, "{up} ms one way, {waited} ms in the queue");
     let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
     assert!(fair < 12.0 && arrived > 0.95, "{fair} ms behind FQ-CoDel, {arrived} of all arrived");
 }
 
-/// The flood has begun.
+/// Waits until the flood fills the queue.
 fn wait_for_a_queue(gateway: &common::Running<'_>) {
     let fills = || gateway.status().queues["up"].qlen > 40;
     assert!(common::wait(std::time::Duration::from_secs(10), fills), "{:?}", gateway.status().queues["up"]);

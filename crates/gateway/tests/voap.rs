@@ -1,4 +1,4 @@
-//! VoAP on the TCP of real kernels.
+//! VoAP with the TCP of real kernels.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn a_download_keeps_its_goodput_while_its_queue_shrinks() {
         let waited = plain.status().queues["down"].sojourn_ms;
         plain.end("TERM");
         let steered = net.gateway(&format!("{SHAPE}\n{FIFO}\n{VOAP}"));
-        // A sender that waits 15 ms for a processor has nothing in this queue meanwhile. Other work can only lower the goodput:
-        // the best of three is nearest to what the gateway allows.
+        // A sender that waits 15 ms for a processor leaves this queue empty meanwhile. So other work on the machine can only lower the
+        // goodput, and the best of three runs is closest to what the gateway allows.
         let mut steered_goodput: f64 = 0.0;
         for _ in 0..3 {
             steered_goodput = steered_goodput.max(download(&net, "4", family));

@@ -1,11 +1,12 @@
-//! What is AF_XDP's alone: where it is refused, every queue of an interface, frames for the machine itself, memory.
+//! AF_XDP alone: where it is refused, all queues of an interface, frames for the machine itself, memory.
 
 mod common;
 
 use common::{FQ, HOME, Place, SERVER, net, net_of, wait, ways};
 use gamelane_core::{Direction, Instant};
-use gamelane_gateway::device::{Interface, Io, Sender};
-use gamelane_gateway::{Engine, FrameId, Frames, Plane};
+use gamelane_device::packet::Sender;
+use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};
+use gamelane_gateway::status::BothWays;
 use std::time::Duration;
 
 fn is_here() -> bool {
@@ -44,7 +45,7 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     if !is_here() {
         return;
     }
-    // A pair whose far end sends by more queues than the near end has to receive.
+    // A veth pair whose far end has more send queues than the near end has receive queues.
     let Some(net) = net_of(1500, [1, 2], &["setpriv", "prlimit"]) else { return };
     let policy = net.policy(FQ);
     let policy = policy.to_str().unwrap();
@@ -54,7 +55,7 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     assert!(code == 4 && error.contains("lan: its driver refuses") && error.contains("queues"), "{error}");
     assert!(wait(Duration::from_secs(5), || net.state() == found), "{}", net.state());
 
-    // Memory that the kernel must not swap out has a limit for who has no privilege to exceed it.
+    // Locked memory has a limit for users without CAP_IPC_LOCK.
     let limited = ["setpriv", "--bounding-set=-ipc_lock", "prlimit", "--memlock=1048576", common::PROGRAM];
     let words: Vec<&str> = limited.iter().chain(&run).copied().collect();
     let out = net.command(Place::Gateway, &words).output().unwrap();
@@ -76,7 +77,7 @@ fn every_queue_of_an_interface_is_served() {
     }
     let Some(net) = net_of(1500, [2, 2], &["ethtool"]) else { return };
     let gateway = net.gateway_by("xdp", FQ);
-    // The kernel picks the queue by the flow: among so many, each gets some.
+    // The kernel selects the queue by the flow. Of 64 flows, each queue gets some.
     let received = std::thread::scope(|scope| {
         let net = &net;
         let hearing = scope.spawn(move || {
@@ -120,7 +121,7 @@ fn the_machine_itself_stays_reachable_for_who_knows_its_address() {
     assert!(net.ping(&["-c", "5", "10.77.0.9"]).contains("5 received"));
     assert!(net.ping(&["-c", "5", SERVER]).contains("5 received"));
     let engine = gateway.status().engine;
-    assert!(engine.own[0] >= 5, "{engine:?}");
+    assert!(engine.own.up >= 5, "{engine:?}");
 }
 
 #[test]
@@ -133,14 +134,14 @@ fn a_sender_that_would_put_frames_together_does_not() {
         net.run(place, &["ethtool", "-K", "eth0", "tx", "on", "tso", "on", "gso", "on", "gro", "on"]);
     }
     let gateway = net.gateway_by("xdp", FQ);
-    // The kernel switches segmentation offload off at the far end of a pair while a program is at the near one.
+    // The kernel switches segmentation offload off at the far end of a pair while a program is attached to the near end.
     let result = net.iperf(&["-t", "1"]);
     assert!(result["end"]["sum_received"]["bytes"].as_u64() > Some(2 << 20), "{}", result["end"]);
-    assert_eq!(gateway.status().engine.too_long, [0, 0]);
+    assert_eq!(gateway.status().engine.too_long, BothWays::default());
     gateway.assert_conserves();
 }
 
-/// Gives every frame out again at once.
+/// A plane that gives out every frame at once.
 #[derive(Default)]
 struct Wire {
     waiting: [Vec<FrameId>; 2],
@@ -205,7 +206,7 @@ fn frames_pass_without_allocation() {
             }
         });
         let (used, counters) = passing.join().unwrap();
-        // The names of interfaces, each 200 ms.
+        // Checks whether interfaces exist, each 200 ms.
         assert!(used.count_total < 100, "{used:?}");
         assert!(counters.sent[0] > 20_000, "{counters:?}");
     });

@@ -1,6 +1,6 @@
-//! Changing what runs. The running process listens on a socket named by its interface, one request a connection: a line of
-//! JSON, answered by one. The kernel keeps such names for each network namespace and forgets them with the process; who
-//! may ask is who runs it, and root.
+//! Requests to a running process. It listens on a Unix socket named after its interface. Each connection carries one request, a line
+//! of JSON, and its answer, another line. The kernel keeps such names for each network namespace and forgets them with the process.
+//! Only the same user and root may ask.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::linux::net::SocketAddrExt as _;
@@ -10,98 +10,98 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Begin with something else than what is in force.
+    /// Where the change starts, if not from the impairment in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin: Option<Begin>,
-    /// Keys and values put over that.
+    /// Keys and values to change.
     #[serde(default)]
     pub set: Vec<(String, String)>,
 }
 
-/// Where a change begins.
+/// Where a change starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Begin {
-    /// Nothing is done to packets.
+    /// From no impairment.
     Nothing,
-    /// A shipped profile.
+    /// From a shipped profile.
     Profile(String),
-    /// Keys and values, as TOML.
+    /// From keys and values, as TOML.
     Text(String),
 }
 
-/// What is answered.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Version of this format.
     pub schema: u32,
-    /// Why nothing changed, if nothing did though it should.
+    /// Why the request was refused, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What is in force, as TOML.
+    /// The impairment in force, as TOML.
     pub config: String,
-    /// Counters of both directions.
+    /// Counters of packets that go up.
     pub up: Counters,
-    /// Counters of both directions.
+    /// Counters of packets that go down.
     pub down: Counters,
 }
 
 /// Frames of one direction since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Came.
+    /// Arrived.
     pub arrived: u64,
-    /// Went on, copies among them.
+    /// Left, copies included.
     pub delivered: u64,
-    /// Lost on purpose.
+    /// Lost by the impairment.
     pub lost: u64,
-    /// Found the queue of the bottleneck full.
+    /// Dropped because the queue of the bottleneck was full.
     pub tail: u64,
     /// Copied.
     pub duplicated: u64,
-    /// Held back.
+    /// Held back so that others overtake.
     pub reordered: u64,
-    /// On their way.
+    /// On the path.
     pub inside: u64,
-    /// Found no memory.
+    /// Lost because the pool was full.
     pub no_room: u64,
-    /// Came while this program was too late to take them: the kernel dropped them, and they count nowhere else.
+    /// Dropped by the kernel because this program was late. They count nowhere else.
     #[serde(default)]
     pub ring_full: u64,
     /// Refused by the interface.
     pub not_sent: u64,
 }
 
-/// A request with the way back.
+/// A request, and where its answer goes.
 #[derive(Debug)]
 pub struct Asked {
-    /// What is asked.
+    /// The request.
     pub request: Request,
     answer: SyncSender<Answer>,
 }
 
 impl Asked {
-    /// Answers it. Who asked may have left.
+    /// Answers it. The client may have left; that is no error.
     pub fn answer(self, answer: Answer) {
         let _ = self.answer.send(answer);
     }
 }
 
-/// Takes the name of `interface`; an error if somebody has it.
+/// Binds the socket of `interface`; an error if another process has it.
 pub fn bind(interface: &str) -> io::Result<UnixListener> {
     UnixListener::bind_addr(&address(interface)?)
 }
 
-/// Listens on a thread of its own: nobody who is slow to ask holds up frames. Each request writes a byte to `wake`.
+/// Listens in a thread of its own, so that a slow client does not delay frames. Each request writes a byte to `wake`.
 pub fn listen(listener: UnixListener, wake: UnixStream) -> io::Result<Receiver<Asked>> {
     let (sender, receiver) = channel();
     std::thread::Builder::new().name("control".into()).spawn(move || {
         for connection in listener.incoming().flatten() {
-            // Whatever is wrong with a connection is that connection's affair.
+            // An error ends only this connection.
             let _ = serve(connection, &sender, &wake);
         }
     })?;
@@ -129,7 +129,7 @@ fn serve(connection: UnixStream, asked: &Sender<Asked>, mut wake: &UnixStream) -
     (&connection).write_all(text.as_bytes())
 }
 
-/// Asks whoever impairs `interface` in this network namespace.
+/// Asks the process that impairs `interface` in this network namespace.
 pub fn ask(interface: &str, request: &Request) -> io::Result<Answer> {
     let connection = UnixStream::connect_addr(&address(interface)?)?;
     connection.set_read_timeout(Some(PATIENCE))?;

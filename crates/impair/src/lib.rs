@@ -1,6 +1,6 @@
-//! An impaired path on a Linux machine, between two interfaces or beside one: [`plane`] holds the frames, [`control`] changes
-//! what is done to them while they pass, [`detour`] brings frames of one interface there and back, [`run`] joins all to the
-//! gateway's loop, [`tune`] is for who plays.
+//! Impairs frames on a Linux machine, between two interfaces or of one. [`plane`] delays, loses and copies frames. [`control`]
+//! changes the impairment while it runs. [`detour`] diverts the frames of one interface. [`run`] joins these to the loop of
+//! `gamelane-device`. [`page`] and [`tune`] show and change it in a terminal.
 
 #![forbid(unsafe_code)]
 

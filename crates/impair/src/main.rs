@@ -1,16 +1,16 @@
 //! `gamelane-impair run IF [--to IF] --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `tune IF`, `profiles`,
 //! `check`.
 //!
-//! Exit codes: 0 ended as asked; 2 the command, a value or an interface makes no sense; 4 it cannot run: no privilege, nobody
-//! impairs that interface, an interface was removed, the kernel cannot turn frames of one interface aside.
+//! Exit codes: 0 ended as asked; 2 the command, a value or an interface is wrong; 4 it cannot run: a privilege is missing, no process
+//! impairs that interface, an interface was removed, the kernel cannot divert frames of one interface.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use gamelane_core::Duration;
-use gamelane_gateway::guard;
-use gamelane_gateway::preflight::{self, PreflightError};
+use gamelane_device::guard;
+use gamelane_device::preflight::{self, IoChoice, PreflightError};
 use gamelane_impair::control::{self, Begin, Request};
 use gamelane_impair::detour;
 use gamelane_impair::page::page;
@@ -32,16 +32,16 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Do something to the packets of an interface, or of a bridge between two, until SIGTERM or Ctrl-C.
+    /// Impair the packets of an interface, or of a bridge between two, until SIGTERM or Ctrl-C.
     Run(Run),
-    /// Change what is done while it runs.
+    /// Change the impairment while it runs.
     Set {
         /// The interface it was started with.
         interface: String,
-        /// Begin with nothing instead of what is in force.
+        /// Start from no impairment instead of the one in force.
         #[arg(long, conflicts_with = "profile")]
         clear: bool,
-        /// Begin with a shipped profile instead of what is in force.
+        /// Start from a shipped profile instead of the impairment in force.
         #[arg(long, value_name = "NAME")]
         profile: Option<String>,
         #[command(flatten)]
@@ -50,7 +50,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Show what is in force, and what was done so far.
+    /// Show the impairment in force and the counters.
     Show {
         /// The interface it was started with.
         interface: String,
@@ -60,12 +60,12 @@ enum Command {
     },
     #[command(name = guard::COMMAND, hide = true)]
     Guard { words: Vec<String> },
-    /// Show what is in force and change it by keys, in a terminal.
+    /// Show the impairment in force and change it by keys, in a terminal.
     Tune {
         /// The interface it was started with.
         interface: String,
     },
-    /// Say whether this machine can impair one interface without --to, and why not. Changes nothing.
+    /// Check whether this machine can impair one interface, without --to. Changes nothing.
     Check,
     /// List the shipped profiles.
     Profiles {
@@ -77,61 +77,61 @@ enum Command {
 
 #[derive(Args)]
 struct Run {
-    /// The interface this machine plays over; what it sends goes up. With --to, the one towards the player.
+    /// The interface that this machine plays over; what it sends goes up. With --to, the interface towards the player.
     interface: String,
-    /// Bridge to this interface: for players on other machines.
+    /// Bridge to this interface, for players on other machines.
     #[arg(long, value_name = "IF")]
     to: Option<String>,
-    /// A shipped profile to begin with.
+    /// A shipped profile to start with.
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     profile: Option<String>,
-    /// A profile of your own to begin with.
+    /// A profile of your own to start with.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
     values: Values,
-    /// Seed of all randomness; drawn and said if left out.
+    /// Seed of all randomness; without it, one is drawn and printed.
     #[arg(long)]
     seed: Option<u64>,
     /// End by itself after this.
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
-    /// Append a line of JSON for each change.
+    /// Append a line of JSON for each change to this file.
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// MiB of frames there is room for.
+    /// Memory for frames, in MiB.
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     memory: u32,
-    /// Say what would be done, and do nothing.
+    /// Show what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Also use an interface you are logged in over.
+    /// Also use an interface over which you are logged in.
     #[arg(long)]
     allow_login_interface: bool,
 }
 
-/// What is done to packets. Each goes both ways; for one way, `--set delay.up=40ms`.
+/// The impairment. Each value goes both ways; for one way, `--set delay.up=40ms`.
 #[derive(Args)]
 struct Values {
-    /// Time every packet takes, such as 40ms.
+    /// Delay of every packet, such as 40ms.
     #[arg(long, value_name = "TIME")]
     delay: Option<String>,
-    /// How far it varies, such as 5ms, or a table with shape and correlation.
+    /// Variation of the delay, such as 5ms, or a table with shape and correlation.
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// Packets lost, such as 1%, or a table for bursts.
+    /// Share of packets lost, such as 1%, or a table for bursts.
     #[arg(long, value_name = "SHARE")]
     loss: Option<String>,
-    /// Packets that others overtake, such as 2%.
+    /// Share of packets held back so that others overtake them, such as 2%.
     #[arg(long, value_name = "SHARE")]
     reorder: Option<String>,
-    /// Packets that arrive twice, such as 0.1%.
+    /// Share of packets that arrive twice, such as 0.1%.
     #[arg(long, value_name = "SHARE")]
     duplicate: Option<String>,
     /// Rate of a bottleneck, such as 10mbit.
     #[arg(long, value_name = "RATE")]
     rate: Option<String>,
-    /// What may wait for it, such as 100p or 256KiB.
+    /// Queue of the bottleneck, such as 100p or 256KiB.
     #[arg(long, value_name = "LIMIT")]
     limit: Option<String>,
     /// Any key of a profile, such as delay.up=40ms.
@@ -139,7 +139,7 @@ struct Values {
     set: Vec<String>,
 }
 
-/// What to say, and the exit code.
+/// What to print, and the exit code.
 struct Failure(u8, String);
 
 fn main() -> ExitCode {
@@ -149,7 +149,7 @@ fn main() -> ExitCode {
             let begin = profile.map(Begin::Profile).or(clear.then_some(Begin::Nothing));
             values.pairs().and_then(|set| {
                 if begin.is_none() && set.is_empty() {
-                    let why = "set: nothing is given to be set\n  hint:    `show` shows what is in force";
+                    let why = "set: no value is given\n  hint:    `show` shows what is in force";
                     return Err(Failure(USAGE, why.into()));
                 }
                 ask(&interface, &Request { begin, set }, json)
@@ -210,20 +210,20 @@ fn begin(arguments: Run) -> Result<(), Failure> {
     run(&place, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
 }
 
-/// Looks whether it can be, and touches nothing.
+/// Checks whether it can run, and changes nothing.
 fn place(arguments: &Run) -> Result<Place, Failure> {
     let allow = arguments.allow_login_interface;
     let refused = |error: PreflightError| {
-        let code = match error {
-            PreflightError::Privilege(_) | PreflightError::PrivilegeAlone(_) => CANNOT_RUN,
-            _ => USAGE,
-        };
+        let code = if error.is_privilege() { CANNOT_RUN } else { USAGE };
         Failure(code, error.to_string())
     };
     match &arguments.to {
-        Some(to) => preflight::interfaces(["INTERFACE", "--to"], [&arguments.interface, to], allow)
-            .map(Place::Between)
-            .map_err(refused),
+        Some(to) => {
+            let names = [arguments.interface.as_str(), to];
+            preflight::interfaces(["INTERFACE", "--to"], names, IoChoice::Packet, allow)
+                .map(Place::Between)
+                .map_err(refused)
+        }
         None => {
             let alone = preflight::alone("INTERFACE", &arguments.interface, allow).map_err(refused)?;
             detour::check().map_err(unable)?;
@@ -241,7 +241,7 @@ fn unable(error: anyhow::Error) -> Failure {
     Failure(CANNOT_RUN, format!("one interface cannot be impaired here: {error:#}\n  hint:    {hint}"))
 }
 
-/// What would be done, for people.
+/// Describes for people what would be done.
 fn describe(place: &Place) -> String {
     let (mut text, offloads) = match place {
         Place::Between(plan) => (
@@ -253,8 +253,8 @@ fn describe(place: &Place) -> String {
         ),
         Place::At(alone) => (
             format!(
-                "turn the frames of {} aside, both ways, by programs at its hooks and two pairs of virtual interfaces; the \
-                 kernel takes all of it away when this ends\n",
+                "divert the frames of {}, both ways, by programs at its hooks and two pairs of virtual interfaces; the kernel \
+                 removes all of it when this ends\n",
                 alone.interface.name
             ),
             &alone.offloads,
@@ -267,7 +267,7 @@ fn describe(place: &Place) -> String {
 }
 
 impl Values {
-    /// Keys and values in the order of the command's help; `--set` last.
+    /// Returns keys and values in the order of the command's help; `--set` last.
     fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
         let own = [
             ("delay", &self.delay),
@@ -291,7 +291,8 @@ impl Values {
 
 fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
     let answer = control::ask(interface, request).map_err(|error| {
-        let hint = format!("`gamelane impair {interface} …` starts; ask in the same network namespace");
+        let hint =
+            format!("start it with `gamelane impair {interface} …`, and ask in the same network namespace");
         Failure(CANNOT_RUN, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
     })?;
     if let Some(error) = answer.error {

@@ -1,15 +1,15 @@
-//! What is in force and what was done so far, for people.
+//! The settings in force and the counters, as text.
 
 use gamelane_core::Direction;
 
 use crate::control::{Answer, Counters};
 
-/// What is in force as TOML, and the counters.
+/// Returns the settings in force as TOML, and the counters.
 pub fn page(answer: &Answer) -> String {
     format!("{}\n{}", answer.config, counters(answer))
 }
 
-/// Both directions' counters, a line each.
+/// Returns the counters, a line for each direction.
 pub fn counters(answer: &Answer) -> String {
     let line = |direction: Direction, of: &Counters| {
         format!(

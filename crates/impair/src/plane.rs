@@ -1,9 +1,9 @@
-//! Frames of both directions on impaired paths. A frame that holds no IP packet (ARP, say) is impaired like the others: a
-//! network that loses a tenth of its packets loses a tenth of them all.
+//! Frames of both directions on impaired paths. Frames without IP, such as ARP, are impaired like the others: a network that loses
+//! 10 % of its packets loses 10 % of all of them.
 
 use gamelane_core::time::earliest;
 use gamelane_core::{Direction, DropReason, Instant, Outlet, Packet, Seed};
-use gamelane_gateway::{FrameId, Frames, Headers, Plane};
+use gamelane_device::{FrameId, Frames, Headers, Plane};
 use gamelane_link::impair::{ImpairConfig, ImpairCounters, ImpairOutlet, Impairment};
 
 /// Two paths, one each way.
@@ -13,41 +13,41 @@ pub struct Impaired {
     missed: [Missed; 2],
 }
 
-/// What the path never saw, or gave out in vain.
+/// Frames lost outside of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
-    /// Frames that found no room in memory, or were too long for it.
+    /// Frames lost because the pool was full, or they were too long for it.
     pub no_room: u64,
     /// Frames that the interface refused.
     pub not_sent: u64,
 }
 
 impl Impaired {
-    /// Paths with nothing on them, indexed by [`Direction::index`].
+    /// Makes empty paths. `configs` is indexed by [`Direction::index`].
     pub fn new(configs: [ImpairConfig; 2], seed: Seed) -> Self {
         let [up, down] = configs;
         let paths = [Impairment::new(up, seed, "impair/up"), Impairment::new(down, seed, "impair/down")];
         Self { paths, missed: Default::default() }
     }
 
-    /// Changes what happens from now on; see [`Impairment::set`].
+    /// Changes the impairment from now on; see [`Impairment::set`].
     pub fn set(&mut self, configs: [ImpairConfig; 2], frames: &mut Frames, now: Instant) {
         for (path, config) in self.paths.iter_mut().zip(configs) {
             path.set(config, now, &mut Pool(frames));
         }
     }
 
-    /// What one direction did.
+    /// Counters of one direction.
     pub const fn counters(&self, direction: Direction) -> &ImpairCounters {
         self.paths[direction.index()].counters()
     }
 
-    /// What one direction missed.
+    /// Frames of one direction lost outside of the path.
     pub const fn missed(&self, direction: Direction) -> Missed {
         self.missed[direction.index()]
     }
 
-    /// Frames on their way.
+    /// Frames on the path.
     pub fn inside(&self, direction: Direction) -> u64 {
         self.paths[direction.index()].inside()
     }
@@ -90,7 +90,7 @@ impl Plane for Impaired {
     }
 }
 
-/// Lost frames go back to where copies come from.
+/// Gives lost frames back to the pool, and takes copies from it.
 struct Pool<'a>(&'a mut Frames);
 
 impl Outlet<FrameId> for Pool<'_> {
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
-        /// Any bytes, more frames than there is memory for, changes in between: every frame finds its way home.
+        /// With any bytes, more frames than the pool holds, and changes in between, every frame goes back to the pool.
         #[test]
         fn every_frame_goes_back_to_the_pool(
             seed in any::<u64>(),

@@ -1,4 +1,4 @@
-//! `gamelane-impair run`: from one or two interfaces to frames that pass, late and not all of them, until a signal.
+//! `gamelane-impair run`: impairs the frames of one interface, or between two, until a signal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal as _, Read as _, Write as _};
@@ -6,52 +6,51 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use anyhow::Context as _;
-use gamelane_core::{Direction, DropReason, Duration, Seed};
-use gamelane_gateway::device::{Io, Offload, Offloads, run_in_real_time};
-use gamelane_gateway::engine::{Engine, Turn};
-use gamelane_gateway::guard::Guard;
-use gamelane_gateway::preflight::{Alone, Plan};
-use gamelane_gateway::privileges;
+use gamelane_core::{Direction, DropReason, Duration, Instant, Seed};
+use gamelane_device::guard::{self, Guard};
+use gamelane_device::preflight::{Alone, Plan};
+use gamelane_device::{Engine, Io, Offload, Turn, privileges, run_in_real_time};
 use gamelane_scenario::Impair;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::control::{self, Answer, Begin, Counters, Request};
+use crate::control::{self, Answer, Asked, Begin, Counters, Request};
 use crate::detour::Detour;
 use crate::plane::Impaired;
 
 /// What the command line says.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is done to packets at first.
+    /// Impairment at the start.
     pub impair: Impair,
-    /// Seed of all randomness; `None` draws one.
+    /// Seed of all randomness; one is drawn if there is none.
     pub seed: Option<u64>,
-    /// Bytes of frames there is room for.
+    /// Bytes of memory for frames.
     pub memory: usize,
-    /// Ends by itself after this.
+    /// Time after which it ends by itself.
     pub duration: Option<Duration>,
-    /// A line of JSON for each change goes there.
+    /// File that gets a line of JSON for each change.
     pub log: Option<PathBuf>,
 }
 
-/// How often it is seen whether the one interface is still there.
+/// Time between two looks whether the one interface still exists.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Whose frames.
+/// Whose frames are impaired.
 #[derive(Debug)]
 pub enum Place {
-    /// Those that go from one interface to another. What comes in at the plan's `home` goes up.
+    /// Frames between two interfaces. What arrives at the plan's `home` goes up.
     Between(Plan),
-    /// Those of one interface; what this machine sends goes up.
+    /// Frames of one interface. What this machine sends goes up.
     At(Alone),
 }
 
 impl Place {
-    /// What it is called by: `set` and `show` ask for it.
+    /// Name of the interface by which `set` and `show` find this process.
     pub fn name(&self) -> &str {
         match self {
             Self::Between(plan) => &plan.home.name,
@@ -67,108 +66,189 @@ impl Place {
     }
 }
 
-/// Runs until SIGTERM, SIGINT or the end of its time. What is on its way then is lost.
+/// Runs until SIGTERM, SIGINT or the end of its time. Packets on their way are lost then.
 ///
 /// # Errors
-/// If it cannot begin, or an interface is removed.
+/// If it cannot start, or an interface is removed.
 pub fn run(place: &Place, options: &Options) -> anyhow::Result<()> {
-    let guard = Guard::start(place.offloads()).context("no process to restore offloads")?;
-    let result = run_guarded(place, options);
+    let guard = Guard::start(place.offloads()).context("cannot start the process that restores offloads")?;
+    let result = Impairing::open(place, options).and_then(Impairing::run);
     guard.finish().context("offloads may not be restored")?;
     result
 }
 
-fn run_guarded(place: &Place, options: &Options) -> anyhow::Result<()> {
-    let name = place.name();
-    let (mut wakes, wake) = UnixStream::pair()?;
-    wakes.set_nonblocking(true)?;
-    let listener = control::bind(name).with_context(|| {
-        format!("{name}: it is impaired already\n  hint:    `gamelane impair set {name} …` changes how")
-    })?;
-    let stop = stopped(&wake)?;
-    let mut log = Log::open(options.log.as_deref())?;
-    for (interface, offload) in place.offloads() {
-        Offloads::of(interface)?
-            .switch(offload, false)
-            .with_context(|| format!("{interface}: cannot switch {} off", offload.name))?;
-    }
-    let seed = options
-        .seed
-        .map_or_else(getrandom::u64, Ok)
-        .map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
-    let mut impair = options.impair.clone();
-    let mut plane = Impaired::new(impair.to_configs()?, Seed(seed));
-    let (mut detour, [home, internet], io) = match place {
-        Place::Between(plan) => (None, [plan.home.clone(), plan.internet.clone()], plan.io),
-        Place::At(alone) => {
-            let detour = Detour::beside(&alone.interface)?;
-            let ends = detour.ends();
-            (Some(detour), ends, Io::Packet)
+/// A path that is impaired.
+struct Impairing<'a> {
+    place: &'a Place,
+    options: &'a Options,
+    impair: Impair,
+    plane: Impaired,
+    engine: Engine,
+    detour: Option<Detour>,
+    /// Readable after a request or a signal.
+    wakes: UnixStream,
+    stop: Arc<AtomicBool>,
+    requests: Receiver<Asked>,
+    log: Log,
+    seed: u64,
+    began: StdInstant,
+    /// When the one interface was looked at last.
+    looked: Instant,
+}
+
+impl<'a> Impairing<'a> {
+    /// Opens everything, then gives up privileges.
+    fn open(place: &'a Place, options: &'a Options) -> anyhow::Result<Self> {
+        let name = place.name();
+        let (wakes, wake) = UnixStream::pair()?;
+        wakes.set_nonblocking(true)?;
+        let listener = control::bind(name).with_context(|| {
+            format!("{name}: it is impaired already\n  hint:    `gamelane impair set {name} …` changes how")
+        })?;
+        let stop = stopped(&wake)?;
+        let log = Log::open(options.log.as_deref())?;
+        guard::switch_off(place.offloads())?;
+        let seed = options
+            .seed
+            .map_or_else(getrandom::u64, Ok)
+            .map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+        let impair = options.impair.clone();
+        let plane = Impaired::new(impair.to_configs()?, Seed(seed));
+        let (mut detour, [home, internet], io) = match place {
+            Place::Between(plan) => (None, [plan.home.clone(), plan.internet.clone()], plan.io),
+            Place::At(alone) => {
+                let detour = Detour::beside(&alone.interface)?;
+                let ends = detour.ends();
+                (Some(detour), ends, Io::Packet)
+            }
+        };
+        let mut engine =
+            Engine::open(home, internet, io, options.memory).context("cannot open the interfaces")?;
+        engine.also_wait_for(&wakes)?;
+        keep_time();
+        if let Some(detour) = &mut detour {
+            detour.begin().with_context(|| format!("{name}: cannot divert its frames"))?;
         }
-    };
-    let mut engine =
-        Engine::open(home, internet, io, options.memory).context("cannot open the interfaces")?;
-    engine.also_wait_for(&wakes)?;
-    // Without it timers are up to 50 µs later.
+        privileges::drop_all().context("cannot give up privileges")?;
+        let requests = control::listen(listener, wake)?;
+        let (began, looked) = (now(), engine.now());
+        Ok(Self {
+            place,
+            options,
+            impair,
+            plane,
+            engine,
+            detour,
+            wakes,
+            stop,
+            requests,
+            log,
+            seed,
+            began,
+            looked,
+        })
+    }
+
+    fn run(mut self) -> anyhow::Result<()> {
+        let name = self.place.name();
+        self.note("begin")?;
+        eprintln!("impairing {name}, seed {}", self.seed);
+        if std::io::stderr().is_terminal() {
+            eprintln!("`gamelane impair tune {name}` in another terminal changes it by keys; Ctrl-C ends it");
+        }
+        while !self.is_over() {
+            let turn = self.engine.turn(&mut self.plane)?;
+            self.tend_detour()?;
+            match turn {
+                Turn::Gone(_) if self.detour.is_some() => {
+                    anyhow::bail!("the virtual interfaces beside {name} were removed")
+                }
+                Turn::Gone(side) => {
+                    anyhow::bail!("the interface {} was removed", self.engine.interface(side).name)
+                }
+                Turn::Called => self.answer_all()?,
+                Turn::Done => {}
+            }
+        }
+        self.detour = None;
+        self.note("end")
+    }
+
+    fn is_over(&self) -> bool {
+        let is_late =
+            |duration: Duration| self.began.elapsed() >= StdDuration::from_nanos(duration.as_nanos());
+        self.stop.load(Ordering::Relaxed) || self.options.duration.is_some_and(is_late)
+    }
+
+    /// Tells the detour that frames are forwarded, and checks that the interface still exists.
+    fn tend_detour(&mut self) -> anyhow::Result<()> {
+        let Some(detour) = &self.detour else { return Ok(()) };
+        detour.is_alive();
+        let at = self.engine.now();
+        if at.saturating_since(self.looked) >= LOOK {
+            self.looked = at;
+            anyhow::ensure!(detour.lasts(), "the interface {} was removed", self.place.name());
+        }
+        Ok(())
+    }
+
+    /// Answers the requests that arrived.
+    fn answer_all(&mut self) -> anyhow::Result<()> {
+        if self.wakes.read(&mut [0; 16]).is_err() {
+            return Ok(());
+        }
+        while let Ok(asked) = self.requests.try_recv() {
+            let changed = change(&self.impair, &asked.request);
+            let error = changed.as_ref().err().map(ToString::to_string);
+            if let Ok(Some((next, configs))) = changed {
+                let at = self.engine.now();
+                self.plane.set(configs, self.engine.frames_mut(), at);
+                self.impair = next;
+                self.note("set")?;
+            }
+            let [up, down] = self.counters();
+            asked.answer(Answer { schema: 1, error, config: self.impair.to_toml(), up, down });
+        }
+        Ok(())
+    }
+
+    /// Writes a line to the log.
+    fn note(&mut self, what: &str) -> anyhow::Result<()> {
+        let counters = self.counters();
+        self.log.write(what, &self.impair, &counters)
+    }
+
+    /// Counters of both directions.
+    fn counters(&mut self) -> [Counters; 2] {
+        let ring = self.engine.counters().ring;
+        Direction::BOTH.map(|direction| {
+            let (of, missed) = (self.plane.counters(direction), self.plane.missed(direction));
+            Counters {
+                arrived: of.hop.arrived,
+                delivered: of.hop.delivered,
+                lost: of.hop.dropped.of(DropReason::Path),
+                tail: of.hop.dropped.of(DropReason::Tail),
+                duplicated: of.duplicated,
+                reordered: of.reordered,
+                inside: self.plane.inside(direction),
+                no_room: missed.no_room,
+                ring_full: ring[direction.index()].dropped,
+                not_sent: missed.not_sent,
+            }
+        })
+    }
+}
+
+/// Asks for exact timers and real-time priority. Without them packets are later.
+fn keep_time() {
+    // Without this, timers are up to 50 µs later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if let Err(error) = run_in_real_time() {
         eprintln!("note: no real-time priority, so other programs may delay packets: {error}");
     }
-    if let Some(detour) = &mut detour {
-        detour.begin().with_context(|| format!("{name}: cannot turn its frames aside"))?;
-    }
-    privileges::drop_all().context("cannot give privileges up")?;
-    let requests = control::listen(listener, wake)?;
-    let (began, mut looked) = (now(), engine.now());
-    log.write("begin", &impair, &both(&plane, &mut engine))?;
-    eprintln!("impairing {name}, seed {seed}");
-    if std::io::stderr().is_terminal() {
-        eprintln!("`gamelane impair tune {name}` changes it by keys, from another terminal; Ctrl-C ends it");
-    }
-    while !stop.load(Ordering::Relaxed)
-        && options
-            .duration
-            .is_none_or(|duration| began.elapsed() < StdDuration::from_nanos(duration.as_nanos()))
-    {
-        let turn = engine.turn(&mut plane)?;
-        if let Some(detour) = &detour {
-            detour.is_alive();
-            let at = engine.now();
-            if at.saturating_since(looked) >= LOOK {
-                looked = at;
-                anyhow::ensure!(detour.lasts(), "the interface {name} was removed");
-            }
-        }
-        match turn {
-            Turn::Gone(_) if detour.is_some() => {
-                anyhow::bail!("the virtual interfaces beside {name} were removed")
-            }
-            Turn::Gone(side) => anyhow::bail!("the interface {} was removed", engine.interface(side).name),
-            Turn::Called => {}
-            Turn::Done => continue,
-        }
-        let mut nothing = [0; 16];
-        if wakes.read(&mut nothing).is_err() {
-            continue;
-        }
-        while let Ok(asked) = requests.try_recv() {
-            let changed = change(&impair, &asked.request);
-            let error = changed.as_ref().err().map(ToString::to_string);
-            if let Ok(Some((next, configs))) = changed {
-                let at = engine.now();
-                plane.set(configs, engine.frames_mut(), at);
-                impair = next;
-                log.write("set", &impair, &both(&plane, &mut engine))?;
-            }
-            let [up, down] = both(&plane, &mut engine);
-            asked.answer(Answer { schema: 1, error, config: impair.to_toml(), up, down });
-        }
-    }
-    drop(detour);
-    log.write("end", &impair, &both(&plane, &mut engine))
 }
 
-/// What is in force after `request`; `None` if it asks for no change.
+/// Returns what is in force after `request`; `None` if it asks for no change.
 fn change(
     now: &Impair,
     request: &Request,
@@ -186,27 +266,7 @@ fn change(
     Ok(Some((next, configs)))
 }
 
-/// What was counted each way.
-fn both(plane: &Impaired, engine: &mut Engine) -> [Counters; 2] {
-    let ring = engine.counters().ring;
-    Direction::BOTH.map(|direction| {
-        let (of, missed) = (plane.counters(direction), plane.missed(direction));
-        Counters {
-            arrived: of.hop.arrived,
-            delivered: of.hop.delivered,
-            lost: of.hop.dropped.of(DropReason::Path),
-            tail: of.hop.dropped.of(DropReason::Tail),
-            duplicated: of.duplicated,
-            reordered: of.reordered,
-            inside: plane.inside(direction),
-            no_room: missed.no_room,
-            ring_full: ring[direction.index()].dropped,
-            not_sent: missed.not_sent,
-        }
-    })
-}
-
-/// What was set when: a line of JSON for each change, `unix_s` by the wall clock.
+/// A log with a line of JSON for each change; `unix_s` is the wall clock.
 struct Log(Option<File>);
 
 impl Log {
@@ -230,13 +290,13 @@ impl Log {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a log says when by the wall clock")]
+#[expect(clippy::disallowed_methods, reason = "the log has wall-clock times")]
 fn unix_s() -> f64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0.0, |since| since.as_secs_f64())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a driver: it ends by the clock")]
+#[expect(clippy::disallowed_methods, reason = "a driver: `--duration` is real time")]
 fn now() -> StdInstant {
     StdInstant::now()
 }

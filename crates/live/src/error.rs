@@ -1,14 +1,14 @@
-//! What can go wrong with a live capture, said so that the reader knows what to do. Hints stand on a line of their own.
+//! Errors of a live capture. Each says what to do; hints have a line of their own.
 
 use std::io::Error;
 use std::path::PathBuf;
 
-/// Why an interface cannot be recorded, or no longer.
+/// Why an interface cannot be recorded, or why the recording ended.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The process may not open packet sockets.
+    /// The process lacks the privilege for packet sockets.
     #[error(
-        "{interface}: recording an interface needs the privilege CAP_NET_RAW, which this user does not have\n\
+        "{interface}: recording an interface needs the privilege CAP_NET_RAW, which this process does not have\n\
          hint: run the same command with sudo (the privileges are dropped as soon as the interface is open), or record \
          elsewhere with `tcpdump -i {interface} -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"
     )]
@@ -23,12 +23,12 @@ pub enum LiveError {
     NoInterface {
         /// The interface asked for.
         interface: String,
-        /// Those there are.
+        /// Existing interfaces.
         known: Vec<String>,
     },
-    /// The interface was taken away while it was recorded.
+    /// The interface was removed while it was recorded.
     #[error(
-        "{interface}: the interface has gone\nhint: record `any`, which survives interfaces that come and go"
+        "{interface}: the interface was removed\nhint: record `any`, which goes on when interfaces come and go"
     )]
     Gone {
         /// The interface.
@@ -36,38 +36,38 @@ pub enum LiveError {
     },
     /// The filter is not in tcpdump's language.
     #[error(
-        "--filter {filter}: {problem}\nhint: `man pcap-filter` has the language; `udp port 27960` is an example"
+        "--filter {filter}: {problem}\nhint: `man pcap-filter` describes the language; `udp port 27960` is an example"
     )]
     Filter {
-        /// As given.
+        /// Filter as given.
         filter: String,
-        /// What tcpdump says.
+        /// What tcpdump reports.
         problem: String,
     },
     /// The program that compiles filters is missing.
     #[error(
         "--filter {filter}: filters are compiled by tcpdump, which cannot be run: {source}\n\
-         hint: `apt-get install tcpdump`, or leave the filter out: what is no game's is told apart anyway"
+         hint: `apt-get install tcpdump`, or omit the filter: the analysis recognises games anyway"
     )]
     NoCompiler {
-        /// As given.
+        /// Filter as given.
         filter: String,
-        /// The system's reason.
+        /// Error of the system.
         source: Error,
     },
-    /// The system refused something else.
+    /// A system call failed.
     #[error("{interface}: {what}: {source}")]
     System {
         /// The interface.
         interface: String,
-        /// What was tried.
+        /// What the call was for.
         what: &'static str,
-        /// The system's reason.
+        /// Error of the system.
         source: Error,
     },
     /// The recording cannot be written.
     #[error(
-        "{}: {source}; the {packets} packets before are kept in whole files\n\
+        "{}: {source}; the {packets} packets before it are kept in complete files\n\
          hint: make room, or bound the recording with --rotate-size and --keep, or store less of each packet with \
          --snaplen 128",
         path.display()
@@ -77,10 +77,10 @@ pub enum LiveError {
         path: PathBuf,
         /// Packets in all files.
         packets: u64,
-        /// The system's reason.
+        /// Error of the system.
         source: Error,
     },
-    /// Not on this system.
+    /// This system is not Linux.
     #[error(
         "{interface}: interfaces can be recorded on Linux only\n\
          hint: record with `tcpdump -i {interface} -s 128 -w game.pcap` and give game.pcap to `gamelane analyze`"

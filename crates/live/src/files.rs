@@ -1,6 +1,6 @@
-//! A recording as pcapng files: a new one after so many bytes or so long, the oldest removed. A file begins with its section and
-//! interface, so each can be read alone; counts of dropped packets are since the recording began, as the format has it.
-//! What is in a file is whole blocks at any time but in the middle of a write, so a recording that is killed can be read.
+//! A recording as pcapng files. A new file starts after a number of bytes or a time, and the oldest is deleted. Each file starts with
+//! its section and interface, so it can be read alone. Counts of dropped packets are since the start of the recording, as pcapng
+//! defines them. Except during a write, a file holds complete blocks, so the recording of a killed process can be read.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -12,14 +12,14 @@ use time::OffsetDateTime;
 
 use crate::error::LiveError;
 
-/// When a new file begins, and how many are kept.
+/// When a new file starts, and how many are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Bytes of a file at most; a packet longer than that has a file of its own.
+    /// Most bytes of a file. A longer packet gets a file of its own.
     pub bytes: Option<u64>,
-    /// From a file's first packet to its last at most, in nanoseconds.
+    /// Longest time from a file's first packet to its last, in nanoseconds.
     pub span_ns: Option<u64>,
-    /// Files kept, the one being written included; `None` keeps all.
+    /// Files kept, including the one being written; `None` keeps all.
     pub keep: Option<usize>,
 }
 
@@ -31,9 +31,9 @@ pub struct Files {
     header: Vec<u8>,
     rotation: Rotation,
     open: Option<Open>,
-    /// The oldest first, that being written last.
+    /// Oldest first; the one being written is last.
     kept: VecDeque<PathBuf>,
-    /// Files begun.
+    /// Files started.
     begun: u32,
     written_bytes: u64,
     packets: u64,
@@ -49,7 +49,7 @@ struct Open {
 }
 
 impl Files {
-    /// Files in a folder that exists. Nothing is written before the first packet.
+    /// Prepares files in an existing folder. Nothing is written before the first packet.
     pub fn new(folder: &Path, interface: &Interface<'_>, rotation: Rotation) -> Result<Self, LiveError> {
         let mut header = Vec::new();
         blocks::section(&mut header)
@@ -68,7 +68,7 @@ impl Files {
         })
     }
 
-    /// What every file begins with.
+    /// Blocks with which every file starts.
     pub fn header(&self) -> &[u8] {
         &self.header
     }
@@ -78,17 +78,17 @@ impl Files {
         self.open.as_ref().map(|open| open.path.as_path())
     }
 
-    /// Files begun so far.
+    /// Files started so far.
     pub const fn begun(&self) -> u32 {
         self.begun
     }
 
-    /// Bytes written to all of them.
+    /// Bytes written to all files.
     pub const fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Whether a packet at `at_ns` whose block has so many bytes needs a new file, with bytes before it still to be written.
+    /// Whether a packet at `at_ns` with a block of `block` bytes needs a new file, if `before` bytes are still to be written.
     pub(crate) fn needs_new(&self, at_ns: u64, before: u64, block: u64) -> bool {
         let Some(open) = &self.open else { return true };
         let bytes = open.bytes + before;
@@ -97,7 +97,7 @@ impl Files {
         (full && bytes > self.header.len() as u64) || old
     }
 
-    /// Begins a file whose first packet is at `at_ns`; the one before ends with `counts`.
+    /// Starts a file whose first packet is at `at_ns`. The file before ends with `counts`.
     pub(crate) fn rotate(&mut self, at_ns: u64, counts: &Statistics) -> Result<(), LiveError> {
         self.finish(counts)?;
         let (file, path) = self.create(at_ns)?;
@@ -110,18 +110,18 @@ impl Files {
         result?;
         while self.rotation.keep.is_some_and(|keep| self.kept.len() > keep.max(1)) {
             if let Some(oldest) = self.kept.pop_front() {
-                // Somebody may have taken it away already.
+                // The user may have deleted it already.
                 let _ = fs::remove_file(oldest);
             }
         }
         Ok(())
     }
 
-    /// Writes whole blocks that hold so many packets. What the system takes only in part is taken back.
+    /// Writes complete blocks that hold `packets` packets. A partial write is removed again.
     pub(crate) fn write(&mut self, whole_blocks: &[u8], packets: u64) -> Result<(), LiveError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if let Err(source) = open.file.write_all(whole_blocks) {
-            // The reader stops at the cut if this fails as well.
+            // If this fails too, readers stop at the incomplete block.
             let _ = open.file.set_len(open.bytes);
             let path = open.path.clone();
             self.open = None;
@@ -133,14 +133,14 @@ impl Files {
         Ok(())
     }
 
-    /// Notes what the interface counted in the file being written.
+    /// Writes the interface's counters to the current file.
     pub(crate) fn note(&mut self, counts: &Statistics) -> Result<(), LiveError> {
         let mut block = Vec::new();
         blocks::statistics(&mut block, 0, counts).expect("memory takes everything");
         self.write(&block, 0)
     }
 
-    /// Ends the file being written.
+    /// Ends the current file.
     pub(crate) fn finish(&mut self, counts: &Statistics) -> Result<(), LiveError> {
         self.note(counts)?;
         self.open = None;
@@ -161,7 +161,7 @@ impl Files {
     }
 }
 
-/// As `20260131T235959Z`.
+/// Formats a time as `20260131T235959Z`.
 fn date(at_ns: u64) -> String {
     let at = OffsetDateTime::from_unix_timestamp((at_ns / 1_000_000_000) as i64)
         .unwrap_or(OffsetDateTime::UNIX_EPOCH);

@@ -1,17 +1,13 @@
-//! Capture filters in tcpdump's language, compiled to classic BPF by tcpdump itself (`-ddd`), so that they mean what its
-//! manual says. The program also cuts packets to the snap length: what it returns is how much the kernel keeps.
+//! Capture filters in tcpdump's language. tcpdump itself compiles them to classic BPF (`-ddd`), so they mean what its manual says.
+//! The program also cuts packets to the snap length: what it returns is how many bytes the kernel keeps.
 
 use std::process::Command;
 
+use gamelane_device::packet::FilterInstruction;
+
 use crate::error::LiveError;
 
-/// A program for the kernel: operation, jump if true, jump if false, operand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filter {
-    pub(crate) instructions: Vec<(u16, u8, u8, u32)>,
-}
-
-/// What a filter's offsets count from.
+/// Header from which a filter's offsets count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FilterStart {
     /// An Ethernet header.
@@ -20,54 +16,55 @@ pub(crate) enum FilterStart {
     Ip,
 }
 
-impl Filter {
-    /// Takes everything, cut to so many bytes.
-    pub(crate) fn everything(snap_len: u32) -> Self {
-        Self { instructions: vec![(RETURN, 0, 0, snap_len)] }
-    }
+/// Returns a filter that takes everything, cut to `snap_len` bytes.
+fn everything(snap_len: u32) -> Vec<FilterInstruction> {
+    vec![FilterInstruction { code: RETURN, jump_true: 0, jump_false: 0, operand: snap_len }]
+}
 
-    /// Compiles; an empty filter takes everything.
-    pub(crate) fn compile(filter: &str, start: FilterStart, snap_len: u32) -> Result<Self, LiveError> {
-        if filter.trim().is_empty() {
-            return Ok(Self::everything(snap_len));
-        }
-        let link = match start {
-            FilterStart::Ethernet => "EN10MB",
-            FilterStart::Ip => "RAW",
-        };
-        let snap_len = snap_len.to_string();
-        let done = Command::new("tcpdump")
-            .args(["-y", link, "-s", &snap_len, "-ddd", "--", filter])
-            .output()
-            .map_err(|source| LiveError::NoCompiler { filter: filter.to_owned(), source })?;
-        let refused = |problem: &str| LiveError::Filter {
-            filter: filter.to_owned(),
-            problem: problem.trim().trim_start_matches("tcpdump: ").to_owned(),
-        };
-        if !done.status.success() {
-            return Err(refused(&String::from_utf8_lossy(&done.stderr)));
-        }
-        Self::parse(&String::from_utf8_lossy(&done.stdout))
-            .ok_or_else(|| refused("tcpdump's answer is no program"))
+/// Compiles a filter; an empty one takes everything.
+pub(crate) fn compile(
+    filter: &str,
+    start: FilterStart,
+    snap_len: u32,
+) -> Result<Vec<FilterInstruction>, LiveError> {
+    if filter.trim().is_empty() {
+        return Ok(everything(snap_len));
     }
+    let link = match start {
+        FilterStart::Ethernet => "EN10MB",
+        FilterStart::Ip => "RAW",
+    };
+    let snap_len = snap_len.to_string();
+    let done = Command::new("tcpdump")
+        .args(["-y", link, "-s", &snap_len, "-ddd", "--", filter])
+        .output()
+        .map_err(|source| LiveError::NoCompiler { filter: filter.to_owned(), source })?;
+    let refused = |problem: &str| LiveError::Filter {
+        filter: filter.to_owned(),
+        problem: problem.trim().trim_start_matches("tcpdump: ").to_owned(),
+    };
+    if !done.status.success() {
+        return Err(refused(&String::from_utf8_lossy(&done.stderr)));
+    }
+    parse(&String::from_utf8_lossy(&done.stdout)).ok_or_else(|| refused("tcpdump printed no program"))
+}
 
-    /// The number of instructions, then one a line as four decimal numbers.
-    fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
-        let count: usize = lines.next()?.trim().parse().ok()?;
-        let instructions: Vec<_> = lines
-            .map(|line| {
-                let mut numbers = line.split_whitespace();
-                Some((
-                    numbers.next()?.parse().ok()?,
-                    numbers.next()?.parse().ok()?,
-                    numbers.next()?.parse().ok()?,
-                    numbers.next()?.parse().ok()?,
-                ))
-            })
-            .collect::<Option<_>>()?;
-        (instructions.len() == count && count > 0).then_some(Self { instructions })
-    }
+/// Parses what `-ddd` prints: the number of instructions, then one instruction a line as four decimal numbers.
+fn parse(text: &str) -> Option<Vec<FilterInstruction>> {
+    let mut lines = text.lines();
+    let count: usize = lines.next()?.trim().parse().ok()?;
+    let instructions: Vec<_> = lines.map(instruction).collect::<Option<_>>()?;
+    (instructions.len() == count && count > 0).then_some(instructions)
+}
+
+fn instruction(line: &str) -> Option<FilterInstruction> {
+    let mut numbers = line.split_whitespace();
+    Some(FilterInstruction {
+        code: numbers.next()?.parse().ok()?,
+        jump_true: numbers.next()?.parse().ok()?,
+        jump_false: numbers.next()?.parse().ok()?,
+        operand: numbers.next()?.parse().ok()?,
+    })
 }
 
 /// `BPF_RET | BPF_K`.
@@ -79,11 +76,11 @@ mod tests {
 
     #[test]
     fn a_program_is_read_whole_or_not_at_all() {
-        let filter = Filter::parse("2\n40 0 0 12\n6 0 0 128\n").unwrap();
-        assert_eq!(filter.instructions, [(40, 0, 0, 12), (RETURN, 0, 0, 128)]);
+        let load = FilterInstruction { code: 40, jump_true: 0, jump_false: 0, operand: 12 };
+        assert_eq!(parse("2\n40 0 0 12\n6 0 0 128\n").unwrap(), [load, everything(128)[0]]);
         for cut in ["", "3\n40 0 0 12\n", "1\n40 0 0\n", "0\n", "1\n40 0 300 1\n"] {
-            assert_eq!(Filter::parse(cut), None, "{cut:?}");
+            assert_eq!(parse(cut), None, "{cut:?}");
         }
-        assert_eq!(Filter::compile(" ", FilterStart::Ip, 128).unwrap(), Filter::everything(128));
+        assert_eq!(compile(" ", FilterStart::Ip, 128).unwrap(), everything(128));
     }
 }

@@ -1,33 +1,45 @@
-//! Packets of a network interface, as they pass: [`Source`] takes them from the kernel, [`Files`] keeps them in pcapng files
-//! that rotate, [`Watch`] analyses them meanwhile, [`Recorder`] ties the three together. The caller owns time: it asks the
-//! recorder for a [`Recorder::step`] until it has enough, and then for the end.
+//! Records packets of a network interface. [`Source`] takes them from the kernel, [`Files`] keeps them in pcapng files that rotate,
+//! [`Watch`] analyses them meanwhile, and [`Recorder`] joins the three. The caller owns time: it calls [`Recorder::step`] as long
+//! as it likes, then [`Recorder::finish`].
 
-mod device;
+#![forbid(unsafe_code)]
+
+#[cfg(not(target_os = "linux"))]
+mod absent;
 mod error;
 mod files;
 #[cfg(target_os = "linux")]
 mod filter;
+mod frame;
 mod recorder;
+#[cfg(target_os = "linux")]
+mod source;
 mod watch;
 
-pub use device::{Counts, Source, drop_privileges};
+#[cfg(not(target_os = "linux"))]
+pub use absent::{Source, drop_privileges};
 pub use error::LiveError;
 pub use files::{Files, Rotation};
+pub use frame::Counts;
+#[cfg(target_os = "linux")]
+pub use gamelane_device::privileges::drop_all as drop_privileges;
 pub use recorder::{Progress, Recorder};
+#[cfg(target_os = "linux")]
+pub use source::Source;
 pub use watch::{Watch, Watched};
 
-/// What to take from an interface.
+/// What to record of an interface.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Its name, or `any` for all of them.
     pub interface: String,
-    /// Bytes stored of each packet at most.
+    /// Most bytes stored of each packet.
     pub snap_len: u32,
-    /// In tcpdump's language; empty for everything.
+    /// Filter in tcpdump's language; empty for everything.
     pub filter: String,
-    /// Whether to take packets that are not for this machine too: behind a mirror port of a switch.
+    /// Whether to record packets for other machines too, as behind a mirror port of a switch.
     pub promiscuous: bool,
-    /// Bytes of the kernel's ring: how far this process may fall behind.
+    /// Bytes of the kernel's ring, which holds packets while this process is busy.
     pub ring_bytes: usize,
 }
 
@@ -44,5 +56,5 @@ impl Settings {
     }
 }
 
-/// What is stored of a packet unless less is asked for: tcpdump's default.
+/// Default for the bytes stored of a packet: tcpdump's.
 pub const MAX_SNAP_LEN: u32 = 262_144;

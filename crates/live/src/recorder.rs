@@ -1,14 +1,15 @@
-//! A recording going on: packets from the interface, into files, and to the analysis. The kernel's blocks are copied once into
-//! blocks of pcapng; nothing is allocated per packet.
+//! A running recording: packets from the interface go into files and to the analysis. The kernel's blocks are copied once, into blocks
+//! of pcapng. Nothing is allocated per packet.
 
 use std::time::Duration;
 
 use gamelane_capture::Sink;
 use gamelane_capture::blocks::{self, Interface, Stamp, Statistics};
 
-use crate::device::{Frame, Front, Source};
+use crate::Source;
 use crate::error::LiveError;
 use crate::files::Files;
+use crate::frame::{Frame, Front};
 use crate::watch::{Watch, Watched};
 
 /// A recording.
@@ -21,30 +22,30 @@ pub struct Recorder<S> {
 /// What a recording has seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Packets taken from the interface.
+    /// Packets received from the interface.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Packets that the kernel had no room for.
+    /// Packets that the kernel dropped because the ring was full.
     pub dropped: u64,
-    /// Packets longer than the interface's MTU allows: several put together by offloading, which sizes and counts then are of.
+    /// Packets longer than the interface's MTU allows. Offloading merged several into one, and sizes and counts are of the merged.
     pub put_together: u64,
     /// Conversations seen.
     pub flows: u32,
-    /// Of those going on, games.
+    /// Games among the current conversations.
     pub games: usize,
-    /// Files begun.
+    /// Files started.
     pub files: u32,
     /// Bytes in them.
     pub written_bytes: u64,
-    /// The first packet, in nanoseconds since 1970.
+    /// Time of the first packet, in nanoseconds since 1970.
     pub first_ns: Option<u64>,
-    /// The last packet likewise.
+    /// Time of the last packet, in nanoseconds since 1970.
     pub last_ns: u64,
 }
 
 impl<S: Sink + Send + 'static> Recorder<S> {
-    /// Records into `files`, if given, and tells the analysis' findings to `sink`.
+    /// Starts to record into `files`, if given. The analysis reports its findings to `sink`.
     pub fn start(source: Source, files: Option<Files>, sink: S) -> Self {
         let mut first = Vec::new();
         blocks::section(&mut first)
@@ -65,7 +66,7 @@ impl<S: Sink + Send + 'static> Recorder<S> {
         Self { source, tape }
     }
 
-    /// Takes what there is, or waits for it at most so long. Bounded: a full ring's worth of blocks at a time.
+    /// Takes the packets that have arrived, or waits for some, at most `timeout`. Takes a bounded number of blocks.
     pub fn step(&mut self, timeout: Duration) -> Result<Progress, LiveError> {
         let mut taken = 0;
         while taken < BLOCKS_AT_A_TIME && self.take_block()? {
@@ -79,8 +80,8 @@ impl<S: Sink + Send + 'static> Recorder<S> {
         Ok(self.tape.progress)
     }
 
-    /// Takes the packets that are still in the ring, ends the file, and waits for the analysis. An error of the files does not
-    /// keep the analysis back; no analysis means that it could not even read what was recorded.
+    /// Takes the packets still in the ring, ends the file, and waits for the analysis. The analysis finishes even if a file cannot be
+    /// written. `None` instead of an analysis means that it could not read the recorded blocks.
     pub fn finish(mut self) -> (Option<Watched<S>>, Progress, Option<LiveError>) {
         let result = self.take_rest().and_then(|()| self.count()).and_then(|()| self.tape.end_file());
         let progress = self.tape.progress;
@@ -96,7 +97,7 @@ impl<S: Sink + Send + 'static> Recorder<S> {
         Ok(())
     }
 
-    /// Takes one block; false if none is ready. Files that cannot be written are given up, the analysis goes on.
+    /// Takes one block; false if none is ready. If a file cannot be written, files are given up and the analysis goes on.
     fn take_block(&mut self) -> Result<bool, LiveError> {
         let Self { source, tape } = self;
         let mut failed = None;
@@ -111,26 +112,26 @@ impl<S: Sink + Send + 'static> Recorder<S> {
         failed.map_or(Ok(taken), Err)
     }
 
-    /// Asks the kernel for its counters.
+    /// Reads the kernel's counters.
     fn count(&mut self) -> Result<(), LiveError> {
         let dropped = self.source.counts()?.dropped;
         self.tape.note(dropped)
     }
 }
 
-/// Where packets go.
+/// Writes packets to files and hands them to the analysis.
 #[derive(Debug)]
 struct Tape<S> {
-    /// `None` keeps nothing.
+    /// `None` if nothing is kept.
     files: Option<Files>,
     watch: Watch<S>,
     snap_len: usize,
     largest_frame: u32,
-    /// Blocks that are in no file yet, and their packets.
+    /// Blocks not yet written to a file, and the number of their packets.
     pending: Vec<u8>,
     pending_packets: u64,
     progress: Progress,
-    /// Drops as last noted in a file.
+    /// Drops last written to a file.
     noted: u64,
 }
 
@@ -157,7 +158,7 @@ impl<S: Sink + Send + 'static> Tape<S> {
         self.with_files(|files| files.rotate(at_ns, &statistics))
     }
 
-    /// Writes pending blocks, and gives them to the analysis whether that worked or not.
+    /// Writes pending blocks, and hands them to the analysis even if that fails.
     fn hand_over(&mut self) -> Result<(), LiveError> {
         if self.pending.is_empty() {
             return Ok(());
@@ -170,7 +171,7 @@ impl<S: Sink + Send + 'static> Tape<S> {
         result
     }
 
-    /// New drops are noted in the file at once, so that a recording that is killed has them.
+    /// Writes new drops to the file at once, so that the recording of a killed process has them.
     fn note(&mut self, dropped: u64) -> Result<(), LiveError> {
         self.progress.dropped = dropped;
         let seen = self.watch.seen();
@@ -195,7 +196,7 @@ impl<S: Sink + Send + 'static> Tape<S> {
         Ok(())
     }
 
-    /// Files that fail once are not written again.
+    /// Writes to the files. After an error, no file is written any more.
     fn with_files(&mut self, act: impl FnOnce(&mut Files) -> Result<(), LiveError>) -> Result<(), LiveError> {
         let result = self.files.as_mut().map_or(Ok(()), act);
         if result.is_err() {
@@ -215,17 +216,17 @@ impl<S: Sink + Send + 'static> Tape<S> {
 }
 
 impl Source {
-    /// The interface as files describe it.
+    /// Description of the interface for the files.
     pub fn describe(&self) -> Interface<'_> {
         Interface { name: self.name(), link_type: self.link_type(), snap_len: self.snap_len() }
     }
 }
 
-/// The first bytes of a packet, if the kernel keeps some apart.
+/// First bytes of a packet that the kernel keeps apart.
 enum First {
     None,
     Cooked([u8; 20]),
-    /// Both addresses, which the packet begins with as well, and a VLAN tag.
+    /// Both addresses, with which the packet starts too, and a VLAN tag.
     Tagged([u8; 16]),
 }
 
@@ -243,7 +244,7 @@ impl First {
         }
     }
 
-    /// Bytes it adds.
+    /// Bytes that it adds to the packet.
     const fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -268,5 +269,5 @@ fn put(pending: &mut Vec<u8>, frame: &Frame<'_>, first: &First, snap_len: usize)
 
 /// Bytes of an Ethernet header before its type.
 const ADDRESSES: usize = 12;
-/// Blocks of the ring between two looks at the clock.
+/// Most blocks of the ring in one step.
 const BLOCKS_AT_A_TIME: usize = 32;

@@ -1,5 +1,5 @@
-//! The analysis of what is being recorded, in a thread of its own: it reads the very blocks that go to the files, so it finds
-//! what a later analysis of the files will. If it falls behind, the recording waits, and the ring counts what it drops.
+//! Analyses a recording while it runs, in a thread of its own. It reads the same blocks that go to the files, so it finds what a later
+//! analysis of the files finds. If it falls behind, the recording waits, and the ring counts dropped packets.
 
 use std::io::{Read, Result};
 use std::path::Path;
@@ -17,20 +17,20 @@ pub struct Watch<S> {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// A finished one.
+/// A finished analysis.
 #[derive(Debug)]
 pub struct Watched<S> {
     /// What was read, and what was skipped.
     pub capture: Capture<Blocks>,
     /// Flows and clock.
     pub analyzer: Analyzer,
-    /// Given at the start, with everything found.
+    /// The sink given at the start, with all findings.
     pub sink: S,
-    /// What ended it early: our bug.
+    /// Error that ended it early. It is a bug of ours.
     pub error: Option<CaptureError>,
 }
 
-/// What the analysis knows so far.
+/// What the analysis has found so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) flows: u32,
@@ -48,9 +48,9 @@ impl<S: Sink + Send + 'static> Watch<S> {
         Self { blocks, thread, seen }
     }
 
-    /// Blocks that follow those before.
+    /// Takes the next blocks.
     pub(crate) fn take(&self, blocks: Vec<u8>) {
-        // An analysis that has ended says why when it is asked for.
+        // If the analysis has ended, `finish` returns why.
         let _ = self.blocks.send(blocks);
     }
 
@@ -58,7 +58,7 @@ impl<S: Sink + Send + 'static> Watch<S> {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing more comes: waits for the rest.
+    /// Ends the stream and waits for the rest of the analysis.
     pub fn finish(self) -> std::result::Result<Watched<S>, CaptureError> {
         drop(self.blocks);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -91,7 +91,7 @@ fn follow<S: Sink>(
     Ok(Watched { capture, analyzer, sink, error })
 }
 
-/// Blocks as a stream of bytes; waits for more, and ends when none can come.
+/// Blocks as a stream of bytes. Reading waits for more; the stream ends when the recorder is gone.
 #[derive(Debug)]
 pub struct Blocks {
     more: Receiver<Vec<u8>>,
@@ -112,7 +112,7 @@ impl Read for Blocks {
     }
 }
 
-/// Buffers on their way: each what a block of the ring held.
+/// Buffers that may wait for the analysis, each of one block of the ring.
 const AHEAD: usize = 32;
-/// How often games are looked for, in the packets' time.
+/// Time between two looks for games, in the packets' time.
 const LOOK_NS: u64 = 500_000_000;

@@ -1,4 +1,4 @@
-//! Real interfaces: a veth pair in network namespaces of this test's own. Needs root, and says so where it is not.
+//! Records real interfaces: a veth pair in network namespaces of its own. Without root a test reports that it was skipped.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use gamelane_capture::{Capture, CapturedTransport, FlowReport, Sink};
 use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
 
-/// Flows as they end.
+/// Collects flows as they end.
 #[derive(Default)]
 struct Flows(Vec<FlowReport>);
 
@@ -20,7 +20,7 @@ impl Sink for Flows {
     }
 }
 
-/// Runs a test again in a network namespace of its own; `None` in there, or where that cannot be.
+/// Runs a test again in a network namespace of its own. Returns true in there.
 fn in_namespace(test: &str) -> bool {
     if std::env::var_os("IN_NAMESPACE").is_some() {
         return true;
@@ -55,7 +55,7 @@ fn ip(words: &str) {
     assert!(done.status.success(), "ip {words}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A virtual cable that takes everything sent to 10.99.0.2, without talk of its own.
+/// Makes a veth pair that takes everything sent to 10.99.0.2, and sends nothing of its own.
 fn interface() {
     fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
     ip("link add game0 type veth peer name game1");
@@ -170,7 +170,7 @@ fn every_kind_of_interface_is_read_back() {
     }
     interface();
     ip("link set lo up");
-    // On the loopback each packet passes twice, of which one is left out. `any` sees it at both ends of the cable.
+    // On the loopback each packet is seen twice, and one is left out. `any` sees a packet at both ends of the pair.
     for (name, destination, sightings) in
         [("lo", "127.0.0.1:9999", 1), ("game0", "10.99.0.2:9999", 1), ("any", "10.99.0.2:9999", 2)]
     {
@@ -232,7 +232,7 @@ fn what_cannot_be_recorded_is_said() {
         let filter = said(Settings { filter: "udp prot 7".into(), ..Settings::new("game0") });
         assert!(filter.starts_with("--filter udp prot 7: "), "{filter}");
     }
-    // An interface that goes away ends the recording; what was recorded is kept.
+    // Removing the interface ends the recording; what was recorded is kept.
     let mut recorder =
         Recorder::start(Source::open(&Settings::new("game0")).unwrap(), None, Flows::default());
     send(5, 100, 7);
@@ -271,6 +271,6 @@ fn a_full_disk_ends_the_files_and_not_the_analysis() {
     let (watched, progress, _) = recorder.finish();
     assert_eq!(progress.packets, 130);
     assert_eq!(watched.unwrap().sink.0[0].packets(), 130);
-    // What was written before is whole.
+    // What was written before is complete.
     assert!(read(folder.path()).len() >= 30);
 }

@@ -1,39 +1,39 @@
-//! The log of a tap: a line of text that says what it is, then records of a byte that says which and in which direction, and
-//! numbers in LEB128. A record that is cut ends the log: whoever wrote it was killed.
+//! The log of a tap. It starts with a line of text that names the format. Each record is a byte for kind and direction, then numbers
+//! in LEB128. A record that is cut short ends the log: the writer was killed.
 
 use gamelane_core::{Direction, DropReason, Instant};
 
-/// What a file of the log begins with; the number is its schema's.
+/// First line of a log; the number is its schema.
 pub const MAGIC: &[u8] = b"gamelane-gateway decisions 1\n";
 
-/// A call of the engine, or what came of the call before.
+/// A call of the engine, or a result of the call before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// All that follows happens now.
+    /// Time of all that follows.
     Now(Instant),
     /// `handle_timeout`.
     Timeout,
-    /// `handle_frame` of the next frame of the pcapng; they are numbered from 0.
+    /// `handle_frame` of the next frame of the pcapng. Frames are numbered from 0.
     Arrived(Direction),
-    /// `poll_transmit` gave this frame; the pcapng's next is how it left.
+    /// `poll_transmit` gave this frame. The pcapng's next frame is how it left.
     Left(Direction, u64),
-    /// `poll_transmit` gave none.
+    /// `poll_transmit` gave no frame.
     Nothing(Direction),
-    /// The call before dropped this frame; the pcapng's next is how it was.
+    /// The call before dropped this frame. The pcapng's next frame is its content.
     Dropped(Direction, u64, DropReason),
     /// `no_room`.
     NoRoom(Direction),
     /// `not_sent`.
     NotSent(Direction),
-    /// The policy of this number holds from here on.
+    /// The policy with this number is in force from here on.
     Reloaded(u64),
-    /// So many events before the next are missing.
+    /// Number of events missing here.
     Lost(u64),
     /// The gateway ended.
     End,
 }
 
-/// No record is longer.
+/// Longest record in bytes.
 pub const LONGEST: usize = 1 + 10 + 1;
 
 /// Appends an event.
@@ -71,7 +71,7 @@ pub fn write(log: &mut Vec<u8>, event: Event) {
     }
 }
 
-/// Takes the first event off `log`; `None` at its end, and if the rest is no event.
+/// Takes the first event from `log`; `None` at its end, and if the rest is not an event.
 pub fn read(log: &mut &[u8]) -> Option<Event> {
     let mut rest = *log;
     let tag = byte(&mut rest)?;

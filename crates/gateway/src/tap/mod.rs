@@ -1,78 +1,79 @@
-//! A tap: writes down every call the engine makes to the gateway and every decision that comes of it, with its moment, and the
-//! frames as they came, left or were dropped. [`crate::replay`] checks the pure component against it; Wireshark opens the
-//! frames. Forwarding never waits for the disk: what does not fit a bounded store of memory is not recorded, and that is said.
+//! A tap: records every call of the engine to the gateway and every decision, with its time, and the frames as they arrived, left or
+//! were dropped. [`replay`](mod@replay) repeats the calls and compares the decisions; Wireshark opens the frames. Forwarding never
+//! waits for the disk: what does not fit a bounded buffer is not recorded, and the loss is counted.
 //!
 //! ```text
-//! DIR/tap.json               what ran: versions, seed, interfaces, limits        DIR/policy-0000.toml   the policy, and those
-//! DIR/frames-0000.pcapng     frames in, out and dropped, cut to a snap length                           that came after it
-//! DIR/decisions-0000.log     calls and decisions (`tap::log`), each frame of which is the pcapng's next
+//! DIR/tap.json               what ran: versions, seed, interfaces, limits
+//! DIR/policy-0000.toml       the first policy; later ones have the next numbers
+//! DIR/frames-0000.pcapng     frames in, out and dropped, cut to a snap length
+//! DIR/decisions-0000.log     calls and decisions (`tap::log`); each event with a frame refers to the pcapng's next frame
 //! ```
 
 pub mod about;
 pub mod log;
+pub mod replay;
 mod writer;
 
 use std::io::{Result, Write as _};
 
 use gamelane_capture::blocks::{self, Stamp};
 use gamelane_core::{Direction, DropReason, Duration, Instant};
+use gamelane_device::{FrameId, Frames, Plane};
 use serde::{Deserialize, Serialize};
 
-use crate::frames::{FrameId, Frames};
 use crate::gateway::Gateway;
-use crate::plane::Plane;
 use crate::policy::Policy;
 pub use about::{About, Options, WhenFull};
 use log::Event;
 use writer::{Chunk, Writer};
 
-/// The recording half, in the forwarding thread.
+/// The half of a tap in the forwarding thread.
 #[derive(Debug)]
 pub struct Tap {
     writer: Writer,
     chunk: Option<Chunk>,
-    /// Of the clock of the plane, in nanoseconds since 1970.
+    /// Start of the plane's clock, in nanoseconds since 1970.
     epoch_ns: u64,
     snap: usize,
-    /// By frame of the pool: its number among those that came, and when.
+    /// By slot of the pool: number and arrival of the frame there.
     came: Box<[(u64, Instant)]>,
     next_number: u64,
     now: Instant,
-    /// Not recorded since the last that was.
+    /// Events lost since the last that was recorded.
     missing: u64,
     lost: u64,
 }
 
-/// How a tap fares.
+/// State of a tap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapStatus {
-    /// Where it writes.
+    /// Folder it writes to.
     pub folder: String,
-    /// Frames that came while it ran.
+    /// Frames that arrived while it ran.
     pub frames: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Events not recorded since the disk was slower than the frames: the recording can be checked up to the first.
+    /// Events not recorded because the disk was too slow. The recording can be replayed up to the first.
     pub lost: u64,
-    /// It has reached its size and records no more.
+    /// Whether it has reached its size and stopped.
     pub full: bool,
-    /// Why it records no more.
+    /// Error that stopped it.
     pub error: Option<String>,
 }
 
-/// The point of observation of a record, as interfaces of the pcapng in this order.
+/// Where a frame was observed. Each point and direction is an interface of the pcapng, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// As it came.
+    /// As it arrived.
     In,
     /// As it left.
     Out,
-    /// What a queue dropped, when it did.
+    /// As a queue dropped it.
     Dropped,
 }
 
 impl Point {
-    /// The pcapng's number of it.
+    /// Index of the pcapng's interface.
     pub const fn interface(self, direction: Direction) -> u32 {
         let point = match self {
             Self::In => 0,
@@ -84,8 +85,7 @@ impl Point {
 }
 
 impl Tap {
-    /// Starts to write into the folder of `options`, which must not hold a recording. `frames` and `about` are of the
-    /// gateway that runs; `epoch_ns` is when its clock began.
+    /// Starts to write into the folder of `options`, which must be empty. `frames` and `about` are those of the running gateway.
     ///
     /// # Errors
     /// If the folder or a file in it cannot be made.
@@ -105,23 +105,23 @@ impl Tap {
         })
     }
 
-    /// How it fares.
+    /// State of the recording.
     pub fn status(&self) -> TapStatus {
         TapStatus { frames: self.next_number, lost: self.lost, ..self.writer.status() }
     }
 
-    /// Hands what is recorded so far to the disk.
+    /// Hands what is recorded so far to the writing thread.
     pub fn flush(&mut self) {
         if let Some(chunk) = self.chunk.take_if(|chunk| !chunk.is_empty()) {
             self.writer.hand_over(chunk);
         }
     }
 
-    /// The gateway goes on under another policy.
+    /// Records a change of the policy.
     pub fn reloaded(&mut self, policy: &str, now: Instant) {
         match self.writer.keep_policy(policy) {
             Ok(number) => self.record(Event::Reloaded(number), now),
-            // Without its policy the rest cannot be checked.
+            // Without its policy the rest cannot be replayed.
             Err(_) => self.lose(),
         }
     }
@@ -212,23 +212,23 @@ enum Decision {
     Dropped(DropReason),
 }
 
-/// A gateway whose every call is recorded.
+/// A gateway with every call recorded.
 #[derive(Debug)]
 pub struct Tapped<'a> {
-    /// The gateway, which watches its drops.
+    /// The gateway. [`Gateway::watch_drops`] must have been called.
     pub gateway: &'a mut Gateway,
     /// The tap.
     pub tap: &'a mut Tap,
 }
 
 impl Tapped<'_> {
-    /// As [`Gateway::reload`]; `text` is the policy's.
+    /// Records and calls [`Gateway::reload`]; `text` is the policy's.
     pub fn reload(&mut self, policy: &Policy, text: &str, now: Instant) {
         self.tap.reloaded(text, now);
         self.gateway.reload(policy, now);
     }
 
-    /// What the call before dropped. The bytes of a frame stay until its place is taken again.
+    /// Records what the call before dropped. The bytes of a frame stay until its slot is taken again.
     fn note_drops(&mut self, frames: &Frames, now: Instant) {
         for dropped in self.gateway.drain_drops() {
             let decision = Decision::Dropped(dropped.reason);
@@ -275,7 +275,7 @@ impl Plane for Tapped<'_> {
     }
 }
 
-/// A short remark, without allocation.
+/// A short comment, without allocation.
 struct Comment {
     bytes: [u8; 64],
     len: usize,
@@ -320,7 +320,7 @@ mod tests {
         let mut tap = Tap::start(&options, &about, "", &Frames::new(1, 64)).unwrap();
         tap.record(Event::Timeout, Instant::ZERO);
         tap.flush();
-        // As if the disk held them all.
+        // As if the disk were busy with all chunks.
         let mut held: Vec<Chunk> = Vec::new();
         let mut free = || {
             while let Some(chunk) = tap.writer.free() {

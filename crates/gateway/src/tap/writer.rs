@@ -1,5 +1,5 @@
-//! The half of a tap that has a disk: a thread that writes chunks of memory to files and gives them back empty. There is a
-//! fixed number of chunks; who finds none free does not wait.
+//! The half of a tap that writes to disk: a thread that writes chunks of memory to files and returns them empty. The number of chunks
+//! is fixed. The forwarding thread never waits for a free one.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Result, Write as _};
@@ -15,7 +15,7 @@ use gamelane_capture::blocks;
 use super::about::{self, ABOUT, About, Options, WhenFull};
 use super::{TapStatus, log};
 
-/// Some events, and their frames as blocks of a pcapng.
+/// Events, and their frames as blocks of a pcapng.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) log: Vec<u8>,
@@ -24,9 +24,9 @@ pub(super) struct Chunk {
 
 const LOG_BYTES: usize = 64 << 10;
 const FRAME_BYTES: usize = 256 << 10;
-/// 20 MiB: a fifth of a second of a gigabit of frames of 160 B, in and out.
+/// 20 MiB in all: 0.2 s of 1 Gbit/s in frames of 160 B, in and out.
 pub(super) const CHUNKS: usize = 64;
-/// Parts of a recording of full size.
+/// Parts of a recording that has its full size.
 const PARTS: u64 = 8;
 
 impl Chunk {
@@ -38,8 +38,8 @@ impl Chunk {
         self.log.is_empty()
     }
 
-    /// There may be no room for another event with its frame, and a note of time and loss before it. A frame longer than the
-    /// room left makes the chunk grow, once.
+    /// Whether there may be no room for another event with its frame, and records of time and loss before it. A frame longer than
+    /// the room left makes the chunk grow, once.
     pub(super) const fn is_nearly_full(&self) -> bool {
         self.log.len() > LOG_BYTES - 3 * log::LONGEST || self.frames.len() > FRAME_BYTES - 2048
     }
@@ -67,7 +67,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Nothing more is written.
+    /// Whether nothing more will be written.
     fn is_over(&self) -> bool {
         self.is_full.load(Ordering::Relaxed) || self.error.get().is_some()
     }
@@ -100,19 +100,19 @@ impl Writer {
         })
     }
 
-    /// An empty chunk, if there is one and it would be written.
+    /// Returns an empty chunk, if one is free and it would be written.
     pub(super) fn free(&self) -> Option<Chunk> {
         if self.shared.is_over() { None } else { self.free.try_recv().ok() }
     }
 
     pub(super) fn hand_over(&self, chunk: Chunk) {
         if let Some(full) = &self.full {
-            // There is a place for every chunk there is; nobody takes it only if the thread is gone, which has said why.
+            // The channel has room for every chunk. Sending fails only if the thread has ended, and it has noted why.
             let _ = full.try_send(chunk);
         }
     }
 
-    /// Writes a policy down; its number.
+    /// Writes a policy to a file and returns its number.
     pub(super) fn keep_policy(&mut self, text: &str) -> Result<u64> {
         let number = self.policies;
         create(&about::policy(&self.folder, number))?.write_all(text.as_bytes())?;
@@ -130,7 +130,7 @@ impl Writer {
         }
     }
 
-    /// Waits until all is on the disk.
+    /// Waits until everything is written.
     pub(super) fn finish(&mut self) -> TapStatus {
         self.full = None;
         if let Some(thread) = self.thread.take()
@@ -142,7 +142,7 @@ impl Writer {
     }
 }
 
-/// The files of the part at hand.
+/// The files of the current part.
 struct Files {
     options: Options,
     interfaces: [String; 2],
@@ -194,7 +194,7 @@ impl Files {
                 }
             }
         }
-        // The log last: what it says of frames, there are.
+        // The log last, so that frames to which it refers exist.
         self.frames.write_all(&chunk.frames)?;
         self.log.write_all(&chunk.log)?;
         self.part_bytes += chunk.len();
@@ -203,11 +203,11 @@ impl Files {
     }
 }
 
-/// Opens the files of a part; the bytes they begin with.
+/// Opens the files of a part. Returns them with the number of bytes already in them.
 fn open_part(options: &Options, interfaces: &[String; 2], part: u64) -> Result<(File, File, u64)> {
     let mut head = Vec::new();
     blocks::section(&mut head)?;
-    // What goes up comes in at the home's side and leaves by the internet's. In the order of `Point::interface`.
+    // In the order of `Point::interface`. What goes up arrives at the home's side and leaves by the internet's.
     let [home, internet] = interfaces;
     for name in [
         format!("{home} in, going up"),
@@ -227,7 +227,7 @@ fn open_part(options: &Options, interfaces: &[String; 2], part: u64) -> Result<(
     Ok((frames, log, (head.len() + log::MAGIC.len()) as u64))
 }
 
-/// A new file that nobody else reads: frames are private.
+/// Creates a file that only its owner can read: frames are private.
 fn create(path: &Path) -> Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -1,4 +1,4 @@
-//! Delays by size, in a fixed number of buckets: eight to each doubling, so a quantile is right within 9 %.
+//! A histogram of delays with a fixed number of buckets, eight to each doubling, so a quantile is exact within an eighth.
 
 use gamelane_core::Duration;
 
@@ -22,7 +22,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds one.
+    /// Adds a delay.
     pub fn record(&mut self, delay: Duration) {
         let bucket = bucket(delay.as_nanos());
         self.counts[bucket] = self.counts[bucket].saturating_add(1);
@@ -31,7 +31,7 @@ impl Histogram {
         self.max = self.max.max(delay);
     }
 
-    /// Adds all of another.
+    /// Adds all delays of another histogram.
     pub fn add(&mut self, other: &Self) {
         for (own, other) in self.counts.iter_mut().zip(&other.counts) {
             *own = own.saturating_add(*other);
@@ -41,22 +41,22 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// So many.
+    /// Number of delays.
     pub const fn count(&self) -> u64 {
         self.total
     }
 
-    /// The largest, exactly.
+    /// Largest delay, exact.
     pub const fn max(&self) -> Duration {
         self.max
     }
 
-    /// The mean, exactly; zero without any.
+    /// Mean delay, exact; zero if there is none.
     pub fn mean(&self) -> Duration {
         Duration::from_nanos((self.sum / u128::from(self.total.max(1))) as u64)
     }
 
-    /// The upper end of the bucket that holds this quantile, and never more than the largest; zero without any.
+    /// Returns the upper end of the bucket that holds this quantile, at most the largest delay; zero if there is none.
     pub fn quantile(&self, quantile: f64) -> Duration {
         let rank = (self.total as f64 * quantile).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -70,7 +70,7 @@ impl Histogram {
     }
 }
 
-/// Below 1024 ns all are one; then the three bits after the first decide.
+/// Bucket of a delay. Delays below 1024 ns share one; above, the three bits after the first select it.
 fn bucket(nanos: u64) -> usize {
     let Some(doubling) = (63 - nanos.max(1).leading_zeros()).checked_sub(FIRST_BIT) else { return 0 };
     let eighth = (nanos >> (doubling + FIRST_BIT - 3)) & 7;

@@ -1,6 +1,6 @@
-//! What the gateway knows of each flow because it was there: how long each packet waited, what was dropped and why, the
-//! rhythm of what behaves like a game, TCP's round trips. A table of fixed size, eight ways to a set; what has fallen silent
-//! makes room, then what was heard once, then what is no game.
+//! What the gateway knows of each flow because it passed here: queueing delays, drops with reasons, the rhythm of packets, TCP round
+//! trips. The table has a fixed size and is eight-way associative. A silent conversation is evicted first, then one with a single
+//! packet, then one that is not a game.
 
 pub mod histogram;
 pub mod recent;
@@ -11,10 +11,10 @@ use gamelane_core::rng::mix;
 use gamelane_core::{
     ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
 };
+use gamelane_device::{Headers, at_home};
 use gamelane_qdisc::classify::{Behaviour, FlowTable, FlowTableParameters};
 use gamelane_stage::Echo;
 
-use crate::headers::{Headers, at_home};
 use histogram::Histogram;
 use recent::Recent;
 use round_trip::RoundTrips;
@@ -23,21 +23,21 @@ use ticks::Ticks;
 /// A conversation.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// As the home sends it.
+    /// 5-tuple as the home sends it.
     pub key: FlowKey,
-    /// When its last packet came.
+    /// When its last packet arrived.
     pub seen: Instant,
-    /// Whether it was its only one.
+    /// Whether that was its only packet.
     pub is_first: bool,
-    /// What it behaves like.
+    /// What it behaves like: a game or call, or something else.
     pub behaviour: Behaviour,
-    /// The class its last packet was put in.
+    /// Class of its last packet.
     pub class: ClassId,
-    /// By direction.
+    /// Each direction, indexed by [`Direction::index`].
     pub ways: [Way; 2],
-    /// Round trips, of TCP with time stamps.
+    /// Round trips of TCP with timestamps.
     pub round_trips: RoundTrips,
-    /// The same from the gateway's queue on, for shapers that follow.
+    /// Round trips from the gateway's queue on, for shapers that follow their link.
     pub echo: Echo,
 }
 
@@ -52,31 +52,31 @@ pub struct Way {
     pub drops: DropCounts,
     /// Packets marked.
     pub marks: u64,
-    /// Time in the queue of those that left.
+    /// Queueing delay of packets that left.
     pub sojourn: Histogram,
-    /// The same lately, and drops.
+    /// Queueing delays and drops of the last seconds.
     pub recent: Recent,
-    /// Rhythm as it arrives.
+    /// Rhythm of packets as they arrive.
     pub arriving: Ticks,
-    /// Rhythm as it leaves.
+    /// Rhythm of packets as they leave.
     pub leaving: Ticks,
 }
 
-/// The table.
+/// The table of conversations.
 #[derive(Debug)]
 pub struct Truth {
     places: Box<[Option<Conversation>]>,
     sets: usize,
     salt: u64,
     behaviours: FlowTable,
-    /// Conversations that made room for others.
+    /// Conversations evicted.
     forgotten: u64,
 }
 
 const WAYS: usize = 8;
 
 impl Truth {
-    /// Room for `conversations`; `salt` keeps whoever knows the hash from aiming at a set.
+    /// Makes room for `conversations`. `salt` prevents an attacker who knows the hash from filling one set.
     pub fn new(conversations: usize, salt: u64) -> Self {
         let sets = conversations.div_ceil(WAYS).max(1);
         let flows = u32::try_from(conversations).unwrap_or(u32::MAX);
@@ -89,7 +89,7 @@ impl Truth {
         }
     }
 
-    /// A packet arrives. Gives its conversation's place, to be kept in [`PacketMeta::flow`].
+    /// Notes a packet that arrives. Returns its conversation's place, to be kept in [`PacketMeta::flow`].
     pub fn arrived(
         &mut self,
         headers: &Headers,
@@ -123,7 +123,7 @@ impl Truth {
         FlowId(place as u32)
     }
 
-    /// A packet leaves after `sojourn` in the queue.
+    /// Notes a packet that leaves after `sojourn` in the queue.
     pub fn left(&mut self, meta: &PacketMeta, direction: Direction, sojourn: Duration, now: Instant) {
         if let Some(way) = self.way(meta, direction) {
             way.packets += 1;
@@ -134,7 +134,7 @@ impl Truth {
         }
     }
 
-    /// A packet is dropped.
+    /// Notes a packet that is dropped.
     pub fn dropped(&mut self, meta: &PacketMeta, direction: Direction, reason: DropReason, now: Instant) {
         if let Some(way) = self.way(meta, direction) {
             way.drops.add(reason);
@@ -142,24 +142,24 @@ impl Truth {
         }
     }
 
-    /// A packet is marked.
+    /// Notes a packet that is marked.
     pub fn marked(&mut self, meta: &PacketMeta, direction: Direction) {
         if let Some(way) = self.way(meta, direction) {
             way.marks += 1;
         }
     }
 
-    /// All that are known, in no order.
+    /// All known conversations, in no order.
     pub fn conversations(&self) -> impl Iterator<Item = &Conversation> {
         self.places.iter().flatten()
     }
 
-    /// Conversations that made room for others.
+    /// Number of conversations evicted.
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
     }
 
-    /// The conversation of a packet that was queued before: another may have its place by now.
+    /// Returns the conversation of a packet that was queued before; `None` if another has its place by now.
     pub fn conversation_of(&mut self, meta: &PacketMeta, direction: Direction) -> Option<&mut Conversation> {
         let conversation = self.places.get_mut(meta.flow.index())?.as_mut()?;
         let key = at_home(conversation.key, direction);
@@ -194,7 +194,7 @@ impl Truth {
     }
 }
 
-/// A conversation silent for longer is first to make room.
+/// A conversation silent for longer is evicted first.
 const SILENT: Duration = Duration::from_secs(5);
-/// The place of what is no conversation.
+/// Place of packets without a conversation.
 const NOBODY: FlowId = FlowId(u32::MAX);

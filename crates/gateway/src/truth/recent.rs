@@ -1,4 +1,4 @@
-//! Delays and drops of the last seconds: two spans of five seconds, of which the older is forgotten when the newer is full.
+//! Delays and drops of the last seconds: two spans of five seconds. When the newer span is full, the older is discarded.
 
 use gamelane_core::{Duration, Instant};
 
@@ -12,7 +12,7 @@ pub struct Recent {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
-    /// Which five seconds, counted from one; zero for none.
+    /// Number of the five seconds, from 1; 0 for none.
     number: u64,
     delays: Histogram,
     drops: u32,
@@ -21,12 +21,12 @@ struct Span {
 const SPAN: Duration = Duration::from_secs(5);
 
 impl Recent {
-    /// A packet left after this time.
+    /// Notes a packet that left after `delay`.
     pub fn left(&mut self, delay: Duration, now: Instant) {
         self.span(now).delays.record(delay);
     }
 
-    /// A packet was dropped.
+    /// Notes a packet that was dropped.
     pub fn dropped(&mut self, now: Instant) {
         self.span(now).drops += 1;
     }

@@ -1,14 +1,14 @@
-//! TCP's round trips as they pass, by time stamps (reference/measurement.md section 3.2, after pping): a value is stamped when
-//! it is first seen, and the first echo of it ends the sample. What is measured in one direction of a stamp is the part of
-//! the path beyond the gateway on that side.
+//! Round trips of passing TCP, by timestamps (RFC 7323), as Pollere's pping measures them: the time when a value is first seen is
+//! kept, and its first echo ends the sample. A value that went up measures the path between the gateway and the internet; a value
+//! that went down measures the path between the gateway and the home.
 
 use gamelane_capture::TcpFields;
 use gamelane_core::{Direction, Duration, Instant};
 
-/// Stamps that wait for their echo, and what came of others.
+/// Timestamps that wait for their echo, and the samples so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrips {
-    /// By the direction the stamp went.
+    /// By the direction in which the timestamp went.
     ways: [Way; 2],
 }
 
@@ -21,13 +21,13 @@ struct Way {
     latest: Option<Duration>,
 }
 
-/// Stamps at a time: those of a round trip with a stamp each 10 ms.
+/// Most timestamps that wait at once.
 const STAMPS: usize = 16;
-/// A stamp older than this is not waited for.
+/// A longer sample is discarded.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl RoundTrips {
-    /// A segment passes.
+    /// Notes a segment that passes.
     pub fn record(&mut self, tcp: &TcpFields, direction: Direction, now: Instant) {
         let Some((value, echo)) = tcp.timestamps else { return };
         let way = &mut self.ways[direction.index()];
@@ -50,7 +50,7 @@ impl RoundTrips {
         }
     }
 
-    /// Latest and smallest round trip from the gateway through the internet (`Up`), or through the home (`Down`) and back.
+    /// Latest and smallest round trip between the gateway and the internet (`Up`) or the home (`Down`).
     pub fn of(&self, direction: Direction) -> Option<(Duration, Duration)> {
         let way = &self.ways[direction.index()];
         way.latest.zip(way.smallest)

@@ -1,28 +1,28 @@
-//! The rhythm of a flow as it passes: time between packets, how much it varies (RFC 3550 section 6.4.1, with the time
-//! between packets in place of a sender's stamp), and gaps in which ticks are missing.
+//! The rhythm of a flow as it passes: time between packets, its variation, and gaps with missing packets. The variation is RFC 3550's
+//! jitter (section 6.4.1) with the mean time between packets in place of the sender's timestamps.
 
 use gamelane_core::{Duration, Instant};
 
-/// What is known of the rhythm of one direction of a flow.
+/// Rhythm of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ticks {
     last: Option<Instant>,
     /// Smoothed time between packets, in ns.
     mean: f64,
-    /// Smoothed distance from it, in ns.
+    /// Smoothed deviation from it, in ns.
     jitter: f64,
     longest: Duration,
     gaps: u32,
     count: u64,
 }
 
-/// A gap is longer than so many mean times between packets.
+/// A gap is longer than this many mean times between packets.
 const GAP: f64 = 3.0;
-/// Packets before a rhythm is one.
+/// Packets until gaps count.
 const SETTLED: u64 = 16;
 
 impl Ticks {
-    /// A packet passes.
+    /// Notes a packet that passes.
     pub fn record(&mut self, now: Instant) {
         if let Some(last) = self.last.replace(now) {
             let gap = now.saturating_since(last);
@@ -55,7 +55,7 @@ impl Ticks {
         self.longest
     }
 
-    /// Times longer than three intervals.
+    /// Number of times between packets longer than three intervals.
     pub const fn gaps(&self) -> u32 {
         self.gaps
     }

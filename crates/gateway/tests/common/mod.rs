@@ -1,4 +1,4 @@
-//! A home, a gateway and an internet, each a network namespace of this machine, and the gateway's program between them.
+//! Three network namespaces (home, gateway, internet), and the gateway's program between them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses its own part")]
 
 pub mod slow_link;
@@ -12,7 +12,7 @@ use gamelane_gateway::status::Status;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tempfile::TempDir;
 
-/// Ethernet with what hosts have: IPv4 and IPv6 addresses, no offloads, for their checksums have to be seen.
+/// Hosts with IPv4 and IPv6 addresses, without offloads, so that checksums are visible.
 pub struct Net {
     id: String,
     pub folder: TempDir,
@@ -22,7 +22,7 @@ pub const HOME: &str = "10.77.0.1";
 pub const SERVER: &str = "10.77.0.2";
 pub const SERVER_V6: &str = "fd77::2";
 
-/// The ways to frames there are here, as `--io` calls them. A kernel without AF_XDP is said, and is a failure in CI.
+/// Values of `--io` that work here. A kernel without AF_XDP is reported, and fails in CI.
 pub fn ways() -> &'static [&'static str] {
     match rustix::net::socket(rustix::net::AddressFamily::XDP, rustix::net::SocketType::RAW, None) {
         Ok(_) => &["packet", "xdp"],
@@ -34,7 +34,7 @@ pub fn ways() -> &'static [&'static str] {
     }
 }
 
-/// The three places.
+/// The namespaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Home,
@@ -42,12 +42,12 @@ pub enum Place {
     Internet,
 }
 
-/// A network of `mtu`; `None` where there can be none, which is said, and is a failure in CI.
+/// Makes a network of `mtu`. Returns `None` where that is impossible; the reason is reported, and fails in CI.
 pub fn net(mtu: u32, programs: &[&str]) -> Option<Net> {
     net_of(mtu, [1, 1], programs)
 }
 
-/// The same with so many queues at the gateway's home side: to receive from there, and at home to send.
+/// Makes a network with this many receive queues at the gateway's home side, and send queues at home.
 pub fn net_of(mtu: u32, [receive, send]: [u32; 2], programs: &[&str]) -> Option<Net> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let lacks =
@@ -68,7 +68,7 @@ pub fn net_of(mtu: u32, [receive, send]: [u32; 2], programs: &[&str]) -> Option<
     for place in [Place::Home, Place::Gateway, Place::Internet] {
         let name = net.namespace(place);
         sh(&format!("ip netns add {name} && ip -n {name} link set lo up"));
-        // Router solicitations and the like would be in the way of counting frames.
+        // Router solicitations and the like would disturb the counting of frames.
         sh(&format!(
             "ip netns exec {name} sysctl -qw net.ipv6.conf.default.accept_dad=0 net.ipv6.conf.all.accept_dad=0"
         ));
@@ -98,14 +98,14 @@ impl Net {
         }
     }
 
-    /// A command somewhere.
+    /// A command in a namespace.
     pub fn command(&self, place: Place, words: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(place)]).args(words).stdin(Stdio::null());
         command
     }
 
-    /// What a command says; it must succeed, and soon: some wait forever for an answer.
+    /// Output of a command, which must succeed within a minute: some wait forever for an answer.
     pub fn run(&self, place: Place, words: &[&str]) -> String {
         let bounded: Vec<&str> = ["timeout", "60"].iter().chain(words).copied().collect();
         let out = self.command(place, &bounded).output().unwrap();
@@ -114,7 +114,7 @@ impl Net {
         text
     }
 
-    /// Lets this thread see the interfaces of a place.
+    /// Moves this thread into a namespace.
     pub fn enter(&self, place: Place) {
         let file = std::fs::File::open(format!("/run/netns/{}", self.namespace(place))).unwrap();
         move_into_link_name_space(std::os::fd::AsFd::as_fd(&file), Some(LinkNameSpaceType::Network)).unwrap();
@@ -127,13 +127,13 @@ impl Net {
         path
     }
 
-    /// A gateway that forwards, with this `[gateway]`.
+    /// Starts a gateway with this `[gateway]`.
     pub fn gateway(&self, gateway: &str) -> Running<'_> {
         let path = self.policy(gateway);
         self.gateway_with(&path, &[])
     }
 
-    /// The same by this way to frames.
+    /// Starts a gateway with this `--io`.
     pub fn gateway_by(&self, way: &str, gateway: &str) -> Running<'_> {
         let path = self.policy(gateway);
         let running = self.gateway_with(&path, &["--io", way]);
@@ -141,12 +141,12 @@ impl Net {
         running
     }
 
-    /// The same with options.
+    /// Starts a gateway with these options.
     pub fn gateway_with(&self, policy: &Path, options: &[&str]) -> Running<'_> {
         let mut words = vec![PROGRAM, "run", "--lan", "lan", "--wan", "wan", policy.to_str().unwrap()];
         words.extend(options);
         let log = std::fs::File::create(self.folder.path().join("log")).unwrap();
-        // `ip netns exec` becomes the program: its number is the program's.
+        // `ip netns exec` becomes the program, so its process id is the program's.
         let child = self.command(Place::Gateway, &words).stderr(log).stdout(Stdio::null()).spawn().unwrap();
         let mut running = Running { net: self, child };
         let ready =
@@ -155,7 +155,7 @@ impl Net {
         running
     }
 
-    /// The program with other words, to its end: code, output, error.
+    /// Runs the program to its end. Returns exit code, output, errors.
     pub fn program(&self, words: &[&str]) -> (i32, String, String) {
         let words: Vec<&str> = std::iter::once(PROGRAM).chain(words.iter().copied()).collect();
         let Output { status, stdout, stderr } = self.command(Place::Gateway, &words).output().unwrap();
@@ -163,15 +163,15 @@ impl Net {
         (status.code().expect("not killed"), text(stdout), text(stderr))
     }
 
-    /// What ping says from home; it must be answered.
+    /// Output of ping from home, which must be answered.
     pub fn ping(&self, words: &[&str]) -> String {
         let words: Vec<&str> =
             ["ping", "-n", "-q", "-i", "0.05", "-W", "2"].iter().chain(words).copied().collect();
         self.run(Place::Home, &words)
     }
 
-    /// A provider between gateway and internet: a bridge whose queue towards the gateway, 150 kB, drains at a rate `tc` knows. On a
-    /// machine of its own, or TCP would see that queue as its own interface's and leave it empty. Again: another rate.
+    /// Puts a provider between gateway and internet: a bridge whose queue of 150 kB towards the gateway drains at `rate`. It has a
+    /// namespace of its own, because TCP would keep the queue of its own interface empty. A second call changes the rate.
     pub fn provide(&self, rate: &str) {
         let (provider, internet) = (format!("{}p", self.id), self.namespace(Place::Internet));
         if !Path::new(&format!("/run/netns/{provider}")).exists() {
@@ -189,7 +189,7 @@ impl Net {
         sh(&format!("tc -n {provider} qdisc replace dev home root tbf rate {rate} burst 3000 limit 150000"));
     }
 
-    /// A server in the internet until it is dropped, once `ss` with these flags shows that it listens.
+    /// Starts a server in the internet, and waits until `ss` with these flags shows that it listens.
     pub fn serve(&self, words: &[&str], flags: &str, port: &str) -> Process {
         let mut command = self.command(Place::Internet, words);
         let server = Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -198,14 +198,14 @@ impl Net {
         server
     }
 
-    /// `iperf3` from home to the internet: its result.
+    /// Result of `iperf3` from home to the internet.
     pub fn iperf(&self, words: &[&str]) -> serde_json::Value {
         let _server = self.serve(&["iperf3", "-s", "-1", "--forceflush"], "-ltnH", ":5201");
         let words: Vec<&str> = ["iperf3", "-J", "-c", SERVER].iter().chain(words).copied().collect();
         serde_json::from_str(&self.run(Place::Home, &words)).unwrap()
     }
 
-    /// 8 Mbit/s of datagrams of 1228 B from home to the internet until this is dropped.
+    /// Sends 8 Mbit/s of datagrams of 1228 B from home to the internet until this is dropped.
     pub fn flood(&self) -> [Process; 2] {
         let server = self.serve(&["iperf3", "-s", "-1"], "-ltnH", ":5201");
         let words = ["iperf3", "-c", SERVER, "-u", "-b", "8M", "-l", "1200", "-t", "60"];
@@ -213,7 +213,7 @@ impl Net {
         [Process(client), server]
     }
 
-    /// A counter of the kernel somewhere since it was made, by nstat's name.
+    /// A kernel counter of a namespace, by nstat's name.
     pub fn counter(&self, place: Place, name: &str) -> u64 {
         let said = self.run(place, &["nstat", "-asz", name]);
         let line = said.lines().find(|line| line.starts_with(name)).unwrap();
@@ -226,7 +226,7 @@ impl Net {
         for name in ["lan", "wan"] {
             text += &self.run(Place::Gateway, &["ethtool", "-k", name]);
             let link = self.run(Place::Gateway, &["ip", "-d", "link", "show", name]);
-            // Counters of names change; flags, promiscuity and master do not.
+            // The rest of the output has counters, which change.
             text += link.lines().next().unwrap_or_default();
             text +=
                 link.split_whitespace().skip_while(|word| *word != "promiscuity").nth(1).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Net {
         text
     }
 
-    /// Processes in the gateway's place.
+    /// Processes in the gateway's namespace.
     pub fn processes(&self) -> String {
         let out =
             Command::new("ip").args(["netns", "pids", &self.namespace(Place::Gateway)]).output().unwrap();
@@ -249,7 +249,7 @@ impl Drop for Net {
             .stderr(Stdio::null())
             .status();
         for place in [Place::Home, Place::Gateway, Place::Internet] {
-            // What still runs there would keep it.
+            // A process that still runs would keep the namespace.
             let name = self.namespace(place);
             let _ = Command::new("sh")
                 .args(["-c", &format!("ip netns pids {name} | xargs -r kill -9; ip netns del {name}")])
@@ -258,7 +258,7 @@ impl Drop for Net {
     }
 }
 
-/// A process that ends with this.
+/// A process that ends when this is dropped.
 pub struct Process(pub Child);
 
 impl Drop for Process {
@@ -268,26 +268,26 @@ impl Drop for Process {
     }
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub struct Running<'a> {
     net: &'a Net,
     child: Child,
 }
 
 impl Running<'_> {
-    /// What it says of itself.
+    /// Its status.
     pub fn status(&self) -> Status {
         let (code, out, error) = self.net.program(&["status", "--json"]);
         assert_eq!(code, 0, "{error}{}", self.log());
         serde_json::from_str(&out).unwrap()
     }
 
-    /// What it logged.
+    /// Its log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.net.folder.path().join("log")).unwrap()
     }
 
-    /// Bytes of memory it holds.
+    /// Bytes of resident memory.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -302,13 +302,13 @@ impl Running<'_> {
         sh(&format!("kill -{signal} {}", self.child.id()));
     }
 
-    /// Ends it with a signal; its exit code, if it was not killed.
+    /// Ends it with a signal. Returns its exit code, if it was not killed.
     pub fn end(mut self, signal: &str) -> Option<i32> {
         self.signal(signal);
         self.child.wait().unwrap().code()
     }
 
-    /// Every frame that came has left, was dropped with a reason, or waits.
+    /// Asserts that every frame that arrived has left, was dropped with a reason, or waits.
     pub fn assert_conserves(&self) {
         let status = self.status();
         for (name, queue) in &status.queues {
@@ -319,7 +319,7 @@ impl Running<'_> {
             );
         }
         let waiting: usize = status.queues.values().map(|queue| queue.qlen as usize).sum();
-        assert!(status.pool[0] >= waiting && status.pool[0] <= waiting + 32, "{:?}", status.pool);
+        assert!((waiting..=waiting + 32).contains(&status.pool.taken), "{:?}", status.pool);
     }
 }
 
@@ -341,7 +341,7 @@ pub fn policy_text(gateway: &str) -> String {
 
 pub fn write_policy(path: &Path, gateway: &str) {
     let text = policy_text(gateway);
-    // In one step, or a half-written file would be read.
+    // Atomically, so that no half-written file is read.
     let new = path.with_extension("new");
     std::fs::write(&new, text).unwrap();
     std::fs::rename(&new, path).unwrap();
@@ -352,7 +352,7 @@ pub fn sh(script: &str) {
     assert!(out.status.success(), "{script}: {}", String::from_utf8_lossy(&out.stderr));
 }
 
-/// Whether something comes true in time.
+/// Waits until something is true. Returns whether that happened in time.
 #[expect(clippy::disallowed_methods, reason = "a test of real time")]
 pub fn wait(patience: Duration, mut is_true: impl FnMut() -> bool) -> bool {
     let start = Instant::now();

@@ -1,37 +1,37 @@
-//! A link behind the gateway, upstream, with a queue of its own and a rate that is set from outside: an upload that always has
-//! more, a game, a server that acknowledges. Virtual time, frames of bytes.
+//! An upstream link behind the gateway, in virtual time, with a queue of its own and a rate that the test sets. It carries an upload
+//! without end and a game; a server acknowledges.
 
 use std::collections::VecDeque;
 
 use gamelane_core::{Direction, Duration, Instant};
-use gamelane_gateway::{Frames, Plane};
+use gamelane_device::{Frames, Plane};
 
-/// What is beyond the gateway, and the home before it.
+/// The home before the gateway, and everything behind it.
 pub struct SlowLink {
     frames: Frames,
     now: Instant,
-    /// On the link or before it: when it was sent at home, its bytes, and the timestamp of a segment.
+    /// Packets on the link or before it: sending time, bytes, and the timestamp of a segment.
     queue: VecDeque<(Instant, usize, Option<u32>)>,
     waiting: usize,
     free_at: Instant,
-    /// On their way back.
+    /// Acknowledgements on their way back.
     echoes: VecDeque<(Instant, u32)>,
     offered: f64,
-    /// Way of each packet of the game through gateway and link.
+    /// Delay of each packet of the game through gateway and link.
     pub delays: Vec<Duration>,
 }
 
-/// What waits before the link at most: half a second at 4 Mbit/s.
+/// Buffer of the link: half a second at 4 Mbit/s.
 const BUFFER: usize = 250_000;
-/// There and back without a queue.
+/// Round-trip time without a queue.
 const PATH: Duration = Duration::from_millis(20);
 const STEP: Duration = Duration::from_micros(200);
-/// More than the shaper ever lets through.
+/// Offered load: more than the shaper ever lets through.
 const OFFERED_BPS: f64 = 15e6;
 const MARK: u8 = 0xfe;
 
 impl SlowLink {
-    /// A shaper that follows the link, from 10 Mbit/s.
+    /// A policy whose shaper follows the link from 10 Mbit/s.
     pub const POLICY: &str = "shape = { up = \"10mbit\" }\nup = { queue = \"fq_codel\", limit = \"100p\" }\n\
                               autorate = { up = { lowest = \"1mbit\", highest = \"20mbit\" } }";
 
@@ -56,7 +56,7 @@ impl SlowLink {
         self.now
     }
 
-    /// Goes on for some seconds with a link of this rate.
+    /// Runs for some seconds with a link of this rate.
     pub fn run(&mut self, plane: &mut impl Plane, seconds: u64, link_bps: f64) {
         self.delays.clear();
         let end = self.now + Duration::from_secs(seconds);
@@ -87,7 +87,7 @@ impl SlowLink {
         }
     }
 
-    /// The home: its upload, and the game each 20 ms.
+    /// Sends the upload, and an update of the game each 20 ms.
     fn send(&mut self, plane: &mut impl Plane) {
         self.offered += OFFERED_BPS * STEP.as_secs_f64();
         while self.offered >= 12_000.0 {
@@ -110,7 +110,7 @@ impl SlowLink {
         }
     }
 
-    /// What the link has carried by now.
+    /// Takes what the link has carried by now.
     fn carry(&mut self, link_bps: f64) {
         while let Some((sent, bytes, stamp)) = self.queue.front().copied() {
             let done = self.free_at + Duration::from_secs_f64(bytes as f64 * 8.0 / link_bps);
@@ -131,7 +131,7 @@ impl SlowLink {
     }
 }
 
-/// TCP over IPv4: up with a timestamp, down with its echo.
+/// A TCP segment over IPv4: up with a timestamp, down with its echo.
 fn segment(direction: Direction, payload: u16, stamp: u32) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend([8, 0, 0x45, 0]);
@@ -147,7 +147,7 @@ fn segment(direction: Direction, payload: u16, stamp: u32) -> Vec<u8> {
     frame.extend(to.0);
     frame.extend(from.1);
     frame.extend(to.1);
-    // Numbers, eight words of header, ACK, window, no checksum; two fillers and the timestamps.
+    // Sequence numbers, a header of eight words, ACK, window, no checksum; two NOPs and timestamps.
     frame.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 4, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
     let (value, echo) = match direction {
         Direction::Up => (stamp, 1),
@@ -159,7 +159,7 @@ fn segment(direction: Direction, payload: u16, stamp: u32) -> Vec<u8> {
     frame
 }
 
-/// A game's update: UDP over IPv4, its time of sending where a segment has the end of its header.
+/// A game's update: UDP over IPv4, with its sending time where a segment has the end of its header.
 fn update(now: Instant) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend([8, 0, 0x45, 0, 0, 100, 0, 9, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 1, 2]);

@@ -1,5 +1,5 @@
-//! The way frames of one interface take while it is impaired: off it, over the path, and back to where they were going. What
-//! runs on the path is the same bridge as between two interfaces.
+//! The detour of one interface's frames while it is impaired: off the interface, over the path, and back to where they were going.
+//! The path is the same bridge as between two interfaces.
 //!
 //! ```text
 //! this machine's sockets, addresses, routes                  the network
@@ -10,8 +10,8 @@
 //!                     (a namespace without a name)
 //! ```
 //!
-//! Everything here hangs on descriptors: the kernel takes programs, namespace and pairs away with the process, however it
-//! ends. If the process lives but does nothing, the programs let frames pass after a second ([`programs::PATIENCE_NS`]).
+//! Programs, namespace and pairs last as long as descriptors of this process, so the kernel removes them however it ends. If the
+//! process lives but stands still, the programs let frames pass after a second (`programs::PATIENCE_NS`).
 
 mod pairs;
 mod programs;
@@ -20,17 +20,17 @@ use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 
 use anyhow::{Context as _, bail};
-use gamelane_gateway::device::bpf::{AttachType, Instruction, Link, Program, ProgramType, SharedNumber};
-use gamelane_gateway::device::{CHECKSUMS, Interface, Offloads, Presence, namespace};
+use gamelane_device::bpf::{AttachType, Instruction, Link, Program, ProgramType, SharedNumber};
+use gamelane_device::{CHECKSUMS, Interface, Offloads, Presence, namespace};
 use rustix::time::{ClockId, clock_gettime};
 
 use programs::Places;
 
-/// Frames of one interface, turned aside while this lives. This thread is in the namespace of the path from then on.
+/// Diverts the frames of one interface while it lives. The thread that makes it stays in the namespace of the path.
 #[derive(Debug)]
 pub struct Detour {
     places: Places,
-    /// Of the path: this machine's, the network's.
+    /// Ends of the path: towards this machine, towards the network.
     ends: [Interface; 2],
     alive: SharedNumber,
     links: Vec<Link>,
@@ -41,7 +41,7 @@ pub struct Detour {
 }
 
 impl Detour {
-    /// Makes the path beside an interface. Nothing goes there yet.
+    /// Makes the path beside an interface. No frame is diverted yet.
     pub fn beside(interface: &Interface) -> anyhow::Result<Self> {
         let outside = namespace::current()?;
         let inside = namespace::create().context("no network namespace for the path")?;
@@ -52,7 +52,7 @@ impl Detour {
             pairs::create(near, far, interface.mtu, &inside)
                 .with_context(|| format!("no pair of virtual interfaces {near} and {far}"))?;
             namespace::be_silent(near).with_context(|| format!("{near}: cannot switch IPv6 off"))?;
-            // The kernel completes checksums that hardware would have: nobody does on the path.
+            // Hardware would fill in checksums. On the path nothing does, so the kernel has to.
             Offloads::of(near)?
                 .switch(&CHECKSUMS, false)
                 .with_context(|| format!("{near}: cannot switch {} off", CHECKSUMS.name))?;
@@ -69,7 +69,7 @@ impl Detour {
         for index in indices {
             pairs::switch_on(index)?;
         }
-        let presence = Presence::of(interface)?;
+        let presence = Presence::of(interface.index)?;
         namespace::enter(&inside)?;
         let [lan, wan] = ENDS.map(Interface::find);
         let ends = [lan?, wan?];
@@ -87,12 +87,12 @@ impl Detour {
         })
     }
 
-    /// The interfaces between which frames are to be forwarded: towards this machine, towards the network.
+    /// Interfaces between which frames must be forwarded: towards this machine, towards the network.
     pub fn ends(&self) -> [Interface; 2] {
         self.ends.clone()
     }
 
-    /// Turns frames aside from now on: somebody forwards them.
+    /// Diverts frames from now on. The caller must forward them.
     pub fn begin(&mut self) -> anyhow::Result<()> {
         let Self { places, alive, links, .. } = self;
         let (leaving, arriving) = (programs::leaving(*places, alive), programs::arriving(*places, alive));
@@ -105,25 +105,25 @@ impl Detour {
         Ok(())
     }
 
-    /// Says that frames are being forwarded: to be said more often than once a second. No system call.
+    /// Tells the programs that frames are being forwarded. Call it more often than once a second; it makes no system call.
     pub fn is_alive(&self) {
         self.alive.store(monotonic_ns());
     }
 
-    /// Whether the impaired interface is still there.
+    /// Whether the impaired interface still exists.
     pub fn lasts(&self) -> bool {
         self.presence.lasts()
     }
 }
 
 impl Drop for Detour {
-    /// Back to front: what leads onto the path goes first.
+    /// Removes programs in reverse order, so that those which divert frames go first.
     fn drop(&mut self) {
         while self.links.pop().is_some() {}
     }
 }
 
-/// Whether this machine can do all this, tried where nobody is: in a namespace that ends with it.
+/// Tries everything in a namespace of its own, to find out whether this machine can do it.
 ///
 /// # Errors
 /// What is missing, with a hint.
@@ -132,7 +132,7 @@ pub fn check() -> anyhow::Result<()> {
         let inside = namespace::create().context("no network namespaces")?;
         namespace::enter(&inside)?;
         pairs::create(ENDS[0], ENDS[1], 1500, &inside).context("no pairs of virtual interfaces (veth)")?;
-        // Where `tc_index` is, which programs tell frames by.
+        // Only kernels with traffic control have `tc_index`, by which programs recognise frames.
         if !std::path::Path::new("/proc/thread-self/net/psched").exists() {
             bail!("this kernel was built without traffic control (CONFIG_NET_SCHED)");
         }
@@ -143,29 +143,29 @@ pub fn check() -> anyhow::Result<()> {
         hook("gl_leaving", AttachType::TcxEgress, index, &programs::leaving(places, &alive))?;
         Ok(())
     });
-    tried.join().unwrap_or_else(|_| bail!("the thread that tries it panicked"))
+    tried.join().unwrap_or_else(|_| bail!("the thread that tried it panicked"))
 }
 
 fn hook(name: &str, attach: AttachType, interface: u32, program: &[Instruction]) -> anyhow::Result<Link> {
     let program = Program::load(ProgramType::SchedCls, attach, name, program)
-        .context("the kernel takes no program for frames (bpf)")?;
+        .context("the kernel does not load a program for frames (bpf)")?;
     Link::first(&program, interface, attach).map_err(|error| match error.kind() {
         ErrorKind::InvalidInput => {
             let running = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
             anyhow::anyhow!(
-                "this needs Linux 6.6 or later, for its hooks at interfaces (tcx); here runs {}",
+                "this needs Linux 6.6 or later, to attach programs to interfaces (tcx); this is {}",
                 running.trim()
             )
         }
-        _ => anyhow::Error::new(error).context("the kernel hooks no program in at an interface"),
+        _ => anyhow::Error::new(error).context("the kernel does not attach a program to an interface"),
     })
 }
 
-/// As programs of the kernel tell time.
+/// Time as programs in the kernel read it.
 fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Names in the namespace of the path.
+/// Names of the ends in the namespace of the path.
 const ENDS: [&str; 2] = ["lan", "wan"];

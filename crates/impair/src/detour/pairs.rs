@@ -14,7 +14,7 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket, SocketAddr};
 
 /// Makes a pair: `near` in this thread's network namespace, `far` in another. Both are down and take packets of up to `mtu` bytes.
-/// What the kernel put together on its way here it takes apart again before it goes into the pair: no frame there is longer.
+/// The kernel splits what it had merged before the pair, so no frame there is longer.
 pub(super) fn create(near: &str, far: &str, mtu: u32, elsewhere: &OwnedFd) -> Result<()> {
     let mut peer = LinkMessage::default();
     peer.attributes = vec![
@@ -26,7 +26,7 @@ pub(super) fn create(near: &str, far: &str, mtu: u32, elsewhere: &OwnedFd) -> Re
     link.attributes = vec![
         LinkAttribute::IfName(near.into()),
         LinkAttribute::Mtu(mtu),
-        // Whatever its kind: TCP's, UDP's, tunnels'. Switches for each kind come and go with kernels.
+        // One segment, for every kind of segmentation (TCP, UDP, tunnels). The switches for each kind differ between kernels.
         LinkAttribute::GsoMaxSegs(1),
         LinkAttribute::LinkInfo(vec![
             LinkInfo::Kind(InfoKind::Veth),
@@ -36,7 +36,7 @@ pub(super) fn create(near: &str, far: &str, mtu: u32, elsewhere: &OwnedFd) -> Re
     ask(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Switches an interface of this thread's network namespace on.
+/// Brings an interface of this thread's network namespace up.
 pub(super) fn switch_on(index: u32) -> Result<()> {
     let mut link = LinkMessage::default();
     link.header.index = index;
@@ -45,7 +45,7 @@ pub(super) fn switch_on(index: u32) -> Result<()> {
     ask(RouteNetlinkMessage::SetLink(link), 0)
 }
 
-/// Asks the kernel for something, in this thread's network namespace, and waits until it is done.
+/// Sends a request to the kernel, in this thread's network namespace, and waits until it is done.
 fn ask(what: RouteNetlinkMessage, flags: u16) -> Result<()> {
     let mut socket = Socket::new(NETLINK_ROUTE)?;
     socket.bind_auto()?;
@@ -59,10 +59,10 @@ fn ask(what: RouteNetlinkMessage, flags: u16) -> Result<()> {
     socket.send(&bytes, 0)?;
     let (answer, _) = socket.recv_from_full()?;
     let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer)
-        .map_err(|error| Error::other(format!("the kernel's answer cannot be read: {error}")))?;
+        .map_err(|error| Error::other(format!("the kernel's answer cannot be parsed: {error}")))?;
     match answer.payload {
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
         NetlinkPayload::Error(_) => Ok(()),
-        other => Err(Error::other(format!("the kernel answered something else: {other:?}"))),
+        other => Err(Error::other(format!("the kernel sent an unexpected answer: {other:?}"))),
     }
 }

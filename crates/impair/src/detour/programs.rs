@@ -1,55 +1,55 @@
-//! What the kernel does with frames of the interface while it is impaired, as programs of a dozen instructions.
+//! Programs in the kernel that divert frames of the impaired interface. Each has about a dozen instructions.
 //!
-//! A frame that has been on the impaired path comes past the interface's hooks again. On the way out it is known by where it
-//! came in, the inner pair. On the way in the kernel forgets that, but not `tc_index`, sixteen bits that only queue disciplines
-//! of old used. So marks (`skb->mark`), which policy routing and VPNs need, are left alone.
+//! A frame that has been on the impaired path passes the interface's hooks again, and must not be diverted twice. On the way out the
+//! program recognises it by the interface where it arrived, the inner pair. On the way in the kernel forgets that, but keeps
+//! `tc_index`, sixteen bits that only old queue disciplines used. Packet marks (`skb->mark`) are not used, because policy routing and
+//! VPNs need them.
 //!
-//! Frames by which a machine gets onto a network (IEEE 802.1X, so Wi-Fi's keys) are let pass: without them there is none to be
-//! impaired.
+//! Frames of IEEE 802.1X, which carry Wi-Fi keys, are let pass: without them there is no network.
 
-use gamelane_gateway::device::bpf::{Helper, Instruction, Register, SharedNumber};
+use gamelane_device::bpf::{Helper, Instruction, Register, SharedNumber};
 use {Helper::*, Register::*};
 
-/// Frames are turned aside only for so long after the process last showed that it is alive: then they pass as ever.
+/// Frames are diverted only this long after the process last showed that it is alive. Then they pass unimpaired.
 pub(super) const PATIENCE_NS: i32 = 1_000_000_000;
 
-/// Kernel's numbers of the interface, and of the ends of the pairs beside it.
+/// Indices of the interface, and of the ends of the pairs beside it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places {
-    /// What is impaired.
+    /// The impaired interface.
     pub(super) interface: u32,
-    /// Where this machine's frames go onto the path, and come off it.
+    /// End of the path for this machine's frames.
     pub(super) host: u32,
-    /// The network's.
+    /// End of the path for the network's frames.
     pub(super) net: u32,
 }
 
-/// Where frames leave by the interface: aside to `host`, but those from the path go on.
+/// Program where frames leave by the interface: diverts to `host`, except frames from the path.
 pub(super) fn leaving(places: Places, alive: &SharedNumber) -> Vec<Instruction> {
     let is_ours = Instruction::load_word(R2, R1, INGRESS_INTERFACE);
     aside(places.host, is_ours, places.net as i32, &[], alive)
 }
 
-/// Where frames come in at the interface: aside to `net`, but those from the path go on, and what told them apart is undone.
+/// Program where frames arrive at the interface: diverts to `net`, except frames from the path, whose `tc_index` it resets.
 pub(super) fn arriving(places: Places, alive: &SharedNumber) -> Vec<Instruction> {
     let is_ours = Instruction::load_word(R2, R1, TC_INDEX);
     let undo = [Instruction::set(R2, 0), Instruction::store_word(R6, TC_INDEX, R2)];
     aside(places.net, is_ours, OURS, &undo, alive)
 }
 
-/// Where frames come off the path on this machine's side: in at the interface.
+/// Program at this machine's end of the path: frames continue as if they had arrived at the interface.
 pub(super) fn to_host(places: Places) -> Vec<Instruction> {
     let [set, store] = mark(R1);
     let [a, b, c, d] = redirect(places.interface, AS_IF_IT_CAME_IN);
     vec![set, store, a, b, c, d]
 }
 
-/// Where frames come off the path on the network's side: out by the interface.
+/// Program at the network's end of the path: frames leave by the interface.
 pub(super) fn to_net(places: Places) -> Vec<Instruction> {
     redirect(places.interface, 0).to_vec()
 }
 
-/// Where frames go onto the path: only those turned aside, none that a program of this machine sends there by itself.
+/// Program where frames enter the path: lets only diverted frames in, none that this machine sends there itself.
 pub(super) fn onto_path() -> Vec<Instruction> {
     vec![
         Instruction::load_word(R2, R1, TC_INDEX),
@@ -60,7 +60,7 @@ pub(super) fn onto_path() -> Vec<Instruction> {
     ]
 }
 
-/// Turns frames aside to `to` while the process is alive. Those for which `load` makes `R2` to `ours` go on, after `undo`.
+/// Diverts frames to `to` while the process is alive. Frames for which `load` sets `R2` to `ours` pass, after `undo`.
 fn aside(
     to: u32,
     load: Instruction,
@@ -109,15 +109,15 @@ fn redirect(to: u32, flags: i32) -> [Instruction; 4] {
     ]
 }
 
-/// Of `struct __sk_buff`.
+/// Offsets in `struct __sk_buff`.
 const PROTOCOL: i16 = 16;
 const INGRESS_INTERFACE: i16 = 36;
 const TC_INDEX: i16 = 44;
-/// An EtherType, as it lies in memory.
+/// EtherType of IEEE 802.1X, in network order.
 const EAPOL: i32 = 0x888e_u16.to_be() as i32;
-/// A value of `tc_index` that nothing else is likely to choose.
+/// Value of `tc_index` for diverted frames; nothing else is likely to use it.
 const OURS: i32 = 0x676c;
-/// `TCX_NEXT`: as if this program were not there.
+/// `TCX_NEXT`: continue as if this program were not there.
 const NEXT: i32 = -1;
 const DROP: i32 = 2;
 /// `BPF_F_INGRESS`

@@ -1,4 +1,4 @@
-//! Keys, and what each asks of what is in force.
+//! Keys, and the change that each asks for.
 
 use gamelane_core::loss::LossModel;
 use gamelane_core::{Direction, Duration};
@@ -6,7 +6,7 @@ use gamelane_link::ImpairConfig;
 
 use crate::control::{Begin, Request};
 
-/// What is pressed.
+/// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// More delay.
@@ -17,25 +17,25 @@ pub enum Key {
     Right,
     /// Less loss.
     Left,
-    /// Nothing is done to packets, and again what was.
+    /// No impairment, or back to what was in force.
     Compare,
-    /// Nothing is done to packets.
+    /// No impairment.
     Reset,
-    /// Leave; what is in force stays.
+    /// Leave; the impairment stays.
     Quit,
 }
 
-/// Each way.
+/// Change of the delay, each way.
 pub const DELAY_STEP: Duration = Duration::from_millis(10);
-/// Each way.
+/// Change of the loss, each way.
 pub const LOSS_STEP_PERCENT: f64 = 1.0;
 
-/// The keys in what a terminal sent; others are passed over.
+/// Returns the keys in what a terminal sent; others are ignored.
 pub fn keys(mut bytes: &[u8]) -> Vec<Key> {
     let mut found = Vec::new();
     while let [first, rest @ ..] = bytes {
         let (key, len) = match (first, rest) {
-            // As terminals send arrows, in their two modes.
+            // Arrows, in the two modes of terminals.
             (0x1b, [b'[' | b'O', arrow, ..]) => {
                 let key = match arrow {
                     b'A' => Some(Key::Up),
@@ -62,7 +62,7 @@ pub fn keys(mut bytes: &[u8]) -> Vec<Key> {
     found
 }
 
-/// What `key` asks for, from what is in force: `now`, and as text `config`. `kept` is what [`Key::Compare`] goes back to.
+/// Returns what `key` asks for. `now` and its text `config` are in force; [`Key::Compare`] goes back to `kept`.
 pub fn press(key: Key, now: &[ImpairConfig; 2], config: &str, kept: &mut Option<String>) -> Option<Request> {
     let nothing = Request { begin: Some(Begin::Nothing), set: Vec::new() };
     match key {
@@ -82,7 +82,7 @@ pub fn press(key: Key, now: &[ImpairConfig; 2], config: &str, kept: &mut Option<
     }
 }
 
-/// Whether packets pass as they come.
+/// Whether packets pass unimpaired.
 pub fn is_nothing(now: &[ImpairConfig; 2]) -> bool {
     now.iter().all(|config| {
         let times = config.delay + config.jitter.spread;
@@ -94,7 +94,7 @@ pub fn is_nothing(now: &[ImpairConfig; 2]) -> bool {
     })
 }
 
-/// Share of packets lost at random, in percent; `None` if they are lost in bursts.
+/// Random loss in percent; `None` if loss is in bursts.
 pub fn loss_percent(model: &LossModel) -> Option<f64> {
     match model {
         LossModel::None => Some(0.0),
@@ -108,11 +108,11 @@ fn delays(now: &[ImpairConfig; 2], step: impl Fn(Duration) -> Duration) -> Reque
     Request { begin: None, set }
 }
 
-/// `None` if there is nothing that could be stepped.
+/// Returns `None` if neither way has random loss.
 fn losses(now: &[ImpairConfig; 2], step: f64) -> Option<Request> {
     let set = each_way(now, "loss", |config| {
         let percent = (loss_percent(&config.loss)? + step).clamp(0.0, 100.0);
-        // To the hundred-thousandth: 1.1 + 1 is to be 2.1.
+        // Rounded, so that 1.1 + 1 becomes 2.1.
         Some(format!("{}%", (percent * 1e5).round() / 1e5))
     });
     (!set.is_empty()).then_some(Request { begin: None, set })
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use gamelane_scenario::Impair;
 
-    /// What is in force after keys, as text.
+    /// The impairment after keys, as text.
     fn after(start: &str, keys: &[Key]) -> String {
         let mut impair = Impair::parse(start, "test", &[]).unwrap();
         let mut kept = None;

@@ -1,4 +1,4 @@
-//! `gamelane-impair tune`: a view in a terminal of what is done to packets, changed by keys while it is played.
+//! `gamelane-impair tune`: shows the impairment in a terminal, and changes it by keys while a game is played.
 
 pub mod knobs;
 
@@ -19,10 +19,10 @@ use crate::control::{self, Answer, Request};
 use crate::page::counters;
 use knobs::{Key, is_nothing, keys, loss_percent, press};
 
-/// Shows and changes what is done to packets of `interface`, until its user leaves. What is in force then stays.
+/// Shows and changes the impairment of `interface` until the user leaves. The impairment then stays in force.
 ///
 /// # Errors
-/// If there is no terminal, or nobody impairs the interface any more.
+/// If there is no terminal, or no process impairs the interface any more.
 pub fn tune(interface: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stdout().is_terminal(),
@@ -46,7 +46,7 @@ pub fn tune(interface: &str) -> anyhow::Result<()> {
             if key == Key::Quit {
                 return Ok(());
             }
-            // Each begins with what the one before brought about.
+            // Each key starts from the result of the key before.
             if let Some(request) = press(key, &configs(&answer)?, &answer.config, &mut kept) {
                 answer = control::ask(interface, &request)?;
                 said = answer.error.take();
@@ -61,7 +61,7 @@ fn configs(answer: &Answer) -> anyhow::Result<[ImpairConfig; 2]> {
     impair.to_configs().context("what is in force cannot be read here")
 }
 
-/// What is shown.
+/// Returns the page to show.
 fn page(interface: &str, answer: &Answer, configs: &[ImpairConfig; 2], said: Option<&str>) -> String {
     let mut out = String::new();
     let ms = |time: Duration| format!("{} ms", time.as_nanos() as f64 / 1e6);
@@ -98,13 +98,13 @@ fn page(interface: &str, answer: &Answer, configs: &[ImpairConfig; 2], said: Opt
 }
 
 fn draw(page: &str) -> io::Result<()> {
-    // To the top left, the page, and nothing of the page before beside or below it.
+    // Cursor to the top left, then the page; the rest of each line and of the screen is cleared.
     let mut out = io::stdout().lock();
     write!(out, "\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\r\n"))?;
     out.flush()
 }
 
-/// What is pressed within half a second.
+/// Waits half a second for keys.
 fn pressed() -> io::Result<Vec<Key>> {
     let wait = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
     let input = io::stdin();
@@ -116,13 +116,13 @@ fn pressed() -> io::Result<Vec<Key>> {
     }
     let mut bytes = [0; 64];
     match rustix::io::read(&input, &mut bytes)? {
-        // Nobody is there any more.
+        // End of input: the terminal is gone.
         0 => Ok(vec![Key::Quit]),
         count => Ok(keys(&bytes[..count])),
     }
 }
 
-/// A screen of its own, and keys as they are pressed; as before when this is dropped.
+/// A separate screen with unbuffered keys. Dropping it restores the terminal.
 struct Terminal {
     before: Termios,
 }

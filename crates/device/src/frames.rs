@@ -1,0 +1,154 @@
+//! A pool of frames of fixed size. Queues move an id of four bytes; the bytes of the frame stay where they are. After the pool is
+//! made nothing is allocated. The system provides its memory page by page, on first use.
+
+use crate::headers::Headers;
+
+/// A frame of the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameId(u32);
+
+impl FrameId {
+    /// Slot in the pool, from 0.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The pool. The slot given back last is taken first, so a short queue touches little memory.
+#[derive(Debug)]
+pub struct Frames {
+    bytes: Box<[u8]>,
+    slot: usize,
+    frames: Box<[Frame]>,
+    free: Vec<FrameId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    len: usize,
+    headers: Headers,
+    taken: bool,
+}
+
+impl Frames {
+    /// Makes room for `count` frames of at most `slot` bytes each. A VLAN tag counts, the frame check sequence does not.
+    pub fn new(count: u32, slot: usize) -> Self {
+        let empty = Frame { len: 0, headers: Headers::default(), taken: false };
+        Self {
+            bytes: vec![0; count as usize * slot].into(),
+            slot,
+            frames: vec![empty; count as usize].into(),
+            free: (0..count).rev().map(FrameId).collect(),
+        }
+    }
+
+    /// Takes a slot for an empty frame; `None` if all are taken.
+    pub fn take(&mut self) -> Option<FrameId> {
+        let id = self.free.pop()?;
+        self.frames[id.index()] = Frame { len: 0, headers: Headers::default(), taken: true };
+        Some(id)
+    }
+
+    /// Takes a slot and fills it with `parts`, one after the other; `None` if all are taken or the parts do not fit.
+    pub fn fill(&mut self, parts: [&[u8]; 3]) -> Option<FrameId> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        if len > self.slot {
+            return None;
+        }
+        let id = self.take()?;
+        let start = id.index() * self.slot;
+        let mut place = &mut self.bytes[start..start + len];
+        for part in parts {
+            let (here, rest) = place.split_at_mut(part.len());
+            here.copy_from_slice(part);
+            place = rest;
+        }
+        self.frames[id.index()].len = len;
+        Some(id)
+    }
+
+    /// Copies a frame into another slot; `None` if all are taken.
+    pub fn duplicate(&mut self, id: FrameId) -> Option<FrameId> {
+        let copy = self.take()?;
+        let (from, to, len) = (id.index() * self.slot, copy.index() * self.slot, self.frames[id.index()].len);
+        self.bytes.copy_within(from..from + len, to);
+        self.frames[copy.index()] = self.frames[id.index()];
+        Some(copy)
+    }
+
+    /// Gives a slot back. Its bytes stay until it is taken again.
+    ///
+    /// # Panics
+    ///
+    /// If it was given back before.
+    pub fn give_back(&mut self, id: FrameId) {
+        let frame = &mut self.frames[id.index()];
+        assert!(frame.taken, "a frame is given back once");
+        frame.taken = false;
+        self.free.push(id);
+    }
+
+    /// Bytes of a frame, from the destination MAC address on.
+    pub fn bytes(&self, id: FrameId) -> &[u8] {
+        let start = id.index() * self.slot;
+        &self.bytes[start..start + self.frames[id.index()].len]
+    }
+
+    /// Bytes of a frame, to be changed.
+    pub fn bytes_mut(&mut self, id: FrameId) -> &mut [u8] {
+        let start = id.index() * self.slot;
+        &mut self.bytes[start..start + self.frames[id.index()].len]
+    }
+
+    /// Headers noted by [`Frames::set_headers`].
+    pub fn headers(&self, id: FrameId) -> &Headers {
+        &self.frames[id.index()].headers
+    }
+
+    /// Notes the headers of a frame.
+    pub fn set_headers(&mut self, id: FrameId, headers: Headers) {
+        self.frames[id.index()].headers = headers;
+    }
+
+    /// Most bytes of a frame.
+    pub const fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// Number of slots.
+    pub fn capacity(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Number of slots taken.
+    pub fn taken(&self) -> usize {
+        self.frames.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_and_go_and_keep_their_bytes() {
+        let mut frames = Frames::new(2, 8);
+        let one = frames.fill([b"ab", b"", b"cd"]).unwrap();
+        let two = frames.duplicate(one).unwrap();
+        assert_eq!(frames.fill([b"e", b"", b""]), None, "full");
+        frames.bytes_mut(two)[0] = b'x';
+        assert_eq!((frames.bytes(one), frames.bytes(two)), (&b"abcd"[..], &b"xbcd"[..]));
+        frames.give_back(one);
+        assert_eq!(frames.fill([b"123456789", b"", b""]), None, "too long");
+        assert_eq!(frames.taken(), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "once")]
+    fn a_frame_is_given_back_once() {
+        let mut frames = Frames::new(1, 8);
+        let one = frames.take().unwrap();
+        frames.give_back(one);
+        frames.give_back(one);
+    }
+}

@@ -1,0 +1,83 @@
+//! Restores offloads however the program ends. The kernel itself undoes sockets and promiscuous mode, but not offloads. So the
+//! program starts a second process while it still has privileges. That process waits until its input ends, which happens when
+//! the program does, by SIGKILL too; then it switches the offloads on again.
+
+use std::io::{Error, Read as _, Result};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::interface::{Offload, Offloads};
+
+/// The process that waits to restore offloads.
+#[derive(Debug)]
+pub struct Guard(Option<Child>);
+
+/// Hidden command of the program, which runs [`run`].
+pub const COMMAND: &str = "guard";
+
+impl Guard {
+    /// Starts a process that will switch `offloads` on again. Starts none if there are no offloads.
+    pub fn start(offloads: &[(String, Offload)]) -> Result<Self> {
+        if offloads.is_empty() {
+            return Ok(Self(None));
+        }
+        let words = offloads.iter().map(|(interface, offload)| format!("{interface}={}", offload.name));
+        let child = Command::new(std::env::current_exe()?)
+            .arg(COMMAND)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            // A process group of its own, so that Ctrl-C does not reach it.
+            .process_group(0)
+            .spawn()?;
+        Ok(Self(Some(child)))
+    }
+
+    /// Lets the process restore the offloads, and waits for it.
+    pub fn finish(mut self) -> Result<()> {
+        if let Some(mut child) = self.0.take() {
+            drop(child.stdin.take());
+            child.wait()?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the end of standard input, then switches on what `words` name, each as `interface=offload`. If an interface was
+/// removed and its name reused meanwhile, the new one is changed.
+pub fn run(words: &[String]) -> Result<()> {
+    // `pkill` and service managers signal every process of this name. This one still has work to do.
+    let ignored = Arc::new(AtomicBool::new(false));
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ignored))?;
+    }
+    let mut nothing = [0; 64];
+    let mut input = std::io::stdin().lock();
+    while input.read(&mut nothing)? > 0 {}
+    for word in words {
+        let Some((interface, name)) = word.rsplit_once('=') else { continue };
+        let Some(offload) = Offload::named(name) else { continue };
+        // An interface that was removed needs no restoring, so the error only is printed.
+        if let Err(error) = Offloads::of(interface).and_then(|offloads| offloads.switch(&offload, true)) {
+            eprintln!("{interface}: cannot switch {name} on again: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// Switches offloads off. Start a [`Guard`] for them first.
+///
+/// # Errors
+/// Which one cannot be switched, and why.
+pub fn switch_off(offloads: &[(String, Offload)]) -> Result<()> {
+    for (interface, offload) in offloads {
+        Offloads::of(interface).and_then(|all| all.switch(offload, false)).map_err(|error| {
+            Error::new(error.kind(), format!("{interface}: cannot switch {} off: {error}", offload.name))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! The command line of `gamelane-gateway`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use gamelane_device::guard;
+use gamelane_device::preflight::IoChoice;
+use gamelane_gateway::tap::{self, WhenFull};
+
+/// A transparent bridge that keeps games playable.
+#[derive(Parser)]
+#[command(name = "gamelane-gateway", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Log as JSON, one object a line. The variable GAMELANE_LOG sets the level, such as `debug`.
+    #[arg(long, global = true)]
+    pub(crate) json_log: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Forward between two interfaces under a policy, until SIGTERM or SIGINT.
+    Run(Run),
+    /// Show the status of a running gateway.
+    Status {
+        /// Address where it listens.
+        #[arg(long, default_value = DEFAULT_LISTEN)]
+        listen: SocketAddr,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the status each second.
+    Watch {
+        /// Address where it listens.
+        #[arg(long, default_value = DEFAULT_LISTEN)]
+        listen: SocketAddr,
+    },
+    /// Repeat a recording through the same queues, without interfaces, and compare every decision.
+    Replay {
+        /// Folder that `run --tap` wrote.
+        folder: PathBuf,
+        /// A policy to use instead of the recording's first one.
+        policy: Option<PathBuf>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    #[command(name = guard::COMMAND, hide = true)]
+    Guard { words: Vec<String> },
+}
+
+#[derive(Args)]
+pub(crate) struct Run {
+    /// Interface towards the home.
+    #[arg(long)]
+    pub(crate) lan: String,
+    /// Interface towards the modem.
+    #[arg(long)]
+    pub(crate) wan: String,
+    /// A scenario; its `[gateway]` is the policy.
+    pub(crate) policy: PathBuf,
+    /// Replace a value of the policy: `gateway.shape.up=950kbit`.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Show what would be done, and do nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How frames are received and sent: AF_PACKET or AF_XDP. `status` shows which one and why.
+    #[arg(long, value_enum, default_value_t = IoChoice::Auto)]
+    pub(crate) io: IoChoice,
+    /// Loopback address where status and metrics are served; `none` serves nothing.
+    #[arg(long, default_value = DEFAULT_LISTEN)]
+    listen: String,
+    /// Memory for frames, in MiB.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    memory: u32,
+    /// Record frames, times and decisions into this folder. `gamelane-gateway replay` checks them, Wireshark opens them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tap: Option<PathBuf>,
+    /// Bytes recorded of each frame.
+    #[arg(long, default_value_t = tap::about::SNAP, value_parser = clap::value_parser!(u32).range(160..=65_535), requires = "tap")]
+    tap_snap: u32,
+    /// Size at which the recording stops, in MiB.
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
+    tap_size: u32,
+    /// Delete the oldest part instead of stopping. Such a recording cannot be replayed: its start is gone.
+    #[arg(long, requires = "tap")]
+    tap_rotate: bool,
+    /// Also use an interface over which you are logged in.
+    #[arg(long)]
+    pub(crate) allow_login_interface: bool,
+}
+
+impl Run {
+    /// Keys and values that replace the policy's.
+    pub(crate) fn overrides(&self) -> Result<Vec<(String, String)>, String> {
+        let pair = |text: &String| {
+            let (key, value) = text.split_once('=').ok_or_else(|| {
+                format!("--set {text}: this takes KEY=VALUE, such as gateway.shape.up=950kbit")
+            })?;
+            Ok((key.to_string(), value.to_string()))
+        };
+        self.set.iter().map(pair).collect()
+    }
+
+    /// Address where status is served; `None` for `none`.
+    pub(crate) fn listen(&self) -> Result<Option<SocketAddr>, String> {
+        let text = &self.listen;
+        if text == "none" {
+            return Ok(None);
+        }
+        match text.parse::<SocketAddr>() {
+            Ok(address) if address.ip().is_loopback() => Ok(Some(address)),
+            Ok(_) => Err(format!(
+                "--listen {text}: not on loopback: the status must not be visible on the network"
+            )),
+            Err(_) => {
+                Err(format!("--listen {text}: this takes an address such as {DEFAULT_LISTEN}, or none"))
+            }
+        }
+    }
+
+    /// Bytes of memory for frames.
+    pub(crate) const fn memory(&self) -> usize {
+        (self.memory as usize) << 20
+    }
+
+    /// The recording asked for.
+    pub(crate) fn tap(&self) -> Option<tap::Options> {
+        Some(tap::Options {
+            folder: self.tap.clone()?,
+            snap: self.tap_snap,
+            size: u64::from(self.tap_size) << 20,
+            when_full: if self.tap_rotate { WhenFull::Rotate } else { WhenFull::Stop },
+        })
+    }
+}
+
+const DEFAULT_LISTEN: &str = "127.0.0.1:9720";

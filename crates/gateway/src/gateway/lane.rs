@@ -1,0 +1,122 @@
+//! One direction of the gateway: a queue, and the shaper that empties it. It decides as the simulator's hop of a queue and a wired
+//! link without delay, with one difference: a frame leaves when its transmission on that link starts, not when it ends, because the
+//! modem below stores the whole frame itself.
+
+use gamelane_core::time::earliest;
+use gamelane_core::{Bitrate, Instant, Outlet, Packet, Seed};
+use gamelane_device::FrameId;
+use gamelane_link::{Link, PortId, WiredLink};
+use gamelane_qdisc::{AnyQueue, Backlog, QueueDiscipline};
+
+use crate::policy::LanePolicy;
+
+/// A queue and its shaper.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    queue: AnyQueue<FrameId>,
+    /// Queues of earlier policies, oldest first. Their packets leave first, at the current rate.
+    retired: Vec<AnyQueue<FrameId>>,
+    /// Without one, packets leave as fast as the interface takes them.
+    shaper: Option<WiredLink>,
+    /// Times a waiting frame was held back.
+    held: u64,
+}
+
+/// The one port of a wired link.
+const PORT: PortId = PortId(0);
+
+impl Lane {
+    /// Panics if no queue can be built from the policy. [`crate::Policy::parse`] has checked that.
+    pub(crate) fn new(policy: &LanePolicy, classes: usize, seed: Seed, name: &str) -> Self {
+        let queue = AnyQueue::build(&policy.queue, classes, policy.mtu, seed, &format!("gateway/{name}"));
+        let queue = queue.unwrap_or_else(|error| panic!("the queue `{name}` was not checked: {error}"));
+        let shaper = policy.shape.clone().map(|shape| WiredLink::new(shape, seed, &format!("shape/{name}")));
+        Self { queue, retired: Vec::new(), shaper, held: 0 }
+    }
+
+    /// Replaces `before` and takes over its frames.
+    pub(crate) fn succeed(&mut self, before: Self, now: Instant) {
+        self.retired = before.retired;
+        self.retired.push(before.queue);
+        self.retired.retain(|queue| !queue.backlog().is_empty());
+        self.held = before.held;
+        self.offer(now);
+    }
+
+    pub(crate) fn enqueue(&mut self, packet: Packet<FrameId>, now: Instant, out: &mut dyn Outlet<FrameId>) {
+        self.queue.enqueue(packet, now, out);
+        self.offer(now);
+    }
+
+    /// Returns the frame that may leave now.
+    pub(crate) fn dequeue(&mut self, now: Instant, out: &mut dyn Outlet<FrameId>) -> Option<Packet<FrameId>> {
+        if let Some(shaper) = &mut self.shaper
+            && shaper.poll_grant(now).is_none()
+        {
+            self.held += u64::from(!self.backlog().is_empty());
+            return None;
+        }
+        let mut packet = None;
+        while packet.is_none()
+            && let Some(oldest) = self.retired.first_mut()
+        {
+            packet = oldest.dequeue(now, out);
+            if oldest.backlog().is_empty() {
+                self.retired.remove(0);
+            } else if packet.is_none() {
+                break;
+            }
+        }
+        let packet = packet.or_else(|| self.queue.dequeue(now, out));
+        if let (Some(shaper), Some(packet)) = (&mut self.shaper, &packet) {
+            shaper.start(PORT, &packet.meta, now);
+        }
+        self.offer(now);
+        packet
+    }
+
+    /// Changes the rate of the shaper from the next frame on.
+    pub(crate) const fn set_rate(&mut self, rate: Bitrate) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.set_rate(rate);
+        }
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.queues().map(QueueDiscipline::backlog).sum()
+    }
+
+    pub(crate) const fn held(&self) -> u64 {
+        self.held
+    }
+
+    pub(crate) fn poll_timeout(&self, blocked: bool) -> Option<Instant> {
+        let laws = self.queues().fold(None, |at, queue| earliest(at, queue.poll_timeout()));
+        if blocked {
+            return laws;
+        }
+        let ready = self.queues().fold(None, |at, queue| earliest(at, queue.ready_at()));
+        let leaves = match &self.shaper {
+            Some(shaper) => shaper.poll_timeout().map(|free| ready.map_or(free, |ready| ready.max(free))),
+            None => ready,
+        };
+        earliest(laws, leaves)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        for queue in self.retired.iter_mut().chain([&mut self.queue]) {
+            queue.handle_timeout(now);
+        }
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &AnyQueue<FrameId>> {
+        self.retired.iter().chain([&self.queue])
+    }
+
+    fn offer(&mut self, now: Instant) {
+        let waiting = self.backlog();
+        if let Some(shaper) = &mut self.shaper {
+            shaper.backlog_changed(PORT, waiting, now);
+        }
+    }
+}

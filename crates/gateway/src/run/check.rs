@@ -1,0 +1,82 @@
+//! Checks interfaces and policy together before a run, and describes what the run would do.
+
+use std::fmt::Write as _;
+
+use gamelane_core::{Bitrate, Direction};
+use gamelane_device::preflight::{self, IoChoice, Plan, PreflightError};
+
+use crate::policy::Policy;
+
+/// Why a gateway cannot run here.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The interfaces or this process do not allow it.
+    #[error(transparent)]
+    Machine(#[from] PreflightError),
+    /// The policy was made for another link.
+    #[error(
+        "`gateway.shape.{direction}`: {shape} is above {speed}, the speed of {name}: this policy is for another link\n  \
+             hint:    the queue would build up below the gateway; shape to a little less than the link's rate"
+    )]
+    AnotherLink {
+        /// `up` or `down`.
+        direction: &'static str,
+        /// Rate in the policy.
+        shape: Bitrate,
+        /// Speed of the interface.
+        speed: Bitrate,
+        /// Name of the interface.
+        name: String,
+    },
+}
+
+/// Checks everything and changes nothing.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn check(names: [&str; 2], policy: &Policy, io: IoChoice, allow_login: bool) -> Result<Plan, CheckError> {
+    let mut plan = preflight::interfaces(["--lan", "--wan"], names, io, allow_login)?;
+    plan.notes.splice(..0, policy.notes.iter().cloned());
+    for direction in Direction::BOTH {
+        let shape = policy.lanes[direction.index()].shape.as_ref().map(|shape| shape.rate);
+        if let (Some(shape), Some(speed)) = (shape, plan.internet.speed())
+            && shape > speed
+        {
+            let (direction, name) = (direction.name(), plan.internet.name);
+            return Err(CheckError::AnotherLink { direction, shape, speed, name });
+        }
+    }
+    Ok(plan)
+}
+
+/// Describes for people what a run would do.
+pub fn describe(plan: &Plan, policy: &Policy) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "policy {} ({})", policy.name, policy.hash);
+    for (side, interface) in [("lan", &plan.home), ("wan", &plan.internet)] {
+        let _ = writeln!(
+            text,
+            "{side} {}: receive and send every frame by {}, promiscuous while running",
+            interface.name, plan.io
+        );
+    }
+    for (name, offload) in &plan.offloads {
+        let _ = writeln!(text, "{name}: switch {} off, and on again at the end", offload.name);
+    }
+    for direction in Direction::BOTH {
+        let lane = &policy.lanes[direction.index()];
+        let shape =
+            lane.shape.as_ref().map_or("not shaped".into(), |shape| format!("shaped to {}", shape.rate));
+        let follows = policy.autorate[direction.index()].map_or(String::new(), |config| {
+            format!(", follows the link from {} to {}", config.law.lowest, config.law.highest)
+        });
+        let _ = writeln!(text, "{}: {}, {shape}{follows}", direction.name(), lane.kind());
+    }
+    if let Some(voap) = &policy.voap {
+        let _ = writeln!(text, "voap: alpha {}, beta {}", voap.alpha, voap.beta);
+    }
+    for rule in policy.classifier.iter().flat_map(|config| &config.rules) {
+        let _ = writeln!(text, "class {}: {}", rule.class.0, rule.name);
+    }
+    text
+}

@@ -1,0 +1,255 @@
+//! `gamelane-gateway run`: forwards frames by a checked plan until a signal.
+
+mod check;
+mod policies;
+mod signals;
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use gamelane_core::{Direction, Duration, Instant, Seed};
+use gamelane_device::guard::{self, Guard};
+use gamelane_device::preflight::Plan;
+use gamelane_device::{Engine, Turn, privileges, run_in_real_time};
+
+use crate::gateway::Gateway;
+use crate::http::{self, Board};
+use crate::policy::Policy;
+use crate::status::{IoStatus, SelfTest, Status};
+use crate::tap::{self, About, Tap, Tapped};
+pub use check::{CheckError, check, describe};
+use policies::Policies;
+use signals::Signals;
+
+/// What the command line says besides the policy.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// File of the policy, read again when it changes.
+    pub file: PathBuf,
+    /// Keys and values that override the file's.
+    pub overrides: Vec<(String, String)>,
+    /// Address where status is served; `None` serves nothing.
+    pub listen: Option<SocketAddr>,
+    /// Bytes of memory for frames.
+    pub memory: usize,
+    /// Records frames and decisions.
+    pub tap: Option<tap::Options>,
+}
+
+/// Time between two looks at the policy file and the shaper.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Runs until SIGTERM or SIGINT. `text` is what the policy was read from.
+///
+/// # Errors
+/// If it cannot start, or an interface is removed.
+pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
+    let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
+    let listener = options
+        .listen
+        .map(|address| TcpListener::bind(address).with_context(|| format!("cannot listen on {address}")))
+        .transpose()?;
+    let guard = Guard::start(&plan.offloads).context("cannot start the process that restores offloads")?;
+    let policies = Policies::new(options, policy, text);
+    let result = Forwarding::open(plan, policies, options, listener).and_then(Forwarding::run);
+    guard.finish().context("offloads may not be restored")?;
+    result
+}
+
+/// A gateway that forwards.
+struct Forwarding<'a> {
+    plan: &'a Plan,
+    policies: Policies<'a>,
+    engine: Engine,
+    gateway: Gateway,
+    tap: Option<Tap>,
+    signals: Signals,
+    board: Arc<Board>,
+    io: IoStatus,
+    self_test: SelfTest,
+    /// When policy file and shaper were looked at last.
+    looked: Instant,
+}
+
+impl<'a> Forwarding<'a> {
+    /// Opens everything, then gives up privileges.
+    fn open(
+        plan: &'a Plan,
+        policies: Policies<'a>,
+        options: &'a Options,
+        listener: Option<TcpListener>,
+    ) -> anyhow::Result<Self> {
+        for (interface, offload) in &plan.offloads {
+            tracing::info!(interface, offload = offload.name, "switched off while this runs");
+        }
+        guard::switch_off(&plan.offloads)?;
+        let mut engine = Engine::open(plan.home.clone(), plan.internet.clone(), plan.io, options.memory)
+            .with_context(|| format!("cannot open the interfaces by {}", plan.io))?;
+        let signals = Signals::register()?;
+        engine.also_wait_for(&signals)?;
+        let board = Board::new()?;
+        engine.also_wait_for(board.wake())?;
+        keep_time();
+        privileges::drop_all().context("cannot give up privileges")?;
+        if let Some(listener) = listener {
+            let board = Arc::clone(&board);
+            let serve = move || http::serve(&listener, &board);
+            std::thread::Builder::new().name("status".into()).spawn(serve)?;
+        }
+        let seed = draw_seed()?;
+        let mut gateway = Gateway::new(&policies.current, seed);
+        let tap = start_tap(plan, options, &policies, &engine, seed)?;
+        if tap.is_some() {
+            gateway.watch_drops();
+        }
+        let now = engine.now();
+        let (io, self_test) = (IoStatus::of(plan, &engine), SelfTest::new(now));
+        Ok(Self { plan, policies, engine, gateway, tap, signals, board, io, self_test, looked: now })
+    }
+
+    fn run(mut self) -> anyhow::Result<()> {
+        tracing::info!(
+            lan = self.plan.home.name,
+            wan = self.plan.internet.name,
+            io = self.io.kind,
+            why = self.io.why,
+            policy = self.policies.current.name,
+            "forwarding"
+        );
+        while !self.signals.end_asked() {
+            let called = match self.turn()? {
+                Turn::Gone(side) => {
+                    anyhow::bail!("the interface {} was removed", self.engine.interface(side).name)
+                }
+                turn => turn == Turn::Called,
+            };
+            let now = self.engine.now();
+            let hung_up = called && self.signals.reload_asked();
+            if now.saturating_since(self.looked) >= LOOK || hung_up {
+                self.look(hung_up, now);
+            }
+            if called && self.board.is_asked() {
+                self.post(now);
+            }
+        }
+        tracing::info!("stopping");
+        if let Some(tap) = self.tap {
+            report(&tap.finish(self.engine.now()));
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self) -> std::io::Result<Turn> {
+        let Self { engine, gateway, tap, .. } = self;
+        match tap {
+            None => engine.turn(gateway),
+            Some(tap) => engine.turn(&mut Tapped { gateway, tap }),
+        }
+    }
+
+    /// Looks at the policy file, the recording and the shaper.
+    fn look(&mut self, hung_up: bool, now: Instant) {
+        self.looked = now;
+        let Self { plan, policies, engine, gateway, tap, self_test, .. } = self;
+        if policies.read_again(hung_up) {
+            match tap {
+                None => gateway.reload(&policies.current, now),
+                Some(tap) => Tapped { gateway, tap }.reload(&policies.current, &policies.text, now),
+            }
+        }
+        if let Some(tap) = tap {
+            tap.flush();
+        }
+        let names = [plan.home.name.as_str(), &plan.internet.name];
+        self_test.look(gateway, &policies.current, &engine.counters(), names, now);
+    }
+
+    /// Answers those who asked for the status.
+    fn post(&mut self, now: Instant) {
+        let counters = self.engine.counters();
+        let Self { plan, policies, engine, gateway, .. } = self;
+        let names = Direction::BOTH.map(|direction| direction.name().to_string());
+        self.board.post(Status {
+            policy_refused: policies.refused.clone(),
+            tap: self.tap.as_ref().map(Tap::status),
+            io: self.io.clone(),
+            interfaces: [("lan".into(), plan.home.name.clone()), ("wan".into(), plan.internet.name.clone())]
+                .into(),
+            shaper: names.into_iter().zip(*self.self_test.result()).collect(),
+            ..Status::of(gateway, &policies.current, engine.frames(), &counters, now)
+        });
+    }
+}
+
+/// Asks for exact timers and real-time priority. Forwarding works without them, with more delay.
+fn keep_time() {
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    if let Err(error) = run_in_real_time() {
+        tracing::warn!(
+            "no real-time priority: other programs may delay the shaper and so lower its rate: {error}"
+        );
+    }
+}
+
+fn draw_seed() -> anyhow::Result<Seed> {
+    let seed = getrandom::u64().map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
+    Ok(Seed(seed))
+}
+
+fn start_tap(
+    plan: &Plan,
+    options: &Options,
+    policies: &Policies<'_>,
+    engine: &Engine,
+    seed: Seed,
+) -> anyhow::Result<Option<Tap>> {
+    let Some(tap) = &options.tap else { return Ok(None) };
+    let frames = engine.frames();
+    let about = About {
+        schema: tap::about::SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        policy: policies.current.name.clone(),
+        policy_hash: policies.current.hash.clone(),
+        overrides: options.overrides.clone(),
+        seed: seed.0,
+        epoch_ns: engine.epoch_ns(),
+        snap: tap.snap,
+        interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
+        pool: [frames.capacity(), frames.slot()],
+    };
+    let started = Tap::start(tap, &about, &policies.text, frames);
+    Ok(Some(started.with_context(|| format!("cannot record to {}", tap.folder.display()))?))
+}
+
+fn report(tap: &tap::TapStatus) {
+    let tap::TapStatus { folder, frames, bytes, lost, full, error } = tap;
+    tracing::info!(folder, frames, bytes, "recorded");
+    if *lost > 0 && !full && error.is_none() {
+        tracing::warn!(
+            lost,
+            "the disk was too slow for the recording; it can be replayed up to the first lost event"
+        );
+    }
+    if *full {
+        tracing::warn!("the recording reached its size before the end");
+    }
+    if let Some(error) = error {
+        tracing::error!("the recording ended early: {error}");
+    }
+}
+
+/// Makes sure that only one gateway runs on an interface: two would pass each other's frames round and round. The kernel keeps one
+/// list of such names for each network namespace, as it does for interfaces, and forgets a name with its process.
+fn lock(interface: &str) -> anyhow::Result<UnixDatagram> {
+    let address =
+        std::os::unix::net::SocketAddr::from_abstract_name(format!("gamelane-gateway/{interface}"))?;
+    UnixDatagram::bind_addr(&address).with_context(|| {
+        format!(
+            "{interface}: another gateway runs on it\n  hint:    `gamelane-gateway status` shows what it does"
+        )
+    })
+}

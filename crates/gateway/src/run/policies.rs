@@ -1,0 +1,61 @@
+//! The policy in force and its file, which is read again when it changes.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::Options;
+use crate::policy::Policy;
+
+/// The policy in force, and its file.
+pub(super) struct Policies<'a> {
+    options: &'a Options,
+    pub(super) current: Policy,
+    /// Text of the file it was read from.
+    pub(super) text: String,
+    /// Why the file in its present state is not in force.
+    pub(super) refused: Option<String>,
+    changed: Option<SystemTime>,
+}
+
+impl<'a> Policies<'a> {
+    pub(super) fn new(options: &'a Options, current: Policy, text: String) -> Self {
+        Self { options, current, text, refused: None, changed: changed(&options.file) }
+    }
+
+    /// Reads the file again if it changed, or if `told` to. Returns true if the policy is another one. A policy that is refused
+    /// is logged once and changes nothing.
+    pub(super) fn read_again(&mut self, told: bool) -> bool {
+        let changed = changed(&self.options.file);
+        if !told && changed == self.changed {
+            return false;
+        }
+        self.changed = changed;
+        let name = self.options.file.display().to_string();
+        let read = Policy::text(&self.options.file).and_then(|text| {
+            Policy::parse(&text, &name, &self.options.overrides).map(|policy| (policy, text))
+        });
+        match read {
+            Ok((policy, text)) => {
+                self.text = text;
+                self.refused = None;
+                let is_other = policy != self.current;
+                tracing::info!(policy = policy.name, hash = policy.hash, is_other, "policy read again");
+                for note in &policy.notes {
+                    tracing::warn!("{note}");
+                }
+                self.current = policy;
+                is_other
+            }
+            Err(error) => {
+                tracing::error!("policy refused, the one before it stays in force: {error}");
+                self.refused = Some(error.to_string());
+                false
+            }
+        }
+    }
+}
+
+fn changed(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|about| about.modified()).ok()
+}

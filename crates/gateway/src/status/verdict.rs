@@ -1,0 +1,104 @@
+//! Whether games suffer, and why. Judges every conversation that behaves like a game or a call and was active in the last seconds.
+//! The bounds are our construction: a wait up to one frame at 60 Hz is not felt, and every lost packet is a lost update.
+
+use gamelane_core::{Direction, Duration, Instant};
+use gamelane_qdisc::classify::Behaviour;
+use serde::{Deserialize, Serialize};
+
+use crate::gateway::Gateway;
+use crate::policy::Policy;
+use crate::truth::{Conversation, Way};
+
+/// Whether games suffer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// `fine`, `suffering` or `no-game`.
+    pub state: State,
+    /// What is wrong and what would help, worst first.
+    pub why: Vec<String>,
+}
+
+/// State of the games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Nothing behaves like a game or a call.
+    NoGame,
+    /// No game suffers.
+    Fine,
+    /// At least one game suffers.
+    Suffering,
+}
+
+/// One frame at 60 Hz.
+const FELT: Duration = Duration::from_micros(16_667);
+/// A conversation silent for longer is over.
+const OVER: Duration = Duration::from_secs(5);
+
+/// What is wrong with a game, and its weight for the order.
+type Complaint = (Duration, String);
+
+/// Judges the last seconds.
+pub fn judge(gateway: &Gateway, policy: &Policy, now: Instant) -> Verdict {
+    let games: Vec<&Conversation> = gateway
+        .truth()
+        .conversations()
+        .filter(|flow| flow.behaviour == Behaviour::RealTime && now.saturating_since(flow.seen) <= OVER)
+        .collect();
+    let ways = games.iter().flat_map(|game| Direction::BOTH.map(|direction| (*game, direction)));
+    let mut complaints: Vec<Complaint> = ways
+        .flat_map(|(game, direction)| {
+            let way = &game.ways[direction.index()];
+            let server = game.key.destination.to_string();
+            [
+                waits(gateway, policy, way, direction, &server, now),
+                loses(way, direction, &server, now),
+                is_uneven(way, direction, &server, now),
+            ]
+        })
+        .flatten()
+        .collect();
+    complaints.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+    let state = match (games.is_empty(), complaints.is_empty()) {
+        (true, _) => State::NoGame,
+        (false, true) => State::Fine,
+        (false, false) => State::Suffering,
+    };
+    Verdict { state, why: complaints.into_iter().map(|(_, text)| text).collect() }
+}
+
+fn waits(
+    gateway: &Gateway,
+    policy: &Policy,
+    way: &Way,
+    direction: Direction,
+    server: &str,
+    now: Instant,
+) -> Option<Complaint> {
+    let waits = way.recent.histogram(now).quantile(0.95);
+    let lane = &policy.lanes[direction.index()];
+    let remedy = match (lane.kind(), lane.shape.is_some()) {
+        ("fifo" | "codel" | "pie", _) => "one queue for all: fq_codel, cake or priority would let it pass",
+        (_, true) => "the shaper may be set below what the game itself sends",
+        (_, false) => "the interface is the bottleneck",
+    };
+    (waits > FELT).then(|| {
+        let (name, packets) = (direction.name(), gateway.backlog(direction).packets);
+        let ms = waits.as_millis_f64();
+        (waits, format!("{server} waits {ms:.0} ms on its way {name} behind {packets} packets: {remedy}"))
+    })
+}
+
+fn loses(way: &Way, direction: Direction, server: &str, now: Instant) -> Option<Complaint> {
+    let lost = way.recent.drops(now);
+    let name = direction.name();
+    (lost > 0).then(|| (Duration::MAX, format!("{server} lost {lost} packets here on its way {name}")))
+}
+
+fn is_uneven(way: &Way, direction: Direction, server: &str, now: Instant) -> Option<Complaint> {
+    let (jitter, interval) = (way.arriving.jitter(), way.arriving.interval());
+    let from = if direction == Direction::Up { "home (Wi-Fi?)" } else { "the internet" };
+    (way.recent.count(now) > 0 && jitter > interval.max(FELT)).then(|| {
+        (jitter, format!("{server} arrives unevenly from {from}: the cause is there, not in this queue"))
+    })
+}

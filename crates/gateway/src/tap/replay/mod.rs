@@ -1,0 +1,264 @@
+//! Replays a recording without interfaces and without a clock. Its frames go into a gateway with the same seed, each call is repeated
+//! at its recorded time, and every decision is compared: which frame leaves when, what is dropped and why, what is written into
+//! frames. Differences are counted, and the first one is described.
+
+mod recording;
+mod report;
+
+use std::path::Path;
+
+use gamelane_core::{Direction, DropReason, Instant, Seed};
+use gamelane_device::{FrameId, Frames, Plane as _};
+
+use super::log::Event;
+use super::{About, Point, about};
+use crate::gateway::Gateway;
+use crate::policy::Policy;
+use recording::Recording;
+pub use recording::ReplayError;
+pub use report::{Differences, Ended, Report};
+
+/// Replays the recording in `folder`. `policy` replaces its first policy, with the same overrides.
+///
+/// # Errors
+/// If there is no complete recording, or a policy is refused.
+pub fn replay(folder: &Path, policy: Option<&Path>) -> Result<Report, ReplayError> {
+    let about = About::read(folder).map_err(ReplayError::Missing)?;
+    let first = about::policy(folder, 0);
+    let policy = Policy::load(policy.unwrap_or(&first), &about.overrides)?;
+    let mut replay = Replay::new(folder, about, &policy)?;
+    while let Some(event) = replay.next_event()? {
+        if !replay.repeat(event)? {
+            break;
+        }
+    }
+    Ok(replay.finish())
+}
+
+struct Replay<'a> {
+    recording: Recording<'a>,
+    about: About,
+    gateway: Gateway,
+    frames: Frames,
+    /// By slot of the pool: the number of the frame there.
+    numbers: Box<[u64]>,
+    zeros: Box<[u8]>,
+    now: Instant,
+    /// The next event, if it was read ahead.
+    peeked: Option<Event>,
+    report: Report,
+}
+
+impl<'a> Replay<'a> {
+    fn new(folder: &'a Path, about: About, policy: &Policy) -> Result<Self, ReplayError> {
+        let [count, slot] = about.pool;
+        let path = folder.join(about::ABOUT);
+        let count =
+            u32::try_from(count).ok().filter(|count| (*count as usize).saturating_mul(slot) <= MOST_MEMORY);
+        let Some(count) = count else {
+            return Err(ReplayError::Damaged { path, problem: "`pool` is larger than 8 GiB".into() });
+        };
+        let mut gateway = Gateway::new(policy, Seed(about.seed));
+        gateway.watch_drops();
+        let report = Report {
+            schema: 1,
+            policy: policy.name.clone(),
+            policy_hash: policy.hash.clone(),
+            recorded_hash: about.policy_hash.clone(),
+            identical: false,
+            calls: 0,
+            frames: 0,
+            left: 0,
+            dropped: 0,
+            windows_lowered: 0,
+            reloads: 0,
+            until_s: 0.0,
+            ended: Ended::Cut,
+            differences: Differences::default(),
+            first: None,
+        };
+        Ok(Self {
+            recording: Recording::open(folder)?,
+            about,
+            gateway,
+            frames: Frames::new(count, slot),
+            numbers: vec![0; count as usize].into(),
+            zeros: vec![0; slot].into(),
+            now: Instant::ZERO,
+            peeked: None,
+            report,
+        })
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, ReplayError> {
+        match self.peeked.take() {
+            Some(event) => Ok(Some(event)),
+            None => self.recording.next_event(),
+        }
+    }
+
+    /// Repeats a call and compares; false at the end.
+    fn repeat(&mut self, event: Event) -> Result<bool, ReplayError> {
+        self.report.calls += u64::from(!matches!(event, Event::Now(_)));
+        match event {
+            Event::Now(now) => self.now = now,
+            Event::Timeout => self.gateway.handle_timeout(&mut self.frames, self.now),
+            Event::Arrived(direction) => {
+                if !self.feed(direction)? {
+                    return Ok(false);
+                }
+            }
+            Event::Left(direction, number) => {
+                self.report.left += 1;
+                if !self.compare_left(direction, number)? {
+                    return Ok(false);
+                }
+            }
+            Event::Nothing(direction) => {
+                if let Some(frame) = self.gateway.poll_transmit(direction, &mut self.frames, self.now) {
+                    let number = self.numbers[frame.index()];
+                    self.report.differences.left += 1;
+                    self.note(|| format!("frame {number} leaves {}, recorded: nothing", direction.name()));
+                    self.frames.give_back(frame);
+                }
+            }
+            // A drop that no call of the replay caused.
+            Event::Dropped(direction, number, reason) => {
+                self.report.dropped += 1;
+                self.recording.skip_frame()?;
+                self.compare_drop(Some((direction, number, reason)), None);
+            }
+            Event::NoRoom(direction) => self.gateway.no_room(direction),
+            Event::NotSent(direction) => self.gateway.not_sent(direction),
+            Event::Reloaded(number) => {
+                self.report.reloads += 1;
+                let policy =
+                    Policy::load(&about::policy(self.recording.folder, number), &self.about.overrides)?;
+                self.gateway.reload(&policy, self.now);
+            }
+            Event::Lost(_) => {
+                self.report.ended = Ended::Lost;
+                return Ok(false);
+            }
+            Event::End => {
+                self.report.ended = Ended::Whole;
+                return Ok(false);
+            }
+        }
+        self.compare_drops()?;
+        Ok(true)
+    }
+
+    /// Gives the recorded frame to the gateway. What the snap length cut off is replaced by zeros; no decision depends on it.
+    fn feed(&mut self, direction: Direction) -> Result<bool, ReplayError> {
+        let Self { recording, frames, zeros, .. } = self;
+        let Some((bytes, len)) = recording.frame(Point::In, direction)? else { return Ok(false) };
+        let missing = zeros.get(..len.saturating_sub(bytes.len()));
+        let id = missing.and_then(|missing| frames.fill([bytes, missing, &[]]));
+        let number = self.report.frames;
+        self.report.frames += 1;
+        match id {
+            Some(id) => {
+                self.numbers[id.index()] = number;
+                self.gateway.handle_frame(direction, id, &mut self.frames, self.now);
+            }
+            None => {
+                self.report.differences.left += 1;
+                self.note(|| format!("frame {number} finds no room, recorded: it arrived"));
+            }
+        }
+        Ok(true)
+    }
+
+    fn compare_left(&mut self, direction: Direction, number: u64) -> Result<bool, ReplayError> {
+        let got = self.gateway.poll_transmit(direction, &mut self.frames, self.now);
+        let Some((bytes, len)) = self.recording.frame(Point::Out, direction)? else { return Ok(false) };
+        let got_number = got.map(|id| self.numbers[id.index()]);
+        let way = direction.name();
+        if got_number != Some(number) {
+            self.report.differences.left += 1;
+            let got = got_number.map_or("nothing".into(), |number| format!("frame {number}"));
+            self.note(|| format!("{got} leaves {way}, recorded: frame {number}"));
+        } else if let Some(id) = got {
+            let ours = self.frames.bytes(id);
+            if ours.len() != len || ours.get(..bytes.len()) != Some(bytes) {
+                let at = ours.iter().zip(bytes).position(|(ours, theirs)| ours != theirs);
+                self.report.differences.bytes += 1;
+                self.note(|| format!("frame {number} leaves {way} with another byte {at:?}"));
+            }
+        }
+        if let Some(id) = got {
+            self.frames.give_back(id);
+        }
+        Ok(true)
+    }
+
+    /// Compares what the last call dropped with what was recorded.
+    fn compare_drops(&mut self) -> Result<(), ReplayError> {
+        let numbers = &self.numbers;
+        let number = |frame: FrameId| numbers[frame.index()];
+        let ours: Vec<Dropping> = self
+            .gateway
+            .drain_drops()
+            .map(|dropped| (dropped.direction, number(dropped.frame), dropped.reason))
+            .collect();
+        let mut ours = ours.into_iter();
+        loop {
+            match self.next_event()? {
+                Some(Event::Dropped(direction, number, reason)) => {
+                    self.report.dropped += 1;
+                    self.recording.skip_frame()?;
+                    self.compare_drop(Some((direction, number, reason)), ours.next());
+                }
+                other => {
+                    self.peeked = other;
+                    break;
+                }
+            }
+        }
+        // Before a loss or the end, the recording may lack drops of the last call.
+        if matches!(self.peeked, Some(Event::Lost(_)) | None) {
+            return Ok(());
+        }
+        for extra in ours {
+            self.compare_drop(None, Some(extra));
+        }
+        Ok(())
+    }
+
+    fn compare_drop(&mut self, recorded: Option<Dropping>, ours: Option<Dropping>) {
+        if recorded == ours {
+            return;
+        }
+        self.report.differences.dropped += 1;
+        let say = |dropping: Option<Dropping>| match dropping {
+            None => "nothing dropped".into(),
+            Some((way, number, reason)) => {
+                format!("frame {number} dropped {}: {}", way.name(), reason.name())
+            }
+        };
+        self.note(|| format!("{}, recorded: {}", say(ours), say(recorded)));
+    }
+
+    fn note(&mut self, what: impl FnOnce() -> String) {
+        if self.report.first.is_none() {
+            self.report.first = Some(format!("at {:.9} s {}", self.now.as_secs_f64(), what()));
+        }
+    }
+
+    fn finish(self) -> Report {
+        let Differences { left, dropped, bytes } = self.report.differences;
+        Report {
+            identical: left + dropped + bytes == 0,
+            until_s: self.now.as_secs_f64(),
+            windows_lowered: self.gateway.voap().map_or(0, |voap| voap.lowered),
+            ..self.report
+        }
+    }
+}
+
+/// A dropped frame: its direction, its number, the reason.
+type Dropping = (Direction, u64, DropReason);
+
+/// Most memory for frames.
+const MOST_MEMORY: usize = 8 << 30;

@@ -1,0 +1,87 @@
+//! The status over HTTP and on the terminal, of a gateway without interfaces.
+
+mod common;
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gamelane_core::{Direction, Instant, Seed};
+use gamelane_device::{EngineCounters, Frames, Plane as _};
+use gamelane_gateway::http::{self, Board};
+use gamelane_gateway::status::Status;
+use gamelane_gateway::{Gateway, Policy};
+
+/// An IPv4 header and a UDP datagram of four bytes.
+const DATAGRAM: &[u8] = &[
+    0x45, 0, 0, 32, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 192, 0, 2, 1, 0x9c, 0x40, 0x6d, 0x38, 0, 12, 0,
+    0, 1, 2, 3, 4,
+];
+
+fn status() -> Status {
+    let policy = Policy::parse(&common::policy_text(common::FQ), "test", &[]).unwrap();
+    let mut gateway = Gateway::new(&policy, Seed(1));
+    let mut frames = Frames::new(8, 64);
+    let frame = frames.fill([&[2; 12], &[8, 0], DATAGRAM]).unwrap();
+    gateway.handle_frame(Direction::Up, frame, &mut frames, Instant::ZERO);
+    let counters = EngineCounters { sent: [3, 4], ..EngineCounters::default() };
+    Status::of(&gateway, &policy, &frames, &counters, Instant::from_secs(1))
+}
+
+/// Serves the status until the test ends.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let board = Board::new().unwrap();
+    let asked = Arc::clone(&board);
+    std::thread::spawn(move || http::serve(&listener, &asked));
+    std::thread::spawn(move || {
+        loop {
+            if board.is_asked() {
+                board.post(status());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    address
+}
+
+#[test]
+fn every_value_of_the_status_has_a_name() {
+    let status = serde_json::to_value(status()).unwrap();
+    assert_eq!(status["schema"], 2);
+    assert_eq!(status["engine"]["sent"], serde_json::json!({ "up": 3, "down": 4 }));
+    assert_eq!(status["engine"]["late_us"], serde_json::json!({ "mean": 0.0, "max": 0.0 }));
+    assert_eq!(status["pool"], serde_json::json!({ "taken": 1, "capacity": 8 }));
+    let up = &status["flows"][0]["up"];
+    assert_eq!(up["jitter_ms"], serde_json::json!({ "arriving": 0.0, "leaving": 0.0 }));
+    assert_eq!(up["gaps"], serde_json::json!({ "arriving": 0, "leaving": 0 }));
+    assert_no_bare_array("status", &status);
+}
+
+/// Arrays hold objects or text, never numbers whose meaning is their place.
+fn assert_no_bare_array(path: &str, value: &serde_json::Value) {
+    match value {
+        serde_json::Value::Array(items) => {
+            assert!(items.iter().all(|item| !item.is_number()), "{path}: {value}");
+            items.iter().for_each(|item| assert_no_bare_array(path, item));
+        }
+        serde_json::Value::Object(fields) => {
+            fields.iter().for_each(|(key, item)| assert_no_bare_array(&format!("{path}.{key}"), item));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn watch_ends_when_its_reader_does() {
+    let address = serve();
+    let watch = format!("{} watch --listen {address}; echo code $? >&2", common::PROGRAM);
+    let script = format!("({watch}) | head -n 1");
+    let out =
+        Command::new("timeout").args(["20", "sh", "-c", &script]).stdin(Stdio::null()).output().unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert!(String::from_utf8(out.stdout).unwrap().contains("no game"), "{error}");
+    assert!(error.contains("code 0") && !error.contains("panicked"), "{error}");
+}
