@@ -146,12 +146,12 @@ def test_the_same_seed_is_the_same_file_and_another_is_not(command: Command, tmp
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["fit", "{two}", "{three}", "--players", "2", "-o", "{folder}/m.toml"], "1 for 2 captures"),
-        (["fit", "{two}", "--players", "2,3", "-o", "{folder}/m.toml"], "2 for 1 capture\n"),
-        (["fit", "{two}", "--players", "two", "-o", "{folder}/m.toml"], "not numbers of players"),
+        (["fit", "{two}", "{three}", "--players", "2", "-o", "{folder}/m.toml"], "1 counts for 2 captures"),
+        (["fit", "{two}", "--players", "2,3", "-o", "{folder}/m.toml"], "2 counts for 1 capture\n"),
+        (["fit", "{two}", "--players", "two", "-o", "{folder}/m.toml"], "not a list of player counts"),
         (["fit", "{two}", "--players", "0", "-o", "{folder}/m.toml"], "1 to 1000"),
-        (["fit", "{two}", "-o", "{folder}/m.toml"], "say how many with --players"),
-        (["fit", "{two}", "--players", "2", "-o", "{folder}/m.json"], "ends in .toml"),
+        (["fit", "{two}", "-o", "{folder}/m.toml"], "give it with --players"),
+        (["fit", "{two}", "--players", "2", "-o", "{folder}/m.json"], "must end in .toml"),
         (["fit", "{two}", "--players", "2"], "--output"),
         (["fit", "{folder}/absent.pcap", "--players", "2", "-o", "{folder}/m.toml"], "absent.pcap"),
         (["fit", "{text}", "--players", "2", "-o", "{folder}/m.toml"], "not a packet capture"),

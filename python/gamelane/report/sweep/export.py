@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from gamelane.errors import OutputError
@@ -14,7 +15,7 @@ from gamelane.sweep import folder as store
 from gamelane.sweep.records import SweepRecords
 
 
-def export(records: SweepRecords, formats: list[str], out: Path) -> list[Path]:
+def export(records: SweepRecords, formats: Sequence[str], out: Path) -> list[Path]:
     """Write `csv` and `flent` if asked for; return what was written."""
     written: list[Path] = []
     try:
