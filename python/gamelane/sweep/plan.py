@@ -15,8 +15,8 @@ from functools import cached_property
 from gamelane import _native, experiment, quantity
 from gamelane.errors import ScenarioError
 from gamelane.sweep.axes import label
-from gamelane.sweep.budget import Limit
-from gamelane.sweep.file import Budget, Sweep
+from gamelane.sweep.budget import Budget, Limit
+from gamelane.sweep.file import Sweep
 from gamelane.sweep.flatten import flatten
 from gamelane.sweep.metrics import Metric, UnknownMetric, find, metrics
 
@@ -163,7 +163,7 @@ def _limit(sweep: Sweep, budget: Budget, known: Mapping[str, Metric]) -> Limit:
     if bound is None:
         raise sweep.source.refuse(
             key,
-            f"`{budget.bound}` is no bound for it",
+            f"`{budget.bound}` is not a bound for this metric",
             given=f"{budget.operator} {budget.bound}",
             allowed=f"{budget.operator} {quantity.example(metric.unit)}",
         )

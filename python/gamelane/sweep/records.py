@@ -19,8 +19,7 @@ from gamelane import quantity
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
-from gamelane.sweep.budget import Limit
-from gamelane.sweep.file import Budget
+from gamelane.sweep.budget import Budget, Limit
 from gamelane.sweep.metrics import Metric, find, metrics
 
 
