@@ -17,13 +17,13 @@ from rich.console import Console
 
 import gamelane as library
 from gamelane import Experiment, Results
-from gamelane.analysis.agreement import Agreement, agreements
+from gamelane.plot.images import specification
+from gamelane.plot.style import variant_looks
+from gamelane.report.agreements import Agreement, agreements
 from gamelane.report.document import document
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.html import commands, page
-from gamelane.report.images import specification
-from gamelane.report.style import variant_looks
 from gamelane.report.terminal import show
 from tests.cli.command import gamelane
 

@@ -10,12 +10,12 @@ from rich.console import Console
 
 import gamelane
 from gamelane import Results
-from gamelane.analysis.tables import summary_table
+from gamelane.plot.images import specification
 from gamelane.report import thin
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.html import page
-from gamelane.report.images import specification
+from gamelane.report.tables import summary_table
 from gamelane.report.terminal import show
 
 SMALL: dict[str, str | int | float] = {"duration": "120s", "flow.players.connections": 40}

@@ -7,8 +7,8 @@ import pytest
 import gamelane
 from gamelane import Experiment, Results
 from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import flow_colours, half_width, number, variant_looks
 from gamelane.report.headline import headline
-from gamelane.report.style import flow_colours, half_width, number, variant_looks
 
 
 @pytest.mark.parametrize(

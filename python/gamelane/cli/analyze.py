@@ -146,7 +146,7 @@ def _two(interfaces: str) -> tuple[int, int]:
 
 
 def _replay(found: dict[str, Any], seeds: int) -> None:
-    from gamelane.analysis import capture_remedies  # noqa: PLC0415 - the simulator's SciPy loads slowly
+    from gamelane import capture_remedies  # noqa: PLC0415 - the simulator's SciPy loads slowly
 
     found["remedies"] = capture_remedies.remedies(found, seeds)
     found["verdict"]["headline"] += " " + capture_remedies.sentence(found["remedies"])

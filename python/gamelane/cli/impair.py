@@ -12,7 +12,7 @@ from gamelane.cli import options
 from gamelane.cli.handover import Handover
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
-from gamelane.report.style import number
+from gamelane.plot.style import number
 
 WORDS = ("run", "set", "show", "profiles", "check", "tune")
 trials = click.Group("impair", help="Blind trials of delay and loss.")

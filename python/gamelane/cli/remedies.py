@@ -15,10 +15,10 @@ from gamelane import experiment, whole
 from gamelane.cli import options
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.errors import OutputError, UsageError
+from gamelane.plot import images
+from gamelane.plot.style import number
 from gamelane.remedies import BURST, KINDS, LOSSES, PLAIN, REMEDIES, Ranking, rank
-from gamelane.report import images
 from gamelane.report.remedies import figures
-from gamelane.report.style import number
 
 USUAL = ",".join(f"{percent:g}" for percent in LOSSES)
 

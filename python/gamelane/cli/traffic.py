@@ -19,10 +19,10 @@ from gamelane.errors import OutputError, UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
+from gamelane.plot.style import number
 from gamelane.records.live import read as read_records
 from gamelane.report.document import document
 from gamelane.report.fit import percent, write_fit
-from gamelane.report.style import number
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
 

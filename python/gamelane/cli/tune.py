@@ -13,7 +13,7 @@ from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
 from gamelane.errors import OutputError
-from gamelane.report import images
+from gamelane.plot import images
 from gamelane.report.tune import document, figure, show
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import objective, tc

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gamelane.analysis.agreement import (
+from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import Look, noun, number, variant_looks
+from gamelane.records.results import Results
+from gamelane.report.agreements import (
     BOUND_MS,
     BOUND_PERCENT,
     QUANTITIES,
@@ -15,9 +18,6 @@ from gamelane.analysis.agreement import (
     Swap,
     agreements,
 )
-from gamelane.analysis.stats import Estimate
-from gamelane.records.results import Results
-from gamelane.report.style import Look, noun, number, variant_looks
 
 BOUND = f"{BOUND_PERCENT:g} % or {BOUND_MS:g} ms"
 

@@ -14,11 +14,11 @@ from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
 from gamelane.errors import OutputError
+from gamelane.plot.style import OTHERS
 from gamelane.report import capture_games, shared_paths
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.pages import render
 from gamelane.report.series import inline
-from gamelane.report.style import OTHERS
 
 DRAWN = 6
 """Flows in one plot."""

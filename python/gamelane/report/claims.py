@@ -12,7 +12,7 @@ from markupsafe import Markup
 from gamelane import _native
 from gamelane.claims import counts
 from gamelane.claims.judge import Judged
-from gamelane.report.style import number
+from gamelane.plot.style import number
 
 HERE = Path(__file__).parent
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gamelane.analysis import agreement
 from gamelane.records.results import Results, Source, Variant
+from gamelane.report import agreements
 
 SCHEMA = 1
 
@@ -29,7 +29,7 @@ def document(results: Results) -> dict[str, Any]:
     }
     if results.sources:
         head["sources"] = [_source(source) for source in results.sources]
-        head["agreement"] = agreement.document(agreement.agreements(results))
+        head["agreement"] = agreements.document(agreements.agreements(results))
     return head | {"variants": variants}
 
 

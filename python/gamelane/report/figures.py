@@ -8,10 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from gamelane.analysis.tables import MMO, focus
-from gamelane.records.results import Flow, Results, Variant
-from gamelane.report import series, style, thin
-from gamelane.report.panels import (
+from gamelane.analysis.apps import MMO
+from gamelane.plot import style
+from gamelane.plot.panels import (
     Chart,
     Figure,
     Key,
@@ -23,6 +22,9 @@ from gamelane.report.panels import (
     x_axis,
     y_axis,
 )
+from gamelane.records.results import Flow, Results, Variant
+from gamelane.report import series, thin
+from gamelane.report.tables import focus
 
 __all__ = ["Chart", "Figure", "Key", "Panel", "figures"]
 

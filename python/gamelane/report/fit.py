@@ -13,7 +13,7 @@ import polars as pl
 
 from gamelane.analysis.ecdf import curve
 from gamelane.errors import OutputError
-from gamelane.report import images
+from gamelane.plot import images
 from gamelane.report.figures import Chart, Figure, Key, Panel
 from gamelane.report.pages import render
 from gamelane.report.series import inline

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from gamelane.analysis.apps import MMO
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import MMO, focus, summary_table
+from gamelane.plot.style import noun, number, variant_looks
 from gamelane.records.results import Flow, Results
 from gamelane.report.agreement import sentences
-from gamelane.report.style import noun, number, variant_looks
+from gamelane.report.tables import focus, summary_table
 
 
 def headline(results: Results) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from gamelane.analysis.tables import focus, neighbours_table, summary_table
+from gamelane.plot.panels import Figure
+from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import Results
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.pages import render
-from gamelane.report.panels import Figure
-from gamelane.report.style import flow_colours, variant_looks
+from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
 def page(results: Results, drawn: list[Figure] | None = None) -> str:

@@ -16,9 +16,9 @@ import vl_convert
 from markupsafe import Markup
 
 from gamelane import _native
-from gamelane.report.images import VEGA_LITE
-from gamelane.report.panels import Figure
-from gamelane.report.style import CONFIG, THEMES, half_width, noun, number
+from gamelane.plot.images import VEGA_LITE
+from gamelane.plot.panels import Figure
+from gamelane.plot.style import CONFIG, THEMES, half_width, noun, number
 
 HERE = Path(__file__).parent
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from gamelane.plot.panels import Figure, Key, Panel
+from gamelane.plot.style import OTHERS
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking
-from gamelane.report.panels import Figure, Key, Panel
 from gamelane.report.series import inline
-from gamelane.report.style import OTHERS
 
 WORDS = {"random": "losses at random", "bursts": "losses in bursts"}
 

@@ -8,11 +8,11 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import Column, Table, focus, shapers_table, summary_table
+from gamelane.plot.style import Look, half_width, number, variant_looks
 from gamelane.records.results import Results
 from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
-from gamelane.report.style import Look, half_width, number, variant_looks
+from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
 
 
 def show(results: Results, console: Console) -> None:

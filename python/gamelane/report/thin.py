@@ -12,9 +12,10 @@ import altair as alt
 import polars as pl
 
 from gamelane.analysis.ecdf import curve
+from gamelane.plot import style
+from gamelane.plot.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
 from gamelane.records.results import Flow, Results, Variant
-from gamelane.report import series, style
-from gamelane.report.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
+from gamelane.report import series
 
 NUMBERED = 3
 """Retransmissions the paper's figure 5 has bars for."""

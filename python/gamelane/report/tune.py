@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import half_width, number
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
-from gamelane.report.style import half_width, number
 from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.metrics import Metric
 from gamelane.tune.search import Found, Trial

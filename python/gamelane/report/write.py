@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from gamelane.errors import OutputError
+from gamelane.plot import images
 from gamelane.records.results import Results
-from gamelane.report import html, images
+from gamelane.report import html
 from gamelane.report.figures import figures
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gamelane import _native, whole
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.analysis.decimate import keep_extremes
-from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.axes import Match
 from gamelane.sweep.plan import Plan, overrides

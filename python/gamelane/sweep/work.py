@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gamelane import _native
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.analysis.boxes import box
-from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep.journal import Done
 
 

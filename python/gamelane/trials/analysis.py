@@ -21,8 +21,8 @@ from scipy import stats as science
 
 from gamelane.analysis.stats import Estimate, estimate, t_quantile
 from gamelane.errors import OutputError, UsageError
-from gamelane.report import images
-from gamelane.report.panels import Chart, Figure, Panel, x_axis
+from gamelane.plot import images
+from gamelane.plot.panels import Chart, Figure, Panel, x_axis
 from gamelane.report.series import inline
 from gamelane.trials.blind import SCALE, Condition
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from gamelane import _native
-from gamelane.analysis.tables import INTERACTIVE
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.refusal import Source, said
 from gamelane.sweep.tables import Table, Value, parse

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gamelane.report import style
+from gamelane.plot import style
 from gamelane.sweep.records import SweepRecords
 
 HEAT = ("#eef3f0", "#fbdfae", "#f2a065", "#cb5236", "#741a1d")

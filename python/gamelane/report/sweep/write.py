@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gamelane.errors import OutputError
-from gamelane.report import images
+from gamelane.plot import images
 from gamelane.report.sweep import html
 from gamelane.report.sweep.figures import figures
 from gamelane.sweep.records import SweepRecords

@@ -10,8 +10,8 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from gamelane.report.panels import Chart, Figure, Key
-from gamelane.report.style import CONFIG, THEMES
+from gamelane.plot.panels import Chart, Figure, Key
+from gamelane.plot.style import CONFIG, THEMES
 
 VEGA_LITE = "6.4"
 """The version Altair writes."""

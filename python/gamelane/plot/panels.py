@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from gamelane.report.style import Look
+from gamelane.plot.style import Look
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 

@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from gamelane.analysis.stats import Estimate, estimate, paired
-from gamelane.analysis.tables import focus
 from gamelane.records.results import Flow, Results, Variant
+from gamelane.report.tables import focus
 
 BOUND_MS = 3.0
 BOUND_PERCENT = 10.0

@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gamelane.analysis.apps import BULK, INTERACTIVE, MMO
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
-
-INTERACTIVE = ("game", "cloud", "trace", "voip", "mmo")
-"""Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
-
-BULK = "bulk"
-MMO = "mmo"
 
 Run = Mapping[str, Any]
 
