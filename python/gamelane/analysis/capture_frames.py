@@ -1,4 +1,4 @@
-"""Tables of an analysed capture as Parquet: parts while it is read, so memory stays flat, one file each in the end."""
+"""Writes the tables of an analyzed capture as Parquet, in parts while it is read, so memory use stays constant."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TABLES: dict[str, list[str]] = {
     "retransmissions": ["capture", "flow", "direction", "t_s", "start", "len", "cause", "nth", "since_first_ms"],
     "delay": ["capture", "flow", "direction", "t_s", "delay_ms", "len", "itself", "included", "cause"],
 }
-"""Columns of each table (docs/models/captures.md says what they mean)."""
+"""Columns of each table, explained in docs/models/captures.md."""
 
 WORDS = {"direction": DIRECTIONS, "towards": SIDES, "method": METHODS, "cause": CAUSES}
 NO_CAUSE = 255
 
 
 class TableWriter:
-    """Takes batches of columns and writes each as a part."""
+    """Writes batches of columns to part files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -51,7 +51,7 @@ class TableWriter:
 
 
 def finish(folder: Path) -> None:
-    """Join the parts of each table."""
+    """Join the parts of each table into one file."""
     parts = folder / "parts"
     try:
         for table in TABLES:
@@ -88,7 +88,7 @@ def _series(column: str, native: Mapping[str, npt.NDArray[np.generic]]) -> pl.Se
 
 
 def _nothing(table: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Columns without rows, of the types the native half gives."""
+    """Return columns without rows, in the types of the native module."""
     types: dict[str, type[np.generic]] = {
         "flow": np.uint32, "direction": np.uint8, "towards": np.uint8, "method": np.uint8, "cause": np.uint8,
         "packets": np.uint32, "bytes": np.uint64, "resent": np.uint32, "start": np.uint64, "len": np.uint32,
