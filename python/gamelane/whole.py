@@ -1,4 +1,4 @@
-"""Files that are whole or not there: whoever reads one sees what was before or all of what is new, never a part."""
+"""Writes files atomically: a reader sees the old content or all of the new, never a part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gamelane.errors import OutputError
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file in place of what was there, at once."""
+    """Replace a file by this text, atomically."""
     partial = path.with_name(f"{path.name}.partial")
     try:
         partial.write_text(text, encoding="utf-8")
@@ -23,12 +23,12 @@ def replace(path: Path, text: str) -> None:
 
 
 def document(of: Any) -> str:
-    """Return JSON as files have it: indented, readable, without what JSON does not know."""
+    """Return JSON as files hold it: indented, and without NaN or infinity."""
     return json.dumps(of, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def on_disk(path: Path) -> None:
-    """Wait until the system has written a file down."""
+    """Wait until the file is on disk."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

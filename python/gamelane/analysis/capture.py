@@ -98,7 +98,9 @@ def _twice(captures: Sequence[str]) -> Sequence[str]:
 def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
     for capture, interface in zip(found["captures"], interfaces, strict=True):
         if not capture["packets"] and not capture["error"]:
-            raise UsageError(f"--interfaces: {capture['file']} has no packet of interface {interface}\n  hint:    interfaces count from 0")
+            raise UsageError(
+                f"--interfaces: {capture['file']} has no packet of interface {interface}\n  hint:    interfaces count from 0"
+            )
 
 
 def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
@@ -108,7 +110,9 @@ def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
     except ValueError as error:
         raise UsageError(_indented(str(error))) from None
     if log is None:
-        raise UsageError(f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers")
+        raise UsageError(
+            f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
+        )
     return log, error
 
 

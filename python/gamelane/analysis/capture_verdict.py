@@ -145,7 +145,11 @@ def _udp(flow: Document, pair: Document | None) -> str:
         if not way:
             continue
         direction = "up" if name == "client" else "down"
-        lost = _lost(pair[direction]) if pair else f"{_missing(way)} lost{'' if way['numbered'] else ' (from gaps in time)'}"
+        lost = (
+            _lost(pair[direction])
+            if pair
+            else f"{_missing(way)} lost{'' if way['numbered'] else ' (from gaps in time)'}"
+        )
         numbered = way["numbered"] or {"duplicated": 0, "reordered": 0}
         said.append(
             f"the {name} sends every {way['tick_ms']:.1f} ms (jitter {way['mean_jitter_ms']:.2f} ms): {lost}, "
