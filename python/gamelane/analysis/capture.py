@@ -99,7 +99,8 @@ def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
     for capture, interface in zip(found["captures"], interfaces, strict=True):
         if not capture["packets"] and not capture["error"]:
             raise UsageError(
-                f"--interfaces: {capture['file']} has no packet of interface {interface}\n  hint:    interfaces count from 0"
+                f"--interfaces: {capture['file']} has no packet of interface {interface}\n"
+                "  hint:    interfaces count from 0"
             )
 
 

@@ -68,8 +68,7 @@ def gaps(arrived_ms: npt.ArrayLike) -> Gaps:
 
 
 def burst_ratio(lost: npt.ArrayLike) -> float:
-    """Return the burst ratio: mean length of loss runs over that of random loss (ITU-T G.107). 1 is random, more is
-    bursty.
+    """Return the burst ratio of ITU-T G.107: mean length of loss runs over that of random loss. 1 is random loss.
 
     `lost` says for each packet, in order of sending, whether it was lost. NaN if no packet or every packet was lost.
     """

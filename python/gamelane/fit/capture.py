@@ -77,8 +77,8 @@ def read(path: Path) -> Recording:
         many = f"{len(conversations)} UDP conversation{'s' * (len(conversations) > 1)}"
         raise UsageError(
             f"{path}: no game found in {many}: the largest "
-            f"{largest.refusal()}\n  hint:    capture a running match: server and client send small packets at a steady rate for "
-            f"{SHORTEST_S:.0f} s or more"
+            f"{largest.refusal()}\n  hint:    capture a running match, in which server and client send small "
+            f"packets at a steady rate for {SHORTEST_S:.0f} s or more"
         )
     clients = _clients(fitting)
     seconds = max(max(each.updates.t_s[-1], each.commands.t_s[-1]) for each in clients)

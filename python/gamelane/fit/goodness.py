@@ -164,8 +164,8 @@ def _about_the_memory(of: Fit) -> list[str]:
     side = "above" if gap < 0 else "below"
     return [
         f"lag-1 correlation: the model has {of.modelled.lag_one:.2f}, as its parts have. The captured match of "
-        f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than the {of.spread95.lag_one:.2f} that "
-        "chance explains. One cause: the bytes that do not depend on players vary too, with little correlation. "
+        f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than {of.spread95.lag_one:.2f}, which "
+        "chance would explain. One cause: the bytes that do not depend on players vary too, with little correlation. "
         "The model subtracts their mean from the sum, but includes their variance once per part"
     ]
 

@@ -1,5 +1,4 @@
-"""Packet sizes as a distribution with memory: quantiles with lines between them, and an ARMA(1,1) that moves along
-them.
+"""Packet sizes as a distribution with memory: quantiles joined by lines, and an ARMA(1,1) that moves along them.
 
 Size(t) = Q(F(Z(t))), where Z is an ARMA(1,1) of variance 1 and F is the normal distribution function.
 `crates/traffic/src/measured.rs` generates it. Z is fitted to the normal scores of the sizes, with the condition that
@@ -23,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 KNOTS = 64
 CLOSE = 0.002
-"""Knots are added until the area between the quantile functions is at most this share of the mean, or up to this many."""
+"""Knots are added until the area between the quantile functions is this share of the mean, or up to `KNOTS`."""
 
 
 @dataclass(frozen=True)

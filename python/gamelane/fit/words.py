@@ -65,8 +65,8 @@ def caveats(
         said.append("With one number of players, the model cannot separate bytes per player from fixed bytes.")
     shortest = min(matches, key=lambda match: match.seconds)
     said.append(
-        f"The shortest match lasts {shortest.seconds:.0f} s. Figures of the model come from {RUNS} generated matches of "
-        "the same length as the captured one."
+        f"The shortest match lasts {shortest.seconds:.0f} s. Figures of the model come from {RUNS} generated matches "
+        "of the same length as the captured one."
     )
     for what, of in (("updates", model.tick), ("commands", model.pace)):
         if of.stalls:

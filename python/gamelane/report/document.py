@@ -1,4 +1,4 @@
-"""The JSON output of `gamelane run` (docs/json-schema.md). A schema version may gain keys, but renames none."""
+"""Makes the JSON output of `gamelane run` (docs/json-schema.md). A schema version may gain keys but renames none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEMA = 1
 
 
 def document(results: Results) -> dict[str, Any]:
-    """Return runs and summary of the only variant, or of each under `variants`; overlaid, also whether they agree."""
+    """Return runs and summary of the only variant, or of each under `variants`; overlaid results add `agreement`."""
     head = {
         "schema": SCHEMA,
         "engine": results.engine,

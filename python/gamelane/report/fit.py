@@ -1,4 +1,4 @@
-"""How a fitted game model compares with its captures, as a page that opens without a network, and as pictures."""
+"""Compares a fitted game model with its captures, as a page that opens offline and as pictures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOOKS = {"captured": "$ink", "model": "$blue"}
 def write_fit(
     folder: Path, title: str, fits: Sequence[Fit], predictions: Sequence[Prediction], said: Sequence[str]
 ) -> Path:
-    """Write `fit.html` and `figures/`; `said` is what must stand beside the numbers. Returns the page."""
+    """Write `fit.html` and `figures/`, and return the page. `said` holds the caveats."""
     drawn = fit_figures(fits, predictions)
     text = render("fit.html", drawn, title=title, fits=fits, predictions=predictions, said=said, percent=percent)
     page = folder / "fit.html"
@@ -46,13 +46,13 @@ def percent(share: float) -> str:
 
 
 def fit_figures(fits: Sequence[Fit], predictions: Sequence[Prediction]) -> list[Figure]:
-    """Sizes and memory of every match captured, and of every match predicted."""
+    """Return plots of sizes and memory of every captured and every predicted match."""
     found = [
         Figure("sizes", "Update sizes", f"Share of updates at or below a size in bytes. {SAME}", _sizes(fits), KEYS),
         Figure(
             "memory",
-            "Memory of update sizes",
-            f"Correlation of updates so many ticks apart. The model is fitted to that of neighbours. {SAME}",
+            "Autocorrelation of update sizes",
+            f"Correlation of update sizes against their distance in ticks. The model is fitted to distance 1. {SAME}",
             _memory(fits),
             KEYS,
         ),

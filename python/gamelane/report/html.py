@@ -1,4 +1,4 @@
-"""The report of runs as one page: `page.html`; this file only gathers what it needs."""
+"""Renders the report of runs as one page from `page.html`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
 
 
 def commands(results: Results) -> list[str]:
-    """Return what to type to get these records again; of overlaid results, also to overlay them."""
+    """Return the commands that make these records again, and overlay them if they are overlaid."""
     if not results.sources:
         return [_command(results.command, results)]
     folders = [source.folder or source.name for source in results.sources]

@@ -1,4 +1,4 @@
-"""A report in a folder: `report.html` and `figures/`, beside the records they are made from."""
+"""Writes a report to a folder: `report.html` and `figures/`, beside the records."""
 
 from __future__ import annotations
 
