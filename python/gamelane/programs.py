@@ -37,7 +37,8 @@ class Program:
         if named:
             if not _runs(Path(named)):
                 raise UsageError(
-                    f"{self.variable}={named}: no such program\n  hint:    unset it, or set it to the path of {self.name}"
+                    f"{self.variable}={named}: no such program\n"
+                    f"  hint:    unset it, or set it to the path of {self.name}"
                 )
             return Path(named)
         for candidate in self._candidates():

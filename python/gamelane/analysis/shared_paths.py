@@ -79,7 +79,7 @@ def shared_paths(
     for name, samples in rtts.items():
         values = np.asarray(samples, dtype=np.float64)
         if not np.isfinite(values).all():
-            raise ValueError(f"connection {name}: a round trip that is not a finite number")
+            raise ValueError(f"connection {name}: an RTT is not a finite number")
         if len(values) < FEWEST:
             skipped.append(name)
         else:

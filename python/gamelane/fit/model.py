@@ -145,7 +145,7 @@ def to_toml(model: FittedModel, name: str, title: str) -> str:
         f"players = {{ min = {model.captured[0]}, max = {most}, default = {model.captured[-1]} }}",
         'provenance = "capture"',
         f'notes = "Fitted by gamelane traffic fit to captured matches of {counts} players: {model.updates} updates in '
-        f"{model.seconds:.0f} s. Other numbers of players are sums of these matches: an extrapolation "
+        f"{model.seconds:.0f} s. Other numbers of players are sums of these, an extrapolation "
         '(docs/models/traffic-fit.md)."',
         "",
         "[server]",
@@ -181,7 +181,7 @@ def _pauses(of: Tick | Pace) -> str:
     if not of.stalls:
         return "nothing"
     gaps = f"{of.stalls} gap{'s' * (of.stalls > 1)}"
-    return f"{gaps} of up to {of.longest_gap_ms:.1f} ms, which are pauses"
+    return f"{gaps} of up to {of.longest_gap_ms:.1f} ms, pauses rather than the game's pace"
 
 
 def _match(players: int, series: Series) -> list[str]:

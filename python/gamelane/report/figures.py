@@ -138,8 +138,8 @@ def _throughput(results: Results, direction: str) -> Figure:
     return Figure(
         f"throughput-{direction}",
         f"{words[direction]} throughput of each flow",
-        "IP packets received in windows of 1 s, in kbit/s against seconds. Higher is better for bulk transfers, steadier "
-        f"is better for games. {_shown_run(results)}",
+        "IP packets received in windows of 1 s, in kbit/s against seconds. Higher is better for bulk transfers, "
+        f"steadier is better for games. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.throughput(results, variant, direction),

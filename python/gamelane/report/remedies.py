@@ -44,7 +44,8 @@ def _delays(ranking: Ranking) -> Figure:
     return Figure(
         "remedies",
         "99 % delivery delay with each remedy",
-        "Delay from the write to the delivery in ms, on a logarithmic axis; further left is better. One dot per loss rate.",
+        "Delay from the write to the delivery in ms, on a logarithmic axis; further left is better. "
+        "One dot per loss rate.",
         tuple(panels),
         tuple(Key(loss, colour) for loss, colour in colours.items()),
     )

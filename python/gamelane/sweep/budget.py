@@ -29,7 +29,7 @@ class Budget:
 
     @property
     def text(self) -> str:
-        """As a reader wants it: `p99(quake3.rtt) <= 80ms`."""
+        """Return it as text: `p99(quake3.rtt) <= 80ms`."""
         return f"{self.metric} {self.operator} {self.bound}"
 
 

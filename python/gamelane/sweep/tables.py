@@ -18,7 +18,7 @@ SCALAR = "text, a number, true or false"
 
 
 class Table(BaseModel):
-    """A table whose keys are all known. Values are not converted: `"1"` is no number."""
+    """A table that refuses unknown keys. Values are not converted: `"1"` is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
 
@@ -42,7 +42,7 @@ Model = TypeVar("Model", bound=Table)
 
 
 def parse(source: Source, model: type[Model], *, hint: str | None = None) -> Model:
-    """Read a TOML text as this model."""
+    """Read TOML text as this model."""
     try:
         return model.model_validate(tomllib.loads(source.text))
     except tomllib.TOMLDecodeError as error:
@@ -52,7 +52,7 @@ def parse(source: Source, model: type[Model], *, hint: str | None = None) -> Mod
 
 
 def _refusal(source: Source, model: type[Table], error: ValidationError) -> SweepError:
-    """Return a refusal of the first error."""
+    """Return a refusal for the first error."""
     first = error.errors(include_url=False)[0]
     steps = [step for step in first["loc"] if isinstance(step, str)]
     table, allowed = _place(model, steps)
@@ -71,7 +71,7 @@ def _refusal(source: Source, model: type[Table], error: ValidationError) -> Swee
 
 
 def _place(model: type[Table], steps: Sequence[str]) -> tuple[type[Table], str | None]:
-    """Return the table that has the last key of a path, and what is allowed there."""
+    """Return the table of a path's last key, and what is allowed there."""
     allowed = None
     for step in steps:
         field = next((each for name, each in model.model_fields.items() if step in (name, each.alias)), None)

@@ -1,4 +1,4 @@
-"""A sweep for other programs: CSV of runs and of cells, `.flent.gz` of the runs whose time series were kept."""
+"""Exports a sweep: CSV of runs and of cells, and `.flent.gz` of the runs with stored time series."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gamelane.sweep.records import SweepRecords
 
 
 def export(records: SweepRecords, formats: Sequence[str], out: Path) -> list[Path]:
-    """Write `csv` and `flent` if asked for; return what was written."""
+    """Write `csv` and `flent` if requested; return the files."""
     written: list[Path] = []
     try:
         if "csv" in formats:
@@ -34,7 +34,7 @@ def _runs(records: SweepRecords, path: Path) -> Path:
 
 
 def _cells(records: SweepRecords, path: Path) -> Path:
-    """One row a combination: keys, runs, and for each metric of the report its mean and 95 % half-width."""
+    """Write one row per combination: keys, runs, and mean and 95 % half-width of each metric of the report."""
     metrics = chosen_metrics(records)
     keys = records.document["keys"]
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -48,7 +48,7 @@ def _cells(records: SweepRecords, path: Path) -> Path:
 
 
 def _flents(records: SweepRecords, folder: Path) -> list[Path]:
-    """One file for each run whose series were kept."""
+    """Write one file for each run with stored time series."""
     written = []
     for cell in records.cells:
         for seed in records.document["seeds"]:

@@ -1,4 +1,4 @@
-"""The report of a sweep in its folder: `report.html` and `figures/`."""
+"""Writes the report of a sweep to its folder: `report.html` and `figures/`."""
 
 from __future__ import annotations
 
