@@ -103,5 +103,5 @@ def test_what_lies_outside_the_fit_is_named() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(video: Video, network: Network) -> None:
-    with pytest.raises(ValueError, match=r"delay|video|client"):
+    with pytest.raises(ValueError, match=r"delay|video|losses"):
         opinion(video, network)

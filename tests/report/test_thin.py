@@ -87,7 +87,7 @@ def test_without_a_shared_connection_there_is_no_figure_of_savings(shared: Resul
 
 def test_the_headline_is_about_late_messages(shared: Results) -> None:
     assert headline(shared).startswith("One message of players in a thousand takes more than")
-    assert headline(shared["mux 1%"]).startswith("Of players one message in a thousand")
+    assert headline(shared["mux 1%"]).startswith("One message of players in a thousand takes more than")
 
 
 def test_a_report_is_written(shared: Results, tmp_path: Path) -> None:

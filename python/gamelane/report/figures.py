@@ -226,7 +226,7 @@ def _windows(results: Results) -> Figure:
         "cwnd",
         "Congestion windows",
         "Congestion window of the sender of each flow (its first connection) every 100 ms, in KiB against seconds. "
-        f"A window far above rate x RTT fills the queue; a smaller one wastes capacity. {_shown_run(results)}",
+        f"Neither higher nor lower is better: a window far above rate x RTT fills the queue. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.windows_of_tcp(results, variant),
