@@ -42,9 +42,20 @@ class Interrupted(KeyboardInterrupt):
         self.planned = planned
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return a hint line with the closest known word, or an empty string."""
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """Return a hint with the closest known word, if one is close."""
     import difflib  # noqa: PLC0415 - loads slowly, and is rarely needed
 
     close = difflib.get_close_matches(given, list(known), n=1)
-    return f"\n  hint:    did you mean `{close[0]}`?" if close else ""
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return the same as a line of an error message, or an empty string."""
+    hint = nearest(given, known)
+    return f"\n  hint:    {hint}" if hint else ""
+
+
+def aligned(message: str) -> str:
+    """Return an error message of the native module with its hint indented as in ours."""
+    return message.replace("\nhint: ", "\n  hint:    ")

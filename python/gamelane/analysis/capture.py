@@ -10,7 +10,7 @@ import os
 
 from gamelane import _native
 from gamelane.analysis.capture_verdict import verdict
-from gamelane.errors import UsageError
+from gamelane.errors import UsageError, aligned
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
     try:
         log, error = _native.connection_log(capture, flow)
     except ValueError as error:
-        raise UsageError(_indented(str(error))) from None
+        raise UsageError(aligned(str(error))) from None
     if log is None:
         raise UsageError(
             f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
@@ -142,7 +142,3 @@ def _numbered(on_batch: OnBatch | None, number: int) -> OnBatch | None:
         on_batch(number, table, columns)
 
     return take
-
-
-def _indented(message: str) -> str:
-    return message.replace("\nhint: ", "\n  hint:    ")

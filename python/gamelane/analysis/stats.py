@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 
 
@@ -42,6 +40,8 @@ def estimate(values: Sequence[float | None]) -> Estimate:
 
 def t_quantile(degrees: int) -> float:
     """Return the two-sided 95 % quantile of Student's t."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - loads slowly, and one run needs no interval
+
     return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
 
 

@@ -15,7 +15,7 @@ from gamelane.analysis.capture import complaints, connection_log, unread
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY, USAGE
 from gamelane.cli.talk import emit, say, stdout, writable
-from gamelane.errors import UsageError
+from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
     from gamelane.analysis.capture_frames import TableWriter
@@ -161,7 +161,6 @@ def _log(captures: Sequence[str], connection: int | None, *, log: bool) -> int:
     text, error = connection_log(captures[0], connection)
     sys.stdout.write(text)
     if error is not None:
-        message = error.replace("\nhint: ", "\n  hint:    ")
-        say(f"error: {message}")
+        say(f"error: {aligned(error)}")
         return PARTLY
     return 0

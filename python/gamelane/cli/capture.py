@@ -22,7 +22,7 @@ from gamelane.analysis.capture_verdict import verdict
 from gamelane.cli import options
 from gamelane.cli.guard import CANNOT_RUN, OUTPUT
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
-from gamelane.errors import LabError, OutputError, UsageError
+from gamelane.errors import LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
 from gamelane.report.capture_terminal import show
 
@@ -94,7 +94,7 @@ def capture(
     else:
         show(found, stdout())
     if error is not None:
-        say(f"error: {_indented(str(error))}")
+        say(f"error: {aligned(str(error))}")
     if folder is not None and not quiet:
         say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
     return 0 if error is None else CANNOT_RUN if isinstance(error, ConnectionError) else OUTPUT
@@ -140,9 +140,9 @@ def _open(interface: str, snaplen: int, filter_: str, promiscuous: bool, ring: i
     try:
         return _native.Live.open(interface, snaplen, filter_, promiscuous, ring)
     except ValueError as error:
-        raise UsageError(_indented(str(error))) from None
+        raise UsageError(aligned(str(error))) from None
     except OSError as error:
-        raise LabError(_indented(str(error))) from None
+        raise LabError(aligned(str(error))) from None
 
 
 def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:
@@ -232,7 +232,3 @@ def _bytes(option: str, text: str, least: int) -> int:
             "  allowed: a number with B, KB, MB, GB, KiB, MiB or GiB, for example 100MB"
         )
     return int(size)
-
-
-def _indented(message: str) -> str:
-    return message.replace("\nhint: ", "\n  hint:    ")

@@ -22,7 +22,6 @@ from gamelane.records import overlay
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
-from gamelane.report.write import write_report
 from gamelane.runner import Job
 
 
@@ -103,14 +102,14 @@ def _deliver_all(ran: list[Results], *, json: bool, folder: Path | None, quiet: 
         for results in ran:
             results.write(folder / results.engine)
     whole = overlay(ran) if len(ran) > 1 else ran[0]
-    _tell(whole, None if folder is None else write_report(whole, folder), json=json, quiet=quiet)
+    _tell(whole, None if folder is None else _page(whole, folder), json=json, quiet=quiet)
 
 
 def deliver(results: Results, *, json: bool, folder: Path | None, quiet: bool) -> None:
     """Print the results; write records and report if a folder is given."""
     if folder is not None:
         results.write(folder)
-    _tell(results, None if folder is None else write_report(results, folder), json=json, quiet=quiet)
+    _tell(results, None if folder is None else _page(results, folder), json=json, quiet=quiet)
 
 
 def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> None:
@@ -124,6 +123,12 @@ def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> No
         say(f"report: {page}")
     elif not json:
         say("-o DIR adds a report with plots, and records")
+
+
+def _page(results: Results, folder: Path) -> Path:
+    from gamelane.report.write import write_report  # noqa: PLC0415 - Altair loads slowly
+
+    return write_report(results, folder)
 
 
 def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:

@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from gamelane import _native, library
-from gamelane.errors import ScenarioError
+from gamelane.errors import ScenarioError, nearest
 from gamelane.sweep.axes import Axis, Grid, Match
 from gamelane.sweep.budget import COMPARISON, Budget
-from gamelane.sweep.refusal import Source, nearest
+from gamelane.sweep.refusal import Source
 from gamelane.sweep.tables import SCALAR, Table, Value, ValueOrValues, parse
 
 

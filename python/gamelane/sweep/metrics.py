@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gamelane.analysis.quality import g_model
 from gamelane.analysis.stats import jain
-from gamelane.sweep.refusal import nearest
+from gamelane.errors import nearest
 
 STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamelane.errors import ScenarioError, UsageError
+from gamelane.errors import ScenarioError, UsageError, nearest
 
 
 class SweepError(UsageError):
@@ -66,9 +65,3 @@ def said(refusal: ScenarioError) -> str:
     """Return the complaint of a scenario error without its place."""
     first = str(refusal).splitlines()[0]
     return re.sub(r"^(, line \d+)?: ", "", first.partition(refusal.file)[2]) or first
-
-
-def nearest(given: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the closest known word, if one is close."""
-    close = difflib.get_close_matches(given, list(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else None
