@@ -315,5 +315,5 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert any(line.startswith("tc qdisc replace") for line in document["tc"])
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
     shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet")
-    assert "as it is" in shown.stdout
+    assert "unchanged" in shown.stdout
     assert shown.stderr == ""

@@ -1,4 +1,4 @@
-"""The `gamelane` command: its subcommands, one line of help each, and where each is implemented.
+"""The `gamelane` command: a table of its subcommands with their modules and help lines.
 
 A subcommand's module is imported when that subcommand runs. `gamelane --help` imports none of them.
 """
@@ -38,7 +38,7 @@ COMMANDS = {
 
 
 class Group(click.Group):
-    """Subcommands that are imported when they run. Until then a bare command with the help line stands for each."""
+    """A group that imports a subcommand when it runs. Until then it holds placeholders with the help lines."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order of the table."""

@@ -55,7 +55,7 @@ def _unwritable(error: OSError) -> int:
 
 def _our_bug(error: Exception) -> int:
     if os.environ.get(TRACEBACK):
-        import traceback  # noqa: PLC0415  - loads slowly
+        import traceback  # noqa: PLC0415 - loads slowly
 
         traceback.print_exc()
     say(f"internal error: {type(error).__name__}: {error}")

@@ -51,7 +51,7 @@ def show(found: Found, tc: list[str], console: Console) -> None:
     for trial in [found.before, *found.front[:ROWS]]:
         style = "bold" if trial is found.best else "dim" if trial is found.before else ""
         cells = [_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
-        words = ["as it is"] if trial is found.before else [trial.settings.get(key, "") for key in keys]
+        words = ["unchanged"] if trial is found.before else [trial.settings.get(key, "") for key in keys]
         table.add_row(*cells, *words, style=style)
     console.print(table)
     if len(found.front) > ROWS:
@@ -132,7 +132,7 @@ def figure(found: Found) -> Figure | None:
 
 def _kind(found: Found, trial: Trial) -> str:
     if trial is found.before:
-        return "as it is"
+        return "unchanged"
     if found.best is not None and trial.settings == found.best.settings:
         return "recommended"
     if any(trial is each for each in found.front):
@@ -177,6 +177,6 @@ COLOURS = {
     "front": "$blue",
     "beaten": "$muted",
     "breaks a bound": "#e6c2b5",
-    "as it is": "$ink",
+    "unchanged": "$ink",
 }
-LARGE = ("recommended", "as it is")
+LARGE = ("recommended", "unchanged")

@@ -61,7 +61,11 @@ def _voap(gateway: Mapping[str, Any]) -> list[str]:
     voap = gateway.get("voap")
     if not voap:
         return []
-    keys = ", ".join(f"{key} = {value}" for key, value in voap.items()) if isinstance(voap, Mapping) else "as it is"
+    keys = (
+        ", ".join(f"{key} = {value}" for key, value in voap.items())
+        if isinstance(voap, Mapping)
+        else "default parameters"
+    )
     return [
         f"# VoAP ({keys}) is not in Linux: tc cannot lower TCP windows.",
         "# Use `gamelane gateway` instead of these commands, or search without VoAP: `--keep gateway.voap`.",
