@@ -300,7 +300,7 @@ def test_stalls_are_told_in_timeouts(both: dict[str, Any]) -> None:
     [quiet] = [flow for flow in both["captures"][0]["flows"] if flow["client"].endswith(":34732")]
     lengths = quiet["tcp"]["down"]["stalls"]["by_timeouts"]
     assert lengths["1"] > 0.9 * quiet["tcp"]["down"]["stalls"]["count"]
-    assert "(length in timeouts: " in both["verdict"]["games"][0]["text"]
+    assert "of 1 RTO" in both["verdict"]["games"][0]["text"]
 
 
 def test_two_interfaces_of_one_capture_are_compared_as_two_captures_are(both: dict[str, Any], tmp_path: Path) -> None:

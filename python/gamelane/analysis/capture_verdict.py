@@ -162,21 +162,21 @@ def _udp(flow: Document, pair: Document | None) -> str:
 
 def _tcp(flow: Document, pair: Document | None) -> str:
     said = []
-    for name, direction in (("to the client", "down"), ("to the server", "up")):
+    for name, direction in (("To the client", "down"), ("To the server", "up")):
         half = flow["tcp"][direction]
         delivery = pair[direction]["delivery"] if pair else None
         whole, timed = lag(half, delivery)
         loss = _lost(pair[direction]) if pair else f"about {100 * (half['loss_estimate'] or 0):.1f} % lost"
-        thin = "thin, " if half["thin"] else ""
-        text = f"{name} {thin}{half['resent']} of {half['data_packets']} packets retransmitted ({loss})"
+        thin = " (thin)" if half["thin"] else ""
+        text = f"{name}{thin}: {half['resent']} of {half['data_packets']} packets retransmitted ({loss})."
         if whole > 0:
             by_cause = delivery["late"] if delivery else half["retransmissions"]
             causes = _shares({cause: each["lag_ms"] for cause, each in by_cause.items()})
             until = " until delivery" if delivery else ""
-            share = f"{100 * timed / whole:.0f} % waiting for timers"
-            text += f", which caused {whole / 1000:.1f} s of lag{until}, {share}. Lag by cause: {causes}"
+            share = f"{100 * timed / whole:.0f} % of it waiting for timers"
+            text += f" They caused {whole / 1000:.1f} s of lag{until}, {share} ({causes})."
         said.append(text + stalls(half) + closed(half))
-    return f"{flow['client']} and {flow['server']}: {'; '.join(said)}."
+    return f"{flow['client']} and {flow['server']}. {' '.join(said)}"
 
 
 def stalls(half: Document) -> str:
@@ -184,9 +184,9 @@ def stalls(half: Document) -> str:
     of = half["stalls"]
     if not of["count"]:
         return ""
-    parts = [f"{count} of {LENGTHS[length]}" for length, count in of["by_timeouts"].items() if count]
+    parts = [f"{count} of {LENGTHS[length]} RTO" for length, count in of["by_timeouts"].items() if count]
     noun = "stall" if of["count"] == 1 else "stalls"
-    return f"; {of['count']} {noun}, the longest {of['longest_ms']:.0f} ms (length in timeouts: {', '.join(parts)})"
+    return f" {of['count']} {noun} ({', '.join(parts)}), the longest {of['longest_ms']:.0f} ms."
 
 
 def closed(half: Document) -> str:
@@ -195,7 +195,7 @@ def closed(half: Document) -> str:
     if not of["count"]:
         return ""
     times = "once" if of["count"] == 1 else f"{of['count']} times"
-    return f"; the receiver's window was closed {times}, {of['seconds']:.1f} s in total"
+    return f" The receiver's window was closed {times}, {of['seconds']:.1f} s in total."
 
 
 def _lost(way: Document) -> str:
