@@ -1,13 +1,26 @@
-"""Writes files atomically: a reader sees the old content or all of the new, never a part."""
+"""Writes files atomically: a reader sees the old content or all of the new, never a part. Errors name the file."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gamelane.errors import OutputError
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn a system error in the block into one that names the file or folder being written."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"{place}: {error.strerror or error}") from error
 
 
 def replace(path: Path, text: str) -> None:

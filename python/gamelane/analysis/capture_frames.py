@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from gamelane.errors import OutputError
+from gamelane import whole
 
 DIRECTIONS = ["up", "down"]
 SIDES = ["server", "client"]
@@ -43,17 +43,15 @@ class TableWriter:
         """Write one batch of rows of one capture's table."""
         part = self.folder / "parts" / f"{table}-{self.parts[table]:06}.parquet"
         self.parts[table] += 1
-        try:
+        with whole.writing(part):
             part.parent.mkdir(exist_ok=True)
             _frame(capture, table, columns).write_parquet(part, compression="lz4")
-        except OSError as error:
-            raise OutputError(f"{part}: {error.strerror or error}") from error
 
 
 def finish(folder: Path) -> None:
     """Join the parts of each table into one file."""
     parts = folder / "parts"
-    try:
+    with whole.writing(folder):
         for table in TABLES:
             files = sorted(parts.glob(f"{table}-*.parquet"))
             target = folder / f"{table}.parquet"
@@ -65,8 +63,6 @@ def finish(folder: Path) -> None:
                 file.unlink()
         if parts.exists():
             parts.rmdir()
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}") from error
 
 
 def _frame(capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from rich.text import Text
 from gamelane import experiment, whole
 from gamelane.cli import options
 from gamelane.cli.talk import emit, progress, say, stdout, writable
-from gamelane.errors import OutputError, UsageError
+from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.style import number
 from gamelane.remedies import BURST, KINDS, LOSSES, PLAIN, REMEDIES, Ranking, rank
@@ -104,10 +104,8 @@ def _document(ranking: Ranking) -> dict[str, Any]:
 
 def _write(folder: Path, document: dict[str, Any], ranking: Ranking) -> None:
     whole.replace(folder / "remedies.json", whole.document(document))
-    try:
+    with whole.writing(folder):
         images.write(figures(ranking), folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def show(ranking: Ranking, console: Console) -> None:

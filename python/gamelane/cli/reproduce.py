@@ -17,7 +17,7 @@ from gamelane.claims.judge import Judged, judge
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, progress, say, stdout, writable
-from gamelane.errors import OutputError, UsageError, did_you_mean
+from gamelane.errors import UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 
 COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
@@ -80,10 +80,8 @@ def _document(judged: Judged) -> dict[str, Any]:
 
 def _write(folder: Path, document: dict[str, Any], judged: list[Judged], repeat: int) -> None:
     whole.replace(folder / "claims.json", whole.document(document))
-    try:
+    with whole.writing(folder):
         write_claims(folder / "claims.html", judged, repeat)
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def _show(judged: list[Judged], console: Console) -> None:

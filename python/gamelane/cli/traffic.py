@@ -11,11 +11,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gamelane import _native, experiment, library, live, programs
+from gamelane import _native, experiment, library, live, programs, whole
 from gamelane.cli import options
 from gamelane.cli.handover import Handover
 from gamelane.cli.talk import emit, say, stdout, writable
-from gamelane.errors import OutputError, UsageError
+from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
@@ -122,10 +122,8 @@ def generate(model: str, out: Path, players: int | None, duration: str, seed: in
     """
     scenario = play.scenario(model, players, duration, file="gamelane traffic generate")
     writable(out.parent)
-    try:
+    with whole.writing(out):
         played = play.play(scenario, seed, out)
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror or error}") from error
     caveats = scenario.flows()[0]["caveats"]
     if json:
         emit(
@@ -269,10 +267,8 @@ def _count(path: Path, given: int | None, recording: Recording) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with whole.writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
 
 
 def _show(fits: list[Fit], predictions: list[Prediction], said: list[str], console: Console) -> None:

@@ -12,7 +12,6 @@ from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
-from gamelane.errors import OutputError
 from gamelane.plot import images
 from gamelane.report.tune import document, figure, show
 from gamelane.sweep.metrics import metrics
@@ -112,9 +111,7 @@ def _commands(scenario: _native.Scenario, found: Found) -> list[str]:
 
 def _write(found: Found, commands: list[str], folder: Path) -> None:
     whole.replace(folder / "tune.json", whole.document(document(found, commands)))
-    try:
+    with whole.writing(folder):
         drawn = figure(found)
         if drawn is not None:
             images.write([drawn], folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}") from error

@@ -9,11 +9,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from gamelane import whole
 from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
-from gamelane.errors import OutputError
 from gamelane.plot.style import OTHERS
 from gamelane.report import capture_games, shared_paths
 from gamelane.report.figures import Figure, Key, Panel
@@ -28,10 +28,8 @@ MOST_WAITS = 2000
 def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> Path:
     """Write `report.html` into the folder of the tables. `tested` adds shared paths."""
     target = folder / "report.html"
-    try:
+    with whole.writing(target):
         target.write_text(page(folder, found, tested), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{target}: {error.strerror or error}") from error
     return target
 
 

@@ -84,7 +84,7 @@ class Way:
     def stalls(self) -> str:
         """Return the waits for timers, by length in retransmission timeouts."""
         counts = self.half["stalls"]["by_timeouts"]
-        return ", ".join(f"{count} × {LENGTHS[length]} RTO" for length, count in counts.items() if count)
+        return ", ".join(f"{count} x {LENGTHS[length]} RTO" for length, count in counts.items() if count)
 
 
 def ways(found: Mapping[str, Any]) -> list[Way]:

@@ -12,10 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from gamelane.analysis.ecdf import curve
-from gamelane.errors import OutputError
-from gamelane.plot import images
 from gamelane.report.figures import Chart, Figure, Key, Panel
-from gamelane.report.pages import render
+from gamelane.report.pages import render, write
 from gamelane.report.series import inline
 
 if TYPE_CHECKING:
@@ -30,13 +28,7 @@ def write_fit(
     """Write `fit.html` and `figures/`, and return the page. `said` holds the caveats."""
     drawn = fit_figures(fits, predictions)
     text = render("fit.html", drawn, title=title, fits=fits, predictions=predictions, said=said, percent=percent)
-    page = folder / "fit.html"
-    try:
-        page.write_text(text, encoding="utf-8")
-        images.write(drawn, folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}") from error
-    return page
+    return write(folder / "fit.html", text, drawn)
 
 
 def percent(share: float) -> str:

@@ -15,7 +15,8 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from gamelane import _native
+from gamelane import _native, whole
+from gamelane.plot import images
 from gamelane.plot.images import VEGA_LITE
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import CONFIG, THEMES, half_width, noun, number
@@ -38,6 +39,15 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
             **values,
         )
     )
+
+
+def write(page: Path, text: str, drawn: list[Figure]) -> Path:
+    """Write a page, and its figures beside it as pictures; return the page."""
+    with whole.writing(page.parent):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        images.write(drawn, page.parent / "figures")
+    return page
 
 
 @functools.cache

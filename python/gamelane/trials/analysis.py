@@ -19,8 +19,9 @@ import altair as alt
 import polars as pl
 from scipy import stats as science
 
+from gamelane import whole
 from gamelane.analysis.stats import Estimate, estimate, t_quantile
-from gamelane.errors import OutputError, UsageError
+from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.panels import Chart, Figure, Panel, x_axis
 from gamelane.report.series import inline
@@ -200,10 +201,8 @@ def draw(found: Analysis, folder: Path) -> list[Path]:
     if both:
         panels.append(Panel(_grid(found.conditions), "mean opinion score of each pair"))
     figure = Figure("opinion", "Mean opinion score, 5 excellent to 1 bad", "With 95 % intervals.", tuple(panels), ())
-    try:
+    with whole.writing(folder):
         return images.write([figure], folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def _opinions(of: Sequence[Opinion], key: str, unit: str) -> Chart:

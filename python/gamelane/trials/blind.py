@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gamelane import programs
-from gamelane.errors import LabError, OutputError, UsageError
+from gamelane import programs, whole
+from gamelane.errors import LabError, UsageError
 
 DELAYS_MS = (0, 10, 25, 50, 100, 150, 200)
 LOSSES_PERCENT = (0, 1, 3, 5, 10, 20, 30, 40)
@@ -167,8 +167,5 @@ def _rated(log: Path) -> int:
 
 
 def _write(path: Path, text: str, mode: str) -> None:
-    try:
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
+    with whole.writing(path), path.open(mode, encoding="utf-8") as file:
+        file.write(text)

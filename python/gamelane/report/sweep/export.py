@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from gamelane.errors import OutputError
+from gamelane import whole
 from gamelane.report import flent
 from gamelane.report.sweep.html import chosen_metrics
 from gamelane.report.sweep.overview import described
@@ -18,13 +18,11 @@ from gamelane.sweep.records import SweepRecords
 def export(records: SweepRecords, formats: Sequence[str], out: Path) -> list[Path]:
     """Write `csv` and `flent` if requested; return the files."""
     written: list[Path] = []
-    try:
+    with whole.writing(out):
         if "csv" in formats:
             written += [_runs(records, out / "runs.csv"), _cells(records, out / "cells.csv")]
         if "flent" in formats:
             written += _flents(records, out / "flent")
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror or error}") from error
     return written
 
 
