@@ -48,7 +48,7 @@ def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -
     noun, refusal = what
     names = _names(folder)
     raise refusal(
-        f"{path_or_name}: {'is a folder' if path.is_dir() else f'no such {noun}'}\n"
+        f"{path_or_name}: {f'this is a folder, not a {noun}' if path.is_dir() else f'no such {noun}'}\n"
         f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"
         f"{did_you_mean(path_or_name, names)}"
     )

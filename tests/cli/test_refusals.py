@@ -33,7 +33,7 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--pcap"], "-o DIR"),
         (["run", "{short}", "--bogus"], "--bogus"),
         (["run", "houshold"], "did you mean `household`"),
-        (["run", "{folder}"], "this is a folder"),
+        (["run", "{folder}"], "this is a folder, not a scenario"),
         (["run", "{binary}"], "not text in UTF-8"),
         (["run", "{broken}"], "broken.toml"),
         (["run"], "SCENARIO"),

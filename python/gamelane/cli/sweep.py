@@ -15,7 +15,6 @@ from gamelane.cli.guard import INTERNAL, INTERRUPTED
 from gamelane.cli.talk import emit_line, say, stderr, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.report.sweep.terminal import show
-from gamelane.report.sweep.write import write_report
 from gamelane.sweep import details, file, plan, records
 from gamelane.sweep import execute as running
 from gamelane.sweep import folder as store
@@ -93,10 +92,16 @@ def sweep(
         if not progress.interrupted:
             details.keep(planned, folder, wanted)
         found = records.read(folder)
-        page = write_report(found) if report and found.finished else None
+        page = _page(found) if report and found.finished else None
     if not json and found.finished:
         show(found, stdout())
     _conclude(progress, folder, page, json=json, quiet=quiet)
+
+
+def _page(found: records.SweepRecords) -> Path:
+    from gamelane.report.sweep.write import write_report  # noqa: PLC0415 - Altair loads slowly
+
+    return write_report(found)
 
 
 def _conclude(progress: running.Progress, folder: Path, page: Path | None, *, json: bool, quiet: bool) -> None:

@@ -50,14 +50,15 @@ def caveats(
     sums = [players for players in offered if players not in model.captured]
     said = list(damaged)
     if sums:
-        tested = "; ".join(
-            f"a prediction for {each.of.players} players from matches of {_listed(each.captured)} was wrong by "
+        tested = "".join(
+            f" A prediction for {each.of.players} players from matches of {_listed(each.captured)} was wrong by "
             + ", ".join(f"{100 * each.of.errors[key]:+.0f} % in the {name}" for key, name in TESTED)
+            + "."
             for each in predictions
         )
         said.append(
-            f"Measured for {captured} players. Traffic of {_listed(sums)} players is a sum of captured matches, which "
-            + (f"was tested: {tested}." if tested else "these captures cannot test.")
+            f"Measured for {captured} players. Traffic of {_listed(sums)} players is a sum of captured matches: an "
+            f"extrapolation.{tested or ' These captures cannot test it.'}"
         )
     else:
         said.append(f"Measured for {captured} players; the model offers no other number.")
