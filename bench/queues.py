@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from gamelane.analysis.quality import grade
 from gamelane.analysis.stats import Estimate
-from gamelane.report.style import QUEUES, half_width, number
+from gamelane.plot.style import QUEUES, half_width, number
 from gamelane.sweep.metrics import find
 from gamelane.sweep.records import Cell, SweepRecords, read
 

@@ -94,4 +94,4 @@ def test_the_command_writes_what_it_prints(tmp_path: Path) -> None:
 def test_impossible_losses_are_refused(loss: str) -> None:
     done = gamelane("remedies", "--loss", loss)
     assert done.returncode == 2
-    assert "allowed: per cent" in done.stderr
+    assert "allowed: percentages" in done.stderr

@@ -1,6 +1,6 @@
-"""What works on this machine. Every check of `examine` only looks: no module is loaded, no interface touched.
+"""Checks what works on this machine. `examine` changes nothing: it loads no module and touches no interface.
 
-`measure` makes namespaces of its own, measures in them how well this machine emulates, and leaves nothing behind.
+`measure` creates its own namespaces, measures the accuracy of the emulation in them, and removes them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ LATE_US = 1000
 TRIED_S = 10
 CANNOT_ONE = "one interface cannot be impaired here: "
 PROGRAMS = (
-    (programs.GATEWAY, "runs a policy on real packets"),
-    (programs.IMPAIR, "delays and loses real packets"),
+    (programs.GATEWAY, "runs a scenario's gateway on real packets"),
+    (programs.IMPAIR, "adds delay and loss to real packets"),
     (programs.TRAFFIC, "sends games and calls over real sockets"),
-    (programs.PROXY, "carries thin TCP streams together"),
+    (programs.PROXY, "carries many thin TCP streams over few connections"),
 )
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. `needed` means that simulating needs it; the rest widens what can be done."""
+    """One check. `needed` means that simulations need it; everything else is optional."""
 
     name: str
     ok: bool
@@ -50,7 +50,7 @@ class Check:
 
 
 def examine() -> list[Check]:
-    """Every check, in the order a reader would ask."""
+    """Return every check, the most basic first."""
     return [
         Check("python", sys.version_info >= (3, 11), platform.python_version(), "install Python 3.11", needed=True),
         Check("native module", True, f"gamelane {_native.version()}", needed=True),
@@ -60,17 +60,17 @@ def examine() -> list[Check]:
         _namespaces(),
         _lab(),
         _impair_one(),
-        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames by it"),
+        _sockets("AF_PACKET", socket.AF_PACKET, socket.SOCK_RAW, "gateway and impair forward frames with it"),
         _xdp(),
         _timer(),
         _real_time(),
         _preemption(),
-        _tool("iperf3", "iperf3", "bulk traffic of the lab and of bench/gateway.py"),
-        _tool("irtt", "irtt", "one-way delay through the gateway, in its tests"),
-        _tool("tc", "iproute2", "kernel queue disciplines"),
+        _tool("iperf3", "iperf3", "generates bulk traffic in the lab and in bench/gateway.py"),
+        _tool("irtt", "irtt", "measures one-way delay in the gateway's tests"),
+        _tool("tc", "iproute2", "sets up kernel queue disciplines"),
         *(_qdisc(name) for name in QDISCS),
         _privileges(),
-        _tool("tshark", "tshark", "reads the captures --pcap writes"),
+        _tool("tshark", "tshark", "reads the captures that --pcap writes"),
         _chromium(),
         _extra("ray", "sweeps on several machines"),
         _extra("optuna", "gamelane tune"),
@@ -78,8 +78,8 @@ def examine() -> list[Check]:
 
 
 def measure() -> list[Check]:
-    """Set a delay and a rate between namespaces, and say what came of it. Takes some 15 s; needs root."""
-    from gamelane.lab import emulation  # noqa: PLC0415 - numpy and polars take a second to load
+    """Set a delay and a rate between namespaces, and measure both. Takes about 15 s and needs root."""
+    from gamelane.lab import emulation  # noqa: PLC0415 - NumPy and Polars take a second to load
 
     try:
         delay, rate = emulation.measure()
@@ -92,15 +92,15 @@ def measure() -> list[Check]:
             delay.ok,
             f"set {emulation.DELAY_MS:g} ms: median {delay.median_ms:.3f} ms, p99 {delay.p99_ms:.3f} ms "
             f"of {delay.packets} packets{busy}",
-            f"the goal is {emulation.MEDIAN_GOAL_MS} ms at the median and {emulation.P99_GOAL_MS:g} ms at p99 above "
-            "what was set, on an idle machine",
+            f"on an idle machine the delay should exceed the setting by at most {emulation.MEDIAN_GOAL_MS} ms at the "
+            f"median and {emulation.P99_GOAL_MS:g} ms at p99",
         )
     ]
     if rate is None:
-        return [*checks, Check("emulated rate", False, "iperf3 measures it", "apt-get install iperf3")]
+        return [*checks, Check("emulated rate", False, "not measured: needs iperf3", "apt-get install iperf3")]
     got, expected = rate.goodput_bps / 1e6, rate.expected_bps / 1e6
-    said = f"set {emulation.RATE_BPS / 1e6:g} Mbit/s: goodput {got:.2f} Mbit/s, of {expected:.2f} expected"
-    return [*checks, Check("emulated rate", rate.ok, said, "the goal is 2 %, on an idle machine")]
+    said = f"set {emulation.RATE_BPS / 1e6:g} Mbit/s: goodput {got:.2f} Mbit/s, expected {expected:.2f} Mbit/s"
+    return [*checks, Check("emulated rate", rate.ok, said, "on an idle machine the difference should be at most 2 %")]
 
 
 def _first_two(text: str) -> tuple[str, str]:
@@ -116,19 +116,19 @@ def _program(program: programs.Program, purpose: str) -> Check:
 
 
 def _lab() -> Check:
-    """Whether `run --engine lab` has all it needs."""
-    from gamelane.lab import run  # noqa: PLC0415 - numpy and polars take a second to load
+    """Check whether `run --engine lab` has all it needs."""
+    from gamelane.lab import run  # noqa: PLC0415 - NumPy and Polars take a second to load
 
     try:
         run.check()
     except (LabError, UsageError) as error:
         why, hint = _first_two(str(error).removeprefix("--engine lab: "))
-        return Check("engine lab", False, why, hint)
+        return Check("engine lab", False, why, hint or "see docs/lab.md")
     return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(run.congestion_controls())}")
 
 
 def _impair_one() -> Check:
-    """Whether `impair IF` can do without `--to`: the program tries it in a namespace of its own."""
+    """Check whether `impair IF` works without `--to`. The program tries it in its own namespace."""
     name = "impair one interface"
     try:
         done = subprocess.run(
@@ -137,7 +137,7 @@ def _impair_one() -> Check:
     except (UsageError, OSError, subprocess.TimeoutExpired) as error:
         return Check(name, False, _first_two(str(error))[0], f"`make {programs.IMPAIR.target}`")
     if done.returncode == 0:
-        return Check(name, True, "yes: its frames can be turned aside, with nothing else changed")
+        return Check(name, True, "yes: the kernel can redirect the frames of one interface")
     why, hint = _first_two(done.stderr.removeprefix("error: "))
     return Check(name, False, f"no: {why.removeprefix(CANNOT_ONE)}", hint or "run as root")
 
@@ -146,7 +146,7 @@ def _namespaces() -> Check:
     why = namespaces.missing()
     if why is None:
         made = _quiet(["unshare", "--net", "ip", "link", "add", "veth0", "type", "veth", "peer", "name", "veth1"])
-        why = None if made else "the kernel makes no veth pairs"
+        why = None if made else "the kernel cannot create veth pairs"
     return Check("namespaces", why is None, why or "network namespaces and veth pairs", "run as root")
 
 
@@ -156,21 +156,23 @@ def _sockets(name: str, family: int, kind: int, purpose: str) -> Check:
     except PermissionError:
         return Check(name, False, f"not permitted; {purpose}", "run as root")
     except OSError as error:
-        return Check(name, False, f"not in this kernel ({error.strerror}); {purpose}", "boot a kernel that has it")
+        return Check(name, False, f"not in this kernel ({error.strerror}); {purpose}", "boot a kernel with it")
     return Check(name, True, purpose)
 
 
 def _xdp() -> Check:
-    """Whether `gateway run --io xdp` could be, as far as it does not depend on the interfaces."""
-    purpose = "gateway run --io xdp may use it, where the driver runs XDP programs"
+    """Check whether `gateway run --io xdp` is possible, as far as this does not depend on the interfaces."""
+    purpose = "`gateway run --io xdp` uses it, if the driver supports XDP"
     found = _sockets("AF_XDP", AF_XDP, socket.SOCK_RAW, purpose)
     if found.ok and not (_holds(CAP_BPF) or _holds(CAP_SYS_ADMIN)):
-        return Check("AF_XDP", False, f"no program may be loaded for it; {purpose}", "run as root, or grant CAP_BPF")
+        return Check(
+            "AF_XDP", False, f"not permitted to load its BPF program; {purpose}", "run as root, or grant CAP_BPF"
+        )
     return found
 
 
 def _timer() -> Check:
-    """How late a sleep of a millisecond ends: the floor under everything that is timed here. Python adds some 10 us."""
+    """Measure how late a sleep of 1 ms ends: the lower limit of every timer here. Python adds about 10 us."""
     late_us = []
     for _ in range(SLEEPS):
         due = time.monotonic_ns() + 1_000_000
@@ -182,31 +184,31 @@ def _timer() -> Check:
         "timers",
         worst < LATE_US,
         f"a sleep of 1 ms ends {median:.0f} us late at the median, {worst:.0f} us at p99",
-        "other work delays programs of ordinary priority; gateway and impair take a higher one if they may",
+        "other programs cause the delay; gateway and impair take real-time priority if permitted",
     )
 
 
 def _real_time() -> Check:
-    """Whether a process of ours may run before all ordinary ones, asked of a child that ends at once."""
+    """Check whether a process may take real-time priority. A child process tries it and ends."""
     granted = _quiet(["chrt", "-f", "1", "true"])
     return Check(
         "real-time priority",
         granted,
-        "gateway and impair run before other programs" if granted else "other programs delay gateway and impair",
+        "gateway and impair run before other programs" if granted else "other programs can delay gateway and impair",
         "run as root, or grant CAP_SYS_NICE",
     )
 
 
 def _preemption() -> Check:
-    """How long a woken gateway may wait for other programs' system calls to end, whatever its priority."""
+    """Check how long a woken gateway may wait for system calls of other programs, whatever its priority."""
     mode = _preemption_mode()
     waits = mode in {"none", "voluntary"}
-    cost = ": a gateway may wait a millisecond or two for system calls of others" if waits else ""
-    return Check("preemption", not waits, (mode or "the kernel does not say") + cost, "boot with preempt=full")
+    cost = ": system calls of other programs can delay a gateway by 1 to 2 ms" if waits else ""
+    return Check("preemption", not waits, (mode or "unknown") + cost, "boot with preempt=full")
 
 
 def _preemption_mode() -> str:
-    """`none`, `voluntary`, `lazy`, `full` or `rt`: as booted, else as built; empty if neither is told."""
+    """Return `none`, `voluntary`, `lazy`, `full` or `rt`: as booted, else as built; empty if unknown."""
     if "PREEMPT_RT" in platform.version():
         return "rt"
     try:
@@ -228,20 +230,18 @@ def _tool(command: str, package: str, purpose: str) -> Check:
 
 def _chromium() -> Check:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    return Check(
-        "chromium", found is not None, found or "the tests open the report with it", "apt-get install chromium"
-    )
+    return Check("chromium", found is not None, found or "opens the report in tests", "apt-get install chromium")
 
 
 def _extra(module: str, purpose: str) -> Check:
-    """A Python package that one command wants."""
+    """Check an optional Python package."""
     found = importlib.util.find_spec(module) is not None
     extra = "tune" if module == "optuna" else module
     return Check(module, found, "installed" if found else purpose, f"pip install 'gamelane[{extra}]'")
 
 
 def _qdisc(name: str) -> Check:
-    """Loaded, built in, or there to be loaded, in the order of how sure that is."""
+    """Check whether a kernel module is loaded, built in, or available."""
     module = f"sch_{name}"
     if Path("/sys/module", module).exists():
         return Check(f"qdisc {name}", True, "in the running kernel")
@@ -250,7 +250,7 @@ def _qdisc(name: str) -> Check:
         return Check(f"qdisc {name}", True, "built into the kernel")
     if shutil.which("modprobe") and _quiet(["modprobe", "--dry-run", "--quiet", module]):
         return Check(f"qdisc {name}", True, f"can be loaded: modprobe {module}")
-    return Check(f"qdisc {name}", False, f"no {module} for kernel {platform.release()}", "boot a kernel that has it")
+    return Check(f"qdisc {name}", False, f"no {module} for kernel {platform.release()}", "boot a kernel with it")
 
 
 def _mentions(listing: Path, module: str) -> bool:
@@ -268,12 +268,12 @@ def _quiet(command: list[str]) -> bool:
 
 
 def _privileges() -> Check:
-    """Whether this process could change network interfaces."""
+    """Check whether this process may change network interfaces."""
     return Check(
         "privileges",
         _holds(CAP_NET_ADMIN),
         f"user {os.geteuid()}, CAP_NET_ADMIN {'held' if _holds(CAP_NET_ADMIN) else 'not held'}",
-        "run as root for anything on real interfaces; simulating needs nothing",
+        "run as root to use real interfaces; simulations need no privileges",
     )
 
 

@@ -1,6 +1,6 @@
-"""What can go wrong through no fault of the program, as exceptions with a message for the person at the keyboard.
+"""Exceptions for problems that are not bugs, with a message for the user.
 
-The command maps them onto exit codes (docs/exit-codes.md); anything else that escapes is our bug.
+The command maps them to exit codes (docs/exit-codes.md). Any other exception that escapes is a bug in gamelane.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from gamelane._native import ScenarioError
 
-TYPE_CHECKING = False  # without typing, which is slow to load
+TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -41,11 +41,11 @@ class ExitCode(IntEnum):
 
 
 class UsageError(ValueError):
-    """A request that makes no sense, with the way out in its text."""
+    """A request that cannot be carried out. The message says what to do instead."""
 
 
 class RecordsError(UsageError):
-    """A folder that should hold records does not, or holds records this version cannot read."""
+    """A folder without records, or with records that this version cannot read."""
 
 
 class OutputError(OSError):
@@ -53,11 +53,11 @@ class OutputError(OSError):
 
 
 class LabError(RuntimeError):
-    """Real hosts cannot be had here, or something in them failed."""
+    """The lab cannot run here, or something in it failed."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C half-way; `results` holds the runs that had finished, or is None if none had."""
+    """Ctrl-C during a run. `results` holds the finished runs, or None if there are none."""
 
     def __init__(self, results: Results | None, finished: int, planned: int) -> None:
         super().__init__(f"interrupted: {finished} of {planned} runs finished")
@@ -66,9 +66,20 @@ class Interrupted(KeyboardInterrupt):
         self.planned = planned
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """Return a hint line naming the closest known word, or nothing."""
-    import difflib  # noqa: PLC0415 - takes long to load, and few are mistaken
+def nearest(given: str, known: Iterable[str]) -> str | None:
+    """Return a hint with the closest known word, if one is close."""
+    import difflib  # noqa: PLC0415 - loads slowly, and is rarely needed
 
     close = difflib.get_close_matches(given, list(known), n=1)
-    return f"\n  hint:    did you mean `{close[0]}`?" if close else ""
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return the same as a line of an error message, or an empty string."""
+    hint = nearest(given, known)
+    return f"\n  hint:    {hint}" if hint else ""
+
+
+def aligned(message: str) -> str:
+    """Return an error message of the native module with its hint indented as in ours."""
+    return message.replace("\nhint: ", "\n  hint:    ")

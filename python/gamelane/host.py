@@ -1,4 +1,4 @@
-"""The machine a run was made on, as the manifest names it."""
+"""Describes the machine that made a run, for the manifest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def describe() -> dict[str, str | int]:
-    """System, kernel, processor, cores and Python version; no name or address of the machine."""
+    """Return system, kernel, processor, cores and Python version, but no name or address of the machine."""
     return {
         "system": platform.system(),
         "kernel": platform.release(),
@@ -19,7 +19,7 @@ def describe() -> dict[str, str | int]:
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

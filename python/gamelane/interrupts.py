@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish that is heard, instead of an exception that may come anywhere and be lost there."""
+"""Handles Ctrl-C by a callback instead of an exception, which could be raised anywhere and be lost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
-    """Call `heard` at every Ctrl-C of the block. Threads other than the main one cannot listen."""
+    """Call `heard` at every Ctrl-C within the block. Works in the main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

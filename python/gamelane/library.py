@@ -1,4 +1,4 @@
-"""Finding scenarios: a path, or the name of one that comes with gamelane."""
+"""Finds scenarios and sweeps: by path, or by the name of a shipped one."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from pathlib import Path
 from gamelane.errors import ScenarioError, UsageError, did_you_mean
 
 SHIPPED = Path(__file__).parent / "scenarios"
-"""A link to `scenarios/` in a checkout, a folder of its own in an installed package."""
+"""A link to `scenarios/` in a checkout, a folder in an installed package."""
 
 SWEEPS = Path(__file__).parent / "sweeps"
-"""A link to `sweeps/` in a checkout, a folder of its own in an installed package."""
+"""A link to `sweeps/` in a checkout, a folder in an installed package."""
 
 
 def shipped() -> list[str]:
-    """Names of the scenarios that come with gamelane."""
+    """Return the names of the shipped scenarios."""
     return _names(SHIPPED)
 
 
 def sweeps() -> list[str]:
-    """Names of the sweeps that come with gamelane."""
+    """Return the names of the shipped sweeps."""
     return _names(SWEEPS)
 
 
 def find(path_or_name: str) -> Path:
-    """The file meant: an existing path, else a shipped scenario of that name."""
+    """Return the path of a scenario: an existing path, else a shipped scenario of that name."""
     return _find(path_or_name, SHIPPED, ("scenario", ScenarioError))
 
 
 def find_sweep(path_or_name: str) -> Path:
-    """The sweep file meant: an existing path, else a shipped sweep of that name."""
+    """Return the path of a sweep file: an existing path, else a shipped sweep of that name."""
     return _find(path_or_name, SWEEPS, ("sweep", UsageError))
 
 
@@ -38,7 +38,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -> Path:
-    """An existing path, else a file of `folder`; what it is called, and the refusal if there is none."""
+    """Return an existing path, else a file of `folder`. `what` is the noun and the exception of a refusal."""
     path = Path(path_or_name)
     if path.is_file():
         return path
@@ -48,14 +48,14 @@ def _find(path_or_name: str, folder: Path, what: tuple[str, type[ValueError]]) -
     noun, refusal = what
     names = _names(folder)
     raise refusal(
-        f"{path_or_name}: {'this is a folder' if path.is_dir() else f'no such {noun}'}\n"
+        f"{path_or_name}: {f'this is a folder, not a {noun}' if path.is_dir() else f'no such {noun}'}\n"
         f"  allowed: a path to a TOML file, or one of {', '.join(names) or '(none shipped)'}"
         f"{did_you_mean(path_or_name, names)}"
     )
 
 
 def text_of(path: Path) -> str:
-    """Read a scenario file, as refusals go."""
+    """Read a scenario or sweep file. Refuse one that cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""The programs that do what Python does not: forward packets, carry streams, keep time to the microsecond."""
+"""The programs written in Rust that forward packets, carry streams, or need microsecond timing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gamelane.errors import UsageError
 
 @dataclass(frozen=True)
 class Program:
-    """A program, and the target of `make` that builds it."""
+    """A program, and the `make` target that builds it."""
 
     name: str
     target: str
 
     @property
     def variable(self) -> str:
-        """The variable of the environment that may name it."""
+        """The environment variable that may name it."""
         return self.name.upper().replace("-", "_")
 
     def become(self, words: list[str]) -> NoReturn:
@@ -32,20 +32,21 @@ class Program:
         os.execv(path, [self.name, *words])
 
     def find(self) -> Path:
-        """Return it: named by its variable, beside this command, on the path, or where cargo builds it."""
+        """Return its path: from its variable, beside this command, in PATH, or from cargo's target directory."""
         named = os.environ.get(self.variable)
         if named:
             if not _runs(Path(named)):
                 raise UsageError(
-                    f"{self.variable}={named}: no program there\n  hint:    unset it, or name {self.name} itself"
+                    f"{self.variable}={named}: no such program\n"
+                    f"  hint:    unset it, or set it to the path of {self.name}"
                 )
             return Path(named)
         for candidate in self._candidates():
             if _runs(candidate):
                 return candidate
         raise UsageError(
-            f"{self.name} is not installed beside this command, not on the path and not built here\n"
-            f"  hint:    `make {self.target}` builds it, or name it with {self.variable}=/path/to/{self.name}"
+            f"{self.name}: not found beside this command, in PATH or in cargo's target directory\n"
+            f"  hint:    build it with `make {self.target}`, or set {self.variable}=/path/to/{self.name}"
         )
 
     def _candidates(self) -> Iterator[Path]:
@@ -56,7 +57,7 @@ class Program:
         tree = Path(__file__).parents[2]
         target = Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
         built = [target / profile / self.name for profile in ("release", "debug")]
-        # The last one that was built: the other may be of older sources.
+        # The newest build first: the other profile may be built from older sources.
         yield from sorted(filter(_runs, built), key=lambda path: path.stat().st_mtime, reverse=True)
 
 

@@ -1,8 +1,8 @@
-"""What helps a game over TCP: every remedy on one scenario, ranked by how late messages come and by what it costs.
+"""Ranks remedies for a game over TCP on one scenario, by message delay and by cost on the wire.
 
-A remedy changes keys of the game's flow and nothing else. Each is run at several losses of the link, at random and in
-bursts of the same mean, with the seeds of all others, so that comparisons are paired. Losses are the link's because a
-burst passes in time there, whoever sends; on a path of its own a thin stream would draw it out over many timeouts.
+A remedy changes keys of the game's flow and nothing else. Each runs at several loss rates, random and in bursts with
+the same mean, and with the same seeds, so that comparisons are paired. The link loses the packets, because there a
+burst passes with time. On a path with only the thin stream, a burst would last over many timeouts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from gamelane.errors import UsageError
 from gamelane.experiment import Experiment
 
 LOSSES = (0.5, 1.0, 2.0, 5.0)
-"""Per cent of the packets, each way."""
+"""Loss rates in percent, in each direction."""
 
 BURST = 5.0
-"""Packets that a burst loses in the mean, unless told otherwise."""
+"""Default mean number of packets lost in a burst."""
 
 KINDS = ("random", "bursts")
 
@@ -56,7 +56,7 @@ REMEDIES: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """A remedy at one loss, each number over the seeds. Delays are from the write to the delivery at the players."""
+    """A remedy at one loss rate; estimates over the seeds. Delays are from the write to the delivery at the players."""
 
     remedy: str
     kind: str
@@ -67,11 +67,11 @@ class Measured:
     wire_packets: Estimate
     wire_bytes: Estimate
     packets_percent: Estimate
-    """Packets both ways over those of the scenario as it is."""
+    """Packets in both directions, in percent of the unchanged scenario."""
     bytes_percent: Estimate
-    """IP bytes both ways over those of the scenario as it is."""
+    """IP bytes in both directions, in percent of the unchanged scenario."""
     delivered_percent: Estimate
-    """Messages delivered before the end, over those of the scenario as it is."""
+    """Messages delivered before the end, in percent of the unchanged scenario."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Ranking:
     measured: tuple[Measured, ...]
 
     def at(self, remedy: str, kind: str, loss_percent: float) -> Measured:
-        """Look one up."""
+        """Return one measurement."""
         wanted = (remedy, kind, loss_percent)
         return next(each for each in self.measured if (each.remedy, each.kind, each.loss_percent) == wanted)
 
@@ -101,9 +101,9 @@ def rank(  # noqa: PLR0913 - how to run is four of them
     threads: int = 1,
     on_run: Callable[[], None] = lambda: None,
 ) -> Ranking:
-    """Run every remedy at every loss in per cent, at random and in bursts of `burst` packets.
+    """Run every remedy at every loss rate in percent, random and in bursts of `burst` packets.
 
-    The order is by the mean place over all losses, half of it by the 99 % and half by the 99.9 % delivery delay.
+    The order is by the mean rank over all loss rates. The 99 % and 99.9 % delivery delay count half each.
     """
     base = experiment.scenario
     flow = _game_over_tcp(base)
@@ -119,16 +119,16 @@ def _game_over_tcp(scenario: _native.Scenario) -> str:
     flows = [flow["name"] for flow in scenario.flows() if flow["app"] == "mmo"]
     if not flows:
         raise UsageError(
-            f"{scenario.name}: no game over TCP whose delays could be ranked\n"
+            f"{scenario.name}: no game over TCP in this scenario\n"
             '  allowed: a scenario with a flow of app = "mmo"'
-            "\n  hint:    thin-remedies is one"
+            "\n  hint:    for example the shipped scenario thin-remedies"
         )
     return flows[0]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A loss of the link: its kind, its mean in per cent each way, and the packets of a burst."""
+    """Loss of the link: its kind, its mean in percent in each direction, and the packets of a burst."""
 
     kind: str
     percent: float
@@ -136,7 +136,7 @@ class Cell:
 
     @property
     def keys(self) -> dict[str, str]:
-        """The scenario's keys: each packet lost on its own, or bursts with the same mean (Gilbert-Elliott)."""
+        """Return the scenario's keys: independent losses, or bursts with the same mean (Gilbert-Elliott)."""
         if self.kind == "random":
             return {"link.loss": f"{self.percent:g}%"}
         end = 100 / self.burst

@@ -1,7 +1,7 @@
-"""The writes of a capture's TCP connections over other TCPs, links and gateways.
+"""Replays the writes of a capture's TCP connections over another TCP, link or gateway.
 
-Writes are repeated at the times at which the capture first shows them; retransmissions are left out. The players of the
-capture reacted to their network, the replay does not react to ours.
+Writes are repeated at the times at which the capture first shows them. Retransmissions are left out. The players of the
+capture reacted to their network; in the replay they do not react to the simulated one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gamelane.experiment import Experiment
 from gamelane.records.results import Results
 
 FLOW = "replay"
-"""Name of the flow in the scenario that is made."""
+"""Name of the flow in the scenario of a replay."""
 
 LINGER_S = 5.0
-"""The run goes on for so long after the last write, so that what was lost last can still arrive."""
+"""Time that the run continues after the last write, so that the last losses can be repaired."""
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -41,7 +41,7 @@ class Network:
 
 
 def experiment(capture: str, network: Network) -> Experiment:
-    """Make the scenario of a replay: one flow called `replay`, a connection for each TCP connection of the capture."""
+    """Return the scenario of a replay: one flow `replay`, with a connection for each TCP connection of the capture."""
     path = Path(capture)
     streams = _streams(path)
     last = max(max(stream[way]["last_s"] for way in ("up", "down")) for stream in streams)
@@ -75,10 +75,10 @@ window_counts = "segments"
 
 
 def happened(server_side: str, client_side: str) -> dict[str, Any]:
-    """Lag of TCP data from its first transmission to its delivery, beyond the fastest packets, from both ends.
+    """Return the lag of TCP data from first transmission to delivery, minus that of the fastest packet, from both ends.
 
-    Milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles are
-    those of each connection, averaged by packets.
+    Milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles are those
+    of each connection, averaged by packets.
     """
     flows = json.loads(_native.compare_captures(server_side, client_side))["pair"]["flows"]
     found: dict[str, Any] = {}
@@ -87,8 +87,8 @@ def happened(server_side: str, client_side: str) -> dict[str, Any]:
         packets = sum(lag["count"] for lag in lags)
         if packets == 0:
             raise UsageError(
-                f"{server_side} and {client_side}: no TCP data of one is found in the other\n"
-                "  hint:    give both ends of the same path, captured at the same time"
+                f"{server_side} and {client_side}: these captures have no TCP data in common\n"
+                "  hint:    capture both ends of the same path at the same time"
             )
         names = ("mean", *QUANTILES)
         found[way] = {"packets": packets, "max": max(lag["max"] for lag in lags)}
@@ -97,7 +97,7 @@ def happened(server_side: str, client_side: str) -> dict[str, Any]:
 
 
 def simulated(results: Results) -> dict[str, dict[str, Any]]:
-    """The same of each variant of a replay: delay of a message beyond the fastest, averaged over players."""
+    """Return the same for each variant of a replay: message delay minus the lowest one, averaged over players."""
     found: dict[str, dict[str, Any]] = {}
     frame = results.deliveries.with_columns(
         (pl.col("delay_ms") - pl.col("delay_ms").min().over("variant", "direction")).alias("lag")
@@ -123,8 +123,8 @@ def _streams(path: Path) -> list[Mapping[str, Any]]:
         raise UsageError(str(error)) from None
     if not streams:
         raise UsageError(
-            f"{path}: there is no TCP connection in this capture\n"
-            '  hint:    a UDP flow is repeated by a scenario with app = "trace"'
+            f"{path}: no TCP connection in this capture\n"
+            '  hint:    to repeat a UDP flow, use a scenario with app = "trace"'
         )
     return streams
 

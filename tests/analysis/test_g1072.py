@@ -47,7 +47,7 @@ def test_the_published_example_of_the_reference_readme() -> None:
     ],
 )
 def test_the_delay_impairments_of_the_reference_sheet(interaction: Complexity, impairments: tuple[float, ...]) -> None:
-    # reference/quality.md section 8, item 2; the score is inverted through its own formula.
+    # By hand from the formula of ITU-T G.1072; the score is inverted through its own formula.
     for delay, impairment in zip((0, 50, 100, 400), impairments, strict=True):
         rating = 100 - impairment
         score = 1.3 + 0.0334 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
@@ -103,5 +103,5 @@ def test_what_lies_outside_the_fit_is_named() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(video: Video, network: Network) -> None:
-    with pytest.raises(ValueError, match=r"delay|video|client"):
+    with pytest.raises(ValueError, match=r"delay|video|losses"):
         opinion(video, network)

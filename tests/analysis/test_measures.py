@@ -14,7 +14,7 @@ from gamelane.analysis import measures
 
 
 def test_jitter_of_a_constant_transit_is_nothing_and_of_an_alternating_one_its_step() -> None:
-    # reference/quality.md section 8, item 3
+    # RFC 3550, section 6.4.1: J is 0 over a constant transit, and tends to x over one that alternates between 0 and x.
     assert measures.rfc3550_jitter_ms([40.0] * 100) == 0
     assert measures.rfc3550_jitter_ms([0.0, 12.0] * 400) == pytest.approx(12.0)
 

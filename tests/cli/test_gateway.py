@@ -15,12 +15,12 @@ def test_words_and_exit_code_are_handed_over(tmp_path: Path) -> None:
     program.write_text(f'#!{sys.executable}\nimport sys\nprint(*sys.argv[1:], sep="|")\nsys.exit(4)\n')
     program.chmod(0o755)
     done = subprocess.run(
-        [GAMELANE, "gateway", "run", "--lan", "eth1", "--wan", "eth0", "home.toml", "--dry-run"],
+        [GAMELANE, "gateway", "run", "--lan", "eth1", "--wan", "eth0", "home.toml", "--", "--help", "-h"],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
         env={**os.environ, "GAMELANE_GATEWAY": str(program)},
     )
-    words = "run|--lan|eth1|--wan|eth0|home.toml|--dry-run\n"
+    words = "run|--lan|eth1|--wan|eth0|home.toml|--|--help|-h\n"
     assert (done.returncode, done.stdout, done.stderr) == (4, words, "")

@@ -28,4 +28,4 @@ def test_words_and_exit_code_are_handed_over(tmp_path: Path) -> None:
 def test_a_missing_program_is_said(tmp_path: Path) -> None:
     done = with_program(tmp_path / "nothing", "near", "near.toml")
     assert done.returncode == 2
-    assert "no program there" in done.stderr
+    assert "no such program" in done.stderr

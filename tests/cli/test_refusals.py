@@ -21,12 +21,12 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--set", "link.up"], "not KEY=VALUE"),
         (["run", "{short}", "--set", "gateway.*.queue=red"], "fq_codel"),
         (["run", "{short}", "--compare", "gateway.*.queue"], "not KEY=VALUE"),
-        (["run", "{short}", "--compare", "gateway.*.queue=,"], "no value to compare"),
+        (["run", "{short}", "--compare", "gateway.*.queue=,"], "no values to compare"),
         (["run", "{short}", "--variant", "fifo"], "not NAME:KEY=VALUE"),
         (["run", "{short}", "--variant", "a:link.up"], "not KEY=VALUE"),
         (["run", "{short}", "--engine", "bench"], "gamelane doctor"),
         (["run", "{short}", "--engine", "lap"], "did you mean `lab`"),
-        (["run", "{short}", "--engine", "sim,lab,sim"], "the same twice"),
+        (["run", "{short}", "--engine", "sim,lab,sim"], "an engine is named twice"),
         (["run", "{short}", "--engine", "lab", "--set", "tcp.recovery=fack"], "Linux cannot be told to do this"),
         (["run", "{short}", "--repeat", "0"], "--repeat"),
         (["run", "{short}", "--repeat", "many"], "--repeat"),
@@ -34,10 +34,10 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--pcap"], "-o DIR"),
         (["run", "{short}", "--bogus"], "--bogus"),
         (["run", "houshold"], "did you mean `household`"),
-        (["run", "{folder}"], "this is a folder"),
+        (["run", "{folder}"], "this is a folder, not a scenario"),
         (["run", "{binary}"], "not text in UTF-8"),
         (["run", "{broken}"], "broken.toml"),
-        (["run"], "scenario"),
+        (["run"], "SCENARIO"),
         (["report", "{folder}"], "does not hold records"),
         (["report", "{folder}/absent"], "does not hold records"),
         (["reproduce", "collom2061"], "did you mean `collom2016`"),
@@ -107,7 +107,7 @@ def test_a_full_disk_behind_stdout_is_exit_code_3(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([GAMELANE, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 3
-    assert "cannot be written" in done.stderr
+    assert "cannot write to standard output" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -52,9 +52,9 @@ def test_a_remedy_is_a_variant() -> None:
     ("arguments", "message"),
     [
         (("nowhere.pcapng",), "No such file"),
-        ((str(CAPTURES / "openarena-4p-srv.pcapng.gz"),), "there is no TCP connection in this capture"),
+        ((str(CAPTURES / "openarena-4p-srv.pcapng.gz"),), "no TCP connection in this capture"),
         ((SERVER, "--rtt", "100"), "link.rtt"),
-        ((SERVER, "--other-end", str(CAPTURES / "thin-tcp-lan-cli.pcapng.gz")), "no TCP data of one is found"),
+        ((SERVER, "--other-end", str(CAPTURES / "thin-tcp-lan-cli.pcapng.gz")), "have no TCP data in common"),
     ],
 )
 def test_refusals(arguments: tuple[str, ...], message: str) -> None:

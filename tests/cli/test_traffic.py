@@ -84,7 +84,7 @@ def test_the_document_holds_fit_prediction_and_reach(fitted: tuple[Path, dict[st
     (prediction,) = document["predictions"]
     assert (prediction["players"], prediction["from_players"], prediction["parts"]) == (4, [2, 3], [2, 2])
     assert len(prediction["causes"]) == 2
-    assert "an extrapolation: put to the test, 4 players" in document["caveats"][0]
+    assert "an extrapolation. A prediction for 4 players" in document["caveats"][0]
     assert str(folder / "arena.toml") in said
 
 
@@ -146,17 +146,20 @@ def test_the_same_seed_is_the_same_file_and_another_is_not(command: Command, tmp
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["fit", "{two}", "{three}", "--players", "2", "-o", "{folder}/m.toml"], "1 for 2 captures"),
-        (["fit", "{two}", "--players", "2,3", "-o", "{folder}/m.toml"], "2 for 1 capture\n"),
-        (["fit", "{two}", "--players", "two", "-o", "{folder}/m.toml"], "not numbers of players"),
+        (["fit", "{two}", "{three}", "--players", "2", "-o", "{folder}/m.toml"], "1 counts for 2 captures"),
+        (["fit", "{two}", "--players", "2,3", "-o", "{folder}/m.toml"], "2 counts for 1 capture\n"),
+        (["fit", "{two}", "--players", "two", "-o", "{folder}/m.toml"], "not a list of player counts"),
         (["fit", "{two}", "--players", "0", "-o", "{folder}/m.toml"], "1 to 1000"),
-        (["fit", "{two}", "-o", "{folder}/m.toml"], "say how many with --players"),
-        (["fit", "{two}", "--players", "2", "-o", "{folder}/m.json"], "ends in .toml"),
+        (["fit", "{two}", "-o", "{folder}/m.toml"], "give it with --players"),
+        (["fit", "{two}", "--players", "2", "-o", "{folder}/m.json"], "must end in .toml"),
         (["fit", "{two}", "--players", "2"], "--output"),
         (["fit", "{folder}/absent.pcap", "--players", "2", "-o", "{folder}/m.toml"], "absent.pcap"),
         (["fit", "{text}", "--players", "2", "-o", "{folder}/m.toml"], "not a packet capture"),
         (["fit", "{tcp}", "--players", "2", "-o", "{folder}/m.toml"], "no UDP packet among"),
-        (["fit", "{one}", "--players", "2", "-o", "{folder}/m.toml"], "has 1 packets one way and 0 the other"),
+        (
+            ["fit", "{one}", "--players", "2", "-o", "{folder}/m.toml"],
+            "has 1 packets in one direction and 0 in the other",
+        ),
         (["generate", "quak3", "-o", "{folder}/g.pcapng"], "did you mean"),
         (["generate", "{folder}/absent.toml", "-o", "{folder}/g.pcapng"], "cannot be read"),
         (["generate", "openarena", "--players", "9", "-o", "{folder}/g.pcapng"], "2 to 8"),

@@ -83,16 +83,19 @@ steady = np.arange(0, 30, 0.02)
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (Made().stream(0, 1, [0.0], [60]), "1 packets one way and 0 the other"),
-        (Made().stream(0, 1, np.arange(0, 30, 0.05), np.full(600, 80)), "600 packets one way and 0 the other"),
+        (Made().stream(0, 1, [0.0], [60]), "1 packets in one direction and 0 in the other"),
+        (
+            Made().stream(0, 1, np.arange(0, 30, 0.05), np.full(600, 80)),
+            "600 packets in one direction and 0 in the other",
+        ),
         (game(Made(), 0, 1, seconds=5.0), "lasts 5.0 s"),
         (
             Made().stream(0, 1, steady, np.full(1500, 172)).stream(1, 0, steady, np.full(1500, 172)),
-            "as a voice call does",
+            "like a voice call",
         ),
         (
             Made().stream(0, 1, steady, np.linspace(1100, 1300, 1500)).stream(1, 0, steady, np.full(1500, 40)),
-            "as full as those of a transfer",
+            "sends full packets",
         ),
         (
             Made()

@@ -76,7 +76,7 @@ def test_the_two_point_construction_is_put_to_the_test(matches: list[Match], pre
     assert -0.22 < prediction.of.errors["mean_bytes"] < -0.17
     assert -0.33 < prediction.of.errors["lag_one"] < -0.22
     assert prediction.of.ks > 0.15
-    assert prediction.causes[0].startswith("mean: the construction takes it as -1 times that of 2 players and +2 times")
+    assert prediction.causes[0].startswith("mean: the model adds -1 times that of 2 players and +2 times")
     assert prediction.causes[1].startswith("lag-1 correlation:")
 
 

@@ -17,13 +17,13 @@ from rich.console import Console
 
 import gamelane as library
 from gamelane import Experiment, Results
-from gamelane.analysis.agreement import Agreement, agreements
+from gamelane.plot.images import specification
+from gamelane.plot.style import variant_looks
+from gamelane.report.agreements import Agreement, agreements
 from gamelane.report.document import document
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.html import commands, page
-from gamelane.report.images import specification
-from gamelane.report.style import variant_looks
 from gamelane.report.terminal import show
 from tests.cli.command import gamelane
 
@@ -94,7 +94,7 @@ def test_the_bound_is_3_ms_or_10_percent_whichever_is_more(three: Results) -> No
 
 def test_the_table_of_engines_that_agree(three: Results) -> None:
     text = shown(overlaid(three, {"fifo": (532, 551), "pie": (50.5, 90), "fq_codel": (44.4, 52)}))
-    assert text.startswith("sim and lab agree on the round trip of the game quake3: all 6 medians and 95th percentiles")
+    assert text.startswith("sim and lab agree on the RTT of the game quake3: all 6 medians and 95th percentiles")
     assert (
         _table(text)
         == """\
@@ -117,9 +117,9 @@ def test_the_table_of_engines_that_do_not(three: Results) -> None:
     text = shown(results, width=200)
     assert not only(results).agrees
     assert headline(results) == (
-        "sim and lab do not agree on the round trip of the game quake3: 1 of 4 medians and 95th percentiles are within "
-        "10 % or 3 ms; farthest apart is the median of FQ-CoDel, 44.0 ms in sim and 580 ms in lab; "
-        "the variants are in another order."
+        "sim and lab do not agree on the RTT of the game quake3: 1 of 4 medians and 95th percentiles are within "
+        "10 % or 3 ms; the largest difference is in the median of FQ-CoDel, 44.0 ms in sim and 580 ms in lab; "
+        "the order of the variants differs."
     )
     assert (
         _table(text)
@@ -158,8 +158,8 @@ def test_variants_that_runs_do_not_tell_apart_may_change_places(three: Results) 
     assert not by_median.identical
     assert by_median.swaps[0].told_apart == (True, False)
     assert only(single).agrees
-    assert "only variants that runs do not tell apart change places" in headline(single)
-    assert "change places, 0.10 ms apart in sim and 0.10 ms in lab, not told apart by the runs of lab." in shown(
+    assert "only variants that the runs cannot distinguish change places" in headline(single)
+    assert "change places, 0.10 ms apart in sim and 0.10 ms in lab, not distinguished by the runs of lab." in shown(
         single, 200
     )
 
@@ -180,7 +180,7 @@ def test_without_a_round_trip_nothing_is_said(three: Results) -> None:
     assert {row.within for row in only(results).rows} == {None}
     assert only(results).orders == ()
     assert not only(results).agrees
-    assert "cannot be told" in headline(results)
+    assert "cannot be compared" in headline(results)
     assert "n/a" in shown(results)
 
 
@@ -226,7 +226,7 @@ def test_the_page_says_what_was_laid_over_what(three: Results, tmp_path: Path) -
     text = re.sub(r"<script.*?</script>", "", page(results), flags=re.DOTALL)
     assert "Do sim and lab agree on the game quake3?" in text
     assert text.count("<td>95th percentile</td>") == 3
-    assert "real hosts differ from run to run" in text
+    assert "Real hosts differ from run to run" in text
 
 
 def test_the_command_prints_and_writes_both(three: Results, tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_the_command_refuses_early(three: Results, short: Experiment, tmp_path: 
         ((tmp_path / "sim", tmp_path / "other"), "nothing to compare"),
         ((tmp_path / "sim", tmp_path / "sim"), "given twice"),
         ((tmp_path / "sim", tmp_path / "nowhere"), "does not hold records"),
-        ((tmp_path / "sim", tmp_path / "other", "--export", "csv"), "--export needs a folder"),
+        ((tmp_path / "sim", tmp_path / "other", "--export", "csv"), "--export with several folders needs"),
     )
     for words, complaint in refusals:
         done = gamelane("report", *words)

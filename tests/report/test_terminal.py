@@ -27,7 +27,7 @@ def test_what_a_shaper_that_follows_did_is_a_table_of_its_own() -> None:
     results = gamelane.compare(gamelane.load("autorate").with_(duration="12s"), variants)
     text = io.StringIO()
     show(results, Console(file=text, width=120))
-    table = text.getvalue().split("Shapers that follow their link")[1].splitlines()
+    table = text.getvalue().split("Shapers that follow the rate of their link")[1].splitlines()
     assert "down: mean rate" in table[1]
     fixed, follows = (next(line for line in table if line.startswith(name)).split() for name in variants)
     own = results.variants[1].runs[0].summary["autorate"]["down"]

@@ -10,12 +10,12 @@ from rich.console import Console
 
 import gamelane
 from gamelane import Results
-from gamelane.analysis.tables import summary_table
+from gamelane.plot.images import specification
 from gamelane.report import thin
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.html import page
-from gamelane.report.images import specification
+from gamelane.report.tables import summary_table
 from gamelane.report.terminal import show
 
 SMALL: dict[str, str | int | float] = {"duration": "120s", "flow.players.connections": 40}
@@ -87,7 +87,7 @@ def test_without_a_shared_connection_there_is_no_figure_of_savings(shared: Resul
 
 def test_the_headline_is_about_late_messages(shared: Results) -> None:
     assert headline(shared).startswith("One message of players in a thousand takes more than")
-    assert headline(shared["mux 1%"]).startswith("Of players one message in a thousand")
+    assert headline(shared["mux 1%"]).startswith("One message of players in a thousand takes more than")
 
 
 def test_a_report_is_written(shared: Results, tmp_path: Path) -> None:

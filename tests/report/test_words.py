@@ -7,8 +7,8 @@ import pytest
 import gamelane
 from gamelane import Experiment, Results
 from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import flow_colours, half_width, number, variant_looks
 from gamelane.report.headline import headline
-from gamelane.report.style import flow_colours, half_width, number, variant_looks
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ def test_a_half_width_has_the_decimals_of_its_mean() -> None:
 def test_the_headline_names_the_worst_and_the_best(queues: Results) -> None:
     text = headline(queues)
     peaks = {name: queues[name].summary["flows"]["quake3"]["rtt_ms"]["max"]["mean"] for name in ("fifo", "fq_codel")}
-    assert f"peaks at {number(peaks['fifo'])} ms with FIFO" in text
-    assert f"at {number(peaks['fq_codel'])} ms with FQ-CoDel" in text
+    assert f"highest RTT of the game quake3 is {number(peaks['fifo'])} ms with FIFO" in text
+    assert f"and {number(peaks['fq_codel'])} ms with FQ-CoDel" in text
     assert "Mean of 2 runs" in text
 
 
 def test_one_variant_has_a_headline_of_its_own(alone: Results) -> None:
-    assert headline(alone).startswith("Behind FIFO the round trip of the game quake3 is")
+    assert headline(alone).startswith("Behind FIFO the RTT of the game quake3 is")
 
 
 def test_queues_keep_their_colours_whatever_is_compared(queues: Results, alone: Results) -> None:

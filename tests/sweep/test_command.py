@@ -67,7 +67,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_says_how_to_go_on(write: Write, t
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
-    assert "of 72 runs finished; the same command makes the rest" in stderr
+    assert "of 72 runs finished; run the same command again for the rest" in stderr
     assert "Traceback" not in stderr
     last = json.loads(stdout.splitlines()[-1])
     assert last["interrupted"] is True

@@ -131,7 +131,7 @@ def test_a_damaged_manifest_is_refused_and_its_runs_can_be_merged(planned: Plan,
 
 def test_the_folder_of_another_sweep_is_refused(planned: Plan, whole: bytes, write: Write, tmp_path: Path) -> None:
     other = plan.make(file.read(write(SWEEP.replace("80ms", "90ms"))))
-    with pytest.raises(UsageError, match="it holds another sweep") as refusal:
+    with pytest.raises(UsageError, match="holds another sweep") as refusal:
         _run(other, tmp_path / "whole")
     assert "--merge" in str(refusal.value)
     assert (tmp_path / "whole" / "runs.parquet").read_bytes() == whole
@@ -142,7 +142,7 @@ def test_the_folder_of_another_version_is_refused(planned: Plan, whole: bytes, t
     assert whole
     manifest = tmp_path / "whole" / "sweep.json"
     manifest.write_text(manifest.read_text().replace(f'"gamelane": "{_native.version()}"', '"gamelane": "0.0.1"'))
-    with pytest.raises(UsageError, match=r"runs of gamelane 0\.0\.1"):
+    with pytest.raises(UsageError, match=r"runs are from gamelane 0\.0\.1"):
         _run(planned, tmp_path / "whole")
 
 
@@ -168,7 +168,7 @@ def test_merging_what_does_not_belong_is_refused(planned: Plan, whole: bytes, wr
     other = plan.make(file.read(write(SWEEP + '[set]\n"link.up" = "3mbit"\n')))
     with pytest.raises(UsageError, match="none of its runs"):
         _run(other, tmp_path / "other", merge=[tmp_path / "whole"])
-    with pytest.raises(UsageError, match="does not hold a sweep"):
+    with pytest.raises(UsageError, match="not the folder of a sweep"):
         _run(other, tmp_path / "other", merge=[tmp_path])
 
 

@@ -120,10 +120,10 @@ def test_chunks_are_worth_sending_and_leave_nobody_waiting() -> None:
 @pytest.mark.parametrize(
     ("address", "complaint"),
     [
-        ("{closed}", "nobody answers there"),
-        ("ray://{closed}", "nobody answers there"),
-        ("somewhere", "this is no address"),
-        ("host:port", "this is no address"),
+        ("{closed}", "no answer"),
+        ("ray://{closed}", "no answer"),
+        ("somewhere", "not an address"),
+        ("host:port", "not an address"),
     ],
 )
 def test_an_address_where_no_cluster_is_refused_early(address: str, complaint: str) -> None:
@@ -143,5 +143,5 @@ def test_an_address_where_no_cluster_is_refused_early(address: str, complaint: s
 def test_the_command_refuses_before_it_makes_anything(small: Path, tmp_path: Path) -> None:
     done = gamelane("sweep", small, "-o", tmp_path / "out", "--ray", "127.0.0.1:1")
     assert done.returncode == 2, done.stderr
-    assert "nobody answers there" in done.stderr
+    assert "no answer" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -157,7 +157,7 @@ def test_comparisons_are_paired_over_seeds(found: SweepRecords) -> None:
 def test_named_plots_are_drawn_and_say_which_way_is_better(found: SweepRecords, folder: Path) -> None:
     drawn = {figure.name: figure for figure in figures(found)}
     assert list(drawn) == ["overview", "spread", "map", "curve"]
-    assert "less link.rtt" in drawn["spread"].caption
+    assert "minus link.rtt" in drawn["spread"].caption
     assert "Higher is better" in drawn["curve"].caption
     assert all("better" in figure.caption for figure in drawn.values())
     for name in drawn:

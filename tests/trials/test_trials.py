@@ -78,10 +78,10 @@ def test_a_plan_is_kept_and_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "ann.json"
     plan = blind.open_plan(path, Settings("axes", 2, 60, None))
     assert blind.open_plan(path, Settings("axes", 2, 60, None)) == plan
-    with pytest.raises(UsageError, match="was begun there"):
+    with pytest.raises(UsageError, match="was started there"):
         blind.open_plan(path, Settings("full", 2, 60, None))
     path.write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match="no plan"):
+    with pytest.raises(UsageError, match="not the plan"):
         blind.open_plan(path, Settings("axes", 2, 60, None))
 
 

@@ -109,6 +109,31 @@ def test_a_key_this_gamelane_does_not_have_is_left_out(
     assert dict(target.when) == {"gateway.*.queue": ("codel",)}
 
 
+@pytest.mark.parametrize(
+    ("table", "complaints"),
+    [
+        ('key = "link.up"\nvalue = ["1mbit"]', ["`parameter.value`", "did you mean `values`"]),
+        ('values = ["on"]', ["`parameter.key`", "required"]),
+        ('key = "link.up"', ["`values`, or `from` and `to`, or `shares`"]),
+        (
+            'key = "link.up"\nfrom = "1mbit"\nto = "2mbit"\nlog = "yes"',
+            ["`parameter.log`", "given:   yes", "true or false"],
+        ),
+        ('key = "link.up"\nvalues = ["1mbit"]\nof = ["a"]', ["`of` needs `beside`"]),
+    ],
+)
+def test_a_table_of_the_space_that_makes_no_sense_is_refused(
+    table: str, complaints: list[str], short: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "space.toml"
+    listed.write_text(f"[[parameter]]\n{table}\n")
+    monkeypatch.setattr(space, "SHIPPED", listed)
+    with pytest.raises(UsageError) as refusal:
+        space.shipped(short.scenario)
+    for complaint in complaints:
+        assert complaint in str(refusal.value)
+
+
 def test_words_come_from_the_scenario_format() -> None:
     assert set(space.words_of("gateway.*.queue")) >= {"fifo", "fq_codel"}
     assert "newreno" in space.words_of("tcp.congestion")
@@ -130,13 +155,13 @@ def test_a_person_adds_and_narrows(short: Experiment) -> None:
     [
         (["--search", "gateway.*.limit"], "not KEY=VALUES"),
         (["--search", "gateway.*.limit=60p..50p"], "the lower first"),
-        (["--search", "gateway.*.limit=50p..60ms"], "one unit"),
+        (["--search", "gateway.*.limit=50p..60ms"], "same unit"),
         (["--search", "link.upp=1mbit,2mbit"], "did you mean"),
         (["--keep", "link.up"], "gateway.*.queue"),
-        (["--goal", "p99(quake3.rtt)"], "this is no goal"),
+        (["--goal", "p99(quake3.rtt)"], "not a goal"),
         (["--goal", "min p99(quake3.rrt)"], "did you mean `p99(quake3.rtt)`"),
-        (["--bound", "upload.goodput"], "this is no bound"),
-        (["--bound", "upload.goodput >= 3ms"], "`3ms` is no bound"),
+        (["--bound", "upload.goodput"], "not a bound"),
+        (["--bound", "upload.goodput >= 3ms"], "`3ms` is not a bound"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: list[str], complaint: str, short: Experiment, runner: Runner) -> None:
@@ -218,7 +243,7 @@ def test_tc_lines(short: Experiment) -> None:
     pie = tc.lines(
         short.with_({"gateway.*.queue": "pie", "gateway.*.parameters": "rfc", "gateway.*.max_burst": "90ms"}).scenario
     )
-    assert "# not in these lines: max_burst = 90ms, parameters = rfc" in pie
+    assert "# not included in these commands: max_burst = 90ms, parameters = rfc" in pie
 
 
 def test_tc_lines_of_priority(short: Experiment) -> None:
@@ -246,7 +271,7 @@ def test_tc_lines_of_cake_and_of_a_shaper(short: Experiment) -> None:
 def test_tc_lines_say_what_no_kernel_has(short: Experiment) -> None:
     found = tc.lines(short.with_({"gateway.voap": '{ alpha = "4ms" }'}).scenario, "eth0")
     assert any("VoAP (alpha = 4ms" in line and "not in Linux" in line for line in found)
-    assert any("gamelane's own gateway" in line for line in found)
+    assert any("gamelane gateway" in line for line in found)
     assert not any("VoAP" in line for line in tc.lines(short.scenario, "eth0"))
 
 
@@ -255,7 +280,7 @@ def test_tc_lines_of_a_radio_and_of_a_link_without_a_rate() -> None:
     assert "tc qdisc replace dev $RADIO root handle 10: pfifo limit 250" in radio
     assert not any("htb" in line for line in radio)
     varying = tc.lines(experiment.load("lte").scenario)
-    assert any("whose rate varies" in line for line in varying)
+    assert any("the rate of this link varies" in line for line in varying)
 
 
 @needs(shutil.which("tc") and os.geteuid() == 0, "needs tc, and root for a namespace")
@@ -290,5 +315,5 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert any(line.startswith("tc qdisc replace") for line in document["tc"])
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
     shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet")
-    assert "as it is" in shown.stdout
+    assert "unchanged" in shown.stdout
     assert shown.stderr == ""

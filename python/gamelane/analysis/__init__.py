@@ -1,1 +1,1 @@
-"""Statistics over records. Per packet happens in Rust; per run and per figure happens here."""
+"""Statistics of results and captures, per run and per figure. Rust does the work per packet."""

@@ -14,7 +14,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Box:
-    """One box: whiskers, hinges, median, the points beyond the whiskers in ascending order, number of samples."""
+    """A box: whiskers, hinges, median, the points beyond the whiskers in ascending order, number of samples."""
 
     low: float
     lower_hinge: float
@@ -26,9 +26,9 @@ class Box:
 
 
 def fivenum(values: npt.ArrayLike) -> tuple[float, float, float, float, float]:
-    """Minimum, lower hinge, median, upper hinge, maximum: R's `fivenum`.
+    """Return minimum, lower hinge, median, upper hinge and maximum, as R's `fivenum`.
 
-    A hinge is the median of its half, and the middle value of an odd number of samples belongs to both halves.
+    A hinge is the median of its half. The middle value of an odd number of samples belongs to both halves.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = len(ordered)
@@ -43,7 +43,7 @@ def fivenum(values: npt.ArrayLike) -> tuple[float, float, float, float, float]:
 
 
 def box(values: npt.ArrayLike) -> Box:
-    """Box, whiskers and outliers of samples."""
+    """Return box, whiskers and outliers of samples."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     _, lower, median, upper, _ = fivenum(ordered)
     reach = REACH * (upper - lower)
@@ -53,7 +53,7 @@ def box(values: npt.ArrayLike) -> Box:
 
 
 def thin(outliers: Floats, at_most: int) -> Floats:
-    """Choose evenly among sorted outliers for drawing; the smallest and the largest always stay."""
+    """Return at most that many outliers for drawing, evenly spaced. The smallest and the largest always stay."""
     if len(outliers) <= at_most:
         return outliers
     return outliers[np.linspace(0, len(outliers) - 1, at_most).round().astype(np.int64)]

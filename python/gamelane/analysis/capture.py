@@ -1,6 +1,6 @@
-"""Captures analysed: the document of docs/json-schema.md, with a verdict in words, and tables as Parquet.
+"""Analyzes captures: the document of docs/json-schema.md, a verdict in words, and tables as Parquet.
 
-Everything per packet happens in the native half.
+Rust does the work per packet.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 
 from gamelane import _native
 from gamelane.analysis.capture_verdict import verdict
-from gamelane.errors import UsageError
+from gamelane.errors import UsageError, aligned
 
-TYPE_CHECKING = False  # without typing, which is slow to load
+TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
@@ -34,15 +34,15 @@ PACKED = ("", ".gz", ".zst")
 def analyze(
     captures: Sequence[str], on_batch: OnBatch | None = None, *, interfaces: tuple[int, int] | None = None
 ) -> dict[str, Any]:
-    """Read captures and say what happened; tables go to `on_batch` while they are read.
+    """Analyze captures. Tables go to `on_batch` while the captures are read.
 
-    A folder is one recording whose files follow each other by name. Two captures are taken for two points that saw the
-    same traffic, and compared; with `interfaces`, so are two interfaces of one capture, which is read once for each.
+    A folder is one recording whose files follow each other by name. Two captures are taken as the same traffic at two
+    points and compared. With `interfaces`, two interfaces of one capture are compared; the file is read once for each.
     """
     if interfaces is not None:
         captures = _twice(captures)
     if list(captures).count(STDIN) > 1:
-        raise UsageError("-: standard input can be read once only\n  hint:    give the other capture as a file")
+        raise UsageError("-: standard input can be read only once\n  hint:    give the other capture as a file")
     paths = [_files(path) for path in captures]
     found: dict[str, Any] = {"schema": SCHEMA}
     if len(paths) == 2:
@@ -61,7 +61,7 @@ def analyze(
 
 
 def _files(path: str) -> list[str]:
-    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - pathlib takes longer to load than most of this
+    if path == STDIN or not os.path.isdir(path):  # noqa: PTH112 - pathlib loads slowly
         return [path]
     from pathlib import Path  # noqa: PLC0415 - likewise
 
@@ -72,8 +72,8 @@ def _files(path: str) -> list[str]:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     if not files:
         raise UsageError(
-            f"{path}: this folder holds no captures\n  allowed: files that end in {', '.join(RECORDINGS)}, packed with "
-            "gzip or zstd or not"
+            f"{path}: no captures in this folder\n  allowed: files that end in {', '.join(RECORDINGS)}, also with "
+            "gzip or zstd compression"
         )
     return files
 
@@ -82,7 +82,7 @@ def _only(name: str, files: list[str]) -> str:
     if len(files) > 1:
         raise UsageError(
             f"{name}: a recording of {len(files)} files cannot be compared with another\n"
-            f"  hint:    make one file of it with `mergecap -w one.pcapng {name}/*`"
+            f"  hint:    merge it into one file with `mergecap -w one.pcapng {name}/*`"
         )
     return files[0]
 
@@ -91,29 +91,34 @@ def _twice(captures: Sequence[str]) -> Sequence[str]:
     if len(captures) == 1 and captures[0] != STDIN:
         return [captures[0]] * 2
     raise UsageError(
-        "--interfaces: one capture from a file holds both\n  hint:    two captures are compared as they are"
+        "--interfaces: needs one capture file with both interfaces\n  hint:    two captures are compared without it"
     )
 
 
 def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
     for capture, interface in zip(found["captures"], interfaces, strict=True):
         if not capture["packets"] and not capture["error"]:
-            raise UsageError(f"--interfaces: {capture['file']} has no packet of {interface}; they count from 0")
+            raise UsageError(
+                f"--interfaces: {capture['file']} has no packet of interface {interface}\n"
+                "  hint:    interfaces count from 0"
+            )
 
 
 def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
-    """Return one connection packet by packet as griwodz2006's figure 6 does, and what cut the capture short."""
+    """Return one connection packet by packet as griwodz2006, Fig. 6, does, and the error that ended the capture."""
     try:
         log, error = _native.connection_log(capture, flow)
     except ValueError as error:
-        raise UsageError(_indented(str(error))) from None
+        raise UsageError(aligned(str(error))) from None
     if log is None:
-        raise UsageError(f"--connection {flow}: no such flow in {capture}\n  hint:    the table numbers them from 0")
+        raise UsageError(
+            f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
+        )
     return log, error
 
 
 def complaints(found: Mapping[str, Any]) -> list[str]:
-    """What of the captures could not be read, one message each."""
+    """Return a message for each part of the captures that could not be read."""
     said = []
     for capture in found["captures"]:
         for error in [capture["error"], *capture["further_errors"]]:
@@ -125,7 +130,7 @@ def complaints(found: Mapping[str, Any]) -> list[str]:
 
 
 def unread(found: Mapping[str, Any]) -> bool:
-    """Whether one of the captures gave nothing at all."""
+    """Return whether nothing of one of the captures could be read."""
     return any(capture["error"] and not capture["flows_total"] for capture in found["captures"])
 
 
@@ -137,7 +142,3 @@ def _numbered(on_batch: OnBatch | None, number: int) -> OnBatch | None:
         on_batch(number, table, columns)
 
     return take
-
-
-def _indented(message: str) -> str:
-    return message.replace("\nhint: ", "\n  hint:    ")

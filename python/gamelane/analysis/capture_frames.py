@@ -1,4 +1,4 @@
-"""Tables of an analysed capture as Parquet: parts while it is read, so memory stays flat, one file each in the end."""
+"""Writes the tables of an analyzed capture as Parquet, in parts while it is read, so memory use stays constant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from gamelane.errors import OutputError
+from gamelane import whole
 
 DIRECTIONS = ["up", "down"]
 SIDES = ["server", "client"]
@@ -23,14 +23,14 @@ TABLES: dict[str, list[str]] = {
     "retransmissions": ["capture", "flow", "direction", "t_s", "start", "len", "cause", "nth", "since_first_ms"],
     "delay": ["capture", "flow", "direction", "t_s", "delay_ms", "len", "itself", "included", "cause"],
 }
-"""Columns of each table (docs/models/captures.md says what they mean)."""
+"""Columns of each table, explained in docs/models/captures.md."""
 
 WORDS = {"direction": DIRECTIONS, "towards": SIDES, "method": METHODS, "cause": CAUSES}
 NO_CAUSE = 255
 
 
 class TableWriter:
-    """Takes batches of columns and writes each as a part."""
+    """Writes batches of columns to part files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,17 +43,15 @@ class TableWriter:
         """Write one batch of rows of one capture's table."""
         part = self.folder / "parts" / f"{table}-{self.parts[table]:06}.parquet"
         self.parts[table] += 1
-        try:
+        with whole.writing(part):
             part.parent.mkdir(exist_ok=True)
             _frame(capture, table, columns).write_parquet(part, compression="lz4")
-        except OSError as error:
-            raise OutputError(f"{part}: {error.strerror or error}") from error
 
 
 def finish(folder: Path) -> None:
-    """Join the parts of each table."""
+    """Join the parts of each table into one file."""
     parts = folder / "parts"
-    try:
+    with whole.writing(folder):
         for table in TABLES:
             files = sorted(parts.glob(f"{table}-*.parquet"))
             target = folder / f"{table}.parquet"
@@ -65,8 +63,6 @@ def finish(folder: Path) -> None:
                 file.unlink()
         if parts.exists():
             parts.rmdir()
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}") from error
 
 
 def _frame(capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:
@@ -88,7 +84,7 @@ def _series(column: str, native: Mapping[str, npt.NDArray[np.generic]]) -> pl.Se
 
 
 def _nothing(table: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Columns without rows, of the types the native half gives."""
+    """Return columns without rows, in the types of the native module."""
     types: dict[str, type[np.generic]] = {
         "flow": np.uint32, "direction": np.uint8, "towards": np.uint8, "method": np.uint8, "cause": np.uint8,
         "packets": np.uint32, "bytes": np.uint64, "resent": np.uint32, "start": np.uint64, "len": np.uint32,

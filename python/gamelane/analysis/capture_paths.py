@@ -1,7 +1,7 @@
-"""Which connections of captures may share a path: their round trips tested pair by pair (docs/models/shared-paths.md).
+"""Tests which connections of captures may share a path, pair by pair (docs/models/shared-paths.md).
 
-Round trips are those from data to its acknowledgement (Karn's rule), of the side that is further from the capture
-point: at a game's server, the way to each player.
+An RTT sample is the time from data to its acknowledgement (Karn's algorithm). The side further from the capture point
+is used: at a game server, the path to each player.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from gamelane.analysis.shared_paths import FEWEST, SharedPaths, Variant, both_va
 from gamelane.errors import UsageError
 
 Connection = tuple[int, int]
-"""Position of the capture, number of the flow."""
+"""Position of the capture and number of the flow."""
 
 Found = Mapping[Variant, SharedPaths[Connection]]
 
 TABLE = "shared_paths"
 MOST = 400
-"""Connections compared: those with the most samples. The pairs of so many take some ten seconds."""
+"""Maximum number of connections compared; those with the most samples are kept. Testing all pairs takes about 10 s."""
 
 SIDES = ("server", "client")
 ACKNOWLEDGEMENT = 0
 
 
 class RoundTrips:
-    """Takes an analysis' tables batch by batch, keeps round trips, and passes all on to another, if there is one."""
+    """Collects RTT samples from the batches of an analysis, and passes every batch on to another writer, if any."""
 
     def __init__(self, further: Any = None) -> None:
         self.further = further
@@ -53,7 +53,7 @@ class RoundTrips:
             self.further(capture, table, columns)
 
     def by_connection(self) -> tuple[str, dict[Connection, npt.NDArray[np.float64]]]:
-        """Return the side that is further away, and milliseconds to there and back of each connection, in order."""
+        """Return the further side, and the RTT samples of each connection in milliseconds, in order."""
         samples = {key: np.concatenate(parts) for key, parts in self.kept.items()}
         medians: tuple[list[float], list[float]] = ([], [])
         for (_, _, side), values in samples.items():
@@ -66,15 +66,15 @@ class RoundTrips:
 
 
 def shared(found: Mapping[str, Any], trips: RoundTrips) -> tuple[dict[str, Any], Found]:
-    """Test the connections with each other: the document's part, and both variants."""
+    """Test all pairs of connections. Return the document's part and both variants of the test."""
     side, rtts = trips.by_connection()
     enough = {key: values for key, values in rtts.items() if len(values) >= FEWEST}
     if len(enough) < 2:
         files = ", ".join(capture["file"] for capture in found["captures"])
         raise UsageError(
             f"--shared-paths: {files}: {len(enough)} TCP {'connection' if len(enough) == 1 else 'connections'} with at "
-            f"least {FEWEST} round trips; it takes two to compare\n"
-            "  hint:    record longer, at the server that all players talk to"
+            f"least {FEWEST} RTT samples, and the test needs two\n"
+            "  hint:    record longer, at the server that all players use"
         )
     most = sorted(enough, key=lambda key: -len(enough[key]))[:MOST]
     chosen = {key: values for key, values in rtts.items() if key in set(most) or key not in enough}
@@ -83,7 +83,7 @@ def shared(found: Mapping[str, Any], trips: RoundTrips) -> tuple[dict[str, Any],
 
 
 def write_table(folder: Path, tested: Found) -> None:
-    """Write every pair as Parquet: which connections, and how likely such a difference is on one path."""
+    """Write every pair as Parquet, with the p-value of a common path."""
     parts = []
     for variant, paths in tested.items():
         i, j = np.triu_indices(len(paths.connections), 1)
@@ -97,7 +97,7 @@ def write_table(folder: Path, tested: Found) -> None:
 
 
 def sentence(of: Mapping[str, Any]) -> str:
-    """The result in words."""
+    """Return the result as a sentence."""
     parts = []
     for variant, verdict in of["variants"].items():
         groups = [len(group) for group in verdict["groups"] if len(group) > 1]
@@ -106,7 +106,7 @@ def sentence(of: Mapping[str, Any]) -> str:
         said = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'} of {sizes}" if groups else "no group"
         parts.append(f"{variant}: {said}{f', {alone} alone' if alone else ''}")
     return (
-        f"Of {len(of['connections'])} connections, by their round trips to the {of['towards']} these may share paths: "
+        f"RTTs of {len(of['connections'])} connections to the {of['towards']} were compared. These may share paths: "
         f"{'; '.join(parts)}."
     )
 

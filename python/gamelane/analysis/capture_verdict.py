@@ -1,8 +1,8 @@
-"""What happened to the games of a capture, in words: whose packets waited, which were lost, what they waited for."""
+"""Explains in words what happened to the games of a capture: which packets were late or lost, and why."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # without typing, which is slow to load
+TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
@@ -18,14 +18,14 @@ CAUSE_WORDS = {
     "unexplained": "no visible reason",
 }
 LENGTHS = {"below 1": "less than 1", "1": "1", "2": "2", "3": "3", "4 to 6": "4 to 6", "7 and more": "7 or more"}
-"""Stalls of whole timeouts: 1, 3, 7 with exponential back-off, less than 1 where a probe came first."""
+"""Length of a stall in retransmission timeouts: 1, 3, 7 with exponential back-off, below 1 after a tail loss probe."""
 
 MIN_PACKETS = 20
 MIN_SECONDS = 3.0
 
 
 def verdict(found: Document) -> dict[str, Any]:
-    """Return the headline, and a sentence for each game found."""
+    """Return the headline and a sentence for each game found."""
     games = [entry for number, capture in enumerate(found["captures"]) for entry in _games(number, capture)]
     pairs = {
         (number, flow["ids"][number]): flow for flow in (found["pair"] or {"flows": []})["flows"] for number in (0, 1)
@@ -34,14 +34,14 @@ def verdict(found: Document) -> dict[str, Any]:
     for number, flow, kind in games:
         pair = pairs.get((number, flow["id"]))
         if pair is not None and number == 1:
-            continue  # told with the first capture
+            continue  # described with the first capture
         text = _udp(flow, pair) if kind != "thin-tcp" else _tcp(_senders(found, flow, pair), pair)
         sentences.append({"capture": number, "flow": flow["id"], "kind": kind, "text": text})
     return {"headline": _headline(found, games, pairs), "games": sentences}
 
 
 def _senders(found: Document, flow: Document, pair: Document | None) -> Document:
-    """With two captures, each direction as the one nearer to its sender has it."""
+    """Return the flow with each direction as the capture nearer to its sender shows it, if there are two captures."""
     if pair is None:
         return flow
     near = pair["near_client"] or 0
@@ -50,7 +50,7 @@ def _senders(found: Document, flow: Document, pair: Document | None) -> Document
 
 
 def seen_by_senders(found: Document, capture: int, flow: int, direction: str) -> tuple[Document, int, Document | None]:
-    """A flow as the capture nearer to a direction's sender has it, that capture's position, the pair if compared."""
+    """Return a flow as captured nearer to the direction's sender, that capture's position, and the pair if compared."""
     pairs = (found["pair"] or {"flows": []})["flows"]
     pair = next((each for each in pairs if each["ids"][capture] == flow), None)
     if pair is None:
@@ -74,7 +74,7 @@ def _games(number: int, capture: Document) -> Iterator[tuple[int, Document, str]
 
 
 def is_thin_conversation(flow: Document) -> bool:
-    """Whether a TCP connection behaves like a game: long, thin both ways, and not one-sided."""
+    """Return whether a TCP connection behaves like a game: long, with data both ways, and thin in at least one."""
     halves = (flow["tcp"]["up"], flow["tcp"]["down"])
     return (
         flow["end_s"] - flow["start_s"] >= MIN_SECONDS
@@ -84,9 +84,9 @@ def is_thin_conversation(flow: Document) -> bool:
 
 
 def lag(half: Document, delivery: Document | None = None) -> tuple[float, float]:
-    """Milliseconds lost to retransmissions: all, and those spent waiting for timers.
+    """Return the lag from retransmissions in milliseconds: the total, and the part spent waiting for timers.
 
-    Until delivery if two captures tell; else what acknowledged packets took beyond the round trip.
+    With two captures the lag lasts until delivery. With one it is the time to the acknowledgement beyond the RTT.
     """
     by_cause = delivery["late"] if delivery else half["retransmissions"]
     timed = sum(by_cause[cause]["lag_ms"] for cause in TIMED)
@@ -95,7 +95,7 @@ def lag(half: Document, delivery: Document | None = None) -> tuple[float, float]
 
 def _headline(found: Document, games: list[tuple[int, Document, str]], pairs: Mapping[Any, Document]) -> str:
     if not any(capture["flows_total"] for capture in found["captures"]):
-        return "No conversation over TCP or UDP was read."
+        return "The capture has no TCP or UDP conversation."
     told = [
         (flow, kind, pairs.get((number, flow["id"])))
         for number, flow, kind in games
@@ -113,18 +113,21 @@ def _headline(found: Document, games: list[tuple[int, Document, str]], pairs: Ma
         name = "1 TCP connection is thin" if len(thin) == 1 else f"{len(thin)} TCP connections are thin"
         if whole > 0:
             parts.append(
-                f"{name}: {resent} packets were sent again, {whole / 1000:.1f} s of lag in all, "
-                f"{100 * timed / whole:.0f} % of it waiting for timers"
+                f"{name}: {resent} retransmissions caused {whole / 1000:.1f} s of lag in total, "
+                f"{100 * timed / whole:.0f} % of it waiting for retransmission timers"
             )
         else:
-            parts.append(f"{name}: {resent} packets were sent again, and nobody waited for them")
+            parts.append(f"{name}: {resent} retransmissions, which caused no lag")
     if udp:
         late = sum(way["late"] for flow in udp for way in _ways(flow))
         name = "1 game over UDP" if len(udp) == 1 else f"{len(udp)} games over UDP"
         lost = [_missing(way) for flow in udp for way in _ways(flow)]
-        parts.append(f"{name}: {sum(lost)} updates lost, {late} late by half a tick or more")
+        parts.append(f"{name}: {sum(lost)} updates lost, {late} late by at least half a tick")
     if not parts:
-        return "No game was found: no UDP conversation has a game's pace, and no TCP connection is thin both ways."
+        return (
+            "No game found: no UDP conversation has the regular packets of a game, "
+            "and no TCP connection is long and thin."
+        )
     return "; ".join(parts) + "."
 
 
@@ -142,55 +145,57 @@ def _udp(flow: Document, pair: Document | None) -> str:
         if not way:
             continue
         direction = "up" if name == "client" else "down"
-        lost = _lost(pair[direction]) if pair else f"{_missing(way)} lost{'' if way['numbered'] else ' by their pace'}"
+        lost = (
+            _lost(pair[direction])
+            if pair
+            else f"{_missing(way)} lost{'' if way['numbered'] else ' (from gaps in time)'}"
+        )
         numbered = way["numbered"] or {"duplicated": 0, "reordered": 0}
         said.append(
             f"the {name} sends every {way['tick_ms']:.1f} ms (jitter {way['mean_jitter_ms']:.2f} ms): {lost}, "
-            f"{way['late']} late, {numbered['duplicated']} doubled, {numbered['reordered']} out of order, "
+            f"{way['late']} late, {numbered['duplicated']} duplicated, {numbered['reordered']} out of order, "
             f"longest gap {way['longest_gap_ms']:.0f} ms"
         )
-    trips = f"; round trip {pair['rtt_ms']['p50']:.1f} ms at the median" if pair and pair["rtt_ms"]["count"] else ""
+    trips = f"; median RTT {pair['rtt_ms']['p50']:.1f} ms" if pair and pair["rtt_ms"]["count"] else ""
     return f"{flow['client']} and {flow['server']}: {'; '.join(said)}{trips}."
 
 
 def _tcp(flow: Document, pair: Document | None) -> str:
     said = []
-    for name, direction in (("to the client", "down"), ("to the server", "up")):
+    for name, direction in (("To the client", "down"), ("To the server", "up")):
         half = flow["tcp"][direction]
         delivery = pair[direction]["delivery"] if pair else None
         whole, timed = lag(half, delivery)
         loss = _lost(pair[direction]) if pair else f"about {100 * (half['loss_estimate'] or 0):.1f} % lost"
-        thin = "thin, " if half["thin"] else ""
-        text = f"{name} {thin}{half['resent']} of {half['data_packets']} packets sent again ({loss})"
+        thin = " (thin)" if half["thin"] else ""
+        text = f"{name}{thin}: {half['resent']} of {half['data_packets']} packets retransmitted ({loss})."
         if whole > 0:
             by_cause = delivery["late"] if delivery else half["retransmissions"]
             causes = _shares({cause: each["lag_ms"] for cause, each in by_cause.items()})
             until = " until delivery" if delivery else ""
-            share = f"{100 * timed / whole:.0f} % waiting for timers"
-            text += f", which made {whole / 1000:.1f} s of lag{until}, {share}: {causes}"
+            share = f"{100 * timed / whole:.0f} % of it waiting for timers"
+            text += f" They caused {whole / 1000:.1f} s of lag{until}, {share} ({causes})."
         said.append(text + stalls(half) + closed(half))
-    return f"{flow['client']} and {flow['server']}: {'; '.join(said)}."
+    return f"{flow['client']} and {flow['server']}. {' '.join(said)}"
 
 
 def stalls(half: Document) -> str:
-    """Waits for timers, as multiples of the retransmission timeout."""
+    """Describe the waits for timers, as multiples of the retransmission timeout."""
     of = half["stalls"]
     if not of["count"]:
         return ""
-    parts = [f"{count} of {LENGTHS[length]}" for length, count in of["by_timeouts"].items() if count]
+    parts = [f"{count} of {LENGTHS[length]} RTO" for length, count in of["by_timeouts"].items() if count]
     noun = "stall" if of["count"] == 1 else "stalls"
-    return (
-        f"; {of['count']} {noun}, in retransmission timeouts {', '.join(parts)}, the longest {of['longest_ms']:.0f} ms"
-    )
+    return f" {of['count']} {noun} ({', '.join(parts)}), the longest {of['longest_ms']:.0f} ms."
 
 
 def closed(half: Document) -> str:
-    """How long the receiver had no room."""
+    """Describe how long the receiver's window was closed."""
     of = half["zero_windows"]
     if not of["count"]:
         return ""
     times = "once" if of["count"] == 1 else f"{of['count']} times"
-    return f"; the receiver's window was closed {times}, {of['seconds']:.1f} s in all"
+    return f" The receiver's window was closed {times}, {of['seconds']:.1f} s in total."
 
 
 def _lost(way: Document) -> str:

@@ -1,6 +1,6 @@
-"""Fewer points for the same picture: time is cut into equal bins, and each bin keeps its lowest and highest sample.
+"""Reduces the points of a plot: time is cut into equal bins, and each bin keeps its lowest and its highest sample.
 
-Peaks survive, which averaging or keeping every n-th point would not promise.
+Peaks survive. Averaging, or keeping every n-th point, could lose them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def keep_extremes(t: npt.ArrayLike, values: npt.ArrayLike, *, points: int = 2000) -> npt.NDArray[np.int64]:
-    """Positions to keep of a series in order of time, at most `points`, first and last included."""
+    """Return the positions to keep of a series in time order: at most `points`, with the first and the last."""
     time = np.asarray(t, dtype=np.float64)
     series = np.asarray(values, dtype=np.float64)
     n = len(time)

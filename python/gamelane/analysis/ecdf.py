@@ -9,16 +9,16 @@ Floats = npt.NDArray[np.float64]
 
 
 def ecdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Each distinct value, ascending, and the share of samples at or below it."""
+    """Return each distinct value in ascending order, and the share of samples at or below it."""
     ordered = np.asarray(values, dtype=np.float64)
     distinct, counts = np.unique(ordered, return_counts=True)
     return distinct, np.cumsum(counts) / max(len(ordered), 1)
 
 
 def curve(values: npt.ArrayLike, *, points: int = 256, upto: float = 0.999) -> tuple[Floats, Floats]:
-    """Steps of the distribution for drawing: at most about `points`, cut above the share `upto`.
+    """Return steps of the distribution for drawing: about `points` at most, up to the share `upto`.
 
-    Every step kept lies on the full function. The tail is kept denser than the middle, for that is where queues differ.
+    Every step lies on the full function. The tail keeps more steps than the middle, because queues differ in the tail.
     """
     x, share = ecdf(values)
     last = int(np.searchsorted(share, upto, side="left")) + 1

@@ -1,8 +1,7 @@
-"""ITU-T G.1072: the opinion of players of cloud games, from network and video parameters.
+"""ITU-T G.1072: mean opinion scores of cloud games, from network and video parameters.
 
-Coefficients and formulas are those of the reference implementation (reference/quality.md section 3), whose published
-outputs the tests repeat digit by digit. A model shows a mean opinion of many; it stands beside raw numbers, never in
-their place.
+Coefficients and formulas are those of the ITU-T reference implementation. The tests repeat its published outputs to the
+last digit. The score predicts the mean of many players; show it beside the raw numbers, never instead of them.
 """
 
 from __future__ import annotations
@@ -14,61 +13,62 @@ from typing import Literal
 Complexity = Literal["low", "medium", "high"]
 
 RESOLUTIONS = ((640, 480), (1280, 720), (1920, 1080))
-"""Width and height of the videos the model was fitted to."""
+"""Width and height of the videos that the model was fitted to."""
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What G.1072 says: mean opinion scores from 1.3 (bad) to 4.64 (excellent)."""
+    """Result of G.1072: mean opinion scores from 1.3 (bad) to 4.64 (excellent)."""
 
     overall: float
     """Everything together."""
     interaction_delay: float
-    """Of the control alone, as delay leaves it."""
+    """Score of the control alone, from delay."""
     interaction_loss: float
-    """Of the control alone, as frozen frames leave it."""
+    """Score of the control alone, from frozen frames."""
     video: float
-    """Of the picture alone: coding and loss (G.1071, refitted)."""
+    """Score of the picture alone, from coding and loss (ITU-T G.1071 with new coefficients)."""
     fragmentation: float
-    """Blocks in the picture; a diagnosis, not part of `overall`."""
+    """Block artefacts in the picture. Diagnostic only: not part of `overall`."""
     unclearness: float
-    """Blur in the picture; a diagnosis, not part of `overall`."""
+    """Blur in the picture. Diagnostic only: not part of `overall`."""
     outside: tuple[str, ...]
-    """Inputs outside the range the model was fitted to: with any of them the scores are an extrapolation."""
+    """Inputs outside the range that the model was fitted to. If there are any, the scores are an extrapolation."""
 
 
 @dataclass(frozen=True)
 class Video:
-    """The picture a cloud game sends."""
+    """The video of a cloud game."""
 
     bitrate_mbps: float
-    """0.3 to 50 Mbit/s."""
+    """Bitrate, 0.3 to 50 Mbit/s."""
     frame_rate: float
-    """10 to 60 a second."""
+    """Frame rate, 10 to 60 frames per second."""
     resolution: tuple[int, int] = (1280, 720)
     """Width and height: one of `RESOLUTIONS`."""
     complexity: Complexity = "high"
-    """How hard the picture is to code."""
+    """How hard the picture is to encode."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What the network does to it. Loss in percent of packets, by what the client does about it: give one of them."""
+    """Delay and loss in the network. Give one of the two losses, in percent of packets."""
 
     delay_ms: float
-    """Round trip from input to display, 0 to 400 ms. The reference does not say one-way or round trip; the loop from
-    input to display is what a player feels, so the round trip it is."""
+    """RTT from input to display, 0 to 400 ms. G.1072 does not say whether its delay is one-way or round-trip. The
+    player feels the loop from input to display, so this model takes the RTT.
+    """
     freezing_loss_percent: float = 0.0
-    """0 to 5, where the client shows the last whole frame. Without effect below 16 ms of delay in this model."""
+    """Loss 0 to 5 %, if the client freezes on the last whole frame. In this model no effect below 16 ms of delay."""
     slicing_loss_percent: float = 0.0
-    """0 to 2, where it shows the damaged frame."""
+    """Loss 0 to 2 %, if the client shows the damaged frame."""
 
 
 def opinion(video: Video, network: Network, *, interaction: Complexity = "high") -> Opinion:
-    """Mean opinion of a cloud game whose demands on the player's speed are of class `interaction`.
+    """Return the mean opinion score of a cloud game. `interaction` is how strongly the game depends on fast reactions.
 
-    Raises ValueError for a number that is negative, infinite or no number, for a bitrate, frame rate or resolution of
-    zero, and for both losses at once. Source: ITU-T G.1072 (2020), reference/quality.md section 3.
+    Raises ValueError for a number that is negative or not finite, for a bitrate, frame rate or resolution of zero, and
+    if both losses are given. Source: ITU-T G.1072 (2020) and its reference implementation.
     """
     _check(video, network)
     bitrate, rate = video.bitrate_mbps, video.frame_rate
@@ -95,11 +95,11 @@ def _check(video: Video, network: Network) -> None:
     losses = (network.freezing_loss_percent, network.slicing_loss_percent)
     numbers = (network.delay_ms, *losses, video.bitrate_mbps, video.frame_rate)
     if not all(math.isfinite(number) and number >= 0 for number in numbers):
-        raise ValueError("delay, loss, bitrate and frame rate are numbers of 0 or more")
+        raise ValueError("delay, loss, bitrate and frame rate must be 0 or more")
     if video.bitrate_mbps == 0 or video.frame_rate == 0 or min(video.resolution) <= 0:
-        raise ValueError("a video has a bitrate, a frame rate and a size above 0")
+        raise ValueError("bitrate, frame rate and size of the video must be above 0")
     if min(losses) > 0:
-        raise ValueError("a client freezes or slices: give one of the two losses")
+        raise ValueError("give only one of the two losses")
 
 
 def _outside(video: Video, network: Network) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _frame_impairment(c: tuple[float, float, float, float], rate: float, frames_
 
 
 def _coding_impairment(c: tuple[float, ...], bitrate: float, rate: float, pixels: int) -> tuple[float, float]:
-    """Return the coding impairment before and after its clip."""
+    """Return the coding impairment before and after it is clipped."""
     bits_per_pixel = bitrate * 1e6 / (pixels * rate)
     complexity = c[4] * math.exp(c[5] * bits_per_pixel) + c[6]
     quality = min(c[0] * math.exp(c[1] * bits_per_pixel) + c[2] * complexity + c[3], 65.0)

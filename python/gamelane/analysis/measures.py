@@ -1,7 +1,7 @@
-"""Measures of a stream of packets: jitter as iperf reports it, gaps between arrivals, bursts of loss.
+"""Measures of a packet stream: jitter as iperf reports it, gaps between arrivals, bursts of loss.
 
-Times are in milliseconds. `of_flow` takes them from the `delay` table of a run's records, one run at a time: samples of
-several runs are never pooled.
+Times are in milliseconds. `of_flow` takes them from the `delay` table of one run. Samples of several runs are never
+pooled.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ Floats = npt.NDArray[np.float64]
 
 
 def rfc3550_jitter_ms(transit_ms: npt.ArrayLike) -> float:
-    """Interarrival jitter at the end of a stream, in ms: what iperf 2 reports for UDP.
+    """Return the interarrival jitter at the end of a stream, in ms, as iperf 2 reports it for UDP.
 
-    `transit_ms` is receipt minus sending of each packet in order of arrival; a constant error of the clocks cancels. J
-    moves by a sixteenth of the way to each new difference of transits (RFC 3550 section 6.4.1), so it tells of the last
-    few dozen packets, not of the whole stream. NaN without a packet, 0 for one.
+    `transit_ms` is receive time minus send time of each packet in order of arrival; a constant clock offset cancels.
+    Each new transit difference moves J by a sixteenth (RFC 3550, section 6.4.1). J therefore describes the last few
+    dozen packets, not the whole stream. NaN without a packet, 0 for one packet.
     """
     series = rfc3550_jitter_series_ms(transit_ms)
     return float(series[-1]) if len(series) else math.nan
 
 
 def rfc3550_jitter_series_ms(transit_ms: npt.ArrayLike) -> Floats:
-    """RFC 3550 jitter after each packet, in ms; 0 for the first."""
+    """Return the RFC 3550 jitter after each packet, in ms; 0 for the first packet."""
     transit = np.asarray(transit_ms, dtype=np.float64)
     steps = np.abs(np.diff(transit))
     jitter = np.zeros(len(transit))
@@ -42,14 +42,14 @@ def rfc3550_jitter_series_ms(transit_ms: npt.ArrayLike) -> Floats:
 
 
 def mean_absolute_deviation(values: npt.ArrayLike) -> float:
-    """Mean distance from the mean, in the unit of the values: the jitter of the G-model. NaN without values."""
+    """Return the mean absolute deviation in the unit of the values: the jitter of the G-model. NaN without values."""
     array = np.asarray(values, dtype=np.float64)
     return float(np.abs(array - array.mean()).mean()) if len(array) else math.nan
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Times between neighbouring arrivals, in ms (burriss2006's "interarrival time")."""
+    """Times between consecutive arrivals, in ms ("interarrival time" in burriss2006)."""
 
     count: int
     mean_ms: float
@@ -59,7 +59,7 @@ class Gaps:
 
 
 def gaps(arrived_ms: npt.ArrayLike) -> Gaps:
-    """Gaps between arrivals at these times, in any order. NaN where there are too few: a mean takes two arrivals."""
+    """Return statistics of the gaps between arrivals, given in any order. NaN if too few: a mean needs two arrivals."""
     between = np.diff(np.sort(np.asarray(arrived_ms, dtype=np.float64)))
     if len(between) == 0:
         return Gaps(0, math.nan, math.nan, math.nan)
@@ -68,9 +68,9 @@ def gaps(arrived_ms: npt.ArrayLike) -> Gaps:
 
 
 def burst_ratio(lost: npt.ArrayLike) -> float:
-    """Mean length of a run of losses over that of as many random losses: 1 for random loss, more for bursts (G.107).
+    """Return the burst ratio of ITU-T G.107: mean length of loss runs over that of random loss. 1 is random loss.
 
-    `lost` says for each packet, in order of sending, whether it was lost. NaN without a loss, and with losses alone.
+    `lost` says for each packet, in order of sending, whether it was lost. NaN if no packet or every packet was lost.
     """
     flags = np.asarray(lost, dtype=bool)
     share = float(flags.mean()) if len(flags) else 0.0
@@ -87,23 +87,23 @@ class Measures:
     packets: int
     """Arrived."""
     loss_percent: float
-    """Of those sent; NaN if none was."""
+    """Share of sent packets; NaN if none was sent."""
     queue_delay_mean_ms: float
     queue_delay_median_ms: float
     queue_delay_p75_ms: float
     queue_delay_p99_ms: float
     jitter_ms: float
-    """RFC 3550, at the end, over whole transits."""
+    """Jitter of RFC 3550 at the end of the run, from one-way delays including propagation."""
     jitter_p95_ms: float
-    """95th percentile of it over the packets."""
+    """95th percentile of the RFC 3550 jitter after each packet."""
     gaps: Gaps
 
 
 def of_flow(delay: pl.DataFrame, windows: pl.DataFrame, *, flow: str, direction: str, since_s: float = 0.0) -> Measures:
-    """Measures of a flow in one direction (`up`, `down`) from the `delay` and `windows` tables of one run.
+    """Return the measures of a flow in one direction (`up`, `down`) from the `delay` and `windows` tables of one run.
 
-    `since_s` leaves out packets that arrived earlier, and windows that began earlier: the warm-up. Quantiles are of
-    type 7: they interpolate.
+    `since_s` excludes the warm-up: packets that arrived and windows that began before it. Quantiles interpolate (type 7
+    of Hyndman and Fan).
     """
     chosen = (pl.col("flow").cast(pl.String) == flow) & (pl.col("direction").cast(pl.String) == direction)
     rows = delay.filter(chosen & (pl.col("t_s") >= since_s)).sort("t_s", maintain_order=True)
@@ -127,6 +127,6 @@ def of_flow(delay: pl.DataFrame, windows: pl.DataFrame, *, flow: str, direction:
 
 
 def queue_delay_ecdf(delay: pl.DataFrame, *, flow: str, direction: str, since_s: float = 0.0) -> tuple[Floats, Floats]:
-    """Distribution of a flow's queueing delay in one run: each delay in ms, and the share of packets at or below it."""
+    """Return a flow's queueing delay distribution in one run: delays in ms, and the share of packets up to each."""
     chosen = (pl.col("flow").cast(pl.String) == flow) & (pl.col("direction").cast(pl.String) == direction)
     return ecdf(delay.filter(chosen & (pl.col("t_s") >= since_s))["queue_delay_ms"].to_numpy())

@@ -1,9 +1,8 @@
-"""Which connections share a path, by their round trips alone (griwodz2006, Fig. 1(c)).
+"""Tests which connections share a path, from their RTTs alone (griwodz2006, Fig. 1(c)).
 
-A Wilcoxon rank-sum test for each pair of connections asks whether their round trips come from one set; pairs it does
-not reject plausibly share a path. Input is a mapping of connections to samples, wherever those come from. Method,
-corrections and limits: docs/models/shared-paths.md. Left out: correlation of delays in time, which is better evidence
-where clocks allow it.
+A Wilcoxon rank-sum test for each pair of connections asks whether their RTTs come from the same distribution. Pairs
+that the test does not reject may share a path. Method, corrections and limits: docs/models/shared-paths.md. Left out:
+correlation of delays over time, which is stronger evidence if the clocks allow it.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ Correction = Literal["benjamini-hochberg", "bonferroni", "none"]
 VARIANTS: tuple[Variant, ...] = ("plain", "normalised")
 
 FEWEST = 20
-"""Samples a connection needs for the normal approximation."""
+"""Samples that a connection needs for the normal approximation."""
 
 MOST = 500
-"""Samples of a connection that are used, evenly spaced in order. Successive round trips are not independent; spacing
-them brings the test closer to its level."""
+"""Maximum number of samples used per connection, evenly spaced. Consecutive RTTs depend on each other; spacing them
+brings the false alarms of the test closer to its level.
+"""
 
 
 @dataclass(frozen=True)
 class SharedPaths(Generic[K]):
     """Verdicts on every pair.
 
-    Matrices are in the order of `connections`, symmetric, with 1 on the diagonal.
+    Matrices are symmetric, in the order of `connections`, with 1 on the diagonal.
     """
 
     connections: tuple[K, ...]
@@ -52,7 +52,7 @@ class SharedPaths(Generic[K]):
 
     @property
     def shared(self) -> npt.NDArray[np.bool_]:
-        """Pairs that are not told apart."""
+        """Pairs that the test does not distinguish."""
         return self.adjusted > self.level
 
     @property
@@ -68,19 +68,18 @@ def shared_paths(
     correction: Correction = "benjamini-hochberg",
     level: float = 0.05,
 ) -> SharedPaths[K]:
-    """Test every pair of connections and put those that are not told apart into groups.
+    """Test every pair of connections, and group those that the test does not distinguish.
 
-    `plain` compares round trips as they are, as the paper does: connections of one path have one base. `normalised`
-    takes each connection's minimum away first, so that connections with bases of their own behind one bottleneck may
-    match too. Connections with fewer than `FEWEST` samples are skipped and said so. Units do not matter, as long as
-    all are the same.
+    `plain` compares RTTs as measured, as the paper does: connections on one path have the same base RTT. `normalised`
+    subtracts each connection's minimum first, so that connections with different base RTTs behind one bottleneck can
+    match. Connections with fewer than `FEWEST` samples are skipped and listed as such. All samples need the same unit.
     """
     usable: dict[K, Floats] = {}
     skipped: list[K] = []
     for name, samples in rtts.items():
         values = np.asarray(samples, dtype=np.float64)
         if not np.isfinite(values).all():
-            raise ValueError(f"connection {name}: a round trip that is not a finite number")
+            raise ValueError(f"connection {name}: an RTT is not a finite number")
         if len(values) < FEWEST:
             skipped.append(name)
         else:
@@ -95,7 +94,7 @@ def shared_paths(
 def both_variants(
     rtts: Mapping[K, npt.ArrayLike], *, correction: Correction = "benjamini-hochberg", level: float = 0.05
 ) -> dict[Variant, SharedPaths[K]]:
-    """Return the paper's variant and the normalised one, to be shown beside each other."""
+    """Return the paper's variant and the normalised one, to be shown side by side."""
     return {variant: shared_paths(rtts, variant=variant, correction=correction, level=level) for variant in VARIANTS}
 
 
@@ -120,17 +119,17 @@ def rank_sum(x: Floats, y: Floats) -> float:
 
 
 def spaced(values: Floats, most: int = MOST) -> Floats:
-    """Thin samples to at most so many, evenly in order."""
+    """Return at most that many samples, evenly spaced and in order."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).round().astype(np.intp)]
 
 
 def adjust(p: Floats, correction: Correction) -> Floats:
-    """Correct a symmetric matrix of p-values for the number of its pairs.
+    """Correct a symmetric matrix of p-values for the number of pairs.
 
-    Bonferroni keeps the chance of telling even one pair of one path apart below the level. Benjamini and Hochberg
-    keep the share of such pairs among all told apart below it, and so tell more apart.
+    Bonferroni bounds the chance that any pair on one path is separated. Benjamini-Hochberg bounds the share of such
+    pairs among all separated ones, and so separates more.
     """
     n = len(p)
     rows = np.triu_indices(n, 1)
@@ -153,11 +152,11 @@ def _p_values(ordered: list[Floats]) -> Floats:
 
 
 def _groups(shared: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """Put connections together hierarchically, by average linkage of verdicts.
+    """Group connections by average-linkage clustering of the verdicts.
 
-    Two groups merge while at least half of the pairs between them are not told apart. So neither one pair told apart
-    by chance splits a group, nor does a chain of neighbours join paths whose ends are told apart, as connected
-    components would.
+    Two groups merge if the test does not distinguish at least half of the pairs between them. One pair separated by
+    chance therefore does not split a group. A chain of neighbours whose ends differ does not merge, as it would in
+    connected components.
     """
     n = len(shared)
     if n < 2:

@@ -1,6 +1,6 @@
 """Means over runs with 95 % intervals (docs/statistics.md).
 
-One number per run, then Student's t over the runs: samples of different runs are never pooled to judge a difference.
+Each run gives one number; Student's t is applied over the runs. Samples of different runs are never pooled.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over runs and the half-width of its interval; None where too few runs gave a value."""
+    """A mean over runs and the half-width of its 95 % interval; None if too few runs have a value."""
 
     mean: float | None
     ci95: float | None
@@ -28,7 +26,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float | None]) -> Estimate:
-    """Mean and 95 % half-width of one value per run; runs without a value (None, NaN) do not count."""
+    """Return mean and 95 % half-width of one value per run. Runs without a value (None, NaN) do not count."""
     known = [float(value) for value in values if value is not None and not math.isnan(value)]
     n = len(known)
     if n == 0:
@@ -41,12 +39,14 @@ def estimate(values: Sequence[float | None]) -> Estimate:
 
 
 def t_quantile(degrees: int) -> float:
-    """Two-sided 95 % quantile of Student's t."""
+    """Return the two-sided 95 % quantile of Student's t."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - loads slowly, and one run needs no interval
+
     return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
 
 
 def over_runs(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Replace every number of equally shaped dictionaries by its `{mean, ci95}`; words stay as they are."""
+    """Replace every number of equally shaped dictionaries by its `{mean, ci95}`. Strings stay as they are."""
     return {key: _leaf([run.get(key) for run in runs]) for key in runs[0]}
 
 
@@ -61,10 +61,11 @@ def _leaf(values: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Paired:
-    """What changes from one arm to another over the seeds both were run with.
+    """The change from one arm to another over the seeds that both were run with.
 
-    `effect` is the mean difference over the standard deviation of the differences, corrected for few pairs (Hedges);
-    None where few pairs or no spread give none. `agree` is the share of pairs that changed as the mean did.
+    `effect` is the mean difference over the standard deviation of the differences, with Hedges' correction for few
+    pairs; None if there are too few pairs or no spread. `agree` is the share of pairs that changed in the direction of
+    the mean.
     """
 
     pairs: int
@@ -74,13 +75,13 @@ class Paired:
 
     @property
     def clear(self) -> bool:
-        """Whether the interval of the difference leaves zero out."""
+        """Return whether the interval of the difference excludes zero."""
         of = self.difference
         return of.mean is not None and of.ci95 is not None and abs(of.mean) > of.ci95
 
 
 def paired(before: Mapping[int, float | None], after: Mapping[int, float | None]) -> Paired:
-    """Compare two arms, each one value per seed: `after` less `before` over the seeds where both have a value."""
+    """Compare two arms with one value per seed: `after` minus `before`, over the seeds where both have a value."""
     seeds = sorted(before.keys() & after.keys())
     known = [(before[seed], after[seed]) for seed in seeds]
     differences = [b - a for a, b in known if a is not None and b is not None]
@@ -93,7 +94,7 @@ def paired(before: Mapping[int, float | None], after: Mapping[int, float | None]
 
 
 def _hedges(differences: Sequence[float], mean: float) -> float | None:
-    """Return the standardised mean difference of pairs, times 1 - 3/(4(n - 1) - 1) against its small-sample bias."""
+    """Return the standardised mean difference of pairs, times 1 - 3/(4(n - 1) - 1) to correct its small-sample bias."""
     n = len(differences)
     if n < 3:
         return None
@@ -102,7 +103,7 @@ def _hedges(differences: Sequence[float], mean: float) -> float | None:
 
 
 def jain(shares: Sequence[float]) -> float | None:
-    """Jain's index of fairness: 1 if all get the same, 1/n if one gets everything; None if nobody gets anything.
+    """Return Jain's fairness index: 1 if all get the same, 1/n if one gets everything; None if nobody gets anything.
 
     R. Jain, D. Chiu, W. Hawe, DEC TR-301, 1984.
     """

@@ -1,35 +1,27 @@
-"""`gamelane schema`, `models`, `scenarios` and `version`: what this gamelane knows."""
+"""`gamelane schema`, `models`, `scenarios` and `version`: print what this version contains."""
 
 from __future__ import annotations
 
 import sys
 from json import loads
-from typing import Annotated
 
-import typer
-from rich.table import Table
+import click
 
-from gamelane import _native, experiment, library
+from gamelane import _native, library
+from gamelane.cli import options
 from gamelane.cli.talk import emit, stdout
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("schema")(schema)
-    app.command("models")(models)
-    app.command("scenarios")(scenarios)
-    app.command("version")(version)
-
-
+@click.command()
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
     emit(loads(_native.schema()))
 
 
-def models(json: Json = False) -> None:
-    """List the models of games that come with gamelane, for which `app` of a flow, and where each comes from."""
+@click.command()
+@options.json
+def models(json: bool) -> None:
+    """List the shipped game models: the `app` each is for, and where its numbers come from."""
     known = _native.models()
     if json:
         emit({"schema": 1, "models": known})
@@ -43,21 +35,27 @@ def models(json: Json = False) -> None:
     )
 
 
-def scenarios(json: Json = False) -> None:
-    """List the scenarios that come with gamelane, and the question each answers."""
-    known = [experiment.load(name).scenario for name in library.shipped()]
+@click.command()
+@options.json
+def scenarios(json: bool) -> None:
+    """List the shipped scenarios and the question that each answers."""
+    paths = map(library.find, library.shipped())
+    known = [_native.Scenario.parse(library.text_of(path), str(path), []) for path in paths]
     if json:
         emit({"schema": 1, "scenarios": [{"name": each.name, "question": each.question} for each in known]})
         return
     _print(["scenario", "question"], [[each.name, each.question] for each in known])
 
 
+@click.command()
 def version() -> None:
     """Print the version."""
     sys.stdout.write(f"gamelane {_native.version()}\n")
 
 
 def _print(columns: list[str], rows: list[list[str]]) -> None:
+    from rich.table import Table  # noqa: PLC0415 - loads slowly, and --json needs none
+
     table = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*row)

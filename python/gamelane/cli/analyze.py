@@ -1,19 +1,21 @@
-"""`gamelane analyze`: what really happened to the game, from captures."""
+"""`gamelane analyze`: explains lag, loss and retransmissions in captures."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from gamelane import whole
 from gamelane.analysis.capture import analyze as read_captures
-from gamelane.analysis.capture import connection_log, unread
-from gamelane.cli.prompt import PARTLY, tell
-from gamelane.cli.talk import say, writable
-from gamelane.errors import UsageError
+from gamelane.analysis.capture import complaints, connection_log, unread
+from gamelane.cli import options
+from gamelane.cli.guard import PARTLY, USAGE
+from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
     from gamelane.analysis.capture_frames import TableWriter
@@ -22,57 +24,49 @@ if TYPE_CHECKING:
 DOCUMENT = "analysis.json"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("analyze")(analyze)
-
-
+@click.command()
+@click.argument(
+    "captures",
+    metavar="CAPTURE",
+    nargs=-1,
+    required=True,
+    help="Capture in pcap or pcapng format, also compressed with gzip or zstd; a folder written by `gamelane capture`; "
+    "or - for standard input. Two captures of the same traffic at two points are compared.",
+)
+@options.json
+@options.output("Write report.html, analysis.json and tables to this folder.")
+@click.option(
+    "--interfaces",
+    metavar="A,B",
+    help="Compare two interfaces of one capture, for example both sides of a router. Numbers count from 0.",
+)
+@click.option(
+    "--remedies",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Replay the writes of thin TCP connections N times with linear timeouts, modified RTO and bundling, over the "
+    "measured RTT and loss. Shows the delay that each remedy would have saved.",
+)
+@click.option(
+    "--shared-paths",
+    is_flag=True,
+    help="Test by RTT which TCP connections may share a path. Prints groups; -o adds a matrix.",
+)
+@click.option("--connection", type=click.IntRange(0), metavar="ID", help="With --log: number of the connection.")
+@click.option("--log", is_flag=True, help="Print every packet of one connection, annotated.")
+@options.quiet
 def analyze(
-    captures: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CAPTURE…",
-            help="pcap or pcapng, packed with gzip or zstd or not; a folder of a recording's files; - for standard "
-            "input. Two are compared: the same traffic seen at two points.",
-            show_default=False,
-        ),
-    ],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write report.html, JSON and tables there.")
-    ] = None,
-    interfaces: Annotated[
-        str | None,
-        typer.Option(
-            "--interfaces",
-            metavar="A,B",
-            help="Compare two interfaces of one capture, by number from 0: a router's two sides in one file.",
-        ),
-    ] = None,
-    remedies: Annotated[
-        int | None,
-        typer.Option(
-            "--remedies",
-            metavar="N",
-            min=1,
-            help="Replay the writes of thin TCP connections N times with linear timeouts, modified RTO and bundling, "
-            "over the round trip and loss measured: what each would have saved.",
-        ),
-    ] = None,
-    shared_paths: Annotated[
-        bool,
-        typer.Option(
-            "--shared-paths",
-            help="Test by round trips which TCP connections may share a path: groups, and a matrix in the report.",
-        ),
-    ] = False,
-    connection: Annotated[
-        int | None, typer.Option("--connection", metavar="ID", min=0, help="With --log: which flow, by its number.")
-    ] = None,
-    log: Annotated[bool, typer.Option("--log", help="Print one connection packet by packet, annotated.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    captures: Sequence[str],
+    json: bool,
+    out: Path | None,
+    interfaces: str | None,
+    remedies: int | None,
+    shared_paths: bool,
+    connection: int | None,
+    log: bool,
+    quiet: bool,
 ) -> int:
-    """Say what happened to the games of captures: who waited, what was lost, and what each wait was for."""
+    """Explain lag, loss and retransmissions of the games in captures, with the cause of each."""
     if log or connection is not None:
         return _log(captures, connection, log=log)
     folder = None if out is None else writable(out)
@@ -86,11 +80,31 @@ def analyze(
     if trips is not None and not unread(found):
         tested = _share(found, trips)
     page = None if folder is None else _write(folder, found, tested)
-    return tell(found, page, json=json, quiet=quiet)
+    return _tell(found, page, json=json, quiet=quiet)
+
+
+def _tell(found: dict[str, Any], page: Path | None, *, json: bool, quiet: bool) -> int:
+    """Print the findings and what could not be read; return the exit code."""
+    troubles = complaints(found)
+    if json:
+        emit(found)
+    elif any(capture["packets"] for capture in found["captures"]) or not troubles:
+        from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
+
+        show(found, stdout())
+    for trouble in troubles:
+        say(f"error: {trouble}")
+    if page is not None and not quiet:
+        say(f"report: {page}")
+    elif not quiet and not json:
+        say("-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet")
+    if troubles:
+        return USAGE if unread(found) else PARTLY
+    return 0
 
 
 def _tables(folder: Path) -> TableWriter:
-    from gamelane.analysis.capture_frames import TableWriter  # noqa: PLC0415 - polars takes long to load
+    from gamelane.analysis.capture_frames import TableWriter  # noqa: PLC0415 - Polars loads slowly
 
     for stale in (folder / DOCUMENT, folder / "report.html"):
         stale.unlink(missing_ok=True)
@@ -98,13 +112,13 @@ def _tables(folder: Path) -> TableWriter:
 
 
 def _round_trips(tables: TableWriter | None) -> RoundTrips:
-    from gamelane.analysis.capture_paths import RoundTrips  # noqa: PLC0415 - statistics take long to load
+    from gamelane.analysis.capture_paths import RoundTrips  # noqa: PLC0415 - SciPy loads slowly
 
     return RoundTrips(tables)
 
 
 def _share(found: dict[str, Any], trips: RoundTrips) -> Found:
-    from gamelane.analysis import capture_paths  # noqa: PLC0415 - statistics take long to load
+    from gamelane.analysis import capture_paths  # noqa: PLC0415 - SciPy loads slowly
 
     found["shared_paths"], tested = capture_paths.shared(found, trips)
     found["verdict"]["headline"] += " " + capture_paths.sentence(found["shared_paths"])
@@ -112,9 +126,9 @@ def _share(found: dict[str, Any], trips: RoundTrips) -> Found:
 
 
 def _write(folder: Path, found: dict[str, Any], tested: Found | None) -> Path:
-    """Write tables, then the page, then the document: where that is, all is."""
-    from gamelane.analysis import capture_frames, capture_paths  # noqa: PLC0415 - polars takes long to load
-    from gamelane.report.capture import write_page  # noqa: PLC0415 - plots take long to load
+    """Write tables, then the page, then the document: if the document exists, the folder is complete."""
+    from gamelane.analysis import capture_frames, capture_paths  # noqa: PLC0415 - Polars loads slowly
+    from gamelane.report.capture import write_page  # noqa: PLC0415 - Altair loads slowly
 
     capture_frames.finish(folder)
     if tested is not None:
@@ -127,27 +141,26 @@ def _write(folder: Path, found: dict[str, Any], tested: Found | None) -> Path:
 def _two(interfaces: str) -> tuple[int, int]:
     first, _, second = interfaces.partition(",")
     if not (first.isdecimal() and second.isdecimal()) or int(first) == int(second):
-        raise UsageError(f"--interfaces: {interfaces!r}; allowed are two different numbers, as 0,1")
+        raise UsageError(f"--interfaces {interfaces}: not two different numbers\n  allowed: A,B, for example 0,1")
     return int(first), int(second)
 
 
 def _replay(found: dict[str, Any], seeds: int) -> None:
-    from gamelane.analysis import capture_remedies  # noqa: PLC0415 - the simulator's statistics take long to load
+    from gamelane import capture_remedies  # noqa: PLC0415 - the simulator's SciPy loads slowly
 
     found["remedies"] = capture_remedies.remedies(found, seeds)
     found["verdict"]["headline"] += " " + capture_remedies.sentence(found["remedies"])
 
 
-def _log(captures: list[str], connection: int | None, *, log: bool) -> int:
+def _log(captures: Sequence[str], connection: int | None, *, log: bool) -> int:
     if not log or connection is None or len(captures) != 1:
         raise UsageError(
-            "--connection and --log go together, with one capture\n"
+            "--connection and --log need each other, and exactly one capture\n"
             "  hint:    gamelane analyze CAPTURE --connection 0 --log"
         )
     text, error = connection_log(captures[0], connection)
     sys.stdout.write(text)
     if error is not None:
-        message = error.replace("\nhint: ", "\n  hint:    ")
-        say(f"error: {message}")
+        say(f"error: {aligned(error)}")
         return PARTLY
     return 0

@@ -1,4 +1,4 @@
-"""`gamelane capture`: packets of an interface into rotating pcapng files, with a verdict at the end."""
+"""`gamelane capture`: records an interface to rotating pcapng files and analyzes it at the same time."""
 
 from __future__ import annotations
 
@@ -10,77 +10,70 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.live import Live as Screen
 from rich.text import Text
 
 from gamelane import _native, whole
 from gamelane.analysis.capture import SCHEMA
 from gamelane.analysis.capture_verdict import verdict
+from gamelane.cli import options
+from gamelane.cli.guard import CANNOT_RUN, OUTPUT
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
-from gamelane.errors import LabError, OutputError, UsageError
+from gamelane.errors import LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
 from gamelane.report.capture_terminal import show
 
-OUTPUT, CANNOT_RUN = 3, 5
 STEP_MS = 500
 LARGEST_SNAPLEN = 262_144
 SMALLEST_SNAPLEN = 64
 SMALLEST_FILE = 1 << 16
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("capture")(capture)
-
-
+@click.command()
+@click.argument("interface", metavar="IFACE", help="Network interface, or `any` for all interfaces.")
+@options.output("Write the packets to this folder. Without -o they are analyzed but not stored.")
+@click.option(
+    "--filter", "filter_", metavar="EXPR", default="", help="Record only packets that match this tcpdump expression."
+)
+@click.option(
+    "--snaplen",
+    type=click.IntRange(SMALLEST_SNAPLEN, LARGEST_SNAPLEN),
+    metavar="BYTES",
+    default=LARGEST_SNAPLEN,
+    help="Bytes stored of each packet. 128 keeps all headers and almost no payload.",
+)
+@click.option("--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size, for example 100MB.")
+@click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time, for example 10min.")
+@click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the N newest files and delete older ones.")
+@click.option("--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C stops.")
+@click.option("--packets", "-c", type=click.IntRange(1), metavar="N", help="Stop after about N packets.")
+@click.option(
+    "--promiscuous", is_flag=True, help="Also record packets for other machines, for example at a switch's mirror port."
+)
+@click.option(
+    "--ring", metavar="SIZE", default="32MiB", help="Size of the kernel's buffer. A larger one survives longer bursts."
+)
+@options.json
+@options.quiet
 def capture(
-    interface: Annotated[
-        str, typer.Argument(metavar="IFACE", help="A network interface, or `any` for all.", show_default=False)
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Keep the packets there; without it they are only watched."),
-    ] = None,
-    filter_: Annotated[
-        str, typer.Option("--filter", metavar="EXPR", help="Only packets that match, in tcpdump's language.")
-    ] = "",
-    snaplen: Annotated[
-        int,
-        typer.Option(
-            min=SMALLEST_SNAPLEN,
-            max=LARGEST_SNAPLEN,
-            metavar="BYTES",
-            help="Bytes kept of each packet. 128 keeps every header and no more of what is said.",
-        ),
-    ] = LARGEST_SNAPLEN,
-    rotate_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Begin a new file before one grows larger: 100MB.")
-    ] = None,
-    rotate_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Begin a new file when one spans this: 10min.")
-    ] = None,
-    keep: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Keep the N latest files, remove older ones.")
-    ] = None,
-    duration: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Stop after this; otherwise Ctrl-C stops.", show_default=False)
-    ] = None,
-    packets: Annotated[
-        int | None, typer.Option("-c", "--packets", min=1, metavar="N", help="Stop after about N packets.")
-    ] = None,
-    promiscuous: Annotated[
-        bool, typer.Option("--promiscuous", help="Packets for other machines too: behind a switch's mirror port.")
-    ] = False,
-    ring: Annotated[
-        str, typer.Option(metavar="SIZE", help="The kernel's buffer: how far this command may fall behind.")
-    ] = "32MiB",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    interface: str,
+    out: Path | None,
+    filter_: str,
+    snaplen: int,
+    rotate_size: str | None,
+    rotate_time: str | None,
+    keep: int | None,
+    duration: str | None,
+    packets: int | None,
+    promiscuous: bool,
+    ring: str,
+    json: bool,
+    quiet: bool,
 ) -> int:
-    """Record an interface until Ctrl-C, and say what happened to the games on it."""
+    """Record an interface until Ctrl-C, then explain the lag and loss of the games on it."""
     limits = Limits(packets=packets, seconds=None if duration is None else _seconds("--duration", duration))
     rotation = (
         None if rotate_size is None else _bytes("--rotate-size", rotate_size, SMALLEST_FILE),
@@ -88,7 +81,7 @@ def capture(
         keep,
     )
     if out is None and any(each is not None for each in rotation):
-        raise UsageError("--rotate-size, --rotate-time and --keep are about files\n  hint:    add -o DIR")
+        raise UsageError("--rotate-size, --rotate-time and --keep need a folder for files\n  hint:    add -o DIR")
     live = _open(interface, snaplen, filter_, promiscuous, _bytes("--ring", ring, SMALLEST_FILE))
     drop_privileges()
     folder = None if out is None else writable(out)
@@ -101,35 +94,35 @@ def capture(
     else:
         show(found, stdout())
     if error is not None:
-        say(f"error: {_indented(str(error))}")
+        say(f"error: {aligned(str(error))}")
     if folder is not None and not quiet:
         say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
     return 0 if error is None else CANNOT_RUN if isinstance(error, ConnectionError) else OUTPUT
 
 
 class Limits:
-    """When a recording ends by itself."""
+    """The number of packets or the time after which a recording stops."""
 
     def __init__(self, *, packets: int | None, seconds: float | None) -> None:
         self.packets = packets
         self.until = None if seconds is None else time.monotonic() + seconds
 
     def reached(self, seen: _native.Progress) -> bool:
-        """Whether one of them is reached."""
+        """Return whether either limit is reached."""
         return (self.packets is not None and seen["packets"] >= self.packets) or (
             self.until is not None and time.monotonic() >= self.until
         )
 
     def step_ms(self) -> int:
-        """How long to wait for packets at most."""
+        """Return how long to wait for packets at most, in milliseconds."""
         left = STEP_MS if self.until is None else 1000 * (self.until - time.monotonic())
         return max(0, min(STEP_MS, int(left)))
 
 
 def drop_privileges() -> None:
-    """Go on as the user who called sudo; else as who we are, without privileges.
+    """Switch to the user who called sudo, if any, and drop all capabilities.
 
-    Only this thread and those it starts give them up, so nothing imported before may have started any.
+    Only this thread and threads started later lose them. No module imported earlier may have started a thread.
     """
     user = os.environ.get("SUDO_UID", "")
     if os.geteuid() == 0 and user.isdecimal() and int(user) != 0:
@@ -147,13 +140,13 @@ def _open(interface: str, snaplen: int, filter_: str, promiscuous: bool, ring: i
     try:
         return _native.Live.open(interface, snaplen, filter_, promiscuous, ring)
     except ValueError as error:
-        raise UsageError(_indented(str(error))) from None
+        raise UsageError(aligned(str(error))) from None
     except OSError as error:
-        raise LabError(_indented(str(error))) from None
+        raise LabError(aligned(str(error))) from None
 
 
 def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:
-    """Take packets until a limit, Ctrl-C or an error, which is returned: what was recorded stands."""
+    """Record until a limit, Ctrl-C or an error. Return the error: what was recorded before it is kept."""
     began = time.monotonic()
     with _line(quiet=quiet) as line:
         try:
@@ -184,7 +177,7 @@ def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], OS
 
 @contextmanager
 def _line(*, quiet: bool) -> Iterator[Any]:
-    """One line that changes on a terminal; elsewhere a line a minute, so that a log says that all is well."""
+    """Return a function that shows progress: on a terminal one line in place, else one line a minute for a log."""
     if quiet:
         yield lambda _text: None
     elif sys.stderr.isatty():
@@ -217,7 +210,7 @@ def _told(interface: str, seen: _native.Progress, seconds: float) -> str:
         parts.append(f"file {seen['files']}")
     if seen["put_together"]:
         parts.append(
-            f"{seen['put_together']:,} put together by offloading (`ethtool -K {interface} gro off gso off tso off`)"
+            f"{seen['put_together']:,} merged by offloading (avoid: `ethtool -K {interface} gro off gso off tso off`)"
         )
     return ", ".join(parts)
 
@@ -225,7 +218,9 @@ def _told(interface: str, seen: _native.Progress, seconds: float) -> str:
 def _seconds(option: str, text: str) -> float:
     seconds = parse(text, "s")
     if seconds is None or seconds <= 0:
-        raise UsageError(f"{option} {text}: not a time\n  allowed: a number with ms, s, min or h, e.g. 10min")
+        raise UsageError(
+            f"{option} {text}: not a time above 0\n  allowed: a number with ms, s, min or h, for example 10min"
+        )
     return seconds
 
 
@@ -233,11 +228,7 @@ def _bytes(option: str, text: str, least: int) -> int:
     size = parse(text, "B")
     if size is None or size < least:
         raise UsageError(
-            f"{option} {text}: not a size\n  allowed: from {least // 1024}KiB, with B, KB, MB, GB, KiB, MiB or GiB, "
-            "e.g. 100MB"
+            f"{option} {text}: not a size of {least // 1024}KiB or more\n"
+            "  allowed: a number with B, KB, MB, GB, KiB, MiB or GiB, for example 100MB"
         )
     return int(size)
-
-
-def _indented(message: str) -> str:
-    return message.replace("\nhint: ", "\n  hint:    ")

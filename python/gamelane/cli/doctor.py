@@ -1,31 +1,27 @@
-"""`gamelane doctor`: what works on this machine, and how to get what is missing."""
+"""`gamelane doctor`: checks what works on this machine, and how to get what is missing."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 from rich.table import Table
 from rich.text import Text
 
 from gamelane import doctor as checks
+from gamelane.cli import options
 from gamelane.cli.talk import emit, stdout
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor")(doctor)
-
-
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    measure: Annotated[
-        bool,
-        typer.Option("--measure", help="Also measure the emulation, in namespaces of its own: some 15 s, needs root."),
-    ] = False,
-) -> None:
-    """Say what works on this machine, and how to get what is missing. Changes nothing."""
+@click.command()
+@options.json
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Also measure the accuracy of the emulation, in its own namespaces. Takes about 15 s, needs root.",
+)
+def doctor(json: bool, measure: bool) -> None:
+    """Check what works on this machine, and how to get what is missing. Changes nothing."""
     found = checks.examine()
     if measure:
         found += checks.measure()

@@ -1,4 +1,4 @@
-"""What `--engine` may say: the simulator, the lab, or both, laid over one another."""
+"""Reads `--engine`: the simulator, the lab, or both for comparison."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def engines(text: str) -> list[str]:
     chosen = [word.strip() for word in text.split(",")]
     for word in chosen:
         if word not in ENGINES:
-            hint = did_you_mean(word, ENGINES) or "\n  hint:    `gamelane doctor` lists engines and what they need"
-            raise UsageError(f"--engine {text}: not an engine of this gamelane\n  allowed: {ALLOWED}{hint}")
+            hint = did_you_mean(word, ENGINES) or "\n  hint:    `gamelane doctor` lists the engines and what each needs"
+            raise UsageError(f"--engine {text}: unknown engine\n  allowed: {ALLOWED}{hint}")
     if len(set(chosen)) < len(chosen):
-        raise UsageError(f"--engine {text}: the same twice\n  allowed: {ALLOWED}")
+        raise UsageError(f"--engine {text}: an engine is named twice\n  allowed: {ALLOWED}")
     return chosen
 
 
 def lab(chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Engine:
-    """Real hosts; they say themselves how far they are."""
-    from gamelane.lab import engine  # noqa: PLC0415 - others do without
+    """Return the engine that runs real hosts in network namespaces. It reports its own progress."""
+    from gamelane.lab import engine  # noqa: PLC0415 - only this engine needs it
 
     def run_all(jobs: Sequence[Job]) -> Batch:
         return engine.run_all(jobs, file=chosen.file, say=None if quiet else say, pcap=pcap)

@@ -1,4 +1,4 @@
-"""One door for every command: what goes wrong becomes a message and an exit code, never a traceback."""
+"""Runs a command and turns every exception into a message and an exit code (docs/exit-codes.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRACEBACK = "GAMELANE_TRACEBACK"
 
 
 def guarded(command: Callable[[], object]) -> int:
-    """Run the command; its exit code."""
+    """Run the command and return its exit code."""
     try:
         code = command()
         sys.stdout.flush()
@@ -31,33 +31,33 @@ def guarded(command: Callable[[], object]) -> int:
         return CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
-    except SystemExit:  # Typer's answer when whoever read stdout has left
+    except SystemExit:  # Click exits when the reader of stdout has closed it
         return OUTPUT
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
     except Exception as error:
         return _our_bug(error)
-    if code == INTERRUPTED:  # what Typer makes of Ctrl-C, and `run` after keeping what had finished
+    if code == INTERRUPTED:  # from Click after Ctrl-C, or from a command that delivered what had finished
         say("interrupted")
     return code if isinstance(code, int) else OK
 
 
 def _unwritable(error: OSError) -> int:
-    """Stdout is full, or whoever read it has left, which is no news to them."""
+    """Report a full disk. A reader that closed stdout needs no message."""
     if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
         return _our_bug(error)
     if error.errno != errno.EPIPE:
-        say(f"error: standard output cannot be written to: {error.strerror}")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries once more at exit
+        say(f"error: cannot write to standard output: {error.strerror}")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
     return OUTPUT
 
 
 def _our_bug(error: Exception) -> int:
     if os.environ.get(TRACEBACK):
-        import traceback  # noqa: PLC0415 - takes long to load
+        import traceback  # noqa: PLC0415 - loads slowly
 
         traceback.print_exc()
     say(f"internal error: {type(error).__name__}: {error}")
-    say(f"This is a bug in gamelane. With {TRACEBACK}=1 the command says where it happened.")
+    say(f"This is a bug in gamelane. Set {TRACEBACK}=1 to see where it happened.")
     return INTERNAL

@@ -1,85 +1,77 @@
-"""`gamelane impair`: what a network does to packets, on real interfaces, and blind trials of what a player notices."""
+"""`gamelane impair`: adds delay and loss to real packets, and runs blind trials of what a player notices."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 from rich.table import Table
 
 from gamelane import programs
+from gamelane.cli import options
+from gamelane.cli.handover import Handover
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
-from gamelane.report.style import number
-from gamelane.trials import analysis, blind
+from gamelane.plot.style import number
 
 WORDS = ("run", "set", "show", "profiles", "check", "tune")
-OWN = ("trial", "analyze")
-
-commands = typer.Typer(add_completion=False, help="Blind trials.", no_args_is_help=True)
+trials = click.Group("impair", help="Blind trials of delay and loss.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "impair",
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-    )(impair)
-
-
-def impair(context: typer.Context) -> None:
-    """Delay and lose real packets: IF [--to IF] --delay 40ms|set|show|tune|check|profiles|trial|analyze."""
+@click.command(cls=Handover)
+@click.pass_context
+def impair(context: click.Context) -> object:
+    """Become `gamelane-impair` (docs/impair.md), except for `trial` and `analyze`, which run here."""
     words = context.args
-    if words and words[0] in OWN:
-        commands(args=words, prog_name="gamelane impair", standalone_mode=False)
-        return
+    if words and words[0] in trials.commands:
+        return trials.main(words, "gamelane impair", standalone_mode=False)
     if words and words[0] not in WORDS and not words[0].startswith("-"):
         words = ["run", *words]
-    programs.IMPAIR.become(words)
+    return programs.IMPAIR.become(words)
 
 
-@commands.command()
-def trial(
-    interface: Annotated[str, typer.Argument(metavar="IF", help="The interface that is impaired.", show_default=False)],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Log and plan; a trial begun there goes on.", show_default=False
-        ),
-    ],
-    grid: Annotated[
-        str, typer.Option(help="axes: each delay without loss and each loss without delay; full: every pair.")
-    ] = "axes",
-    repeat: Annotated[int, typer.Option(min=1, max=20, metavar="N", help="How often each condition comes.")] = 2,
-    hold: Annotated[int, typer.Option(min=0, metavar="S", help="Seconds to play before rating.")] = 60,
-    seed: Annotated[int | None, typer.Option(metavar="S", help="Seed of the order.", show_default="drawn")] = None,
-    player: Annotated[str, typer.Option(metavar="NAME", help="Who rates; a trial each.")] = "player",
-) -> None:
-    """Go through collom2016's Table II in random order; the player rates each condition without knowing it."""
+@trials.command()
+@click.argument("interface", metavar="IF", help="Interface to impair.")
+@options.output("Write plan and ratings to this folder. A trial that was started there continues.", required=True)
+@click.option(
+    "--grid",
+    default="axes",
+    help="axes: each delay without loss, and each loss without delay. full: every combination.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(1, 20), metavar="N", default=2, help="How often each condition is presented."
+)
+@click.option("--hold", type=click.IntRange(0), metavar="S", default=60, help="Seconds of play before each rating.")
+@click.option("--seed", type=int, metavar="N", show_default="random", help="Seed of the order.")
+@click.option("--player", metavar="NAME", default="player", help="Name of the player. Each player has a trial.")
+def trial(interface: str, out: Path, grid: str, repeat: int, hold: int, seed: int | None, player: str) -> None:
+    """Play under the delays and losses of collom2016, Table II, in random order, and rate each without knowing it."""
+    from gamelane.trials import blind  # noqa: PLC0415 - `impair IF` needs neither NumPy nor Altair
+
     if grid not in blind.GRIDS:
-        raise UsageError(f"--grid {grid}: no such grid\n  allowed: {', '.join(blind.GRIDS)}")
+        raise UsageError(f"--grid {grid}: unknown grid\n  allowed: {', '.join(blind.GRIDS)}")
     if not player.replace("-", "").replace("_", "").isalnum():
-        raise UsageError(f"--player {player}: letters, digits, - and _ only: it names a file")
+        raise UsageError(f"--player {player}: not a file name\n  allowed: letters, digits, - and _")
     writable(out)
     plan = blind.open_plan(out / f"{player}.json", blind.Settings(grid, repeat, hold, seed))
     session = blind.Session(interface, plan, out / f"{player}.jsonl")
     done = session.run()
-    say(f"{done} of {len(plan.order)} rated: `gamelane impair analyze {out}` tells what came of it")
+    say(f"{done} of {len(plan.order)} conditions rated; `gamelane impair analyze {out}` shows the results")
 
 
-@commands.command()
-def analyze(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `trial -o` wrote.", show_default=False)],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/impair.md).")] = False,
-) -> None:
-    """Mean opinions with intervals, sensitivity to delay and loss, and a picture."""
+@trials.command()
+@click.argument("folder", metavar="DIR", type=options.PATH, help="Folder written by `trial -o`.")
+@click.option("--json", is_flag=True, help="Print JSON (docs/impair.md).")
+def analyze(folder: Path, json: bool) -> None:
+    """Print mean opinion scores with intervals and the sensitivity to delay and loss; draw them."""
+    from gamelane.trials import analysis  # noqa: PLC0415 - as in `trial`
+
     found = analysis.analyse(analysis.read(folder))
     pictures = analysis.draw(found, folder)
     if json:
         emit(found.as_json())
         return
-    table = Table("delay, ms", "loss, %", "ratings", "mean opinion", "± 95 %", box=None, pad_edge=False)
+    table = Table("delay, ms", "loss, %", "ratings", "mean opinion score", "± 95 %", box=None, pad_edge=False)
     for each in found.conditions:
         table.add_row(
             f"{each.delay_ms:g}",

@@ -1,13 +1,15 @@
-"""`gamelane rate`: the highest rate a scenario's link carries without queueing delay, found by trials."""
+"""`gamelane rate`: finds the highest rate that a scenario's link carries without queueing delay."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Literal
 
-import typer
+import click
 from rich.table import Table
 
 from gamelane import _native, experiment
+from gamelane.cli import options
 from gamelane.cli.talk import emit, stdout
 from gamelane.cli.variants import overrides
 from gamelane.errors import UsageError
@@ -16,32 +18,46 @@ LARGEST = 65_507
 """Bytes a UDP datagram may carry over IPv4."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("rate")(rate)
-
-
+@click.command()
+@options.scenario
+@options.settings
+@click.option("--direction", type=click.Choice(["up", "down"]), default="up", help="Direction of the link to test.")
+@click.option(
+    "--size", type=click.IntRange(1, LARGEST), metavar="BYTES", default=1470, help="UDP payload of each packet, bytes."
+)
+@click.option("--length", type=click.FloatRange(1, 3600), metavar="S", default=30.0, help="Length of a trial, seconds.")
+@click.option("--lowest", type=click.IntRange(1), metavar="KBIT", default=64, help="Rate of the first trial, kbit/s.")
+@click.option(
+    "--highest", type=click.IntRange(1), metavar="KBIT", default=1_000_000, help="Highest rate tried, kbit/s."
+)
+@click.option(
+    "--resolution",
+    type=click.IntRange(1, 500),
+    metavar="N",
+    default=10,
+    help="Stop when the rates with and without a queue differ by less than this, in thousandths.",
+)
+@click.option("--seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the first trial.")
+@options.json
 def rate(
-    scenario: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped scenario.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. link.up=2mbit. Repeatable."),
-    ] = None,
-    direction: Annotated[Literal["up", "down"], typer.Option(help="Which way.")] = "up",
-    size: Annotated[int, typer.Option(min=1, max=LARGEST, metavar="BYTES", help="UDP payload of each packet.")] = 1470,
-    length: Annotated[float, typer.Option(min=1, max=3600, metavar="S", help="Length of a trial, seconds.")] = 30,
-    lowest: Annotated[int, typer.Option(min=1, metavar="KBIT", help="First rate tried, kbit/s.")] = 64,
-    highest: Annotated[int, typer.Option(min=1, metavar="KBIT", help="No rate above this, kbit/s.")] = 1_000_000,
-    resolution: Annotated[
-        int, typer.Option(min=1, max=500, metavar="N", help="How near the two rates found come, in thousandths.")
-    ] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the first trial.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
+    scenario: str,
+    settings: Sequence[str],
+    direction: Literal["up", "down"],
+    size: int,
+    length: float,
+    lowest: int,
+    highest: int,
+    resolution: int,
+    seed: int,
+    json: bool,
 ) -> None:
-    """Find the rate to shape to: trials of rising rate over the scenario's link alone, until one meets a queue."""
+    """Find the rate to shape a link to.
+
+    Sends trials of rising rate over the scenario's link, without its flows, until a queue builds up.
+    """
     if lowest > highest:
-        raise UsageError(f"--lowest {lowest}: this is above --highest, {highest}\n  allowed: 1 to {highest}")
-    chosen = experiment.load(scenario).with_(overrides(settings or [])).scenario
+        raise UsageError(f"--lowest {lowest}: must not be above --highest {highest}\n  allowed: 1 to {highest}")
+    chosen = experiment.load(scenario).with_(overrides(settings)).scenario
     found = _native.find_rate(
         chosen,
         direction,
@@ -78,13 +94,14 @@ SHOWS = {"free": "no queue", "queue": "a queue", "too-few": "too few packets"}
 def _verdict(found: _native.FoundRate, direction: str) -> str:
     free, queued = found["free_bps"], found["queued_bps"]
     if found["found"] == "above-highest":
-        return "Even the highest rate met no queue: the link is faster, or --highest too low."
+        return "No queue even at the highest rate. The link is faster than --highest: raise it."
     if found["found"] == "below-lowest":
-        return "Even the lowest rate met a queue: the link is slower, or --lowest too high."
+        return "A queue even at the lowest rate. The link is slower than --lowest: lower it."
     if free is None or queued is None:
-        return "The search gave up: no rate was told from its neighbours."
-    free_kbit = f"{free / 1000:,.1f} kbit/s"
+        return f"No rate found after {len(found['trials'])} trials."
+    free_kbit, queued_kbit = f"{free / 1000:,.1f}", f"{queued / 1000:,.1f}"
     if found["found"] == "gave-up":
-        return f"The search gave up between {free_kbit} and {queued / 1000:,.1f} kbit/s: the link does not hold still."
+        tried = f"Stopped after {len(found['trials'])} trials between {free_kbit} and {queued_kbit} kbit/s"
+        return f"{tried}: the rate of the link varies."
     shape = f'gateway.shape.{direction} = "{free // 1000}kbit"'
-    return f"{free_kbit} without a queue, one at {queued / 1000:,.1f}; shape to it or a little less: {shape}"
+    return f"No queue at {free_kbit} kbit/s, a queue at {queued_kbit} kbit/s. Shape to this rate or below: {shape}"

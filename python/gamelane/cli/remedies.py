@@ -1,48 +1,54 @@
-"""`gamelane remedies`: what helps a game over TCP, and what it costs on the wire."""
+"""`gamelane remedies`: ranks remedies for a game over TCP, with their cost on the wire."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane import experiment, host
+from gamelane import experiment, whole
+from gamelane.cli import options
 from gamelane.cli.talk import emit, progress, say, stdout, writable
-from gamelane.errors import OutputError, UsageError
-from gamelane.remedies import BURST, KINDS, LOSSES, REMEDIES, Ranking, rank
-from gamelane.report import images
+from gamelane.errors import UsageError
+from gamelane.plot import images
+from gamelane.plot.style import number
+from gamelane.remedies import BURST, KINDS, LOSSES, PLAIN, REMEDIES, Ranking, rank
 from gamelane.report.remedies import figures
-from gamelane.report.style import number
 
 USUAL = ",".join(f"{percent:g}" for percent in LOSSES)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("remedies")(remedies)
-
-
+@click.command()
+@click.argument("scenario", default="thin-remedies", help='Scenario with a game over TCP (app = "mmo").')
+@click.option("--loss", metavar="P,P,…", default=USUAL, help="Loss rates of the link in each direction, percent.")
+@click.option(
+    "--burst",
+    type=click.FloatRange(1),
+    metavar="N",
+    default=BURST,
+    help="Mean number of packets lost in a burst, for the runs with burst loss.",
+)
+@options.repeat(3, "Number of runs of each remedy and loss rate; seeds count up.")
+@options.threads
+@options.json
+@options.output("Write remedies.json and figures/ to this folder.")
+@options.quiet
 def remedies(
-    scenario: Annotated[str, typer.Argument(help='A scenario with a game over TCP (app = "mmo").')] = "thin-remedies",
-    loss: Annotated[str, typer.Option(metavar="P,P,…", help="Losses each way, in per cent.")] = USUAL,
-    burst: Annotated[float, typer.Option(min=1, metavar="N", help="Packets that a burst loses in the mean.")] = BURST,
-    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each, with seeds counting up.")] = 3,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write remedies.json and figures/ there.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    scenario: str,
+    loss: str,
+    burst: float,
+    repeat: int,
+    threads: int,
+    json: bool,
+    out: Path | None,
+    quiet: bool,
 ) -> None:
-    """Rank remedies for a game over TCP by delivery delay, with their cost in packets and bytes."""
+    """Rank remedies for a game over TCP by message delay, with their cost in packets and bytes."""
     losses = _losses(loss)
     chosen = experiment.load(scenario)
     folder = None if out is None else writable(out)
@@ -53,7 +59,7 @@ def remedies(
             losses=losses,
             burst=burst,
             seeds=repeat,
-            threads=threads or host.cores(),
+            threads=threads,
             on_run=lambda: bar.update(task, advance=1),
         )
     document = _document(ranking)
@@ -74,7 +80,8 @@ def _losses(text: str) -> list[float]:
         losses = []
     if not losses or not all(0 < percent < MOST for percent in losses):
         raise UsageError(
-            f"--loss {text}: these are no losses\n  allowed: per cent between 0 and {MOST}, e.g. 0.5,1,2,5"
+            f"--loss {text}: not a list of loss rates\n"
+            f"  allowed: percentages above 0 and below {MOST}, for example 0.5,1,2,5"
         )
     return losses
 
@@ -96,18 +103,15 @@ def _document(ranking: Ranking) -> dict[str, Any]:
 
 
 def _write(folder: Path, document: dict[str, Any], ranking: Ranking) -> None:
-    try:
-        text = dumps(document, indent=2, ensure_ascii=False) + "\n"
-        (folder / "remedies.json").write_text(text, encoding="utf-8")
+    whole.replace(folder / "remedies.json", whole.document(document))
+    with whole.writing(folder):
         images.write(figures(ranking), folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def show(ranking: Ranking, console: Console) -> None:
-    """Print a table for each kind of loss, best remedy first."""
+    """Print a table for each kind of loss, with the best remedy first."""
     losses = list(dict.fromkeys(each.loss_percent for each in ranking.measured))
-    words = {"random": "losses at random", "bursts": f"bursts of {ranking.burst_packets:g} packets"}
+    words = {"random": "random loss", "bursts": f"burst loss, {ranking.burst_packets:g} packets per burst"}
     for kind in KINDS:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         table.add_column(words[kind], no_wrap=True)
@@ -128,7 +132,8 @@ def show(ranking: Ranking, console: Console) -> None:
         console.print(table)
         console.print()
     notes = (
-        f"{ranking.scenario}, {ranking.flow}: delay from the write to the delivery at the players; losses of the link,"
-        f" each way; packets and bytes at {middle:g} %, of those as it is; mean of {len(ranking.seeds)} runs."
+        f"{ranking.scenario}, {ranking.flow}: delay from write to delivery at the players, by loss rate of the link in "
+        f"each direction. Packets and bytes at {middle:g} % loss, relative to `{PLAIN}`. "
+        f"Mean of {len(ranking.seeds)} runs."
     )
     console.print(Text(notes, style="dim"))

@@ -1,15 +1,17 @@
-"""`gamelane replay`: the writes of a capture over other TCPs, links, gateways."""
+"""`gamelane replay`: repeats the writes of a capture's applications over another TCP, link or gateway."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.table import Table
 
-from gamelane import host, replay
-from gamelane.cli import run
+from gamelane import replay as replaying
+from gamelane.cli import options, run
+from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted
@@ -18,59 +20,58 @@ from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("replay")(replay_capture)
-
-
-def replay_capture(
-    capture: Annotated[str, typer.Argument(help="A pcap or pcapng file with TCP connections.", show_default=False)],
-    rtt: Annotated[str, typer.Option(metavar="TIME", help="Round trip of the path.")] = "0ms",
-    loss: Annotated[str, typer.Option(metavar="SHARE", help="Packets lost each way, e.g. 2%.")] = "0%",
-    jitter: Annotated[str, typer.Option(metavar="TIME", help="Extra delay each way, uniform up to this.")] = "0ms",
-    down: Annotated[str, typer.Option(metavar="RATE", help="Rate towards the players.")] = "100mbit",
-    up: Annotated[str, typer.Option(metavar="RATE", help="Rate from the players.")] = "100mbit",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change a key of the scenario, e.g. flow.replay.tcp.timer=modified."
-        ),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(metavar="KEY=A,B,…", help="One variant per value, e.g. flow.replay.carriage=direct,mux."),
-    ] = None,
-    named: Annotated[
-        list[str] | None,
-        typer.Option("--variant", metavar="NAME:KEY=VALUE,…", help="A variant of its own. Repeatable."),
-    ] = None,
-    other_end: Annotated[
-        str | None,
-        typer.Option(metavar="CAPTURE", help="The same traffic at the other end: what really happened stands beside."),
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs, with seeds counting up.")] = 1,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write records and report.html there.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+@click.command()
+@click.argument("capture", help="Capture in pcap or pcapng format with TCP connections.")
+@click.option("--rtt", metavar="TIME", default="0ms", help="Base RTT of the path.")
+@click.option("--loss", metavar="SHARE", default="0%", help="Packets lost in each direction, for example 2%.")
+@click.option(
+    "--jitter", metavar="TIME", default="0ms", help="Extra delay in each direction, uniform between 0 and this time."
+)
+@click.option("--down", metavar="RATE", default="100mbit", help="Rate of the link towards the players.")
+@click.option("--up", metavar="RATE", default="100mbit", help="Rate of the link from the players.")
+@options.settings
+@options.compare("flow.replay.carriage=direct,mux")
+@options.variant
+@click.option(
+    "--other-end",
+    metavar="CAPTURE",
+    help="Capture of the same traffic at the other end. Shows the lag that was measured beside the replay.",
+)
+@options.repeat(1)
+@options.threads
+@options.json
+@options.output("Write records and report.html to this folder.")
+@options.quiet
+def replay(
+    capture: str,
+    rtt: str,
+    loss: str,
+    jitter: str,
+    down: str,
+    up: str,
+    settings: Sequence[str],
+    compare: str | None,
+    named: Sequence[str],
+    other_end: str | None,
+    repeat: int,
+    threads: int,
+    json: bool,
+    out: Path | None,
+    quiet: bool,
 ) -> None:
-    """Repeat what the applications of a capture wrote over other TCPs, links and gateways."""
-    chosen = replay.experiment(capture, replay.Network(rtt=rtt, loss=loss, jitter=jitter, down=down, up=up))
+    """Repeat what the applications of a capture wrote, over another TCP, link or gateway."""
+    chosen = replaying.experiment(capture, replaying.Network(rtt=rtt, loss=loss, jitter=jitter, down=down, up=up))
     if settings:
         chosen = chosen.with_(overrides(settings))
-    compared = variants(compare, named or [])
-    real = replay.happened(capture, other_end) if other_end else None
+    compared = variants(compare, named)
+    real = replaying.happened(capture, other_end) if other_end else None
     folder = None if out is None else writable(out)
     hooks = Hooks(command=run.command())
     try:
-        results = run.execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet)
+        results = run.execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
     except Interrupted as stopped:
         run.keep(stopped, json=json, folder=folder, quiet=quiet)
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(INTERRUPTED) from None
     if real is None:
         run.deliver(results, json=json, folder=folder, quiet=quiet)
         return
@@ -78,7 +79,7 @@ def replay_capture(
 
 
 def _deliver_beside(results: Results, real: dict[str, Any], *, json: bool, folder: Path | None, quiet: bool) -> None:
-    beside = {"capture": real, "replay": replay.simulated(results)}
+    beside = {"capture": real, "replay": replaying.simulated(results)}
     if json:
         emit({**document(results), "lag_ms": beside})
         if folder is not None:
@@ -87,12 +88,15 @@ def _deliver_beside(results: Results, real: dict[str, Any], *, json: bool, folde
     run.deliver(results, json=False, folder=folder, quiet=quiet)
     stdout().print(_table(beside))
     if not quiet:
-        say("lag: from first sent to delivered in order, beyond the fastest; what applications held back is not in it")
+        say(
+            "lag: time from first transmission to in-order delivery, minus that of the fastest packet; "
+            "waiting inside applications is not included"
+        )
 
 
 def _table(beside: dict[str, Any]) -> Table:
     table = Table("lag of TCP data (ms)", "direction", title_justify="left", box=None)
-    names = ("packets", "mean", *replay.QUANTILES, "max")
+    names = ("packets", "mean", *replaying.QUANTILES, "max")
     for name in names:
         table.add_column(name, justify="right")
     rows = {"capture": beside["capture"]}

@@ -1,12 +1,13 @@
-"""`gamelane report`: table and page again, from records alone; of several folders, over one another."""
+"""`gamelane report`: renders table and page again from records; compares several folders."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from gamelane.cli import options
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.records import overlay, read
@@ -20,53 +21,53 @@ from gamelane.sweep import records as sweeps
 FORMATS = ("csv", "flent")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(report)
-
-
+@click.command()
+@click.argument(
+    "folders",
+    metavar="DIR",
+    type=options.PATH,
+    nargs=-1,
+    required=True,
+    help="Folder of `gamelane run -o DIR` or `gamelane sweep -o DIR`. Several folders of one scenario, for example of "
+    "two engines, are overlaid. The others are compared with the first.",
+)
+@click.option(
+    "--output",
+    "-o",
+    "out",
+    metavar="DIR",
+    type=options.PATH,
+    show_default="beside the records; with several folders, none",
+    help="Write the page to this folder.",
+)
+@click.option(
+    "--allow-differences", is_flag=True, help="Overlay folders even if their scenarios differ, and show what differs."
+)
+@click.option("--export", metavar="FORMAT", multiple=True, help="Also write csv or flent (.flent.gz). Repeatable.")
+@options.json
+@options.quiet
 def report(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR",
-            help="Written by `gamelane run -o DIR` or `gamelane sweep -o DIR`. Several of one scenario, such as by two "
-            "engines, are laid over one another; others are compared with the first.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Write the page there.",
-            show_default="beside the records; of several folders, none is written",
-        ),
-    ] = None,
-    allow_differences: Annotated[
-        bool,
-        typer.Option("--allow-differences", help="Overlay folders whose scenarios differ, and say in what."),
-    ] = False,
-    export: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FORMAT", help="Also write csv or flent (.flent.gz). Repeatable."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    folders: Sequence[Path],
+    out: Path | None,
+    allow_differences: bool,
+    export: Sequence[str],
+    json: bool,
+    quiet: bool,
 ) -> None:
-    """Render the report again from records; of several folders, one over another, and whether they agree."""
-    for name in export or []:
+    """Render a report again from records.
+
+    With several folders, overlay their results and test whether they agree.
+    """
+    for name in export:
         if name not in FORMATS:
-            allowed = f"{', '.join(FORMATS)}; PNG, SVG and Parquet are there anyway"
-            raise UsageError(f"--export {name}: no such format\n  allowed: {allowed}{did_you_mean(name, FORMATS)}")
+            allowed = f"{', '.join(FORMATS)}; PNG, SVG and Parquet are always written"
+            raise UsageError(f"--export {name}: unknown format\n  allowed: {allowed}{did_you_mean(name, FORMATS)}")
     if len(folders) > 1:
-        page, exported = _of_several(folders, out, export or [], json=json, allow_differences=allow_differences)
+        page, exported = _of_several(folders, out, export, json=json, allow_differences=allow_differences)
     elif sweeps.is_sweep(folders[0]):
-        page, exported = _of_sweep(folders[0], out, export or [], json=json)
+        page, exported = _of_sweep(folders[0], out, export, json=json)
     else:
-        page, exported = _of_runs(read(folders[0]), out or folders[0], export or [], json=json)
+        page, exported = _of_runs(read(folders[0]), out or folders[0], export, json=json)
     if quiet:
         return
     for path in exported:
@@ -78,19 +79,21 @@ def report(
 
 
 def _of_several(
-    folders: list[Path], out: Path | None, formats: list[str], *, json: bool, allow_differences: bool
+    folders: Sequence[Path], out: Path | None, formats: Sequence[str], *, json: bool, allow_differences: bool
 ) -> tuple[Path | None, list[Path]]:
     for folder in filter(sweeps.is_sweep, folders):
         raise UsageError(
-            f"{folder}: holds a sweep, which cannot be laid over other results\n"
-            f"  allowed: one sweep alone, as in `gamelane report {folder}`, or several folders of `gamelane run -o`"
+            f"{folder}: holds a sweep, which cannot be compared with other results\n"
+            f"  allowed: one sweep, as in `gamelane report {folder}`, or several folders of `gamelane run -o`"
         )
     if formats and out is None:
-        raise UsageError("--export needs a folder to write to, of several\n  hint:    add -o DIR")
+        raise UsageError("--export with several folders needs an output folder\n  hint:    add -o DIR")
     return _of_runs(overlay(folders, allow_differences=allow_differences), out, formats, json=json)
 
 
-def _of_runs(results: Results, place: Path | None, formats: list[str], *, json: bool) -> tuple[Path | None, list[Path]]:
+def _of_runs(
+    results: Results, place: Path | None, formats: Sequence[str], *, json: bool
+) -> tuple[Path | None, list[Path]]:
     page, exported = None, []
     if place is not None:
         page = write_report(results, writable(place))
@@ -102,7 +105,7 @@ def _of_runs(results: Results, place: Path | None, formats: list[str], *, json: 
     return page, exported
 
 
-def _of_sweep(folder: Path, out: Path | None, formats: list[str], *, json: bool) -> tuple[Path, list[Path]]:
+def _of_sweep(folder: Path, out: Path | None, formats: Sequence[str], *, json: bool) -> tuple[Path, list[Path]]:
     found = sweeps.read(folder)
     place = writable(out or folder)
     page = sweep.write_report(found, place)
@@ -114,7 +117,7 @@ def _of_sweep(folder: Path, out: Path | None, formats: list[str], *, json: bool)
     return page, exported
 
 
-def _export(results: Results, formats: list[str], folder: Path) -> list[Path]:
+def _export(results: Results, formats: Sequence[str], folder: Path) -> list[Path]:
     written = []
     if "csv" in formats:
         for name, frame in results.frames.items():

@@ -1,50 +1,45 @@
-"""`gamelane reproduce`: the papers' claims, ours beside theirs."""
+"""`gamelane reproduce`: checks the claims of the papers and shows our results beside theirs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane import host
+from gamelane import whole
 from gamelane.claims import PAPERS, Paper, counts
 from gamelane.claims.judge import Judged, judge
+from gamelane.cli import options
+from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, progress, say, stdout, writable
-from gamelane.errors import OutputError, UsageError, did_you_mean
+from gamelane.errors import UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 
 COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(reproduce)
+@click.command()
+@click.argument("paper", metavar="[PAPER|all]", default="all", help=f"Paper to check: {', '.join(PAPERS)} or all.")
+@options.repeat(5)
+@options.threads
+@options.json
+@options.output("Write claims.html and claims.json to this folder.")
+@options.quiet
+def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
+    """Check the claims of the papers.
 
-
-def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="[PAPER|all]", help="Which paper's claims to check.")] = "all",
-    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each variant, with seeds counting up.")] = 5,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write claims.html and claims.json there.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
-) -> None:
-    """Check the claims of the papers: reproduced, differs or cannot tell, and why."""
+    Each claim is reproduced, differs or cannot be told, with the reason.
+    """
     papers = _chosen(paper)
     folder = None if out is None else writable(out)
     judged: list[Judged] = []
     for each in papers:
-        judged.append(_judged(each, repeat, threads or host.cores(), quiet=quiet))
+        judged.append(_judged(each, repeat, threads, quiet=quiet))
         if judged[-1].interrupted:
             break
     document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
@@ -59,13 +54,13 @@ def reproduce(
     if judged[-1].interrupted:
         done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
         say(f"{done} of {planned} claims judged")
-        raise typer.Exit(130)
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _chosen(name: str) -> list[Paper]:
     known = [*PAPERS, "all"]
     if name not in known:
-        raise UsageError(f"{name}: no claims of such a paper\n  allowed: {', '.join(known)}{did_you_mean(name, known)}")
+        raise UsageError(f"{name}: unknown paper\n  allowed: {', '.join(known)}{did_you_mean(name, known)}")
     return [Paper.read(each) for each in (PAPERS if name == "all" else [name])]
 
 
@@ -84,12 +79,9 @@ def _document(judged: Judged) -> dict[str, Any]:
 
 
 def _write(folder: Path, document: dict[str, Any], judged: list[Judged], repeat: int) -> None:
-    try:
-        text = dumps(document, indent=2, ensure_ascii=False) + "\n"
-        (folder / "claims.json").write_text(text, encoding="utf-8")
+    whole.replace(folder / "claims.json", whole.document(document))
+    with whole.writing(folder):
         write_claims(folder / "claims.html", judged, repeat)
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def _show(judged: list[Judged], console: Console) -> None:

@@ -1,17 +1,19 @@
-"""`gamelane run`: one scenario, or variants of it; table, JSON, records, report."""
+"""`gamelane run`: runs a scenario or variants of it; prints a table or JSON, writes records and a report."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from gamelane import _native, experiment, host
+from gamelane import _native, experiment
+from gamelane.cli import options
 from gamelane.cli.engines import LAB, engines, lab
+from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, progress, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
@@ -20,84 +22,68 @@ from gamelane.records import overlay
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
-from gamelane.report.write import write_report
 from gamelane.runner import Job
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("run")(run)
-
-
+@click.command()
+@options.scenario
+@options.settings
+@options.compare("gateway.*.queue=fifo,pie,fq_codel")
+@options.variant
+@options.repeat(1, "Number of runs of each variant; seeds count up. Confidence intervals need at least 2.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", show_default="the scenario's", help="Seed of the first run."
+)
+@options.threads
+@click.option(
+    "--engine",
+    metavar="ENGINE",
+    default="sim",
+    help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
+    "compares them in one report. `gamelane doctor` shows what each needs.",
+)
+@options.json
+@options.output("Write records, report.html and figures/ to this folder.")
+@click.option(
+    "--pcap", is_flag=True, help="With -o: write pcapng captures of both sides of the gateway and of the servers."
+)
+@options.quiet
 def run(
-    scenario: Annotated[
-        str, typer.Argument(help="A TOML file, or the name of a shipped scenario.", show_default=False)
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. link.up=2mbit. Repeatable."),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        typer.Option(metavar="KEY=A,B,…", help="One variant per value, e.g. 'gateway.*.queue=fifo,pie,fq_codel'."),
-    ] = None,
-    named: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--variant",
-            metavar="NAME:KEY=VALUE,…",
-            help="A variant of its own, or more keys for one of --compare: 'fifo:gateway.*.limit=100p'. Repeatable.",
-        ),
-    ] = None,
-    repeat: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs, with seeds counting up; intervals need 2.")
-    ] = 1,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="First seed.", show_default="the scenario's")
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time.", show_default="all cores")
-    ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="ENGINE",
-            help="sim: simulate; lab: real hosts in namespaces, in real time (docs/lab.md); sim,lab: both, in one "
-            "report. `gamelane doctor` says what they need.",
-        ),
-    ] = "sim",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Write records, report.html and figures/ there."),
-    ] = None,
-    pcap: Annotated[
-        bool,
-        typer.Option(
-            "--pcap", help="With -o: write what passed both sides of the gateway, and the servers, as pcapng."
-        ),
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    scenario: str,
+    settings: Sequence[str],
+    compare: str | None,
+    named: Sequence[str],
+    repeat: int,
+    seed: int | None,
+    threads: int,
+    engine: str,
+    json: bool,
+    out: Path | None,
+    pcap: bool,
+    quiet: bool,
 ) -> None:
-    """Run a scenario: table on the terminal; with -o an HTML report, figures and records."""
+    """Run a scenario and print a table of delay, loss and throughput.
+
+    With -o, also write an HTML report, figures and records.
+    """
     named_engines = engines(engine)
     if pcap and out is None:
-        raise UsageError("--pcap needs a folder to write to\n  hint:    add -o DIR")
-    chosen = _load(scenario, overrides(settings or []), seed)
-    compared = variants(compare, named or [])
+        raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
+    chosen = _load(scenario, overrides(settings), seed)
+    compared = variants(compare, named)
     folder = None if out is None else writable(out)
     ran: list[Results] = []
     try:
         for name in named_engines:
             place = folder if folder is None or len(named_engines) == 1 else writable(folder / name)
             hooks = _hooks(name, chosen, place if pcap else None, quiet=quiet)
-            ran.append(execute(chosen, compared, repeat, threads or host.cores(), hooks, quiet=quiet))
+            ran.append(execute(chosen, compared, repeat, threads, hooks, quiet=quiet))
     except Interrupted as stopped:
         say(f"{stopped.finished} of {stopped.planned} runs finished")
         ran += [] if stopped.results is None else [stopped.results]
         if ran:
             _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(INTERRUPTED) from None
     _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
 
 
@@ -108,7 +94,7 @@ def _hooks(engine: str, chosen: Experiment, pcap: Path | None, *, quiet: bool) -
 
 
 def _deliver_all(ran: list[Results], *, json: bool, folder: Path | None, quiet: bool, several: bool) -> None:
-    """Of several engines, records go to a folder each and one report lays them over one another."""
+    """With several engines, write the records of each to its own folder, and one report that overlays them."""
     if not several:
         deliver(ran[0], json=json, folder=folder, quiet=quiet)
         return
@@ -116,14 +102,14 @@ def _deliver_all(ran: list[Results], *, json: bool, folder: Path | None, quiet: 
         for results in ran:
             results.write(folder / results.engine)
     whole = overlay(ran) if len(ran) > 1 else ran[0]
-    _tell(whole, None if folder is None else write_report(whole, folder), json=json, quiet=quiet)
+    _tell(whole, None if folder is None else _page(whole, folder), json=json, quiet=quiet)
 
 
 def deliver(results: Results, *, json: bool, folder: Path | None, quiet: bool) -> None:
-    """Print what was found, and write it if a folder was given."""
+    """Print the results; write records and report if a folder is given."""
     if folder is not None:
         results.write(folder)
-    _tell(results, None if folder is None else write_report(results, folder), json=json, quiet=quiet)
+    _tell(results, None if folder is None else _page(results, folder), json=json, quiet=quiet)
 
 
 def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> None:
@@ -136,7 +122,13 @@ def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> No
     if page is not None:
         say(f"report: {page}")
     elif not json:
-        say("-o DIR adds a report with plots, and the records")
+        say("-o DIR adds a report with plots, and records")
+
+
+def _page(results: Results, folder: Path) -> Path:
+    from gamelane.report.write import write_report  # noqa: PLC0415 - Altair loads slowly
+
+    return write_report(results, folder)
 
 
 def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:
@@ -149,7 +141,7 @@ def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experime
 def execute(
     chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
 ) -> Results:
-    """Run it, or its variants, with a progress bar."""
+    """Run the scenario, or its variants, with a progress bar."""
     total = repeat * max(len(compared), 1)
     with progress(quiet=quiet or hooks.engine is not None) as bar:
         task = bar.add_task(f"{chosen.scenario.name}", total=total)
@@ -160,7 +152,7 @@ def execute(
 
 
 def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
-    """Deliver what had finished when somebody stopped it."""
+    """Deliver the runs that finished before Ctrl-C."""
     say(f"{stopped.finished} of {stopped.planned} runs finished")
     if stopped.results is not None:
         deliver(stopped.results, json=json, folder=folder, quiet=quiet)
@@ -180,7 +172,7 @@ def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
 
 
 def command() -> tuple[str, ...]:
-    """Return what was typed, without where the results go: that does not change them."""
+    """Return the words of the command line, without the options that only say where or how results are shown."""
     words, kept, skip = sys.argv[1:], [], False
     for word in words:
         if skip:

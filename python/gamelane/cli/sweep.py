@@ -1,19 +1,20 @@
-"""`gamelane sweep`: every combination of a sweep file, made once and kept."""
+"""`gamelane sweep`: runs every combination of a sweep file and keeps the results in a folder."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gamelane import host
+from gamelane.cli import options
+from gamelane.cli.guard import INTERNAL, INTERRUPTED
 from gamelane.cli.talk import emit_line, say, stderr, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.report.sweep.terminal import show
-from gamelane.report.sweep.write import write_report
 from gamelane.sweep import details, file, plan, records
 from gamelane.sweep import execute as running
 from gamelane.sweep import folder as store
@@ -22,63 +23,66 @@ from gamelane.sweep.executor import Executor
 from gamelane.sweep.local import Local
 
 SCHEMA = 1
-FAILED, INTERRUPTED = 1, 130
 LINE_EVERY_S = 1.0
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep")(sweep)
-
-
+@click.command()
+@click.argument("file_or_name", metavar="SWEEP", help="Sweep file, or the name of a shipped sweep.")
+@options.output("Keep the runs in this folder. Runs that it already holds are not repeated.", required=True)
+@options.threads
+@click.option("--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster. `local` starts a cluster on this machine.")
+@click.option(
+    "--merge",
+    type=options.PATH,
+    metavar="DIR",
+    multiple=True,
+    help="Copy finished runs from another folder of the same sweep. Repeatable.",
+)
+@click.option(
+    "--part",
+    metavar="K/N",
+    default="1/1",
+    help="Run only part K of N equal parts, for example on one of N machines. --merge combines the parts.",
+)
+@click.option(
+    "--detail",
+    metavar="KEY=VALUE,…",
+    multiple=True,
+    help="Keep the time series of the combinations with these values, for the report. Repeatable.",
+)
+@click.option("--report/--no-report", default=True, help="Write report.html and figures/.")
+@click.option("--json", is_flag=True, help="Print one line of JSON per second (docs/json-schema.md).")
+@options.quiet
 def sweep(
-    file_or_name: Annotated[
-        str, typer.Argument(metavar="SWEEP", help="A TOML file, or the name of a shipped sweep.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Keep runs there, and go on with those it holds.")
-    ],
-    threads: Annotated[
-        int | None,
-        typer.Option("-j", "--threads", min=1, metavar="N", help="Runs at a time.", show_default="all cores"),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="auto|ADDRESS", help="Make the runs on a Ray cluster; `local` starts one on this machine."
-        ),
-    ] = None,
-    merge: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="Take over runs another folder holds already. Repeatable."),
-    ] = None,
-    part: Annotated[
-        str,
-        typer.Option(metavar="K/N", help="Make only the K-th of N equal parts; --merge brings them together."),
-    ] = "1/1",
-    detail: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE,…", help="Keep the time series of these cells for the report. Repeatable."),
-    ] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html and figures/.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON a second (docs/json-schema.md).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    file_or_name: str,
+    out: Path,
+    threads: int,
+    ray: str | None,
+    merge: Sequence[Path],
+    part: str,
+    detail: Sequence[str],
+    report: bool,
+    json: bool,
+    quiet: bool,
 ) -> None:
-    """Run every combination of a sweep file. Stopped or killed, the same command goes on where it was."""
+    """Run every combination of a sweep file.
+
+    If the sweep is stopped or killed, the same command continues it.
+    """
     share = _part(part)
     chosen = file.read(file_or_name)
-    wanted = [*chosen.details, *(_detail(chosen, text) for text in detail or [])]
+    wanted = [*chosen.details, *(_detail(chosen, text) for text in detail)]
     planned = plan.make(chosen)
     executor = _executor(ray, threads)
     folder = writable(out)
     with store.claimed(folder):
         kept = store.begin(folder, planned)
         if kept.damaged:
-            say(f"{folder / store.JOURNAL}: {kept.damaged} damaged lines are left out; their runs are made again")
+            say(f"{folder / store.JOURNAL}: {kept.damaged} damaged lines were skipped; their runs are repeated")
         if kept.rebuilt:
             say(
-                f"{folder}: its {len(kept.ids)} runs were made by another build of this version; "
-                "begin a new folder if a model changed in between"
+                f"{folder}: its {len(kept.ids)} runs are from another build of this version. "
+                "Use a new folder if a model has changed since"
             )
         if merge:
             kept = store.merge(folder, merge, planned, kept)
@@ -88,10 +92,16 @@ def sweep(
         if not progress.interrupted:
             details.keep(planned, folder, wanted)
         found = records.read(folder)
-        page = write_report(found) if report and found.finished else None
+        page = _page(found) if report and found.finished else None
     if not json and found.finished:
         show(found, stdout())
     _conclude(progress, folder, page, json=json, quiet=quiet)
+
+
+def _page(found: records.SweepRecords) -> Path:
+    from gamelane.report.sweep.write import write_report  # noqa: PLC0415 - Altair loads slowly
+
+    return write_report(found)
 
 
 def _conclude(progress: running.Progress, folder: Path, page: Path | None, *, json: bool, quiet: bool) -> None:
@@ -100,19 +110,22 @@ def _conclude(progress: running.Progress, folder: Path, page: Path | None, *, js
     for failed in progress.failed[:5]:
         say(f"failed: run {failed.id}: {failed.why}")
     if progress.interrupted:
-        say(f"{progress.done} of {progress.total} runs finished; the same command makes the rest")
-        raise typer.Exit(INTERRUPTED)
+        say(f"{progress.done} of {progress.total} runs finished; run the same command again for the rest")
+        raise click.exceptions.Exit(INTERRUPTED)
     if progress.failed:
-        say(f"{len(progress.failed)} of {progress.total} runs failed. This is a bug in gamelane; the others are kept.")
-        raise typer.Exit(FAILED)
+        say(
+            f"{len(progress.failed)} of {progress.total} runs failed, which is a bug in gamelane. "
+            "The other runs are kept."
+        )
+        raise click.exceptions.Exit(INTERNAL)
     if not quiet and page is not None:
         say(f"report: {page}")
 
 
-def _executor(ray: str | None, threads: int | None) -> Executor:
+def _executor(ray: str | None, threads: int) -> Executor:
     if ray is None:
-        return Local(threads or host.cores())
-    from gamelane.sweep.ray import Ray  # noqa: PLC0415 - Ray is an extra, and slow to load
+        return Local(threads)
+    from gamelane.sweep.ray import Ray  # noqa: PLC0415 - Ray is optional and loads slowly
 
     return Ray(ray)
 
@@ -121,7 +134,9 @@ def _part(text: str) -> running.Part:
     number, _, of = text.partition("/")
     if number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of):
         return running.Part(int(number), int(of))
-    raise UsageError(f"--part {text}: this is not K/N\n  allowed: 1/4 to 4/4 for four machines")
+    raise UsageError(
+        f"--part {text}: not K/N with K from 1 to N\n  allowed: for example 1/4, 2/4, 3/4 and 4/4 on four machines"
+    )
 
 
 def _detail(chosen: file.Sweep, text: str) -> Match:
@@ -130,13 +145,13 @@ def _detail(chosen: file.Sweep, text: str) -> Match:
         key, _, value = (word.strip() for word in setting.partition("="))
         if key not in chosen.grid.keys or value not in chosen.grid.values(key):
             allowed = ", ".join(chosen.grid.values(key) if key in chosen.grid.keys else chosen.grid.keys)
-            raise UsageError(f"--detail {setting}: no cell has this\n  allowed: {allowed}")
+            raise UsageError(f"--detail {setting}: no combination of the sweep has this value\n  allowed: {allowed}")
         values[key] = (*values.get(key, ()), value)
     return Match(values)
 
 
 class _Talk:
-    """Tells how far it is: a bar on a terminal, lines of JSON where asked for, else nothing."""
+    """Shows progress: a bar on a terminal, lines of JSON with --json, else nothing."""
 
     def __init__(self, name: str, executor: Executor, *, json: bool, quiet: bool) -> None:
         self._json = json
@@ -162,7 +177,7 @@ class _Talk:
         self._bar.stop()
 
     def tell(self, progress: running.Progress) -> None:
-        """Show it."""
+        """Show the progress."""
         if self._json and time.monotonic() - self._last >= LINE_EVERY_S:
             self._last = time.monotonic()
             emit_line(_line("progress", progress))
@@ -172,7 +187,7 @@ class _Talk:
             completed=progress.done,
             rate=f"{progress.rate:.1f} runs/s" if progress.rate else "",
             failed=f"{len(progress.failed)} failed" if progress.failed else "",
-            description="finishing what is under way" if progress.interrupted else None,
+            description="finishing the current runs" if progress.interrupted else None,
         )
 
 

@@ -1,4 +1,4 @@
-"""Talk on stderr, data on stdout."""
+"""Writes results to stdout and messages to stderr."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from gamelane.errors import OutputError
 
-TYPE_CHECKING = False  # without typing, which is slow to load
+TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
@@ -20,33 +20,33 @@ WIDTH_WITHOUT_TERMINAL = 160
 
 
 def stdout() -> Console:
-    """Tables go here; wide enough not to wrap when piped."""
-    from rich.console import Console  # noqa: PLC0415 - takes long to load, and --json needs none
+    """Return a console for results. Without a terminal it is wide enough not to wrap tables."""
+    from rich.console import Console  # noqa: PLC0415 - loads slowly, and --json needs none
 
     wide = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
     return Console(width=wide, highlight=False, soft_wrap=False)
 
 
 def stderr() -> Console:
-    """Everything that is not the result."""
+    """Return a console for progress bars."""
     from rich.console import Console  # noqa: PLC0415 - as above
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(message: str) -> None:
-    """Say something to the person, not to the pipe."""
-    stderr().print(message, markup=False)
+    """Print a message for the person at the keyboard."""
+    sys.stderr.write(f"{message}\n")
 
 
 def emit(document: Any) -> None:
-    """Print a JSON document: indented for a person, on one line for a program, which is many times faster."""
+    """Print a JSON document: indented on a terminal, else on one line, which is many times faster."""
     indent = 2 if sys.stdout.isatty() else None
     sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def progress(*, quiet: bool) -> Progress:
-    """Return a bar on a terminal, nothing elsewhere."""
+    """Return a progress bar, which shows on a terminal only."""
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         MofNCompleteColumn,
@@ -67,13 +67,13 @@ def progress(*, quiet: bool) -> Progress:
 
 
 def emit_line(document: Any) -> None:
-    """Print one line of JSON, at once, for a machine that follows."""
+    """Print one line of JSON and flush it, so that a program can follow."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
     sys.stdout.flush()
 
 
 def writable(folder: Path) -> Path:
-    """Make the folder and prove that files can be written to it, before any time is spent on filling it."""
+    """Create the folder and check that files can be written to it, before a long run starts."""
     probe = folder / f".gamelane-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def writable(folder: Path) -> Path:
         probe.unlink()
     except OSError as error:
         raise OutputError(
-            f"{folder}: cannot be written to: {error.strerror}\n"
-            "  hint:    give another folder with -o, or change its permissions"
+            f"{folder}: cannot write to this folder: {error.strerror}\n"
+            "  hint:    choose another folder with -o, or change its permissions"
         ) from None
     return folder

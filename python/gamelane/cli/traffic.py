@@ -1,24 +1,27 @@
-"""`gamelane traffic`: fit a game model to captures, generate a model's packets, and send them over real sockets."""
+"""`gamelane traffic`: fits game models to captures, generates their packets, and sends them over real sockets."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 from rich.console import Console
 from rich.table import Table
 
-from gamelane import _native, experiment, library, live, programs
+from gamelane import _native, experiment, library, live, programs, whole
+from gamelane.cli import options
+from gamelane.cli.handover import Handover
 from gamelane.cli.talk import emit, say, stdout, writable
-from gamelane.errors import OutputError, UsageError
+from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
+from gamelane.plot.style import number
 from gamelane.report.document import document
 from gamelane.report.fit import percent, write_fit
-from gamelane.report.style import number
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
 
@@ -28,58 +31,61 @@ if TYPE_CHECKING:
 SCHEMA = 1
 MOST_PLAYERS = 1000
 
-commands = typer.Typer(
-    help="Fit a game model to captures; generate a model's packets; send them for real.", no_args_is_help=True
+
+@click.group()
+def traffic() -> None:
+    """Fit a game model to captures, generate its packets, or send them over real sockets."""
+
+
+@traffic.command()
+@click.argument(
+    "captures",
+    metavar="CAPTURE",
+    type=options.PATH,
+    nargs=-1,
+    required=True,
+    help="Capture in pcap or pcapng format of one match each.",
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(commands, name="traffic")
-
-
-@commands.command()
+@options.output("Write the model to this file, NAME.toml.", metavar="FILE", required=True)
+@click.option(
+    "--players",
+    metavar="N,…",
+    multiple=True,
+    show_default="the clients that a capture shows",
+    help="Players of each match, in the order of the captures, for example 2,3,4.",
+)
+@click.option("--title", show_default="the file's name", help="Full name of the game.")
+@click.option("--report", type=options.PATH, metavar="DIR", help="Write plots to this folder: fit.html and figures/.")
+@options.json
+@options.quiet
 def fit(
-    captures: Annotated[
-        list[Path], typer.Argument(metavar="CAPTURE…", help="pcap or pcapng, one match each.", show_default=False)
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the model there: NAME.toml.", show_default=False),
-    ],
-    players: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N…",
-            help="Players of each match, in the order of the captures: 2,3,4, or once for each.",
-            show_default="the clients a capture sees",
-        ),
-    ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="What people call the game.", show_default="the file's name")
-    ] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write plots there: fit.html and figures/.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
+    captures: Sequence[Path],
+    out: Path,
+    players: Sequence[str],
+    title: str | None,
+    report: Path | None,
+    json: bool,
+    quiet: bool,
 ) -> None:
-    """Fit a game model to captures of matches: sizes and times only, no address and no payload is kept."""
+    """Fit a game model to captures of matches.
+
+    Keeps packet sizes and times only, no addresses and no payload.
+    """
     if out.suffix != ".toml" or not out.stem:
         raise UsageError(
-            f"{out}: a model's file ends in .toml\n  hint:    -o {out.with_suffix('.toml').name or 'game.toml'}"
+            f"{out}: a model's file must end in .toml\n  hint:    -o {out.with_suffix('.toml').name or 'game.toml'}"
         )
-    counts = _players(players or [], len(captures))
+    counts = _players(players, len(captures))
     writable(out.parent)
     folder = None if report is None else writable(report)
     recordings = [capture.read(path) for path in captures]
     named = [_count(path, given, each) for path, given, each in zip(captures, counts, recordings, strict=True)]
     damaged = [
-        f"Capture {index} of {len(captures)} is damaged; what precedes the damage was used."
+        f"Capture {index} of {len(captures)} is damaged. The packets before the damage were used."
         for index, each in enumerate(recordings, 1)
         if each.damage
     ]
-    # Its statistics take half a second to load, which other commands need not pay.
+    # SciPy takes half a second to load, and other commands do without.
     from gamelane.fit import goodness, words  # noqa: PLC0415
     from gamelane.fit import model as models  # noqa: PLC0415
 
@@ -100,28 +106,23 @@ def fit(
             say(f"report: {page}")
 
 
-@commands.command()
-def generate(
-    model: Annotated[str, typer.Argument(help="A shipped model, or a file NAME.toml.", show_default=False)],
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--output", metavar="FILE", help="Write the packets there, as pcapng.", show_default=False),
-    ],
-    players: Annotated[
-        int | None, typer.Option(metavar="N", help="Players in the match.", show_default="the model's")
-    ] = None,
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long, such as 60s.")] = "60s",
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of all randomness.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but results and errors.")] = False,
-) -> None:
-    """Generate one client's traffic of a match, both ways, as a simulation would be sent it."""
+@traffic.command()
+@click.argument("model", help="Shipped model (`gamelane models`), or a file NAME.toml.")
+@options.output("Write the packets to this pcapng file.", metavar="FILE", required=True)
+@click.option("--players", type=int, metavar="N", show_default="the model's", help="Number of players in the match.")
+@click.option("--duration", metavar="TIME", default="60s", help="Length of the match.")
+@click.option("--seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the random numbers.")
+@options.json
+@options.quiet
+def generate(model: str, out: Path, players: int | None, duration: str, seed: int, json: bool, quiet: bool) -> None:
+    """Generate the packets of one client of a match.
+
+    Writes both directions, as a simulation sends them.
+    """
     scenario = play.scenario(model, players, duration, file="gamelane traffic generate")
     writable(out.parent)
-    try:
+    with whole.writing(out):
         played = play.play(scenario, seed, out)
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror or error}") from error
     caveats = scenario.flows()[0]["caveats"]
     if json:
         emit(
@@ -148,39 +149,40 @@ def generate(
         say(f"capture: {out}")
 
 
-HANDED_OVER = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-
-
-@commands.command(context_settings=HANDED_OVER)
-def serve(context: typer.Context) -> None:
-    """Be the server of a game or scenario on real UDP sockets: NAME [--listen ADDRESS:PORT]. See docs/traffic.md."""
+@traffic.command(cls=Handover, short_help="Act as the server of a game or scenario on real UDP sockets.")
+@click.pass_context
+def serve(context: click.Context) -> None:
+    """Become `gamelane-traffic serve NAME [--listen ADDRESS:PORT]` (docs/traffic.md)."""
     programs.TRAFFIC.become(["serve", *_found(context.args)])
 
 
-@commands.command(context_settings=HANDED_OVER)
-def send(context: typer.Context) -> None:
-    """Be its client: NAME [--to HOST:PORT] [-o FILE]. See docs/traffic.md."""
+@traffic.command(cls=Handover, short_help="Act as a client of `serve` on real UDP sockets.")
+@click.pass_context
+def send(context: click.Context) -> None:
+    """Become `gamelane-traffic send NAME [--to HOST:PORT] [-o FILE]` (docs/traffic.md)."""
     programs.TRAFFIC.become(["send", *_found(context.args)])
 
 
-@commands.command()
-def join(
-    scenario: Annotated[str, typer.Argument(help="The game or scenario that was sent.", show_default=False)],
-    client: Annotated[Path, typer.Argument(metavar="CLIENT", help="What `send -o` wrote.", show_default=False)],
-    out: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Report and records, as of `run`.", show_default=False)
-    ],
-    server: Annotated[
-        Path | None,
-        typer.Argument(metavar="SERVER", help="What `serve -o` wrote; one-way delays need both on one host."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="S", help="What `send --seed` was given.", show_default="the scenario's"),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json-schema.md).")] = False,
-) -> None:
-    """Make tables and a report of what both ends of real traffic recorded."""
+@traffic.command()
+@click.argument("scenario", help="The game or scenario that was sent.")
+@click.argument("client", type=options.PATH, help="File written by `send -o`.")
+@options.output("Write report and records to this folder, as `gamelane run` does.", required=True)
+@click.argument(
+    "server",
+    type=options.PATH,
+    required=False,
+    help="File written by `serve -o`. With it, one-way delays are shown if both ran on one host.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    show_default="the scenario's",
+    help="The seed that `send --seed` was given.",
+)
+@options.json
+def join(scenario: str, client: Path, out: Path, server: Path | None, seed: int | None, json: bool) -> None:
+    """Report what `serve` and `send` recorded."""
     chosen = (
         experiment.Experiment(_native.Scenario.parse(_match(scenario), scenario, []), scenario)
         if _is_game(scenario)
@@ -198,7 +200,7 @@ def join(
 
 
 def _found(words: list[str]) -> list[str]:
-    """Put a file in place of the name of a shipped game or scenario. A game's scenario is handed on without a file."""
+    """Replace the name of a shipped game or scenario by a file. The scenario of a game is a file in memory."""
     if not words or words[0].startswith("-"):
         return words
     if not _is_game(words[0]):
@@ -218,7 +220,7 @@ def _match(game: str) -> str:
 
 
 def _direction(stream: Stream, seconds: float) -> dict[str, float | None]:
-    """Payload bytes; a figure that too few packets give is null."""
+    """Return figures of the payload sizes. A figure that needs more packets is null."""
     packets = len(stream.payload)
     of = figures([stream.payload], [stream.gaps_ms]) if packets > 1 else None
     return {
@@ -230,19 +232,20 @@ def _direction(stream: Stream, seconds: float) -> dict[str, float | None]:
     }
 
 
-def _players(given: list[str], captures: int) -> list[int | None]:
-    """One number for each capture, or none at all."""
+def _players(given: Sequence[str], captures: int) -> list[int | None]:
+    """Return the number of players for each capture, or None for each."""
     parts = [part.strip() for text in given for part in text.split(",")]
     if not parts:
         return [None] * captures
     if not all(part.isdecimal() and 1 <= int(part) <= MOST_PLAYERS for part in parts):
         raise UsageError(
-            f"--players {','.join(parts)}: not numbers of players\n  allowed: 1 to {MOST_PLAYERS}, as in 2,3,4"
+            f"--players {','.join(parts)}: not a list of player counts\n"
+            f"  allowed: 1 to {MOST_PLAYERS} each, for example 2,3,4"
         )
     if len(parts) != captures:
         raise UsageError(
-            f"--players {','.join(parts)}: {len(parts)} for {captures} capture{'s' * (captures > 1)}\n"
-            "  allowed: one for each capture, in their order, as in `a.pcapng b.pcapng --players 2,3`"
+            f"--players {','.join(parts)}: {len(parts)} counts for {captures} capture{'s' * (captures > 1)}\n"
+            "  allowed: one count per capture in the same order, for example `a.pcapng b.pcapng --players 2,3`"
         )
     return [int(part) for part in parts]
 
@@ -251,22 +254,20 @@ def _count(path: Path, given: int | None, recording: Recording) -> int:
     seen = len(recording.clients)
     if given is None and seen == 1:
         raise UsageError(
-            f"{path}: one client was captured, so nobody can count the players of the match\n"
-            "  hint:    say how many with --players"
+            f"{path}: this capture shows one client, so the number of players is unknown\n"
+            "  hint:    give it with --players"
         )
     if given is not None and given < seen:
         raise UsageError(
-            f"{path}: {seen} clients of one server were captured, in a match of {given} by --players\n"
+            f"{path}: the capture shows {seen} clients of one server, but --players says {given}\n"
             f"  allowed: {seen} or more"
         )
     return seen if given is None else given
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with whole.writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
 
 
 def _show(fits: list[Fit], predictions: list[Prediction], said: list[str], console: Console) -> None:

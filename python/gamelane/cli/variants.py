@@ -1,4 +1,4 @@
-"""`--set`, `--compare` and `--variant`: from words to the keys each variant changes."""
+"""Reads `--set`, `--compare` and `--variant` into the keys that each variant changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def overrides(settings: Sequence[str], option: str = "--set") -> dict[str, str]:
 
 
 def variants(compare: str | None, named: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Read `--compare KEY=A,B` and `--variant NAME:KEY=VALUE,…`; a name said twice gathers keys."""
+    """Read `--compare KEY=A,B` and `--variant NAME:KEY=VALUE,…`; a variant named twice gets the keys of both."""
     found: dict[str, dict[str, str]] = {}
     if compare is not None:
         key, values = _pair(compare, "--compare")
@@ -21,13 +21,14 @@ def variants(compare: str | None, named: Sequence[str]) -> dict[str, dict[str, s
             found[value] = {key: value}
         if not found:
             raise UsageError(
-                f"--compare {compare}: no value to compare\n  allowed: KEY=A,B,…, e.g. 'gateway.*.queue=fifo,fq_codel'"
+                f"--compare {compare}: no values to compare\n"
+                "  allowed: KEY=A,B,…, for example 'gateway.*.queue=fifo,fq_codel'"
             )
     for text in named:
         name, colon, settings = text.partition(":")
         if not colon or not name.strip():
             raise UsageError(
-                f"--variant {text}: this is not NAME:KEY=VALUE,…\n  allowed: e.g. 'short:gateway.up.limit=100p'"
+                f"--variant {text}: not NAME:KEY=VALUE,…\n  allowed: for example 'short:gateway.up.limit=100p'"
             )
         found.setdefault(name.strip(), {}).update(overrides(settings.split(","), "--variant") if settings else {})
     return found
@@ -37,7 +38,7 @@ def _pair(setting: str, option: str) -> tuple[str, str]:
     key, equals, value = setting.partition("=")
     if not equals or not key.strip() or not value.strip():
         raise UsageError(
-            f"{option} {setting}: this is not KEY=VALUE\n"
-            "  allowed: a key of the scenario and its value, e.g. link.up=2mbit"
+            f"{option} {setting}: not KEY=VALUE\n"
+            "  allowed: a key of the scenario and its value, for example link.up=2mbit"
         )
     return key.strip(), value.strip()

@@ -1,1 +1,1 @@
-"""Game models fitted to captures (docs/models/traffic-fit.md)."""
+"""Fits game models to captures (docs/models/traffic-fit.md)."""

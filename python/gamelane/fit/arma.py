@@ -1,8 +1,7 @@
-"""ARMA(1,1) by maximum likelihood: x(t) = phi x(t-1) + e(t) + theta e(t-1), with normal e.
+"""Maximum-likelihood fit of ARMA(1,1): x(t) = phi x(t-1) + e(t) + theta e(t-1), with normal e.
 
-The likelihood is conditional on what came before the first value being zero (Box and Jenkins, section 7.1); at
-thousands of values that is the exact one to within the first few. Series of several matches share parameters, not
-values.
+The likelihood is conditional on zero before the first value (Box and Jenkins, section 7.1). With thousands of values
+the difference to the exact likelihood is negligible. Series of several matches share parameters, not values.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from gamelane.fit.figures import autocorrelation
 Floats = npt.NDArray[np.float64]
 
 LIMIT = 0.9995
-"""Coefficients stay inside this, where the process is stationary and invertible."""
+"""Bound of the coefficients, inside which the process is stationary and invertible."""
 
 
 @dataclass(frozen=True)
 class Arma:
-    """Coefficients and the standard deviation of the innovations."""
+    """Coefficients and standard deviation of the innovations."""
 
     phi: float
     theta: float
@@ -33,24 +32,24 @@ class Arma:
 
     @property
     def lag_one(self) -> float:
-        """Correlation of neighbours."""
+        """Return the lag-1 correlation."""
         return lag_one(self.phi, self.theta)
 
 
 def lag_one(phi: float, theta: float) -> float:
-    """Correlation of neighbours in an ARMA(1,1)."""
+    """Return the lag-1 correlation of an ARMA(1,1)."""
     return (phi + theta) * (1 + phi * theta) / (1 + 2 * phi * theta + theta * theta)
 
 
 def theta_of(phi: float, correlation: float) -> float | None:
-    """Return the invertible theta that gives neighbours this correlation; `None` where there is none."""
-    # (r - phi) theta² + (2 phi r - 1 - phi²) theta + (r - phi) = 0, whose roots are each other's inverse.
+    """Return the invertible theta that gives this lag-1 correlation, or None if there is none."""
+    # (r - phi) theta² + (2 phi r - 1 - phi²) theta + (r - phi) = 0. Its two roots are reciprocals.
     a = correlation - phi
     b = 2 * phi * correlation - 1 - phi * phi
     root = b * b - 4 * a * a
     if root < 0:
         return None
-    # The smaller root, without subtracting near-equal numbers; b is negative.
+    # Computes the smaller root without subtracting nearly equal numbers. b is negative.
     return float(2 * a / (-b + np.sqrt(root)))
 
 
@@ -70,7 +69,7 @@ def fit(series: Sequence[Floats]) -> Arma:
 
 
 def fit_given_lag_one(series: Sequence[Floats], correlation: float) -> Arma:
-    """Maximise the likelihood among processes whose neighbours have this correlation."""
+    """Maximise the likelihood over the processes with this lag-1 correlation."""
     centred = _centred(series)
 
     def loss(phi: float) -> float:
@@ -83,7 +82,7 @@ def fit_given_lag_one(series: Sequence[Floats], correlation: float) -> Arma:
     refined = minimize_scalar(loss, bounds=around, method="bounded")
     phi = float(refined.x) if loss(float(refined.x)) <= loss(grid[best]) else float(grid[best])
     theta = theta_of(phi, correlation)
-    if theta is None:  # phi = correlation and theta = 0 is always there, so the grid has one nearby
+    if theta is None:  # phi = correlation with theta = 0 always exists, so the grid has a point near it
         phi, theta = correlation, 0.0
     return Arma(phi, theta, float(np.exp(_loss(centred, phi, theta))))
 
@@ -94,10 +93,10 @@ def _centred(series: Sequence[Floats]) -> list[Floats]:
 
 
 def _loss(centred: Sequence[Floats], phi: float, theta: float) -> float:
-    """Logarithm of the innovations' standard deviation: the likelihood up to constants, turned round."""
+    """Return the logarithm of the innovations' standard deviation: the negative log-likelihood up to constants."""
     innovations = np.concatenate([lfilter([1.0, -phi], [1.0, theta], each) for each in centred])
     return 0.5 * float(np.log(np.mean(innovations**2) + TINY))
 
 
 TINY = 1e-300
-"""Keeps the logarithm of a series without variance finite."""
+"""Lower bound that keeps the logarithm finite for a constant series."""

@@ -1,7 +1,7 @@
-"""A game found in a capture by what it does: steady small updates one way, steady small commands the other.
+"""Finds a game in a capture by its traffic: steady small updates in one direction, steady small commands in the other.
 
-What comes in are times, sizes and endpoints by number; addresses and payload never reach Python. What a game is and
-what it is not: docs/models/traffic-fit.md.
+The input is times, sizes and numbered endpoints. Addresses and payload never reach Python. The criteria are in
+docs/models/traffic-fit.md.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ SHORTEST_S = 10.0
 SLOWEST_PER_S, FASTEST_PER_S = 4.0, 250.0
 LARGEST_MEDIAN_B = 1000.0
 AT_THE_TICK = 0.5
-"""A conversation is a game's if it lasts this long, sends so many packets a second each way, of no larger median
-payload, and at least this share of the server's gaps is within a quarter of their median."""
+"""Criteria of a game: minimum duration, minimum packets per second in each direction, maximum median payload, and the
+minimum share of the server's gaps within a quarter of their median.
+"""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """One direction of a client's conversation: seconds from the first packet of either, and UDP payload bytes."""
+    """One direction of a client's conversation: seconds since its first packet, and UDP payload sizes in bytes."""
 
     t_s: Floats
     payload: Floats
 
     @property
     def gaps_ms(self) -> Floats:
-        """Times between packets."""
+        """Return the times between packets, in ms."""
         return np.diff(self.t_s) * 1e3
 
 
 @dataclass(frozen=True)
 class Client:
-    """What one client was sent, and what it sent."""
+    """Updates that one client received, and commands that it sent."""
 
     updates: Stream
     commands: Stream
@@ -50,7 +51,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Recording:
-    """One match: every client the capture saw. `damage` says why reading stopped early."""
+    """One match with every client in the capture. `damage` says why reading stopped early."""
 
     clients: tuple[Client, ...]
     seconds: float
@@ -67,7 +68,7 @@ def read(path: Path) -> Recording:
     if not len(columns["t_ns"]):
         raise UsageError(
             f"{path}: no UDP packet among {columns['packets_read']} packets\n"
-            "  hint:    a model is fitted to a game over UDP, such as a shooter"
+            "  hint:    only games over UDP, such as shooters, can be fitted"
         )
     conversations = _conversations(columns)
     fitting = [each for each in conversations if each.refusal() is None]
@@ -76,8 +77,8 @@ def read(path: Path) -> Recording:
         many = f"{len(conversations)} UDP conversation{'s' * (len(conversations) > 1)}"
         raise UsageError(
             f"{path}: no game found in {many}: the largest "
-            f"{largest.refusal()}\n  hint:    a game's server and client each send small packets at a steady pace for "
-            f"{SHORTEST_S:.0f} s or more; capture a match in play"
+            f"{largest.refusal()}\n  hint:    capture a running match, in which server and client send small "
+            f"packets at a steady rate for {SHORTEST_S:.0f} s or more"
         )
     clients = _clients(fitting)
     seconds = max(max(each.updates.t_s[-1], each.commands.t_s[-1]) for each in clients)
@@ -86,7 +87,7 @@ def read(path: Path) -> Recording:
 
 @dataclass(frozen=True)
 class _Conversation:
-    """Two endpoints on one interface; `low` is what the endpoint of the lower number sent."""
+    """Two endpoints on one interface. `low` holds what the endpoint with the lower number sent."""
 
     interface: int
     ends: tuple[int, int]
@@ -94,27 +95,27 @@ class _Conversation:
     high: Stream
 
     def refusal(self) -> str | None:
-        """Why this is no game; `None` if it may be one."""
+        """Return why this is not a game, or None if it may be one."""
         sides = (self.low, self.high)
         if any(len(side.t_s) < 2 for side in sides):
-            return f"has {len(self.low.t_s)} packets one way and {len(self.high.t_s)} the other"
+            return f"has {len(self.low.t_s)} packets in one direction and {len(self.high.t_s)} in the other"
         seconds = max(side.t_s[-1] for side in sides) - min(side.t_s[0] for side in sides)
         if seconds < SHORTEST_S:
             return f"lasts {seconds:.1f} s"
         rates = [len(side.t_s) / seconds for side in sides]
         if not all(SLOWEST_PER_S <= rate <= FASTEST_PER_S for rate in rates):
-            return f"sends {min(rates):.1f} packets/s one way and {max(rates):.1f} the other"
+            return f"sends {min(rates):.1f} packets/s in one direction and {max(rates):.1f} in the other"
         if any(np.median(side.payload) > LARGEST_MEDIAN_B for side in sides):
-            return "sends packets as full as those of a transfer or a video"
+            return "sends full packets, like a transfer or a video"
         server = self.server()
         if np.ptp(server.payload) == 0:
-            return "sends packets of one size, as a voice call does"
+            return "sends packets of one size, like a voice call"
         gaps = server.gaps_ms
         steady = np.mean(np.abs(gaps - np.median(gaps)) <= np.median(gaps) / 4)
-        return None if steady >= AT_THE_TICK else f"has no tick: {steady:.0%} of its gaps are near their median"
+        return None if steady >= AT_THE_TICK else f"has no tick: only {steady:.0%} of its gaps are near their median"
 
     def server(self) -> Stream:
-        """Return the side with the larger packets: a server tells of everybody, a client of itself."""
+        """Return the direction with the larger packets. A server reports on all players, a client only on itself."""
         return self.low if self.low.payload.mean() > self.high.payload.mean() else self.high
 
 
@@ -138,7 +139,7 @@ def _conversations(columns: _native.Datagrams) -> list[_Conversation]:
 
 
 def _clients(fitting: list[_Conversation]) -> tuple[Client, ...]:
-    """Everybody who talks to the busiest server, on the interface that saw most of it."""
+    """Return the clients of the busiest server, on the interface that saw most of its packets."""
     served = Counter((each.interface, end) for each in fitting for end in each.ends)
     (interface, hub), talks = max(served.items(), key=lambda item: (item[1], -item[0][0], -item[0][1]))
     if talks == 1:

@@ -1,4 +1,4 @@
-"""The figures in which traffic is compared."""
+"""The figures by which captured and modelled traffic are compared."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 FIGURES = ("mean_bytes", "sd_bytes", "tick_ms", "lag_one")
-"""Those a model must reproduce."""
+"""Figures that a model must reproduce."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared."""
+    """Figures of a packet stream."""
 
     mean_bytes: float
     sd_bytes: float
@@ -26,7 +26,7 @@ class Figures:
 
 
 def figures(series: Sequence[Floats], gaps_ms: Sequence[Floats]) -> Figures:
-    """Figures of updates, client by client or match by match."""
+    """Return the figures of updates, given client by client or match by match."""
     sizes, gaps = np.concatenate(series), np.concatenate(gaps_ms)
     return Figures(
         mean_bytes=float(sizes.mean()),
@@ -38,7 +38,7 @@ def figures(series: Sequence[Floats], gaps_ms: Sequence[Floats]) -> Figures:
 
 
 def autocorrelation(series: Sequence[Floats], lags: int) -> Floats:
-    """Sample autocorrelation at lags 0 to `lags` about the mean of all series; no pair spans two of them."""
+    """Return the autocorrelation at lags 0 to `lags` about the common mean. Each pair comes from one series."""
     mean = np.concatenate(series).mean()
     centred = [each - mean for each in series]
     power = sum(float(each @ each) for each in centred)

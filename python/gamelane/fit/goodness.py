@@ -1,4 +1,4 @@
-"""How well a model plays what was captured: figures, distance of the sizes, and what a match this short can tell."""
+"""Measures how well a model reproduces a capture, and how exact a match of this length can be."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from gamelane.fit.play import play_text
 Floats = npt.NDArray[np.float64]
 
 RUNS = 200
-"""Matches played of each number of players, as long as the captured one."""
+"""Matches played for each number of players, each as long as the captured one."""
 
 BATCHES = 8
-"""A match is cut into so many pieces to tell how well it pins its mean (Law and Kelton's batch means)."""
+"""Number of pieces that a match is cut into, to estimate the error of its mean (Law and Kelton's batch means)."""
 
 LAGS = 40
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A captured match beside the model's; `errors` are relative.
+    """A captured match beside the model's matches. `errors` are relative.
 
-    `spread95` says how far single matches as long as the captured one stray in the model: half of the width that 95 %
-    of them lie in. `mean_sd_bytes` is the standard deviation of the measured mean, from the capture alone.
+    `spread95` is half the width of the range that holds 95 % of the model's single matches of the same length.
+    `mean_sd_bytes` is the standard deviation of the measured mean, from the capture alone.
     """
 
     players: int
@@ -51,7 +51,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Samples:
-    """What plots are made from: sizes, and autocorrelations from lag 0 on, as captured and as played."""
+    """Data of the plots: sizes, and autocorrelations from lag 0, as captured and as modelled."""
 
     real: Floats
     played: Floats
@@ -61,7 +61,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A match that was captured, predicted from smaller ones alone, and why it is off."""
+    """A captured match, predicted from smaller matches alone, with the causes of its errors."""
 
     of: Fit
     captured: tuple[int, ...]
@@ -70,12 +70,12 @@ class Prediction:
     line_mean: float
     """`fixed + players * per_player`, before bounds."""
     mean_sd_bytes: float
-    """Standard deviation of the predicted mean, as matches this short leave it."""
+    """Standard deviation of the predicted mean, from the lengths of the matches."""
     causes: tuple[str, ...]
 
 
 def compare(model: FittedModel, match: Match, runs: int = RUNS) -> Fit:
-    """Play the model as often as `runs` and put the result beside the match."""
+    """Play the model `runs` times and compare the result with the match."""
     played = play_text(to_toml(model, "fit", "fit"), match.players, match.seconds, runs)
     sizes = [each.updates.payload for each in played]
     gaps = [each.updates.gaps_ms for each in played]
@@ -100,16 +100,16 @@ def compare(model: FittedModel, match: Match, runs: int = RUNS) -> Fit:
 
 
 def mean_sd(match: Match) -> float:
-    """Return how far the mean of a match like this may be from that of a match without end: one standard deviation.
+    """Return the standard deviation of a match's mean.
 
-    Updates are far from independent, so the means of pieces are compared instead.
+    Updates depend on each other, so it is estimated from the means of pieces.
     """
     means = np.array([[batch.mean() for batch in np.array_split(series, BATCHES)] for series in match.updates])
     return float(means.mean(axis=0).std(ddof=1) / np.sqrt(BATCHES))
 
 
 def predict(matches: Sequence[Match], runs: int = RUNS) -> list[Prediction]:
-    """Predict each match from the smaller ones, two at least, where those can be added up to it."""
+    """Predict each match from the smaller ones, if at least two exist and can be added up to it."""
     found = []
     for index, real in enumerate(matches):
         smaller = matches[:index]
@@ -140,33 +140,33 @@ def predict(matches: Sequence[Match], runs: int = RUNS) -> list[Prediction]:
 
 
 def _about_the_mean(of: Fit, weights: dict[int, float], sd: float) -> str:
-    """Sampling error, or more than that."""
+    """Say whether sampling error explains the error of the mean."""
     gap = of.modelled.mean_bytes - of.measured.mean_bytes
     both = float(np.hypot(sd, of.mean_sd_bytes))
     how = " and ".join(f"{weight:+.3g} times that of {players} players" for players, weight in sorted(weights.items()))
     judged = (
-        "which matches so short cannot tell from chance"
+        "which chance can explain in matches this short"
         if abs(gap) <= 2 * both
-        else "more than such short matches explain: the mean of these captures is not linear in the players"
+        else "which chance does not explain: the mean of these captures is not linear in the number of players"
     )
     return (
-        f"mean: the construction takes it as {how}, which adds their sampling errors up to {sd:.1f} B; the match of "
-        f"{of.players} players itself leaves {of.mean_sd_bytes:.1f} B. The prediction is off by {gap:+.1f} B, "
+        f"mean: the model adds {how}. Its sampling error is {sd:.1f} B; that of the match of {of.players} players is "
+        f"{of.mean_sd_bytes:.1f} B. The prediction differs by {gap:+.1f} B, "
         f"{abs(gap) / both if both else float('inf'):.1f} standard deviations, {judged}"
     )
 
 
 def _about_the_memory(of: Fit) -> list[str]:
-    """What a sum of independent matches cannot have."""
+    """Explain an error of the lag-1 correlation."""
     gap = of.modelled.lag_one - of.measured.lag_one
     if abs(gap) <= of.spread95.lag_one:
         return []
-    more = "above by more" if gap < 0 else "below by more"
+    side = "above" if gap < 0 else "below"
     return [
-        f"lag-1 correlation: a sum of independent matches has the memory of its parts, {of.modelled.lag_one:.2f}; the "
-        f"captured match of {of.players} players has {of.measured.lag_one:.2f}, {more} than the "
-        f"{of.spread95.lag_one:.2f} that chance allows. What does not depend on players scatters too, with "
-        "little memory; the construction takes its mean out of the sum, but leaves its scatter in once for each part"
+        f"lag-1 correlation: the model has {of.modelled.lag_one:.2f}, as its parts have. The captured match of "
+        f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than {of.spread95.lag_one:.2f}, which "
+        "chance would explain. One cause: the bytes that do not depend on players vary too, with little correlation. "
+        "The model subtracts their mean from the sum, but includes their variance once per part"
     ]
 
 

@@ -1,4 +1,4 @@
-"""A game model fitted to captures, and its file: what `models/*.toml` and a scenario's `model = "NAME.toml"` read."""
+"""Fits a game model to captured matches and writes its file, which `model = "NAME.toml"` of a scenario reads."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gamelane.fit.timing import Pace, Tick, pace, tick
 Floats = npt.NDArray[np.float64]
 
 LARGEST_B = 1400
-"""Sums of matches are cut here, as in the other models."""
+"""Maximum payload, as in the other models; larger sums are cut to it."""
 
 REACH = 2
-"""Players a model is offered for, as a multiple of the most that were captured."""
+"""Largest number of players offered, as a multiple of the largest captured number."""
 
 
 SAME_TICK = 0.05
@@ -30,7 +30,7 @@ SAME_TICK = 0.05
 
 @dataclass(frozen=True)
 class Match:
-    """All clients captured in matches of so many players."""
+    """All clients captured in matches with this number of players."""
 
     players: int
     clients: tuple[Client, ...]
@@ -48,13 +48,13 @@ class Match:
 
     @property
     def mean(self) -> float:
-        """Mean update in bytes."""
+        """Mean update size in bytes."""
         return float(np.concatenate(self.updates).mean())
 
 
 @dataclass(frozen=True)
 class FittedModel:
-    """What the file says."""
+    """Content of a model file."""
 
     tick: Tick
     fixed: float
@@ -68,16 +68,16 @@ class FittedModel:
 
     @property
     def captured(self) -> list[int]:
-        """Numbers of players that were captured."""
+        """Captured numbers of players."""
         return sorted(self.matches)
 
     def parts(self, players: int) -> list[int] | None:
-        """Captured matches that one of `players` is added up from."""
+        """Return the captured matches that add up to a match of `players`, or None."""
         return _native.match_parts(self.captured, players)
 
 
 def gather(recordings: Sequence[tuple[int, Recording]]) -> list[Match]:
-    """Put recordings of as many players together."""
+    """Group recordings by their number of players."""
     counts = sorted({players for players, _ in recordings})
     grouped = {count: [each for players, each in recordings if players == count] for count in counts}
     return [
@@ -87,7 +87,7 @@ def gather(recordings: Sequence[tuple[int, Recording]]) -> list[Match]:
 
 
 def fit(matches: Sequence[Match]) -> FittedModel:
-    """Fit a model to matches of one or more numbers of players."""
+    """Fit a model to matches with one or more numbers of players."""
     _one_tick(matches)
     fixed, per_player = line([match.players for match in matches], [match.mean for match in matches])
     clients = [client for match in matches for client in match.clients]
@@ -105,20 +105,20 @@ def fit(matches: Sequence[Match]) -> FittedModel:
 
 
 def _one_tick(matches: Sequence[Match]) -> None:
-    """Refuse matches of servers that keep different paces: one model is of one game."""
+    """Refuse matches whose servers send at different rates: they are not of one game."""
     ticks = {match.players: tick(match.update_gaps_ms).tick_ms for match in matches}
     (slowest, longest), (fastest, shortest) = (pick(ticks.items(), key=lambda each: each[1]) for pick in (max, min))
     if longest > shortest * (1 + SAME_TICK):
         raise UsageError(
             f"the servers differ: a tick of {shortest:.1f} ms with {fastest} players, of {longest:.1f} ms with "
-            f"{slowest}\n  hint:    fit captures of one game with one setting; others get a model of their own"
+            f"{slowest}\n  hint:    fit one model per game and server setting"
         )
 
 
 def line(players: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
-    """Bytes that do not depend on players, and bytes a player: least squares, exact for two numbers of players.
+    """Return bytes independent of players and bytes per player, by least squares.
 
-    One number of players cannot tell them apart; then every byte counts as a player's.
+    With one number of players the two cannot be separated; then all bytes count as the players'.
     """
     weights = line_weights(players)
     fixed = float(weights @ np.array(means))
@@ -126,7 +126,7 @@ def line(players: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
 
 
 def line_weights(players: Sequence[int]) -> Floats:
-    """How much each mean counts in the intercept of `line`; for 2 and 3 players that is 3 and -2."""
+    """Return the weight of each mean in the intercept of `line`; for 2 and 3 players that is 3 and -2."""
     n = np.array(players, dtype=float)
     if len(n) == 1:
         return np.zeros(1)
@@ -136,7 +136,7 @@ def line_weights(players: Sequence[int]) -> Floats:
 
 
 def to_toml(model: FittedModel, name: str, title: str) -> str:
-    """Write the file. It holds sizes, times and counts; nothing in it names a host, a file or a person."""
+    """Return the model file. It holds sizes, times and counts, but no names of hosts, files or persons."""
     counts = ", ".join(map(str, model.captured))
     most = model.captured[-1] * REACH
     pieces = [
@@ -196,7 +196,7 @@ def _series(series: Series) -> list[str]:
 
 
 def _intervals(pace: Pace) -> str:
-    """Straight lines between quantiles are a mixture of uniform distributions."""
+    """Return a mixture of uniform distributions, which are straight lines between quantiles."""
     steps = zip(pace.shares, pace.shares[1:], pace.intervals_ms, pace.intervals_ms[1:], strict=False)
     return "\n".join(
         f'    {{ weight = {_number(p1 - p0, 6)}, dist = "uniform", lo_ms = {x0:.4f}, hi_ms = {x1:.4f} }},'
@@ -210,5 +210,5 @@ def _number(value: float, decimals: int = 3) -> str:
 
 
 def plays(model: FittedModel) -> list[int]:
-    """Numbers of players the model offers."""
+    """Return the numbers of players that the model offers."""
     return [n for n in range(model.captured[0], floor(model.captured[-1] * REACH) + 1) if model.parts(n) is not None]

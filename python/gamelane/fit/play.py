@@ -1,4 +1,4 @@
-"""A model played by gamelane's own traffic generator, with no network: what a simulation would be sent."""
+"""Plays a model with gamelane's traffic generator and no network, which is what a simulation receives."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ model = {model}
 
 @dataclass(frozen=True)
 class Played:
-    """One client's traffic as generated."""
+    """Generated traffic of one client."""
 
     updates: Stream
     commands: Stream
 
 
 def scenario(model: str, players: int | None, duration: str, *, file: str) -> _native.Scenario:
-    """Put a shipped model or a model file, seen from `file`, into a scenario of its own."""
+    """Return a scenario with a shipped model, or with a model file relative to `file`."""
     overrides = [("flow.game.players", str(players))] if players is not None else []
     text = SCENARIO.format(duration=duration, model=dumps(model))
     return _native.Scenario.parse(text, file, overrides)
 
 
 def play(scenario: _native.Scenario, seed: int, path: Path | None = None) -> Played:
-    """Generate, to a capture as well if there is a path."""
+    """Generate traffic; also write it as a capture if a path is given."""
     sent = _native.generate(scenario, seed, path=None if path is None else str(path))
     t_s = sent["t_ns"].astype(np.float64) / 1e9
     payload = sent["payload"].astype(np.float64)
@@ -54,7 +54,7 @@ def play(scenario: _native.Scenario, seed: int, path: Path | None = None) -> Pla
 
 
 def play_text(toml: str, players: int, seconds: float, runs: int) -> list[Played]:
-    """Play a model that has no file yet, with seeds 1 to `runs`."""
+    """Play the text of a model with seeds 1 to `runs`."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "model.toml").write_text(toml, encoding="utf-8")
         ready = scenario(

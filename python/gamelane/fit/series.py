@@ -1,8 +1,8 @@
-"""Sizes as a distribution with memory: quantiles to interpolate between, and the ARMA(1,1) that walks through them.
+"""Packet sizes as a distribution with memory: quantiles joined by lines, and an ARMA(1,1) that moves along them.
 
-Size(t) = Q(F(Z(t))), Z an ARMA(1,1) of variance 1 and F the normal distribution function
-(`crates/traffic/src/measured.rs` generates it). Z is fitted to the normal scores of the sizes, under the condition that
-neighbouring *sizes* have the correlation they were measured to have.
+Size(t) = Q(F(Z(t))), where Z is an ARMA(1,1) of variance 1 and F is the normal distribution function.
+`crates/traffic/src/measured.rs` generates it. Z is fitted to the normal scores of the sizes, with the condition that
+the sizes have the measured lag-1 correlation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 KNOTS = 64
 CLOSE = 0.002
-"""Knots are added until the area between the two quantile functions is this share of the mean, or so many are there."""
+"""Knots are added until the area between the quantile functions is this share of the mean, or up to `KNOTS`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Series:
 
 
 def fit_series(samples: Sequence[Floats]) -> Series:
-    """Fit to sizes of one kind; each sample is one client's, in order of time."""
+    """Fit to sizes of one kind. Each sample belongs to one client, in order of time."""
     pooled = np.concatenate(samples)
     shares, values = knots(pooled)
     if values[0] == values[-1]:
@@ -50,9 +50,9 @@ def fit_series(samples: Sequence[Floats]) -> Series:
 
 
 def knots(sample: Floats, most: int = KNOTS, close: float = CLOSE) -> tuple[Floats, Floats]:
-    """Thin the quantile function of a sample to a few points with straight lines between them.
+    """Reduce the quantile function of a sample to a few points with straight lines between them.
 
-    The segment with the largest area between line and sample is split where they are farthest apart.
+    The segment with the largest area between line and sample is split where the two are farthest apart.
     """
     x = np.sort(sample)
     n = len(x)
@@ -72,7 +72,7 @@ def knots(sample: Floats, most: int = KNOTS, close: float = CLOSE) -> tuple[Floa
 
 
 def correlation_behind(shares: Floats, values: Floats, correlation: float) -> float:
-    """Return the correlation of normals Z whose sizes Q(F(Z)) have this correlation."""
+    """Return the correlation of normal variables Z for which the sizes Q(F(Z)) have this correlation."""
     of_sizes = transfer(shares, values)
     lowest, highest = of_sizes(-LIMIT), of_sizes(LIMIT)
     if not lowest < correlation < highest:
@@ -80,10 +80,10 @@ def correlation_behind(shares: Floats, values: Floats, correlation: float) -> fl
     return float(brentq(lambda r: of_sizes(r) - correlation, -LIMIT, LIMIT, xtol=1e-10))
 
 
-class transfer:  # noqa: N801 - a function with its series worked out beforehand
-    """Correlation of sizes as a function of that of the normals behind them.
+class transfer:  # noqa: N801 - used like a function; the class holds its precomputed series
+    """Returns the correlation of sizes for a correlation of the normal variables behind them.
 
-    By Mehler's formula it is a power series, whose coefficients are those of Q(F(z)) in Hermite polynomials.
+    By Mehler's formula this is a power series. Its coefficients are those of Q(F(z)) in Hermite polynomials.
     """
 
     def __init__(self, shares: Floats, values: Floats) -> None:
@@ -96,17 +96,17 @@ class transfer:  # noqa: N801 - a function with its series worked out beforehand
             powers.append(float(np.sum(weight * size * now)) ** 2)
             before, now = now, (z * now - np.sqrt(order) * before) / np.sqrt(order + 1.0)
         variance = float(np.sum(weight * size**2) - np.sum(weight * size) ** 2)
-        # What higher orders hold counts as if it were of the last one.
+        # Everything in higher orders is added to the last one.
         self._shares = np.array(powers[1:]) / variance if variance > 0 else np.zeros(ORDERS - 1)
         self._shares[-1] += max(0.0, (1.0 - self._shares.sum()) if variance > 0 else 0.0)
 
     def __call__(self, correlation: float) -> float:
-        """Correlation of the sizes."""
+        """Return the correlation of the sizes."""
         return float(np.sum(self._shares * correlation ** np.arange(1, ORDERS)))
 
 
 def _area(shares: Floats, values: Floats, first: int, last: int) -> tuple[float, int]:
-    """Area between sample and line within a segment, and where they are farthest apart."""
+    """Return the area between sample and line within a segment, and where they are farthest apart."""
     p, x = shares[first : last + 1], values[first : last + 1]
     off = np.abs(x - np.interp(p, p[[0, -1]], x[[0, -1]]))
     if last - first < 2:

@@ -1,4 +1,4 @@
-"""When packets leave: a server's tick and its jitter, a client's intervals, and the pauses left out of both."""
+"""Fits send times: a server's tick and its jitter, a client's intervals. Pauses are left out of both."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from gamelane.fit.series import knots
 Floats = npt.NDArray[np.float64]
 
 STALL = 1.5
-"""A gap this many times the median is a pause or a loss, not the game's pace."""
+"""A gap of more than this many medians is a pause or a loss."""
 
 STEADY = 0.1
-"""Share of a tick within which a gap says something about the jitter."""
+"""Share of a tick within which a gap counts for the jitter."""
 
 ON_A_GRID = -0.25
-"""Correlation of successive gaps below which packets stand on a grid: a late one is followed by a short gap.
-Independent offsets from a grid give -1/2, independent gaps 0."""
+"""Correlation of successive gaps below which packets follow a grid: a late packet is followed by a short gap.
+Independent offsets from a grid give -1/2, independent gaps give 0.
+"""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A server's pace. `jitter_sd_ms` is of offsets from the grid if there is one, else of the gaps."""
+    """A server's tick. `jitter_sd_ms` refers to offsets from the grid if there is one, else to the gaps."""
 
     tick_ms: float
     jitter_sd_ms: float
@@ -37,7 +38,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Pace:
-    """A client's pace: quantiles of its intervals."""
+    """A client's send rate, as quantiles of its intervals."""
 
     shares: Floats
     intervals_ms: Floats
@@ -46,7 +47,7 @@ class Pace:
 
     @property
     def median_ms(self) -> float:
-        """Half of the intervals are not longer."""
+        """Median interval in ms."""
         return float(np.interp(0.5, self.shares, self.intervals_ms))
 
 
@@ -54,7 +55,7 @@ def tick(gaps: Sequence[Floats]) -> Tick:
     """Fit the tick to the gaps in ms of one or more clients."""
     pooled = np.concatenate(gaps)
     middle = float(np.median(pooled))
-    # Skipped ticks count as ticks, so that a lost update does not make the tick look longer.
+    # A gap over a lost update spans several ticks. Counting them keeps the tick from looking longer.
     tick_ms = float(pooled.sum() / np.maximum(np.round(pooled / middle), 0).sum())
     near = np.abs(pooled - tick_ms) <= STEADY * tick_ms
     steady = pooled[near] if near.mean() > 0.9 else pooled[pooled <= STALL * middle]

@@ -1,4 +1,4 @@
-"""A fit as a document, and what must be said beside it."""
+"""Describes a fit as a document, with the caveats that belong to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TESTED = (("mean_bytes", "mean"), ("sd_bytes", "standard deviation"), ("lag_one"
 def document(
     file: str, model: FittedModel, fits: Sequence[Fit], predictions: Sequence[Prediction], said: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what `--json` prints: counts, sizes and times, nothing that names anybody."""
+    """Return the document of `--json`: counts, sizes and times, but no names."""
     return {
         "schema": SCHEMA,
         "model": {
@@ -44,34 +44,35 @@ def document(
 def caveats(
     model: FittedModel, matches: Sequence[Match], predictions: Sequence[Prediction], damaged: Sequence[str]
 ) -> list[str]:
-    """What must stand beside any number of the fit."""
+    """Return the caveats that belong to every figure of the fit."""
     captured = _listed(model.captured)
     offered = plays(model)
     sums = [players for players in offered if players not in model.captured]
     said = list(damaged)
     if sums:
-        tested = "; ".join(
-            f"put to the test, {each.of.players} players out of matches of {_listed(each.captured)} came out "
-            + ", ".join(f"{100 * each.of.errors[key]:+.0f} % off in the {name}" for key, name in TESTED)
+        tested = "".join(
+            f" A prediction for {each.of.players} players from matches of {_listed(each.captured)} was wrong by "
+            + ", ".join(f"{100 * each.of.errors[key]:+.0f} % in the {name}" for key, name in TESTED)
+            + "."
             for each in predictions
         )
         said.append(
-            f"Measured for {captured} players. {_listed(sums)} are sums of captured matches, an extrapolation"
-            + (f": {tested}." if tested else " that nothing captured here puts to the test.")
+            f"Measured for {captured} players. Traffic of {_listed(sums)} players is a sum of captured matches: an "
+            f"extrapolation.{tested or ' These captures cannot test it.'}"
         )
     else:
-        said.append(f"Measured for {captured} players, and not offered for others.")
+        said.append(f"Measured for {captured} players; the model offers no other number.")
     if len(model.captured) == 1:
-        said.append("One number of players cannot tell what depends on players from what does not.")
+        said.append("With one number of players, the model cannot separate bytes per player from fixed bytes.")
     shortest = min(matches, key=lambda match: match.seconds)
     said.append(
-        f"The shortest match lasts {shortest.seconds:.0f} s. Figures of the model are of {RUNS} matches as long as the "
-        "captured one, played by gamelane's generator."
+        f"The shortest match lasts {shortest.seconds:.0f} s. Figures of the model come from {RUNS} generated matches "
+        "of the same length as the captured one."
     )
     for what, of in (("updates", model.tick), ("commands", model.pace)):
         if of.stalls:
             said.append(
-                f"Left out of the pace of {what}: {of.stalls} gap{'s' * (of.stalls > 1)} of up to "
+                f"Not counted as times between {what}: {of.stalls} gap{'s' * (of.stalls > 1)} of up to "
                 f"{of.longest_gap_ms:.0f} ms (pauses or losses)."
             )
     return said

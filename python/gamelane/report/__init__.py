@@ -1,1 +1,1 @@
-"""From records to pages, tables and pictures: one file per format. Nothing here can run an engine."""
+"""Makes pages, tables and pictures from records, one file per format. Nothing here can run an engine."""

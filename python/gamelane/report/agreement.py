@@ -1,11 +1,14 @@
-"""Agreement in words and cells, the same for page and terminal."""
+"""Describes agreement between sources in words and table cells, for page and terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gamelane.analysis.agreement import (
+from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import Look, noun, number, variant_looks
+from gamelane.records.results import Results
+from gamelane.report.agreements import (
     BOUND_MS,
     BOUND_PERCENT,
     QUANTITIES,
@@ -15,16 +18,13 @@ from gamelane.analysis.agreement import (
     Swap,
     agreements,
 )
-from gamelane.analysis.stats import Estimate
-from gamelane.records.results import Results
-from gamelane.report.style import Look, noun, number, variant_looks
 
 BOUND = f"{BOUND_PERCENT:g} % or {BOUND_MS:g} ms"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table; `look` is of its variant."""
+    """A line of the table. `look` is that of its variant."""
 
     look: Look
     quantity: str
@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Everything about two sources and a flow."""
+    """The comparison of two sources for one flow."""
 
     title: str
     sentence: str
@@ -45,11 +45,11 @@ class Sheet:
     other: str
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
-    """On the order of variants, and on those of one source alone."""
+    """Notes about the order of variants, and about variants that only one source has."""
 
 
 def sheets(results: Results) -> tuple[Sheet, ...]:
-    """Return a table for each pair of sources and each flow; nothing unless results are overlaid."""
+    """Return a table for each pair of sources and each flow; empty unless results are overlaid."""
     looks = _looks(results)
     return tuple(
         Sheet(
@@ -65,23 +65,23 @@ def sheets(results: Results) -> tuple[Sheet, ...]:
 
 
 def sentences(results: Results) -> str:
-    """Say for each pair of sources whether it agrees on the flow the report is about."""
+    """Say for each pair of sources whether they agree on the main flow of the report."""
     found = agreements(results)
     return " ".join(sentence(of, _looks(results)) for of in found if of.flow == found[0].flow)
 
 
 def sentence(of: Agreement, looks: dict[str, Look]) -> str:
-    """Say whether two sources agree, and if not, where they are farthest apart."""
-    about = f"on the round trip of {noun(of.flow)}"
+    """Say whether two sources agree, and where they differ most if they do not."""
+    about = f"on the RTT of {noun(of.flow)}"
     told = [row for row in of.rows if row.within is not None]
     if not told:
-        return f"Whether {of.first} and {of.other} agree {about} cannot be told: no variant has a round trip in both."
+        return f"{of.first} and {of.other} cannot be compared {about}: no variant has an RTT in both."
     said = "agree" if of.agrees else "do not agree"
     parts = [f"{of.first} and {of.other} {said} {about}: {_count(len(told) - len(of.outside), len(told))}"]
     if of.outside:
         row = max(of.outside, key=lambda row: abs(row.difference_percent or 0.0))
         parts.append(
-            f"farthest apart is the {QUANTITIES[row.quantity]} of {looks[row.variant].own_label}, "
+            f"the largest difference is in the {QUANTITIES[row.quantity]} of {looks[row.variant].own_label}, "
             f"{number(row.first.mean)} ms in {of.first} and {number(row.other.mean)} ms in {of.other}"
         )
     if of.orders:
@@ -96,10 +96,10 @@ def _count(within: int, of: int) -> str:
 
 def _order_as_a_whole(of: Agreement) -> str:
     if any(order.contradicts for order in of.orders):
-        return "the variants are in another order"
+        return "the order of the variants differs"
     if all(order.identical for order in of.orders):
         return "the order of the variants is identical"
-    return "only variants that runs do not tell apart change places"
+    return "only variants that the runs cannot distinguish change places"
 
 
 def signed(value: float | None) -> str:
@@ -113,7 +113,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def _looks(results: Results) -> dict[str, Look]:
-    """Return looks by the names variants share."""
+    """Return looks by the names that variants share."""
     looks = variant_looks(results)
     found: dict[str, Look] = {}
     for variant in results.variants:
@@ -141,7 +141,7 @@ def _order(order: Order, of: Agreement, looks: dict[str, Look]) -> str:
     swaps = (
         f"{looks[swap.variants[0]].own_label} and {looks[swap.variants[1]].own_label} change places, "
         f"{number(swap.apart_ms[0])} ms apart in {of.first} and {number(swap.apart_ms[1])} ms in {of.other}"
-        f"{'' if swap.contradicts else ', not told apart by ' + _doubtful(swap, of)}"
+        f"{'' if swap.contradicts else ', not distinguished by ' + _doubtful(swap, of)}"
         for swap in order.swaps
     )
     return f"{by}, not identical: {labels} in {of.first}; {'; '.join(swaps)}."

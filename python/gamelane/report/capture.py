@@ -1,4 +1,4 @@
-"""The report of analysed captures as one page that opens without a network: verdict, tables, plots."""
+"""Renders the report of analyzed captures as one page that opens offline: verdict, tables, plots."""
 
 from __future__ import annotations
 
@@ -9,29 +9,27 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from gamelane import whole
 from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
-from gamelane.errors import OutputError
+from gamelane.plot.style import OTHERS
 from gamelane.report import capture_games, shared_paths
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.pages import render
 from gamelane.report.series import inline
-from gamelane.report.style import OTHERS
 
 DRAWN = 6
-"""Flows in one plot."""
+"""Maximum number of flows in one plot."""
 MOST_WAITS = 2000
 
 
 def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> Path:
-    """Write `report.html` into a folder that holds the tables; with shared paths, if they were looked for."""
+    """Write `report.html` into the folder of the tables. `tested` adds shared paths."""
     target = folder / "report.html"
-    try:
+    with whole.writing(target):
         target.write_text(page(folder, found, tested), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{target}: {error.strerror or error}") from error
     return target
 
 
@@ -56,7 +54,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
 
 
 def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
-    """Every figure the tables have something for."""
+    """Return every figure for which the tables have data."""
     chosen = _busiest(found)
     if not chosen:
         return []
@@ -100,10 +98,10 @@ def _waits(folder: Path, found: Mapping[str, Any]) -> Figure:
         panels.append(Panel((stems + base.mark_point(filled=True, size=14, opacity=0.9)).properties(height=200), title))
     return Figure(
         "waits",
-        "Who waited when, how long, and for what",
-        "Each packet of a game over TCP that was sent again, or stood behind one that was: when it was first sent, and "
-        "until its acknowledgement in ms. Everything else took about a round trip. At most "
-        f"{MOST_WAITS:,} a panel are drawn, the longest.",
+        "Delayed packets: when, how long, and why",
+        "Each packet of a game over TCP that was retransmitted, or waited behind one that was: when it was first sent, "
+        "and the time until its acknowledgement in ms. All other packets took about one RTT. Each panel shows the "
+        f"{MOST_WAITS:,} longest at most.",
         tuple(panels),
         tuple(Key(CAUSE_WORDS[cause], colour) for cause, colour in colours.items() if cause in set(late["cause"])),
     )
@@ -115,7 +113,7 @@ def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
 
 
 def _rows(folder: Path, table: str, labels: Mapping[tuple[int, int], str]) -> pl.DataFrame:
-    """Rows of the flows drawn, with their label in place of their number."""
+    """Return the rows of the plotted flows, with labels instead of numbers."""
     names = pl.DataFrame(
         [(number, flow, label) for (number, flow), label in labels.items()],
         schema={"capture": pl.UInt8, "flow": pl.UInt32, "label": pl.String},
@@ -135,7 +133,7 @@ def _throughput(folder: Path, labels: Mapping[tuple[int, int], str], color: alt.
     return Figure(
         "throughput",
         "Throughput of the busiest flows",
-        "IP bytes of both directions in each second, in kbit/s against seconds since the capture's first packet.",
+        "IP traffic of both directions in kbit/s, against seconds since the capture's first packet.",
         (Panel(_lines(seconds, "kbit/s", color, interpolate="step-after")),),
         keys,
     )
@@ -145,9 +143,9 @@ def _round_trips(trips: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -
     both = trips.filter(pl.col("method") == "both-halves").select("flow", t="t_s", v="rtt_ms")
     return Figure(
         "rtt",
-        "Round trips over time",
-        "From one end to the other and back: the sum of the halves on both sides of the capture point, from data to "
-        "its acknowledgement (Karn's rule), in ms. A receiver that delays its acknowledgements adds to it.",
+        "RTT over time",
+        "Time from one end to the other and back in ms: the sum of the times from data to its acknowledgement on both "
+        "sides of the capture point (Karn's algorithm). Delayed acknowledgements add to it.",
         (Panel(_lines(both, "ms", color)),),
         keys,
     )
@@ -176,9 +174,9 @@ def _delays(delays: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Fi
             panels.append(Panel(chart, title))
     return Figure(
         "delay",
-        "How long packets took to be acknowledged",
-        "From a packet's first transmission to the acknowledgement that covers it, retransmissions included "
-        "(griwodz2006's application delay): share of packets at or below a value in ms, cut at 99.9 %.",
+        "Time until the acknowledgement",
+        "Time from a packet's first transmission to the acknowledgement that covers it, including retransmissions "
+        "(the application delay of griwodz2006): share of packets at or below a value in ms, cut at 99.9 %.",
         tuple(panels),
         keys,
     )
@@ -203,8 +201,8 @@ def _retransmissions(again: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...
     )
     return Figure(
         "retransmissions",
-        "What was sent again, how late, and why",
-        "Time from the first transmission to the retransmission in ms, by cause; at most 4,000 are drawn.",
+        "Retransmissions: how late, and why",
+        "Time from the first transmission to the retransmission in ms, by cause. At most 4,000 are shown.",
         (Panel(chart),),
         keys,
     )

@@ -1,4 +1,4 @@
-"""Games of analysed captures as rows for the page: what each direction lost, sent again and waited for, and why."""
+"""Prepares the games of analyzed captures for the page: loss, retransmissions, lag and its causes by direction."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CAUSE_COLOURS = {
     "unexplained": "$muted",
 }
 SHOWN = 15
-"""Waits listed one by one."""
+"""Maximum number of waits in the list."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a bar: width in per cent of the longest bar."""
+    """A segment of a bar. Its width is in percent of the longest bar."""
 
     cause: str
     seconds: float
@@ -37,13 +37,13 @@ class Part:
 
     @property
     def words(self) -> str:
-        """What it stands for."""
+        """Cause and length of the segment."""
         return f"{CAUSE_WORDS[self.cause]} {self.seconds:.1f} s"
 
 
 @dataclass(frozen=True)
 class Way:
-    """One direction of a TCP game; where its rows are in the tables."""
+    """One direction of a TCP game, with the place of its rows in the tables."""
 
     client: str
     server: str
@@ -57,38 +57,38 @@ class Way:
 
     @property
     def late(self) -> Mapping[str, float]:
-        """Milliseconds waited by cause: until delivery if two captures tell, else until acknowledged."""
+        """Lag in milliseconds by cause: until delivery with two captures, else until the acknowledgement."""
         delivery = self.pair["delivery"] if self.pair else None
         of = delivery["late"] if delivery else self.half["retransmissions"]
         return {cause: of[cause]["lag_ms"] for cause in CAUSE_COLOURS}
 
     @property
     def lag_s(self) -> float:
-        """Seconds of all of them."""
+        """Return the total lag in seconds."""
         return sum(self.late.values()) / 1000
 
     @property
     def timed_share(self) -> float | None:
-        """Share that was spent waiting for timers."""
+        """Return the share of the lag that was spent waiting for timers."""
         whole, timed = lag(self.half, self.pair["delivery"] if self.pair else None)
         return timed / whole if whole else None
 
     @property
     def lost(self) -> str:
-        """Packets lost: counted with two captures, estimated with one."""
+        """Return the lost packets: counted with two captures, estimated with one."""
         if self.pair:
             return f"{self.pair['lost']} of {self.pair['sent']}"
         return f"≈ {100 * (self.half['loss_estimate'] or 0):.1f} %"
 
     @property
     def stalls(self) -> str:
-        """Waits for timers in retransmission timeouts."""
+        """Return the waits for timers, by length in retransmission timeouts."""
         counts = self.half["stalls"]["by_timeouts"]
-        return ", ".join(f"{LENGTHS[length]} RTO: {count}" for length, count in counts.items() if count)
+        return ", ".join(f"{count} x {LENGTHS[length]} RTO" for length, count in counts.items() if count)
 
 
 def ways(found: Mapping[str, Any]) -> list[Way]:
-    """Both directions of each TCP game, those that waited longest first."""
+    """Return both directions of each TCP game, those with the most lag first."""
     return sorted(_ways(found), key=lambda way: -way.lag_s)
 
 
@@ -113,13 +113,13 @@ def _ways(found: Mapping[str, Any]) -> Iterator[Way]:
 
 
 def bar(way: Way, among: list[Way]) -> list[Part]:
-    """The way's lag by cause; as long as its share of the longest."""
+    """Return the direction's lag by cause, scaled to the longest bar."""
     longest = max((each.lag_s for each in among), default=0.0) or 1.0
     return [Part(cause, ms / 1000, ms / 10 / longest) for cause, ms in way.late.items() if ms > 0]
 
 
 def udp(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Both directions of each game over UDP."""
+    """Return both directions of each game over UDP."""
     rows = []
     for game in found["verdict"]["games"]:
         if game["kind"] == "thin-tcp":
@@ -136,7 +136,7 @@ def udp(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Wait:
-    """A packet that was sent again, and what that cost."""
+    """A retransmitted packet, with the lag it caused."""
 
     client: str
     to: str
@@ -150,12 +150,12 @@ class Wait:
 
     @property
     def why(self) -> str:
-        """Its cause in words."""
+        """Return its cause in words."""
         return CAUSE_WORDS[self.cause]
 
 
 def waits(folder: Path, found: Mapping[str, Any]) -> pl.DataFrame:
-    """Every packet of a TCP game that was late for a retransmission: its own, or one in front of it (`times` 0)."""
+    """Return every packet of a TCP game delayed by its own retransmission, or by one before it (`times` 0)."""
     chosen = ways(found)
     names = pl.DataFrame(
         [(way.capture, way.flow, way.direction, number) for number, way in enumerate(chosen)],
@@ -175,7 +175,7 @@ def waits(folder: Path, found: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def longest(rows: pl.DataFrame, found: Mapping[str, Any]) -> list[Wait]:
-    """The packets sent again that waited longest."""
+    """Return the retransmitted packets with the longest lag."""
     chosen = ways(found)
     own = rows.filter(pl.col("itself") > 0).sort("delay_ms", descending=True).head(SHOWN)
     return [

@@ -1,4 +1,4 @@
-"""An analysed capture on the terminal: the verdict, then a line for each flow."""
+"""Prints an analyzed capture on the terminal: the verdict, then a line for each flow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHOWN = 20
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
-    """Print the verdict, the flows with the most packets, and what two capture points tell together."""
+    """Print the verdict, the flows with the most packets, and what the comparison of two captures shows."""
     console.print(Text(found["verdict"]["headline"], style="bold"))
     for game in found["verdict"]["games"][:SHOWN]:
         console.print(Text(f"  {game['text']}"))
@@ -24,7 +24,7 @@ def show(found: Mapping[str, Any], console: Console) -> None:
             console.print(_flows(capture))
     if found["pair"] and found["pair"]["flows"]:
         console.print()
-        console.print("between the two captures")
+        console.print("comparison of the two captures")
         console.print(_pairs(found["pair"]))
     if "shared_paths" in found:
         console.print()
@@ -41,12 +41,12 @@ def _about(capture: Mapping[str, Any]) -> str:
         parts.append(f"time went back {went_back} times, by at most {capture['time_went_back']['furthest_ms']:.3f} ms")
     more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
     if more > 0:
-        parts.append(f"the {SHOWN} flows with the most packets of {capture['flows_total']}")
+        parts.append(f"the {SHOWN} of {capture['flows_total']} flows with the most packets")
     return ", ".join(parts)
 
 
 def _flows(capture: Mapping[str, Any]) -> Table:
-    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "sent again up/down", "lag s")
+    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "retransmitted up/down", "lag s")
     flows = sorted(capture["flows"], key=lambda flow: -(flow["up"]["packets"] + flow["down"]["packets"]))[:SHOWN]
     for flow in sorted(flows, key=lambda flow: flow["id"]):
         tcp = flow.get("tcp")
@@ -64,7 +64,7 @@ def _flows(capture: Mapping[str, Any]) -> Table:
 
 
 def _pairs(pair: Mapping[str, Any]) -> Table:
-    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay over least p99 up/down, ms")
+    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay above minimum p99 up/down, ms")
     for flow in pair["flows"][:SHOWN]:
         up, down = flow["up"], flow["down"]
         table.add_row(

@@ -1,4 +1,4 @@
-"""The claims of the papers as a page that opens without a network: the paper's value, ours, the verdict and why."""
+"""Renders the claims of the papers as a page that opens offline: their value, ours, the verdict and the reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from markupsafe import Markup
 from gamelane import _native
 from gamelane.claims import counts
 from gamelane.claims.judge import Judged
-from gamelane.report.style import number
+from gamelane.plot.style import number
 
 HERE = Path(__file__).parent
 
 
 def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
-    """Write the page to `path`: every paper with the verdicts on its claims, in their order."""
+    """Write the page to `path`: every paper with the verdicts on its claims, in the order of the claims."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -33,7 +33,7 @@ def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
 
 
 def words(value: Any) -> str:
-    """A claim's value as text."""
+    """Return the value of a claim as text."""
     if isinstance(value, float):
         return number(value)
     if isinstance(value, dict):

@@ -1,17 +1,17 @@
-"""The JSON output of `gamelane run` (docs/json-schema.md). A schema version may gain keys, but renames none."""
+"""Makes the JSON output of `gamelane run` (docs/json-schema.md). A schema version may gain keys but renames none."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gamelane.analysis import agreement
 from gamelane.records.results import Results, Source, Variant
+from gamelane.report import agreements
 
 SCHEMA = 1
 
 
 def document(results: Results) -> dict[str, Any]:
-    """Return runs and summary of the only variant, or of each under `variants`; overlaid, also whether they agree."""
+    """Return runs and summary of the only variant, or of each under `variants`; overlaid results add `agreement`."""
     head = {
         "schema": SCHEMA,
         "engine": results.engine,
@@ -29,7 +29,7 @@ def document(results: Results) -> dict[str, Any]:
     }
     if results.sources:
         head["sources"] = [_source(source) for source in results.sources]
-        head["agreement"] = agreement.document(agreement.agreements(results))
+        head["agreement"] = agreements.document(agreements.agreements(results))
     return head | {"variants": variants}
 
 

@@ -1,4 +1,4 @@
-"""The figures of a report, as panels a page can lay out and a picture can put side by side."""
+"""Makes the figures of a report as panels, which a page or a picture arranges."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from gamelane.analysis.tables import MMO, focus
-from gamelane.records.results import Flow, Results, Variant
-from gamelane.report import series, style, thin
-from gamelane.report.panels import (
+from gamelane.analysis.apps import MMO
+from gamelane.plot import style
+from gamelane.plot.panels import (
     Chart,
     Figure,
     Key,
@@ -23,12 +22,15 @@ from gamelane.report.panels import (
     x_axis,
     y_axis,
 )
+from gamelane.records.results import Flow, Results, Variant
+from gamelane.report import series, thin
+from gamelane.report.tables import focus
 
 __all__ = ["Chart", "Figure", "Key", "Panel", "figures"]
 
 
 def figures(results: Results) -> list[Figure]:
-    """Every figure the records have something for."""
+    """Return every figure for which the records have data."""
     found: list[Figure] = []
     for flow in focus(results):
         if flow.app == MMO:
@@ -47,8 +49,8 @@ def figures(results: Results) -> list[Figure]:
 def _round_trips(results: Results, flow: Flow) -> Figure:
     return Figure(
         f"rtt-{flow.name}",
-        f"Round trip of {style.noun(flow)} over time",
-        f"{flow.label}. Network round trip in ms against seconds; lower is better. {_shown_run(results)}",
+        f"RTT of {style.noun(flow)} over time",
+        f"{flow.label}. Round-trip time of the network in ms against seconds; lower is better. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.round_trips(results, variant, flow.name),
@@ -78,8 +80,8 @@ def _distribution(results: Results, flow: Flow) -> Figure:
     )
     return Figure(
         f"ecdf-{flow.name}",
-        f"Distribution of the round trip of {style.noun(flow)}",
-        f"{flow.label}. Share of round trips at or below a value in ms, one line a run; further left is better. "
+        f"Distribution of the RTT of {style.noun(flow)}",
+        f"{flow.label}. Share of RTT samples at or below a value in ms, one line per run; further left is better. "
         f"Cut at 99.9 %: {said}.",
         (Panel(chart.properties(height=260)),),
         keys_of(looks, lines=True),
@@ -109,13 +111,13 @@ def _boxes(results: Results, flow: Flow) -> Figure:
         base.mark_tick(size=size, thickness=2.5, color="$paper").encode(x="median:Q", color=alt.value("$paper")),
     )
     thinned = bool((rows["outliers"] > series.OUTLIERS).any())
-    few = f" Of more than {series.OUTLIERS} outliers, {series.OUTLIERS} are drawn, the extremes among them."
+    few = f" At most {series.OUTLIERS} outliers are shown, including the extremes."
     return Figure(
         f"box-{flow.name}",
-        f"Spread of the round trip of {style.noun(flow)}",
-        f"{flow.label}. Round trips of all runs in ms; further left is better. Tukey boxes: hinges, median, whiskers "
+        f"Spread of the RTT of {style.noun(flow)}",
+        f"{flow.label}. RTT samples of all runs in ms; further left is better. Tukey boxes: hinges, median, whiskers "
         f"to the last sample within 1.5 box lengths, outliers as circles.{few if thinned else ''} "
-        "To judge a difference use the table: its intervals are over runs.",
+        "To judge a difference, use the table, whose intervals are over runs.",
         (Panel(chart.properties(height=room * len(order) + 10)),),
         keys_of(looks, lines=False) if sources else (),
     )
@@ -136,8 +138,8 @@ def _throughput(results: Results, direction: str) -> Figure:
     return Figure(
         f"throughput-{direction}",
         f"{words[direction]} throughput of each flow",
-        "IP packets received in windows of 1 s, in kbit/s against seconds; for bulk transfers higher is better, for a "
-        f"game steadier is better. {_shown_run(results)}",
+        "IP packets received in windows of 1 s, in kbit/s against seconds. Higher is better for bulk transfers, "
+        f"steadier is better for games. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.throughput(results, variant, direction),
@@ -153,8 +155,8 @@ def _loss(results: Results, flow: Flow) -> Figure:
     return Figure(
         f"loss-{flow.name}",
         f"Packet loss of {style.noun(flow)}",
-        f"{flow.label}. Share of the packets sent in each second that were lost, both directions together, in % "
-        f"against seconds; lower is better. {_shown_run(results)}",
+        f"{flow.label}. Packets lost in each second, in % of those sent in both directions, against seconds; "
+        f"lower is better. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.losses(results, variant).filter(pl.col("flow") == flow.name),
@@ -169,8 +171,8 @@ def _losses(results: Results) -> Figure:
     return Figure(
         "loss",
         "Packet loss of each flow",
-        "Share of the packets sent in each second that were lost, both directions together, in % against seconds; "
-        f"lower is better, though TCP needs some loss to find its rate. {_shown_run(results)}",
+        "Packets lost in each second, in % of those sent in both directions, against seconds. Lower is better, but TCP "
+        f"needs some loss to find its rate. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.losses(results, variant),
@@ -186,7 +188,7 @@ def _backlog(results: Results) -> Figure:
     return Figure(
         "backlog",
         "Backlog of the queues",
-        "Packets waiting at each end of the link, looked at each 100 ms, against seconds; lower means less delay. "
+        "Packets waiting at each end of the link, every 100 ms, against seconds; lower means less delay. "
         f"{_shown_run(results)}",
         _over_time(
             results,
@@ -204,9 +206,9 @@ def _rates(results: Results, direction: str) -> Figure:
     return Figure(
         f"rate-{direction}",
         f"Rate of the {words[direction]} shaper and of its link",
-        "What the gateway shapes to, following the link, and what the link has, in Mbit/s against seconds; close "
-        "below the link is better: above it the queue moves out of the gateway, far below it some of the link is left "
-        f"unused. {_shown_run(results)}",
+        "Rate that the gateway shapes to, and rate of the link, in Mbit/s against seconds. Slightly below the link is "
+        "best. Above it, the queue builds up outside the gateway; far below it, part of the link is unused. "
+        f"{_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.rates(results, variant, direction),
@@ -214,7 +216,7 @@ def _rates(results: Results, direction: str) -> Figure:
             lambda _: {"color": colour_by("what", colours)},
             interpolate="step-after",
         ),
-        (Key("shaper", colours["shaper"]), Key("link, where its rate is known", colours["link"])),
+        (Key("shaper", colours["shaper"]), Key("link, if its rate is known", colours["link"])),
     )
 
 
@@ -223,8 +225,8 @@ def _windows(results: Results) -> Figure:
     return Figure(
         "cwnd",
         "Congestion windows",
-        "Window of the sending TCP of each flow (of its first connection) each 100 ms, in KiB against seconds. Neither "
-        f"direction is better: a window far above rate times round trip fills the queue. {_shown_run(results)}",
+        "Congestion window of the sender of each flow (its first connection) every 100 ms, in KiB against seconds. "
+        f"Neither higher nor lower is better: a window far above rate x RTT fills the queue. {_shown_run(results)}",
         _over_time(
             results,
             lambda variant: series.windows_of_tcp(results, variant),
@@ -242,7 +244,7 @@ def _over_time(
     color: Callable[[style.Look], dict[str, alt.Value | alt.Color]],
     interpolate: str = "linear",
 ) -> tuple[Panel, ...]:
-    """One panel a variant, all with the same axes; those of a variant in several sources beside each other."""
+    """Return one panel per variant, all with the same axes. Panels of one variant in several sources are neighbours."""
     looks = style.variant_looks(results)
     frames = [rows(variant) for variant in results.variants]
     top = max((float(frame["v"].max() or 0) for frame in frames if len(frame)), default=0.0)  # type: ignore[arg-type]
@@ -275,4 +277,4 @@ def _shown_run(results: Results) -> str:
     seeds = sorted({variant.runs[0].seed for variant in results.variants})
     if all(len(variant.runs) == 1 for variant in results.variants):
         return ""
-    return f"Shown is the run with seed {' or '.join(map(str, seeds))}."
+    return f"Shows the run with seed {' or '.join(map(str, seeds))}."

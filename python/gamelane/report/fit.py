@@ -1,4 +1,4 @@
-"""How a fitted game model compares with its captures, as a page that opens without a network, and as pictures."""
+"""Compares a fitted game model with its captures, as a page that opens offline and as pictures."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from gamelane.analysis.ecdf import curve
-from gamelane.errors import OutputError
-from gamelane.report import images
 from gamelane.report.figures import Chart, Figure, Key, Panel
-from gamelane.report.pages import render
+from gamelane.report.pages import render, write
 from gamelane.report.series import inline
 
 if TYPE_CHECKING:
@@ -27,16 +25,10 @@ LOOKS = {"captured": "$ink", "model": "$blue"}
 def write_fit(
     folder: Path, title: str, fits: Sequence[Fit], predictions: Sequence[Prediction], said: Sequence[str]
 ) -> Path:
-    """Write `fit.html` and `figures/`; `said` is what must stand beside the numbers. Returns the page."""
+    """Write `fit.html` and `figures/`, and return the page. `said` holds the caveats."""
     drawn = fit_figures(fits, predictions)
     text = render("fit.html", drawn, title=title, fits=fits, predictions=predictions, said=said, percent=percent)
-    page = folder / "fit.html"
-    try:
-        page.write_text(text, encoding="utf-8")
-        images.write(drawn, folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror or error}") from error
-    return page
+    return write(folder / "fit.html", text, drawn)
 
 
 def percent(share: float) -> str:
@@ -46,13 +38,13 @@ def percent(share: float) -> str:
 
 
 def fit_figures(fits: Sequence[Fit], predictions: Sequence[Prediction]) -> list[Figure]:
-    """Sizes and memory of every match captured, and of every match predicted."""
+    """Return plots of sizes and memory of every captured and every predicted match."""
     found = [
         Figure("sizes", "Update sizes", f"Share of updates at or below a size in bytes. {SAME}", _sizes(fits), KEYS),
         Figure(
             "memory",
-            "Memory of update sizes",
-            f"Correlation of updates so many ticks apart. The model is fitted to that of neighbours. {SAME}",
+            "Autocorrelation of update sizes",
+            f"Correlation of update sizes against their distance in ticks. The model is fitted to distance 1. {SAME}",
             _memory(fits),
             KEYS,
         ),

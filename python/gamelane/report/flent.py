@@ -1,8 +1,7 @@
-"""`.flent.gz`: a run over time in the file format of flent (version 4), so that flent's own plots open it.
+"""Writes a run over time as `.flent.gz`, flent's file format (version 4), so that flent can plot it.
 
-Series share one time axis, as flent has it: values are sampled each `STEP_S`, a round trip as the mean of its samples
-in the step. Throughput stands in Mbit/s, round trips in ms, as flent's tests have them. What flent would add about the
-hosts of a testbed is left out.
+All series share one time axis, as flent requires. Values are sampled each `STEP_S`; an RTT is the mean of its samples
+in the step. Units are flent's: Mbit/s and ms. Flent's metadata about the hosts of a testbed is left out.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Series:
 
 
 def write(path: Path, title: str, series: Sequence[Series], *, duration_s: float, engine: str = "sim") -> None:
-    """Write a file; the same series give the same bytes."""
+    """Write a file. The same series give the same bytes."""
     text = json.dumps(
         document(title, series, duration_s=duration_s, engine=engine), separators=(",", ":"), allow_nan=False
     )
@@ -49,7 +48,7 @@ def write(path: Path, title: str, series: Sequence[Series], *, duration_s: float
 
 
 def document(title: str, series: Sequence[Series], *, duration_s: float, engine: str = "sim") -> dict[str, Any]:
-    """Return what a file holds."""
+    """Return the content of a file."""
     host = "simulated" if engine == "sim" else engine
     steps = math.floor(duration_s / STEP_S) + 1
     axis = np.arange(steps, dtype=np.float64) * STEP_S
@@ -80,7 +79,7 @@ def document(title: str, series: Sequence[Series], *, duration_s: float, engine:
 
 
 def of_run(results: Results, variant: str, seed: int) -> list[Series]:
-    """Return the series of one run of records: round trips and throughputs of every flow, backlogs."""
+    """Return the series of one run: RTT and throughput of every flow, and backlogs."""
     found = []
     one = (pl.col("variant") == variant) & (pl.col("seed") == seed)
     rtt, windows, queues = (frame.filter(one) for frame in (results.rtt, results.windows, results.queues))
@@ -91,7 +90,7 @@ def of_run(results: Results, variant: str, seed: int) -> list[Series]:
         for way, word in (("up", "upload"), ("down", "download")):
             rows = windows.filter(pl.col("flow") == flow.name, pl.col("direction") == way)
             if rows["bytes"].sum():
-                # A window's value stands in its middle.
+                # The value of a window is placed at its middle.
                 rate = rows["bytes"].to_numpy() * 8 / 1e6
                 found.append(Series(f"{flow.name} {word}", "Mbits/s", rows["t_s"].to_numpy() + 0.5, rate))
     for way in ("up", "down"):
@@ -103,7 +102,7 @@ def of_run(results: Results, variant: str, seed: int) -> list[Series]:
 
 
 def of_detail(kept: Mapping[str, Any]) -> list[Series]:
-    """Return the series a sweep keeps of a cell."""
+    """Return the series that a sweep keeps of a cell."""
     found = [_kept(f"Ping (ms) {flow}", "ms", line, 1.0) for flow, line in kept["rtt_ms"].items()]
     for name, line in kept["throughput_kbps"].items():
         if any(line["v"]):
@@ -117,7 +116,7 @@ def _kept(name: str, units: str, line: Mapping[str, Sequence[float]], factor: fl
 
 
 def _sampled(line: Series, axis: Floats) -> list[float | None]:
-    """Mean of the samples of each step; between slower samples the nearest line between them; None outside."""
+    """Return the mean of the samples in each step, interpolated if there are none; None outside the series."""
     if not len(line.t):
         return [None] * len(axis)
     step = np.clip(np.round(line.t / STEP_S).astype(np.int64), 0, len(axis) - 1)

@@ -1,19 +1,20 @@
-"""The one sentence somebody remembers, made from the numbers."""
+"""Writes the headline of a report from its numbers."""
 
 from __future__ import annotations
 
+from gamelane.analysis.apps import MMO
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import MMO, focus, summary_table
+from gamelane.plot.style import noun, number, variant_looks
 from gamelane.records.results import Flow, Results
 from gamelane.report.agreement import sentences
-from gamelane.report.style import noun, number, variant_looks
+from gamelane.report.tables import focus, summary_table
 
 
 def headline(results: Results) -> str:
-    """Compare the worst and the best variant by the peak round trip of the flow the report is about.
+    """Compare the worst and the best variant by the highest RTT of the main flow.
 
-    Of a game over TCP by its 99.9 % delivery delay, which is where losses show. Of overlaid results say whether they
-    agree.
+    A game over TCP is compared by its 99.9 % delivery delay, which losses determine. Overlaid results are tested for
+    agreement instead.
     """
     if said := sentences(results):
         return said
@@ -26,7 +27,7 @@ def headline(results: Results) -> str:
     peaks = {row.variant.name: row.cells[keys.index("rtt_ms.max")] for row in table.rows}
     known = {name: peak for name, peak in peaks.items() if peak.mean is not None}
     if not known:
-        return f"No packet of {flow.name} made a round trip."
+        return f"No packet of {flow.name} completed a round trip."
     worst = max(known, key=lambda name: known[name].mean or 0.0)
     best = min(known, key=lambda name: known[name].mean or 0.0)
     if worst == best:
@@ -34,12 +35,12 @@ def headline(results: Results) -> str:
         median, loss = (row.cells[keys.index(key)] for key in ("rtt_ms.p50", "loss"))
         where = f"Behind {looks[worst].label} the" if results.engine == "sim" else "The"
         return (
-            f"{where} round trip of {noun(flow)} is {number(median.mean)} ms at the median "
-            f"and peaks at {number(known[worst].mean)} ms; {_loss(loss)}.{_runs(results)}"
+            f"{where} RTT of {noun(flow)} is {number(median.mean)} ms at the median "
+            f"and at most {number(known[worst].mean)} ms; {_loss(loss)}.{_runs(results)}"
         )
     return (
-        f"The round trip of {noun(flow)} peaks at {number(known[worst].mean)} ms with {looks[worst].label} "
-        f"and at {number(known[best].mean)} ms with {looks[best].label}.{_runs(results)}"
+        f"The highest RTT of {noun(flow)} is {number(known[worst].mean)} ms with {looks[worst].label} "
+        f"and {number(known[best].mean)} ms with {looks[best].label}.{_runs(results)}"
     )
 
 
@@ -60,9 +61,8 @@ def _late_messages(results: Results, flow: Flow) -> str:
     best = min(known, key=lambda name: known[name].mean or 0.0)
     if worst == best:
         return (
-            f"Of {noun(flow)} one message in a thousand takes more than {number(known[worst].mean)} ms to its"
-            " player, the"
-            f" median {number(middle[worst].mean)} ms.{_runs(results)}"
+            f"One message of {noun(flow)} in a thousand takes more than {number(known[worst].mean)} ms to its player. "
+            f"The median is {number(middle[worst].mean)} ms.{_runs(results)}"
         )
     return (
         f"One message of {noun(flow)} in a thousand takes more than {number(known[worst].mean)} ms with"

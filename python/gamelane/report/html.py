@@ -1,18 +1,18 @@
-"""The report of runs as one page: `page.html`; this file only gathers what it needs."""
+"""Renders the report of runs as one page from `page.html`."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
 
-from gamelane.analysis.tables import focus, neighbours_table, summary_table
+from gamelane.plot.panels import Figure
+from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import Results
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
 from gamelane.report.pages import render
-from gamelane.report.panels import Figure
-from gamelane.report.style import flow_colours, variant_looks
+from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
 def page(results: Results, drawn: list[Figure] | None = None) -> str:
@@ -34,7 +34,7 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
 
 
 def commands(results: Results) -> list[str]:
-    """Return what to type to get these records again; of overlaid results, also to overlay them."""
+    """Return the commands that make these records again, and overlay them if they are overlaid."""
     if not results.sources:
         return [_command(results.command, results)]
     folders = [source.folder or source.name for source in results.sources]

@@ -1,4 +1,4 @@
-// Draws every plot in the colours of the reader's theme, and again when the theme changes.
+// Draws every plot in the colours of the light or dark theme, and again when the theme changes.
 const { config, themes, panels } = JSON.parse(document.getElementById("plots").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 

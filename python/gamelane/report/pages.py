@@ -1,4 +1,4 @@
-"""Pages that open without a network: a template, with style, plots, their data and the code that draws them inside.
+"""Renders pages that open offline: style, plots, their data and the plotting library are inside.
 
 Templates extend `base.html` and show figures with `figures.html`.
 """
@@ -15,16 +15,17 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from gamelane import _native
-from gamelane.report.images import VEGA_LITE
-from gamelane.report.panels import Figure
-from gamelane.report.style import CONFIG, THEMES, half_width, noun, number
+from gamelane import _native, whole
+from gamelane.plot import images
+from gamelane.plot.images import VEGA_LITE
+from gamelane.plot.panels import Figure
+from gamelane.plot.style import CONFIG, THEMES, half_width, noun, number
 
 HERE = Path(__file__).parent
 
 
 def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = (), **values: Any) -> str:
-    """Fill a template of this folder; `styles` are style sheets besides `page.css`."""
+    """Fill a template of this folder. `styles` are style sheets in addition to `page.css`."""
     return (
         environment()
         .get_template(template)
@@ -40,9 +41,18 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
     )
 
 
+def write(page: Path, text: str, drawn: list[Figure]) -> Path:
+    """Write a page, and its figures beside it as pictures; return the page."""
+    with whole.writing(page.parent):
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+        images.write(drawn, page.parent / "figures")
+    return page
+
+
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Templates, and the filters they share."""
+    """Return the template environment with the shared filters."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
@@ -51,12 +61,12 @@ def environment() -> jinja2.Environment:
 
 
 def text(name: str) -> str:
-    """A file of this folder."""
+    """Return the text of a file of this folder."""
     return (HERE / name).read_text(encoding="utf-8")
 
 
 def panels(drawn: Sequence[Figure]) -> dict[str, Any]:
-    """Vega-Lite specifications by the name of the place on the page."""
+    """Return Vega-Lite specifications by the name of their place on the page."""
     return {
         f"{figure.name}-{index}": _without_schema(panel.chart.properties(width="container").to_dict())
         for figure in drawn
@@ -69,17 +79,17 @@ def _without_schema(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def script_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
+    """Return JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
 def css_colour(colour: str) -> str:
-    """Write a colour for CSS, where the theme's are variables."""
+    """Return a colour for CSS, where the colours of the theme are variables."""
     return f"var(--{colour.removeprefix('$')})" if colour.startswith("$") else colour
 
 
 @functools.cache
 def library() -> str:
-    """Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
+    """Return Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     return bundle.replace("</script", "<\\/script")

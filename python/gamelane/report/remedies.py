@@ -1,16 +1,16 @@
-"""Remedies for thin streams as figures: delay against cost, and what is saved at which loss."""
+"""Makes figures of remedies for thin streams: delay against cost, and bytes saved against loss."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
+from gamelane.plot.panels import Figure, Key, Panel
+from gamelane.plot.style import OTHERS
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking
-from gamelane.report.panels import Figure, Key, Panel
 from gamelane.report.series import inline
-from gamelane.report.style import OTHERS
 
-WORDS = {"random": "losses at random", "bursts": "losses in bursts"}
+WORDS = {"random": "random loss", "bursts": "burst loss"}
 
 
 def figures(ranking: Ranking) -> list[Figure]:
@@ -44,7 +44,8 @@ def _delays(ranking: Ranking) -> Figure:
     return Figure(
         "remedies",
         "99 % delivery delay with each remedy",
-        "Delay from the write to the delivery in ms, on a logarithmic axis; further left is better. One dot a loss.",
+        "Delay from the write to the delivery in ms, on a logarithmic axis; further left is better. "
+        "One dot per loss rate.",
         tuple(panels),
         tuple(Key(loss, colour) for loss, colour in colours.items()),
     )
@@ -80,8 +81,8 @@ def _savings(ranking: Ranking) -> Figure:
     return Figure(
         "savings",
         "Bytes saved against loss",
-        f"IP bytes both ways that are not sent, in % of those of '{PLAIN}', against the loss each way; higher is"
-        " better.",
+        f"IP bytes saved in both directions, in % of those of '{PLAIN}', against the loss rate in each direction; "
+        "higher is better.",
         tuple(panels),
         tuple(Key(name, colour) for name, colour in colours.items()),
     )

@@ -1,4 +1,4 @@
-"""Records as the few columns a plot needs, in text as compact as plotting allows."""
+"""Reduces records to the few columns that a plot needs, as compact text."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from gamelane.analysis.ecdf import curve
 from gamelane.records.results import Results, Variant
 
 POINTS = 2000
-"""Most points of one line."""
+"""Maximum number of points of one line."""
 
 OUTLIERS = 200
-"""Most outliers drawn for one box."""
+"""Maximum number of outliers drawn for one box."""
 
 
 def inline(frame: pl.DataFrame) -> alt.InlineData:
-    """Put a frame into the plot itself."""
+    """Embed a frame into the plot."""
     return alt.InlineData(values=frame.write_csv(float_precision=3), format=alt.DataFormat(type="csv"))  # type: ignore[no-untyped-call]
 
 
 def first_run(frame: pl.DataFrame, variant: Variant) -> pl.DataFrame:
-    """Rows of the first seed of a variant: a plot over time shows one run."""
+    """Return the rows of a variant's first seed: a plot over time shows one run."""
     return frame.filter(pl.col("variant") == variant.name, pl.col("seed") == variant.runs[0].seed)
 
 
 def line(frame: pl.DataFrame, y: str) -> pl.DataFrame:
-    """Thin one line to at most `POINTS`, extremes kept."""
+    """Reduce one line to at most `POINTS` points, keeping extremes."""
     keep = keep_extremes(frame["t_s"], frame[y], points=POINTS)
     return frame[keep] if len(keep) < len(frame) else frame
 
 
 def round_trips(results: Results, variant: Variant, flow: str) -> pl.DataFrame:
-    """`t, v`: round trip in ms over time."""
+    """`t, v`: RTT in ms over time."""
     rows = first_run(results.rtt, variant).filter(pl.col("flow") == flow)
     return line(rows, "rtt_ms").select(t="t_s", v="rtt_ms")
 
@@ -52,7 +52,7 @@ def distributions(results: Results, flow: str) -> pl.DataFrame:
 
 
 def boxes(results: Results, flow: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Boxes of all runs' samples after the warm-up, and the outliers to draw."""
+    """Return the boxes of all runs' samples after the warm-up, and the outliers to draw."""
     rows, outliers = [], []
     for (variant,), samples in _loaded(results, flow).group_by("variant", maintain_order=True):
         of = box(samples["rtt_ms"])
@@ -73,7 +73,7 @@ def throughput(results: Results, variant: Variant, direction: str) -> pl.DataFra
 
 
 def losses(results: Results, variant: Variant) -> pl.DataFrame:
-    """`t, flow, v`: per cent of the packets sent in a window that were lost, both directions together."""
+    """`t, flow, v`: percent of the packets sent in a window that were lost, both directions together."""
     rows = first_run(results.windows, variant)
     summed = rows.group_by("flow", "t_s", maintain_order=True).agg(pl.col("sent", "lost").sum())
     share = pl.when(pl.col("sent") > 0).then(100 * pl.col("lost") / pl.col("sent")).otherwise(0.0)
@@ -89,7 +89,7 @@ def backlog(results: Results, variant: Variant) -> pl.DataFrame:
 
 
 def rates(results: Results, variant: Variant, direction: str) -> pl.DataFrame:
-    """`t, what, v`: Mbit/s that a shaper which follows its link shaped to, and that the link had."""
+    """`t, what, v`: Mbit/s of a shaper that follows its link, and of the link."""
     rows = first_run(results.rates, variant).filter(pl.col("direction") == direction)
     rows = rows.select(t="t_s", shaper="shaped_bps", link="link_bps")
     rows = rows.unpivot(index="t", variable_name="what", value_name="v").drop_nulls()

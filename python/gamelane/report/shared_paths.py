@@ -1,4 +1,4 @@
-"""The matrix of shared paths as griwodz2006 draws it: a dot for each pair that is not told apart, group by group."""
+"""Draws the matrix of shared paths as griwodz2006 does: a dot for each pair that may share a path, in groups."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from gamelane.report.figures import Chart, Figure, Panel
 from gamelane.report.series import inline
 
 SIDE = 320
-"""Pixels of the matrix."""
+"""Side of the matrix in pixels."""
 
 
 def figure(found: Mapping[Variant, SharedPaths[K]]) -> Figure:
-    """Draw the variants beside each other."""
+    """Draw both variants of the test side by side."""
     first = next(iter(found.values()))
     told = "; ".join(f"{name}: {_told(paths)}" for name, paths in found.items())
-    skipped = f" {len(first.skipped)} connections with too few samples are left out." if first.skipped else ""
+    skipped = f" {len(first.skipped)} connections have too few samples and are left out." if first.skipped else ""
     return Figure(
         "shared-paths",
         "Connections that may share a path",
-        "A dot is a pair whose round trips a Wilcoxon rank-sum test does not tell apart at "
-        f"{100 * first.level:g} % after the correction of {first.correction.title()}; connections stand group by "
-        "group, the largest first. Plain compares round trips as they are (the paper's way), normalised takes each "
-        f"connection's minimum away. {told}.{skipped}",
+        "A dot is a pair of connections whose RTTs a Wilcoxon rank-sum test does not distinguish at the "
+        f"{100 * first.level:g} % level, corrected by {first.correction.title()}. Connections are sorted by group, the "
+        "largest first. Plain compares RTTs as measured, as in the paper; normalised subtracts each connection's "
+        f"minimum first. {told}.{skipped}",
         tuple(Panel(_matrix(paths), f"{name}, {_count(len(paths.groups), 'group')}") for name, paths in found.items()),
     )
 
@@ -52,7 +52,7 @@ def _matrix(paths: SharedPaths[K]) -> Chart:
 
 def _told(paths: SharedPaths[K]) -> str:
     shared = (int(paths.shared.sum()) - len(paths.connections)) // 2
-    return f"{shared} of {_count(paths.pairs, 'pair')} not told apart"
+    return f"{shared} of {_count(paths.pairs, 'pair')} not distinguished"
 
 
 def _count(n: int, word: str) -> str:

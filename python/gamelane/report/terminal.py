@@ -1,4 +1,4 @@
-"""The summary as a table for the terminal."""
+"""Prints the summary as tables on the terminal."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
-from gamelane.analysis.tables import Column, Table, focus, shapers_table, summary_table
+from gamelane.plot.style import Look, half_width, number, variant_looks
 from gamelane.records.results import Results
 from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
-from gamelane.report.style import Look, half_width, number, variant_looks
+from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
 
 
 def show(results: Results, console: Console) -> None:
-    """Print headline, one table per flow of interest, and what to keep in mind."""
+    """Print headline, one table per main flow, and caveats."""
     looks = variant_looks(results)
     console.print(Text(headline(results), style="bold"))
     for flow in focus(results):
@@ -26,7 +26,7 @@ def show(results: Results, console: Console) -> None:
     shapers = shapers_table(results)
     if shapers:
         console.print()
-        console.print(Text("Shapers that follow their link", style="italic"))
+        console.print(Text("Shapers that follow the rate of their link", style="italic"))
         console.print(_fitting(shapers, looks, console))
     for sheet in sheets(results):
         console.print()
@@ -40,7 +40,7 @@ def show(results: Results, console: Console) -> None:
 
 
 def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid:
-    """Return the grid as roomy as the terminal allows; a narrow one leaves out the intervals before a number."""
+    """Return the grid in the width of the terminal. A narrow one leaves out intervals before numbers."""
     for gap, intervals in ((2, True), (1, True), (2, False)):
         grid = _grid(table, looks, gap=gap, intervals=intervals)
         if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum <= console.width:
@@ -88,7 +88,7 @@ def _cell(of: Estimate, *, intervals: bool) -> Text:
 def _notes(results: Results) -> list[str]:
     runs = max(len(variant.runs) for variant in results.variants)
     spread = f"mean ± 95 % interval over {runs} runs" if runs > 1 else "one run; --repeat 5 gives intervals"
-    after = f", statistics from {results.warmup_s:g} s on" if results.warmup_s else ""
+    after = f", statistics from {results.warmup_s:g} s" if results.warmup_s else ""
     if results.sources:
         spread += f"; {' + '.join(source.name for source in results.sources)}"
     lines = [f"{results.name}, {results.duration_s:g} s{after}; {spread}"]
@@ -96,4 +96,4 @@ def _notes(results: Results) -> list[str]:
 
 
 UNBOUNDED = 1000
-"""A width no table reaches, to ask for the one it wants."""
+"""A width that no table reaches, to ask for a table's own width."""

@@ -1,6 +1,6 @@
-"""Figures of a game over TCP: how late its messages come, what each further retransmission costs, what sharing saves.
+"""Makes figures of a game over TCP: delivery delay, delay of each further retransmission, savings by shared carriers.
 
-Left out: anything per connection; a flow has up to a hundred thousand.
+Left out: anything per connection, because a flow has up to 100,000.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import altair as alt
 import polars as pl
 
 from gamelane.analysis.ecdf import curve
+from gamelane.plot import style
+from gamelane.plot.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
 from gamelane.records.results import Flow, Results, Variant
-from gamelane.report import series, style
-from gamelane.report.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
+from gamelane.report import series
 
 NUMBERED = 3
-"""Retransmissions the paper's figure 5 has bars for."""
+"""Number of retransmissions in griwodz2006, Fig. 5."""
 
 CUT = 0.9999
 
 
 def figures(results: Results, flow: Flow) -> list[Figure]:
-    """What the records of a game over TCP have something for."""
+    """Return every figure for which the records of a game over TCP have data."""
     found = []
     if not _messages(results, flow).is_empty():
         found.append(_deliveries(results, flow))
@@ -66,16 +67,16 @@ def _deliveries(results: Results, flow: Flow) -> Figure:
     return Figure(
         f"delivery-{flow.name}",
         f"Delivery delay of {style.noun(flow)}",
-        f"{flow.label}. Share of the messages to the players delivered within a time in ms, on a logarithmic"
-        " axis, from the"
-        f" write to the delivery in order; one line a run; further left is better. Cut at 99.99 %: {'; '.join(said)}.",
+        f"{flow.label}. Share of the messages to the players delivered within a time in ms, on a logarithmic axis. The"
+        " time is from the write to the delivery in order; one line per run; further left is better."
+        f" Cut at 99.99 %: {'; '.join(said)}.",
         (Panel(chart.properties(height=260)),),
         keys_of(looks, lines=True),
     )
 
 
 def _repaired(results: Results, flow: Flow) -> pl.DataFrame:
-    """`variant, number, mean, low, high, n`: packets by how often they themselves were retransmitted in the end."""
+    """`variant, number, mean, low, high, n`: packets by how often they were retransmitted."""
     rows = results.retransmissions.filter(
         pl.col("flow") == flow.name,
         pl.col("included") == 0,
@@ -117,18 +118,16 @@ def _retransmissions(results: Results, flow: Flow) -> Figure:
     return Figure(
         f"retransmission-{flow.name}",
         f"Retransmission delay of {style.noun(flow)}",
-        f"{flow.label}. From a packet's first transmission to the 1st, 2nd or 3rd retransmission that was"
-        " acknowledged, in"
-        " ms: mean and, as a line, one standard deviation to each side, over packets of all runs that went in no"
-        " other's"
-        " retransmission; lower is better.",
+        f"{flow.label}. Time from a packet's first transmission to the 1st, 2nd or 3rd retransmission that was"
+        " acknowledged, in ms: mean, and a line of one standard deviation to each side. Packets of all runs, except"
+        " those included in the retransmission of another; lower is better.",
         (Panel(chart.properties(height=220)),),
         keys_of(looks, lines=False),
     )
 
 
 def _saved(results: Results, flow: Flow) -> pl.DataFrame:
-    """`carriage, what, loss, saved`: what variants that share carriers save of one that does not, at the same loss."""
+    """`carriage, what, loss, saved`: savings by shared carriers over one connection per player, same loss."""
     cells: dict[tuple[str, str, float], tuple[float, float]] = {}
     for variant in results.variants:
         own = next((each for each in tomllib.loads(variant.toml)["flow"] if each["name"] == flow.name), None)
@@ -158,7 +157,7 @@ def _carriage(flow: dict[str, Any]) -> str:
 
 
 def _percent(flow: dict[str, Any]) -> float | None:
-    """The loss of a path that is the same both ways and at random."""
+    """Return the loss rate of a path whose loss is random and equal in both directions."""
     loss = flow.get("loss", "0%")
     return float(loss.removesuffix("%")) if isinstance(loss, str) else None
 
@@ -177,7 +176,7 @@ def _savings(flow: Flow, rows: pl.DataFrame) -> Figure:
             alt.Chart(series.inline(rows.filter(pl.col("what") == what)))
             .mark_line(point=alt.OverlayMarkDef(size=45, filled=True), strokeWidth=1.5)
             .encode(
-                x=alt.X("loss:Q", title="% lost each way", scale=alt.Scale(zero=True)),
+                x=alt.X("loss:Q", title="% loss in each direction", scale=alt.Scale(zero=True)),
                 y=alt.Y("saved:Q", title="%"),
                 color=colour_by("carriage", colours),
             )
@@ -188,9 +187,8 @@ def _savings(flow: Flow, rows: pl.DataFrame) -> Figure:
     )
     return Figure(
         f"savings-{flow.name}",
-        f"What sharing connections saves {style.noun(flow)}",
-        f"{flow.label}. Packets and IP bytes both ways that are not sent, in % of those of a connection for each"
-        " player at"
+        f"Savings of {style.noun(flow)} by shared connections",
+        f"{flow.label}. Packets and IP bytes saved in both directions, in % of those of one connection per player at"
         " the same loss; higher is better.",
         panels,
         tuple(Key(name, colour) for name, colour in colours.items()),

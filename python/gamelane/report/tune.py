@@ -1,4 +1,4 @@
-"""What a search found: words for the terminal, JSON for machines, and the Pareto front as a picture."""
+"""Presents the result of a search: text for the terminal, JSON, and the Pareto front as a picture."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
+from gamelane.plot.style import half_width, number
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
-from gamelane.report.style import half_width, number
 from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.metrics import Metric
 from gamelane.tune.search import Found, Trial
@@ -23,9 +23,9 @@ ROWS = 12
 
 
 def recommendation(found: Found) -> str:
-    """Return the plain sentence."""
+    """Return the recommendation as a sentence."""
     if found.best is None:
-        return f"None of {len(found.trials)} settings keeps every bound; the nearest are not worth recommending."
+        return f"None of {len(found.trials)} settings meets every bound, so none is recommended."
     settings = ", ".join(f"{key} = {value}" for key, value in found.best.settings.items())
     changes = []
     for index, goal in enumerate(found.aim.goals):
@@ -38,7 +38,7 @@ def recommendation(found: Found) -> str:
 
 
 def show(found: Found, tc: list[str], console: Console) -> None:
-    """Print the recommendation, the front, and the lines."""
+    """Print the recommendation, the front, and the `tc` commands."""
     console.print(Text(recommendation(found), style="bold"))
     console.print()
     keys = list(dict.fromkeys(key for trial in found.front for key in trial.settings))
@@ -51,7 +51,7 @@ def show(found: Found, tc: list[str], console: Console) -> None:
     for trial in [found.before, *found.front[:ROWS]]:
         style = "bold" if trial is found.best else "dim" if trial is found.before else ""
         cells = [_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
-        words = ["as it is"] if trial is found.before else [trial.settings.get(key, "") for key in keys]
+        words = ["unchanged"] if trial is found.before else [trial.settings.get(key, "") for key in keys]
         table.add_row(*cells, *words, style=style)
     console.print(table)
     if len(found.front) > ROWS:
@@ -59,7 +59,7 @@ def show(found: Found, tc: list[str], console: Console) -> None:
     console.print()
     kept = sum(not trial.broken(found.aim) for trial in found.trials)
     console.print(
-        Text(f"{len(found.trials)} settings tried over {len(found.seeds)} seeds, {kept} keep every bound:", style="dim")
+        Text(f"{len(found.trials)} settings tried over {len(found.seeds)} seeds, {kept} meet every bound:", style="dim")
     )
     for limit in found.aim.bounds:
         console.print(Text(f"  {limit.text}", style="dim"))
@@ -86,7 +86,7 @@ def document(found: Found, tc: list[str]) -> dict[str, Any]:
 
 
 def figure(found: Found) -> Figure | None:
-    """Return the trials over the first two goals, the front among them; None with a single goal."""
+    """Return a plot of the trials over the first two goals, with the front; None with a single goal."""
     if len(found.aim.goals) < 2:
         return None
     x, y = found.aim.goals[:2]
@@ -97,7 +97,7 @@ def figure(found: Found) -> Figure | None:
             continue
         kind = _kind(found, trial)
         rows.append((of[0].mean * _factor(x.metric), of[1].mean * _factor(y.metric), kind, kind in LARGE))
-    rows.sort(key=lambda row: list(COLOURS).index(row[2]), reverse=True)  # what matters is drawn last
+    rows.sort(key=lambda row: list(COLOURS).index(row[2]), reverse=True)  # recommended on top
     frame = pl.DataFrame(rows, schema=["x", "y", "kind", "large"], orient="row")
     smallest = frame["x"].min()
     log = isinstance(smallest, float) and smallest > 0
@@ -118,12 +118,12 @@ def figure(found: Found) -> Figure | None:
     line = front.mark_line(interpolate="step-after", strokeWidth=1, color="$blue")
     caption = (
         f"{x.text} against {y.text}; mean over {len(found.seeds)} seeds. "
-        "The line joins settings that none beats in both."
+        "The line joins the settings that no other setting beats in both."
     )
     legend = tuple(Key(kind, colour) for kind, colour in COLOURS.items())
     return Figure(
         "pareto",
-        "What there is to choose from",
+        "Settings to choose from",
         caption,
         (Panel(alt.layer(line, points).properties(height=300)),),
         legend,
@@ -132,7 +132,7 @@ def figure(found: Found) -> Figure | None:
 
 def _kind(found: Found, trial: Trial) -> str:
     if trial is found.before:
-        return "as it is"
+        return "unchanged"
     if found.best is not None and trial.settings == found.best.settings:
         return "recommended"
     if any(trial is each for each in found.front):
@@ -177,6 +177,6 @@ COLOURS = {
     "front": "$blue",
     "beaten": "$muted",
     "breaks a bound": "#e6c2b5",
-    "as it is": "$ink",
+    "unchanged": "$ink",
 }
-LARGE = ("recommended", "as it is")
+LARGE = ("recommended", "unchanged")

@@ -1,8 +1,8 @@
-"""Sweeps: every combination of some keys of a scenario, made once and kept.
+"""Sweeps: run every combination of some keys of a scenario, and keep the results.
 
 from gamelane import sweep
-found = sweep.make("sweep.toml", "out")         # makes what is missing, on all cores
-found.frame                                     # a polars frame, one row a run
+found = sweep.make("sweep.toml", "out")         # runs what is missing, on all cores
+found.frame                                     # a Polars frame, one row per run
 found.cells[0].estimate(found.metrics["p99(quake3.rtt)"])
 """
 
@@ -21,8 +21,8 @@ __all__ = ["SweepRecords", "make", "read"]
 
 
 def make(sweep: str | PathLike[str], folder: str | PathLike[str], *, executor: Executor | None = None) -> SweepRecords:
-    """Make what is missing of a sweep in a folder, and read it. Raises `RuntimeError` if a run fails."""
-    from gamelane import host  # noqa: PLC0415 - what only reads a sweep needs no engine
+    """Run what is missing of a sweep in a folder, and read the results. Raises `RuntimeError` if a run fails."""
+    from gamelane import host  # noqa: PLC0415 - reading a sweep needs no engine
     from gamelane.sweep import details, execute, file, plan  # noqa: PLC0415
     from gamelane.sweep import folder as store  # noqa: PLC0415
     from gamelane.sweep.local import Local  # noqa: PLC0415

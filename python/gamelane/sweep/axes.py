@@ -1,4 +1,4 @@
-"""The grid of a sweep: axes, each a key or several linked ones, and the cells that filters leave of their product."""
+"""The grid of a sweep: axes of one or several linked keys, and the combinations that the filters keep."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True)
 class Axis:
-    """Keys that move together, and their values position by position, as the file writes them."""
+    """Keys that vary together, with their values as the file writes them."""
 
     keys: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
 
     @property
     def name(self) -> str:
-        """Its key, or its keys."""
+        """Return its key, or its keys."""
         return ", ".join(self.keys)
 
 
 @dataclass(frozen=True)
 class Match:
-    """A part of the grid: for each key it names, the values meant."""
+    """A part of the grid: for each key, the values that belong to it."""
 
     values: Mapping[str, tuple[str, ...]]
 
     def holds(self, cell: Mapping[str, str]) -> bool:
-        """Whether a cell belongs to it."""
+        """Return whether a cell belongs to it."""
         return all(cell[key] in values for key, values in self.values.items())
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All combinations, less those a filter takes out."""
+    """All combinations of the axes, except those that a filter removes."""
 
     axes: tuple[Axis, ...]
     only: tuple[Match, ...] = ()
@@ -43,16 +43,16 @@ class Grid:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that varies, in the order of the file."""
+        """Return every key that varies, in the order of the file."""
         return tuple(key for axis in self.axes for key in axis.keys)
 
     def values(self, key: str) -> list[str]:
-        """Distinct values of a key, in the order of the file."""
+        """Return the distinct values of a key, in the order of the file."""
         axis = next(axis for axis in self.axes if key in axis.keys)
         return list(dict.fromkeys(row[axis.keys.index(key)] for row in axis.values))
 
     def cells(self) -> Iterator[dict[str, str]]:
-        """Each combination as key and value, the last axis moving fastest."""
+        """Yield each combination as key and value; the last axis varies fastest."""
         for rows in itertools.product(*(axis.values for axis in self.axes)):
             cell = {
                 key: value
@@ -71,5 +71,5 @@ def written(value: Scalar) -> str:
 
 
 def label(cell: Mapping[str, str], keys: Sequence[str] | None = None) -> str:
-    """Return a cell for people: `link.rtt=40ms gateway.*.queue=fifo`."""
+    """Return a cell as text: `link.rtt=40ms gateway.*.queue=fifo`."""
     return " ".join(f"{key}={cell[key]}" for key in (cell if keys is None else keys))

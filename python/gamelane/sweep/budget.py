@@ -1,8 +1,9 @@
-"""Bounds on metrics: what a combination has to keep to be good enough."""
+"""Budgets: bounds on metrics that a good combination must meet."""
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,21 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
 }
+COMPARISON = re.compile(r"\s*(<=|<|>=|>)\s*(\S.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A bound on a metric, as written: `p99(quake3.rtt)`, `<=`, `80ms`."""
+
+    metric: str
+    operator: str
+    bound: str
+
+    @property
+    def text(self) -> str:
+        """Return it as text: `p99(quake3.rtt) <= 80ms`."""
+        return f"{self.metric} {self.operator} {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -27,11 +43,11 @@ class Limit:
     bound: float
 
     def within(self, value: float) -> bool:
-        """Whether a value keeps it."""
+        """Return whether a value meets it."""
         return OPERATORS[self.operator](value, self.bound)
 
     def judge(self, of: Estimate) -> bool | None:
-        """Whether the whole interval keeps or breaks it; None if it reaches across the bound, or is none."""
+        """Return whether the whole interval meets it; None if the interval crosses the bound or has no mean."""
         if of.mean is None:
             return None
         half = of.ci95 or 0.0

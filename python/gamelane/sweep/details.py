@@ -1,7 +1,7 @@
-"""Time series of chosen cells, kept beside the runs so that a report can show them without running anything.
+"""Keeps time series of chosen cells beside the runs, so that a report can show them without running anything.
 
-One file a run, named by its id: columns thinned to what a plot can show, extremes kept. The first seed stands for its
-cell, as in the report of a single run.
+One file per run, named by its id. Its columns are reduced to what a plot can show, with extremes. The first seed stands
+for its cell, as in the report of a single run.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native, whole
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.analysis.decimate import keep_extremes
-from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.axes import Match
 from gamelane.sweep.plan import Plan, overrides
@@ -25,7 +25,7 @@ WAYS = ("up", "down")
 
 
 def keep(plan: Plan, folder: Path, wanted: Sequence[Match]) -> int:
-    """Run the cells that are wanted and not there yet; return how many are there."""
+    """Run the requested cells that are not in the folder yet; return how many cells are there."""
     there = folder / store.SERIES
     count = 0
     for run in plan.runs:
@@ -43,7 +43,7 @@ def keep(plan: Plan, folder: Path, wanted: Sequence[Match]) -> int:
 
 
 def series(scenario: _native.Scenario, seed: int) -> dict[str, Any]:
-    """Run once and return what changes over time."""
+    """Run once and return the time series."""
     run = _native.run(scenario, seed)
     rtt, queues, windows = (pl.DataFrame(run.table(name)) for name in ("rtt", "queues", "windows"))
     flows = [flow["name"] for flow in scenario.flows()]

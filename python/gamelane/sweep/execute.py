@@ -1,6 +1,6 @@
-"""Making what is missing of a sweep: an executor makes runs, each is written down as it comes, somebody is told.
+"""Runs what is missing of a sweep: an executor makes the runs, and each is written to the journal.
 
-Ctrl-C finishes what is under way; a second one gives it up. Either way every finished run is in the folder.
+Ctrl-C finishes the current runs; a second Ctrl-C cancels them. Every finished run is in the folder either way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gamelane.sweep.work import Base, Failed, Job
 
 @dataclass
 class Progress:
-    """How far it is. `kept` runs were there before; `rate` is of those made now, in runs per second."""
+    """Progress of a sweep. `kept` runs were there before; `rate` counts only new runs, per second."""
 
     total: int
     kept: int
@@ -33,40 +33,40 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Runs that are finished."""
+        """Return the number of finished runs."""
         return self.kept + self.made
 
     @property
     def elapsed_s(self) -> float:
-        """Time since the first was begun."""
+        """Return the time since the first new run started, in seconds."""
         return time.monotonic() - self.started
 
     @property
     def rate(self) -> float | None:
-        """Runs per second, once there are some."""
+        """Return new runs per second; None before the first."""
         return self.made / self.elapsed_s if self.made and self.elapsed_s > 0 else None
 
     @property
     def eta_s(self) -> float | None:
-        """Time that the rest will take at this rate."""
+        """Return the remaining time at this rate, in seconds."""
         return (self.total - self.done - len(self.failed)) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True)
 class Part:
-    """One machine's share of a sweep. Runs are dealt by their ids, so that no part gets the long ones of some axis."""
+    """One machine's share of a sweep. Runs are assigned by their ids, so no part gets all slow values of an axis."""
 
     number: int = 1
     of: int = 1
 
     def has(self, name: str) -> bool:
-        """Whether the run of this id belongs to it."""
+        """Return whether the run of this id belongs to the part."""
         return int(name, 16) % self.of == self.number - 1
 
 
 @dataclass(frozen=True)
 class Todo:
-    """What is to be made, and how many runs of the part are there already."""
+    """The runs to make, and the number of runs of this part that are there already."""
 
     base: Base
     jobs: tuple[Job, ...]
@@ -74,7 +74,7 @@ class Todo:
 
 
 def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
-    """Return what a part still lacks. Cells that come to the same model share their runs."""
+    """Return the missing runs of a part. Cells with the same model share their runs."""
     found: dict[str, Job] = {}
     for run in plan.runs:
         if run.id not in found:
@@ -86,7 +86,7 @@ def todo(plan: Plan, part: Part, kept: Kept) -> Todo:
 
 
 def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[[Progress], None]) -> Progress:
-    """Make what is missing; return how it went."""
+    """Run what is missing; return the final progress."""
     progress = Progress(total=work.kept + len(work.jobs), kept=work.kept)
 
     def heard() -> None:

@@ -1,4 +1,4 @@
-"""What makes the runs of a sweep. Results come as they are finished, in any order: the store puts them into theirs."""
+"""The interface of what makes the runs of a sweep. Results arrive in any order; the folder sorts them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from gamelane.sweep.work import Base, Failed, Job
 
 
 class Executor(Protocol):
-    """Makes runs somewhere."""
+    """Makes runs, on this machine or elsewhere."""
 
     def results(self, base: Base, jobs: Sequence[Job]) -> Iterator[Done | Failed | None]:
-        """Make every job. None means that nothing new has come for a moment, so that the caller may look around."""
+        """Make every job. Yields None when no result has arrived for a moment, so that the caller can act."""
         ...
 
     def stop(self) -> None:
-        """Begin nothing more; what is under way is finished and still comes."""
+        """Start no more jobs. The current jobs finish and are still yielded."""
         ...
 
     def abort(self) -> None:
-        """Give up what is under way."""
+        """Cancel the current jobs."""
         ...
 
     def describe(self) -> str:
-        """Say where the runs are made."""
+        """Describe where the runs are made."""
         ...

@@ -1,4 +1,4 @@
-"""A run's summary as one row: `flows.quake3.rtt_ms.p95` and so on, in the order of the summary."""
+"""Turns a run's summary into one row: `flows.quake3.rtt_ms.p95` and so on, in the order of the summary."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The results of a sweep in a folder (docs/sweep.md).
+"""The folder of a sweep (docs/sweep.md).
 
-`sweep.json` says what is planned, `journal.jsonl` holds each run as it was finished, and `runs.parquet` is made of the
-two: one row a run, in the order of the plan, with the same bytes however often the sweep was stopped on the way.
+`sweep.json` is the plan, `journal.jsonl` holds each finished run, and `runs.parquet` combines the two: one row per run,
+in the order of the plan. Its bytes do not depend on how often the sweep was stopped.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ROW_GROUP = 2000
 
 @dataclass(frozen=True)
 class Kept:
-    """What a folder holds of a plan already: ids of finished runs, and how many lines were damaged.
+    """What a folder holds of a plan: ids of finished runs, and the number of damaged lines.
 
-    `rebuilt` if it was begun by another build of this version, whose runs may not be those of this one.
+    `rebuilt` is set if another build of this version made the runs; its results may differ.
     """
 
     ids: frozenset[str]
@@ -50,19 +50,20 @@ class Kept:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Keep a second sweep out of the folder."""
+    """Lock the folder against a second sweep."""
     with (folder / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UsageError(
-                f"{folder}: another gamelane is writing to it\n  hint:    give another folder with -o, or wait for it"
+                f"{folder}: another gamelane is writing to this folder\n"
+                "  hint:    wait for it, or choose another folder with -o"
             ) from None
         yield
 
 
 def begin(folder: Path, plan: Plan) -> Kept:
-    """Write down what is planned, and say what is there already. Refuses a folder of something else."""
+    """Write the plan and return the finished runs. Refuses a folder with anything else."""
     before = _check(folder, plan)
     whole.replace(folder / MANIFEST, dumps(manifest(plan)))
     wanted = {run.id for run in plan.runs}
@@ -71,15 +72,15 @@ def begin(folder: Path, plan: Plan) -> Kept:
 
 
 def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
-    """Take over the runs of this plan that other folders hold."""
+    """Copy the runs of this plan from other folders."""
     wanted = {run.id for run in plan.runs}
     have = set(kept.ids)
     with journal.Journal(folder / JOURNAL) as own:
         for other in others:
             if not (other / JOURNAL).is_file():
                 raise UsageError(
-                    f"{other}: no {JOURNAL} in it, so it does not hold a sweep\n"
-                    f"  hint:    `gamelane sweep SWEEP -o {other}` writes one"
+                    f"{other}: not the folder of a sweep: it has no {JOURNAL}\n"
+                    f"  hint:    `gamelane sweep SWEEP -o {other}` makes one"
                 )
             found = 0
             for done in journal.read(other / JOURNAL):
@@ -92,15 +93,15 @@ def merge(folder: Path, others: Iterable[Path], plan: Plan, kept: Kept) -> Kept:
                 raise UsageError(
                     f"{other}: none of its runs belongs to this sweep\n"
                     f"  given:   {_described(other)}\n"
-                    f"  hint:    runs are told by scenario, seed and version (gamelane {_native.version()})"
+                    f"  hint:    scenario, seed and version (gamelane {_native.version()}) must be the same"
                 )
     return Kept(frozenset(have), kept.damaged, kept.rebuilt)
 
 
 def finish(folder: Path) -> None:
-    """Make `runs.parquet` of what is finished; an unfinished sweep has the rows it has.
+    """Write `runs.parquet` from the finished runs; an unfinished sweep has fewer rows.
 
-    Block by block through files of its own, so that memory does not grow with the number of runs.
+    Writes one block at a time through temporary files, so that memory use does not grow with the number of runs.
     """
     partial = folder / f"{RUNS}.partial"
     try:
@@ -119,12 +120,12 @@ def finish(folder: Path) -> None:
 
 
 def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:
-    """One row a run: the axes' keys, `seed`, and the flattened summary."""
+    """Return one row per run: the keys of the axes, `seed`, and the flattened summary."""
     return pl.concat(_blocks(folder, document), how="diagonal_relaxed")
 
 
 def _blocks(folder: Path, document: Mapping[str, Any]) -> Iterator[pl.DataFrame]:
-    """The table in the order of the plan; at least one block, which may be empty."""
+    """Yield the table in the order of the plan, as at least one block, which may be empty."""
     offsets = _offsets(folder / JOURNAL)
     keys = document["keys"]
     wanted = [run for run in document["runs"] if run[0] in offsets]
@@ -150,7 +151,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def manifest(plan: Plan) -> dict[str, Any]:
-    """What `sweep.json` holds: all a report needs besides the runs."""
+    """Return the content of `sweep.json`: all that a report needs besides the runs."""
     sweep = plan.sweep
     return {
         "schema": SCHEMA,
@@ -183,45 +184,43 @@ def manifest(plan: Plan) -> dict[str, Any]:
 
 @functools.cache
 def build() -> str:
-    """Say which build of the native module this is: while gamelane is developed its version stays."""
+    """Identify this build of the native module. During development the version stays the same."""
     return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()[:16]
 
 
 def dumps(document: Any) -> str:
-    """JSON as files have it here: readable at the top, and one line for each long list."""
+    """Return JSON with one line per key, so that long lists do not fill the screen."""
     lines = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in document.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _check(folder: Path, plan: Plan) -> str | None:
-    """Refuse what is not this sweep; return the build that began it."""
+    """Refuse a folder of another sweep; return the build that started it."""
     if not (folder / MANIFEST).exists():
         others = [path.name for path in folder.iterdir() if path.name != LOCK]
         if "manifest.json" in others or JOURNAL in others:
             raise UsageError(
-                f"{folder}: it holds other results\n  given:   {', '.join(sorted(others)[:6])}\n"
-                "  hint:    give a folder of its own with -o"
+                f"{folder}: this folder holds other results\n  given:   {', '.join(sorted(others)[:6])}\n"
+                "  hint:    choose an empty folder with -o"
             )
         return None
     try:
         document = read_manifest(folder)
     except RecordsError as damaged:
         raise UsageError(
-            f"{damaged}\n  hint:    give another folder with -o, and this one with --merge: its runs are kept"
+            f"{damaged}\n  hint:    choose another folder with -o, and copy the runs of this one with --merge"
         ) from None
     if document["gamelane"] != _native.version():
         raise UsageError(
-            f"{folder}: it holds runs of gamelane {document['gamelane']}, and this is {_native.version()}\n"
-            "  hint:    another version may give other numbers: give another folder with -o"
+            f"{folder}: its runs are from gamelane {document['gamelane']}, and this is {_native.version()}\n"
+            "  hint:    versions may give different numbers; choose another folder with -o"
         )
     found: str | None = document.get("build")
     if document["identity"] != plan.identity:
-        what = (
-            "another sweep" if found == build() else "another sweep, or this one as another build of gamelane models it"
-        )
+        what = "another sweep" if found == build() else "another sweep, or this one from another build of gamelane"
         raise UsageError(
-            f"{folder}: it holds {what}\n  given:   {_described(folder)}\n"
-            f"  hint:    give another folder with -o; `--merge {folder}` takes over the runs both have"
+            f"{folder}: this folder holds {what}\n  given:   {_described(folder)}\n"
+            f"  hint:    choose another folder with -o; `--merge {folder}` copies the runs that both have"
         )
     return found
 
@@ -240,7 +239,7 @@ def _kept(path: Path, wanted: set[str]) -> Kept:
 
 
 def _offsets(path: Path) -> dict[str, int]:
-    """Where in the journal each run stands; of two lines of one run the first."""
+    """Return the position of each run in the journal, the first if a run is there twice."""
     offsets: dict[str, int] = {}
     for at, line in journal.lines(path):
         name = journal.id_of(line)
@@ -250,5 +249,5 @@ def _offsets(path: Path) -> dict[str, int]:
 
 
 def finished(document: Mapping[str, Any], rows: int) -> bool:
-    """Whether a folder has every run it was to have."""
+    """Return whether a folder has every planned run."""
     return rows == len(document["runs"])

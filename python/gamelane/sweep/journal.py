@@ -1,8 +1,8 @@
-"""Finished runs as they come: one line each, appended to a file and checked when it is read.
+"""Stores finished runs in a file, one line per run with a checksum.
 
-A line is the CRC-32 of its JSON in eight hex digits, a space, and the JSON. A process that dies leaves at most one line
-half written; such a line, or one that was damaged since, is left out when the journal is read, and its run is made
-again. What was written is on the disk at the latest `SYNC_S` later, which only a failing machine can tell.
+A line is the CRC-32 of its JSON in eight hex digits, a space, and the JSON. A process that dies leaves at most one
+incomplete line. Reading skips incomplete or damaged lines, and their runs are repeated. Data reaches the disk within
+`SYNC_S`; only a failure of the machine can lose it earlier.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ID = re.compile(rb'\{"id":"([^"\\]*)",')
 
 @dataclass(frozen=True)
 class Done:
-    """A run that was made: what it is called, what it cost, and its summary."""
+    """A finished run: its id, its cost, and its summary."""
 
     id: str
     seed: int
@@ -37,7 +37,7 @@ class Done:
 
 
 class Journal:
-    """A journal open for appending."""
+    """A journal that is open for appending."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class Journal:
         self.close()
 
     def append(self, done: Done) -> None:
-        """Write a run down. If that fails nothing of it is left behind, and the runs before it are kept."""
+        """Append a run. If this fails, the partial line is removed and earlier runs are kept."""
         line = encode(done)
         before = os.fstat(self._file).st_size
         try:
@@ -70,7 +70,7 @@ class Journal:
             raise _unwritable(self.path, error) from error
 
     def close(self) -> None:
-        """Put everything on the disk."""
+        """Flush everything to the disk."""
         if self._file >= 0:
             os.fsync(self._file)
             os.close(self._file)
@@ -95,7 +95,7 @@ def encode(done: Done) -> bytes:
 
 
 def decode(line: bytes) -> Done | None:
-    """Read a line; None if it is torn or damaged."""
+    """Read a line; None if it is incomplete or damaged."""
     text = _checked(line)
     if text is None:
         return None
@@ -106,7 +106,7 @@ def decode(line: bytes) -> Done | None:
 
 
 def id_of(line: bytes) -> str | None:
-    """Return the id of the run on a line, without reading its numbers; None if it is torn or damaged."""
+    """Return the id of a line's run without reading its numbers; None if the line is incomplete or damaged."""
     text = _checked(line)
     found = None if text is None else ID.match(text)
     return None if found is None else found[1].decode()
@@ -121,7 +121,7 @@ def _checked(line: bytes) -> bytes | None:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Every line of a journal and where it begins. A journal that is not there has none."""
+    """Yield every line of a journal and its position. A missing journal has no lines."""
     at = 0
     try:
         with path.open("rb") as file:
@@ -134,12 +134,12 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read(path: Path) -> Iterator[Done | None]:
-    """Every run of a journal in its order; None where a line is damaged."""
+    """Yield every run of a journal in order; None for a damaged line."""
     return (decode(line) for _, line in lines(path))
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    said = "the disk is full" if full else f"cannot be written to: {error.strerror}"
-    hint = "make room" if full else "put it right"
-    return OutputError(f"{path}: {said}\n  hint:    finished runs are kept; {hint} and give the same command again")
+    said = "the disk is full" if full else f"cannot write: {error.strerror}"
+    hint = "make room" if full else "solve the problem"
+    return OutputError(f"{path}: {said}\n  hint:    finished runs are kept; {hint} and run the same command again")

@@ -1,6 +1,6 @@
-"""The cores of this machine: threads over the native core, which needs no interpreter while it runs.
+"""Makes runs on the cores of this machine, in threads. The native module releases the GIL during a run.
 
-At most two jobs a thread are handed out at a time, so memory does not grow with the sweep.
+At most two jobs per thread are queued at a time, so memory use does not grow with the sweep.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Local:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no more jobs."""
         self._stopped = True
 
     def abort(self) -> None:
-        """Stop the runs under way within some milliseconds."""
+        """Stop the current runs within some milliseconds."""
         self._stopped = True
         self._cancel.cancel()
 
     def describe(self) -> str:
-        """Say how many threads."""
+        """Describe the number of threads."""
         return f"{self.threads} threads"

@@ -1,7 +1,7 @@
-"""What can be measured of a run, by name: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
+"""Names what can be measured of a run: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
 
-The names are made from the columns, so that whatever a summary gains can be asked for here. `g_model(quake3)` is an
-opinion, made of two of them.
+The names are derived from the columns, so every new number of the summary has a name too. `g_model(quake3)` is an
+opinion score, computed from two columns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gamelane.analysis.quality import g_model
 from gamelane.analysis.stats import jain
-from gamelane.sweep.refusal import nearest
+from gamelane.errors import nearest
 
 STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
@@ -20,15 +20,15 @@ HIGHER_IS_BETTER = ("jain", "g_model", "goodput", "throughput", "received", "chu
 
 
 class Row(Protocol):
-    """The numbers of a run by column."""
+    """The numbers of a run, by column."""
 
     def get(self, column: str, /) -> Any:
-        """Return what stands in a column, or None."""
+        """Return the value of a column, or None."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a run: a column, a ratio of sums of columns, Jain's index of columns, or the G-model's opinion."""
+    """A number of a run: a column, a ratio of sums of columns, Jain's index, or the G-model's opinion score."""
 
     name: str
     unit: str
@@ -39,7 +39,7 @@ class Metric:
 
     @property
     def higher_is_better(self) -> bool:
-        """Which way a reader should wish it to go."""
+        """Return whether higher values are better."""
         return any(word in self.name for word in HIGHER_IS_BETTER) and not self.name.startswith("cv(")
 
     def of(self, row: Row) -> float | None:
@@ -57,17 +57,17 @@ class Metric:
         return top / bottom if top is not None and bottom else None
 
 
-class UnknownMetric(ValueError):  # noqa: N818 - it is caught where the key it stands under is known
-    """A name that is no metric; `hint` and `known` help."""
+class UnknownMetric(ValueError):  # noqa: N818 - the caller knows the key and turns it into a refusal
+    """An unknown name of a metric. `known` lists the names, `hint` the closest one."""
 
     def __init__(self, given: str, known: list[str]) -> None:
-        super().__init__(f"there is no metric `{given}`")
+        super().__init__(f"unknown metric `{given}`")
         self.known = known
         self.hint = nearest(given, known)
 
 
 def metrics(columns: Iterable[str]) -> dict[str, Metric]:
-    """Every metric that can be read off these columns, by name; a column is one under its own name too."""
+    """Return every metric of these columns by name. A column is also a metric under its own name."""
     found: dict[str, Metric] = {}
     columns = [column for column in columns if column.startswith(("flows.", "queues."))]
     for column in columns:
@@ -85,7 +85,7 @@ def metrics(columns: Iterable[str]) -> dict[str, Metric]:
 
 
 def find(name: str, known: Mapping[str, Metric]) -> Metric:
-    """Return the metric of a name; `median` is another word for `p50`, and spaces do not count."""
+    """Return the metric of a name. `median` and `peak` are `p50` and `max`; spaces are ignored."""
     wanted = name.replace(" ", "")
     wanted = wanted.replace("median(", "p50(").replace("peak(", "max(")
     if wanted in known:

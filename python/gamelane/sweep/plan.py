@@ -1,7 +1,7 @@
-"""Every run of a sweep, named before the first is made.
+"""Plans the runs of a sweep: checks every combination, and gives each run an id before the first run starts.
 
-A run's id is a hash of what is run: the model with the files it reads, the seed, and gamelane's version. So a run that
-has been made is known again, wherever it was made and whatever the sweep file says beside it.
+The id is a hash of everything that determines the result: the model with the files it reads, the seed, and gamelane's
+version. A finished run is therefore recognised on any machine, even if other parts of the sweep file change.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from functools import cached_property
 from gamelane import _native, experiment, quantity
 from gamelane.errors import ScenarioError
 from gamelane.sweep.axes import label
-from gamelane.sweep.budget import Limit
-from gamelane.sweep.file import Budget, Sweep
+from gamelane.sweep.budget import Budget, Limit
+from gamelane.sweep.file import Sweep
 from gamelane.sweep.flatten import flatten
 from gamelane.sweep.metrics import Metric, UnknownMetric, find, metrics
 
@@ -31,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: the cell it belongs to, its seed, and what it is called."""
+    """One run: its id, the cell it belongs to, and its seed."""
 
     id: str
     cell: int
@@ -40,7 +40,7 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep, its cells, and the runs to be made, in the order of the grid and then of the seeds."""
+    """A sweep, its cells, and its runs, in the order of the grid and then of the seeds."""
 
     sweep: Sweep
     cells: tuple[Cell, ...]
@@ -52,13 +52,13 @@ class Plan:
 
     @cached_property
     def identity(self) -> str:
-        """Say which runs in which cells; plots, budgets and words may change without it."""
+        """Return a hash of runs and cells. Plots, budgets and texts do not change it."""
         text = json.dumps([[cell.values for cell in self.cells], [run.id for run in self.runs]], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def make(sweep: Sweep) -> Plan:
-    """Check every combination against the scenario and name its runs."""
+    """Check every combination against the scenario, and list its runs."""
     base = _base(sweep)
     cells: list[Cell] = []
     caveats: dict[str, None] = {}
@@ -85,13 +85,13 @@ def make(sweep: Sweep) -> Plan:
 
 
 def run_id(fingerprint: str, seed: int) -> str:
-    """Name a run: the same on every machine with this version of gamelane."""
+    """Return the id of a run: the same on every machine with this version of gamelane."""
     text = f"gamelane {_native.version()}\n{fingerprint}\n{seed}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def overrides(sweep: Sweep, values: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return what makes the cell's scenario of the base."""
+    """Return the overrides that turn the base into the scenario of a cell."""
     return [*sweep.settings.items(), *values.items()]
 
 
@@ -115,7 +115,7 @@ def _scenario(sweep: Sweep, base: _native.Scenario, values: Mapping[str, str]) -
 def _refused(
     sweep: Sweep, base: _native.Scenario, values: Mapping[str, str], refusal: ScenarioError
 ) -> ScenarioError | ValueError:
-    """Blame the value of an axis if no combination takes it, else the combination."""
+    """Refuse the value of an axis if no combination accepts it, else the combination."""
     for axis in sweep.grid.axes:
         own = {key: values[key] for key in axis.keys}
         key = next((key for key in own if f" {key}=" in refusal.file), None)
@@ -124,7 +124,7 @@ def _refused(
             return sweep.source.from_scenario(f"{table}.{key}", own[key], refusal)
     key = next((key for key in values if f" {key}=" in refusal.file), next(iter(values)))
     return sweep.source.from_scenario(
-        f"axes.{key}", f"the combination {label(values)}", refusal, hint="[[skip]] takes combinations out"
+        f"axes.{key}", f"the combination {label(values)}", refusal, hint="[[skip]] removes combinations"
     )
 
 
@@ -140,7 +140,7 @@ def _accepted_somewhere(sweep: Sweep, base: _native.Scenario, own: Mapping[str, 
 
 
 def _columns(sweep: Sweep, base: _native.Scenario, cells: Iterable[Cell]) -> list[str]:
-    """Columns a run of this sweep has, from a moment of its scenarios: one for each set of flows."""
+    """Return the columns of this sweep's runs, from a short run for each distinct set of flows."""
     columns: dict[str, None] = {}
     seen: set[tuple[str, ...]] = set()
     for cell in cells:
@@ -163,7 +163,7 @@ def _limit(sweep: Sweep, budget: Budget, known: Mapping[str, Metric]) -> Limit:
     if bound is None:
         raise sweep.source.refuse(
             key,
-            f"`{budget.bound}` is no bound for it",
+            f"`{budget.bound}` is not a bound for this metric",
             given=f"{budget.operator} {budget.bound}",
             allowed=f"{budget.operator} {quantity.example(metric.unit)}",
         )
@@ -182,4 +182,4 @@ def _metric(sweep: Sweep, key: str, name: str, known: Mapping[str, Metric]) -> M
 
 
 MOMENT = "1s"
-"""Long enough to see which numbers a summary has."""
+"""Duration of such a run: enough to see which numbers a summary has."""

@@ -1,8 +1,8 @@
-"""A Ray cluster, where one machine is not enough (an extra: `pip install gamelane[ray]`).
+"""Makes runs on a Ray cluster (optional: `pip install gamelane[ray]`).
 
-Runs go out in chunks of about `CHUNK_S` of work, so that what Ray does for a task stays below one part in twenty, and
-come back as each chunk is done. A worker that is lost costs its chunk, which is made again elsewhere. Every machine of
-the cluster needs this version of gamelane, and the scenario's captures at the same path.
+Runs are sent in chunks of about `CHUNK_S` of work, so that Ray's overhead per task stays below 5 %. If a worker is
+lost, its chunk runs again elsewhere. Every machine of the cluster needs this version of gamelane, and the scenario's
+captures at the same path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETRIES = 3
 
 
 class Ray:
-    """Makes runs as Ray tasks. `auto` joins the cluster of this machine, `local` starts one, else an address."""
+    """Makes runs as Ray tasks. `auto` joins the cluster of this machine, `local` starts one, else it is an address."""
 
     def __init__(self, address: str, workers: int | None = None) -> None:
         self._ray = _module()
@@ -66,22 +66,22 @@ class Ray:
                 self._ray.shutdown()
 
     def stop(self) -> None:
-        """Begin no further chunk."""
+        """Start no further chunk."""
         self._stopped = True
 
     def abort(self) -> None:
-        """Give up the chunks under way."""
+        """Cancel the current chunks."""
         self._stopped = self._aborted = True
 
     def describe(self) -> str:
-        """Say how many workers."""
+        """Describe the number of workers."""
         return f"Ray, {self.workers} workers"
 
     def _result(self, reference: Any, chunk: Sequence[Job]) -> list[Done | Failed]:
         try:
             found: list[Done | Failed] = self._ray.get(reference)
         except self._ray.exceptions.RayError as error:
-            why = f"its worker was lost {RETRIES + 1} times, or could not begin: {str(error).splitlines()[0]}"
+            why = f"its worker was lost {RETRIES + 1} times, or could not start: {str(error).splitlines()[0]}"
             return [Failed(job.id, why) for job in chunk]
         return found
 
@@ -97,18 +97,18 @@ class Ray:
                 logging_level="error",
                 configure_logging=False,
             )
-        except Exception as error:  # Ray raises bare ones too
+        except Exception as error:  # Ray also raises bare exceptions
             raise UsageError(
                 f"--ray {address}: no Ray cluster answers: {str(error).splitlines()[0]}\n"
-                "  allowed: auto (a cluster that runs here), HOST:PORT, ray://HOST:10001, local (start one)\n"
+                "  allowed: auto (a cluster on this machine), HOST:PORT, ray://HOST:10001, local (starts one)\n"
                 "  hint:    `ray start --head` starts a cluster"
             ) from None
 
 
 def chunk_size(seconds: Sequence[float], *, left: int, workers: int) -> int:
-    """How many runs to send together: `CHUNK_S` of work, but in the end enough chunks that nobody waits for one.
+    """Return the number of runs in the next chunk: `CHUNK_S` of work, but fewer at the end, so that no worker is idle.
 
-    The first chunks, when no run's cost is known, are a single run.
+    The first chunks are single runs, because the cost of a run is unknown.
     """
     if not seconds:
         return 1
@@ -119,7 +119,7 @@ def chunk_size(seconds: Sequence[float], *, left: int, workers: int) -> int:
 
 
 def _chunk(base: Base, jobs: list[Job], version: str) -> list[Done | Failed]:
-    """Run on a worker."""
+    """Run a chunk on a worker."""
     if _native.version() != version:
         why = f"a worker has gamelane {_native.version()}, and this is {version}"
         return [Failed(job.id, why) for job in jobs]
@@ -127,25 +127,25 @@ def _chunk(base: Base, jobs: list[Job], version: str) -> list[Done | Failed]:
 
 
 def _reachable(address: str) -> None:
-    """Try the door before Ray does, which would knock for half a minute."""
+    """Connect before Ray does: Ray would try for half a minute."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise UsageError(
-            f"--ray {address}: this is no address\n  allowed: auto, HOST:PORT, ray://HOST:10001, local\n"
+            f"--ray {address}: not an address\n  allowed: auto, HOST:PORT, ray://HOST:10001, local\n"
             "  hint:    `ray start --head` prints the address of the cluster it starts"
         )
     try:
         socket.create_connection((host, int(port)), timeout=REACH_S).close()
     except (OSError, OverflowError) as error:
         raise UsageError(
-            f"--ray {address}: nobody answers there: {error}\n"
-            "  hint:    `ray start --head` on that machine starts a cluster; `--ray local` starts one here"
+            f"--ray {address}: no answer: {error}\n"
+            "  hint:    start a cluster with `ray start --head` on that machine, or with `--ray local` here"
         ) from None
 
 
 def _module() -> Any:
     try:
-        import ray  # noqa: PLC0415 - an extra
+        import ray  # noqa: PLC0415 - an optional dependency
     except ImportError:
         raise UsageError("--ray: Ray is not installed\n  hint:    pip install 'gamelane[ray]'") from None
     return ray

@@ -1,7 +1,7 @@
-"""What a sweep found, read from its folder alone: cells, their runs, and estimates over seeds.
+"""Reads the results of a sweep from its folder: cells, their runs, and estimates over seeds.
 
-A run has some two hundred numbers and a report wants a few of them: columns are read from `runs.parquet` as they are
-asked for, so that memory hardly grows with the number of runs.
+A run has about 200 numbers, and a report needs a few of them. Columns are read from `runs.parquet` on demand, so that
+memory use hardly grows with the number of runs.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from typing import Any
 import polars as pl
 
 from gamelane import quantity
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
-from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep import folder as store
-from gamelane.sweep.budget import Limit
-from gamelane.sweep.file import Budget
+from gamelane.sweep.budget import Budget, Limit
 from gamelane.sweep.metrics import Metric, find, metrics
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """An axis as a reader sees it: linked keys are one."""
+    """An axis as the reader sees it; linked keys are one axis."""
 
     keys: tuple[str, ...]
     short: str
@@ -34,25 +33,25 @@ class Dimension:
 
     @property
     def name(self) -> str:
-        """Its keys as the file has them."""
+        """Return its keys as the file has them."""
         return " / ".join(self.keys)
 
     @property
     def ordered(self) -> bool:
-        """Whether its values are numbers of one kind, so that a line between them means something."""
+        """Return whether its values are numbers of one kind, so that a line between them has a meaning."""
         return all(quantity.magnitude(label.split(" / ")[0]) is not None for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One finished run: the `row` of the table."""
+    """A finished run: `row` of the table."""
 
     records: SweepRecords
     row: int
     seed: int
 
     def get(self, column: str) -> Any:
-        """Return what stands in a column; None where nothing does, or there is no such column."""
+        """Return the value of a column; None if the run or the table has none."""
         return self.records.column(column)[self.row] if column in self.records.schema else None
 
 
@@ -66,11 +65,11 @@ class Cell:
     runs: tuple[Run, ...]
 
     def of(self, metric: Metric) -> dict[int, float | None]:
-        """One value a seed."""
+        """Return one value per seed."""
         return {run.seed: metric.of(run) for run in self.runs}
 
     def estimate(self, metric: Metric) -> Estimate:
-        """Mean over seeds with its interval."""
+        """Return the mean over seeds with its interval."""
         return estimate(list(self.of(metric).values()))
 
 
@@ -85,38 +84,38 @@ class SweepRecords:
 
     @cached_property
     def schema(self) -> Mapping[str, pl.DataType]:
-        """Columns of the table, and what they hold."""
+        """Return the columns of the table with their types."""
         return self.source.collect_schema()
 
     @cached_property
     def finished(self) -> int:
-        """Runs there are."""
+        """Return the number of finished runs."""
         return int(self.source.select(pl.len()).collect().item())
 
     def column(self, name: str) -> pl.Series:
-        """Read a column; it is kept for whoever asks again."""
+        """Read a column. It is cached."""
         if name not in self._columns:
             self._columns[name] = self.source.select(name).collect()[name]
         return self._columns[name]
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The whole table, one row a run: for a notebook, not for a report."""
+        """Return the whole table, one row per run: for a notebook, not for a report."""
         return self.source.collect()
 
     @property
     def name(self) -> str:
-        """The sweep's name."""
+        """Return the sweep's name."""
         return str(self.document["name"])
 
     @property
     def planned(self) -> int:
-        """Runs there are to be."""
+        """Return the number of planned runs."""
         return len(self.document["runs"])
 
     @cached_property
     def dimensions(self) -> tuple[Dimension, ...]:
-        """Axes, in the order of the file."""
+        """Return the axes, in the order of the file."""
         axes = self.document["axes"]
         last = [key.rpartition(".")[2] for axis in axes for key in axis["keys"]]
         found = []
@@ -128,7 +127,7 @@ class SweepRecords:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """Every planned cell, with the runs it has."""
+        """Return every planned cell with its finished runs."""
         keys = self.document["keys"]
         runs: dict[tuple[str, ...], list[Run]] = {}
         for row, (*values, seed) in enumerate(self.source.select(*keys, "seed").collect().iter_rows()):
@@ -144,18 +143,18 @@ class SweepRecords:
 
     @cached_property
     def metrics(self) -> dict[str, Metric]:
-        """What can be read off the runs, by name."""
+        """Return the metrics of the runs, by name."""
         return metrics(column for column, kind in self.schema.items() if kind.is_numeric() or kind == pl.Null)
 
     @property
     def flows(self) -> Sequence[Mapping[str, str]]:
-        """Name, application and label of each flow."""
+        """Return name, application and label of each flow."""
         flows: Sequence[Mapping[str, str]] = self.document["flows"]
         return flows
 
     @property
     def focus(self) -> list[str]:
-        """The flows a reader asks about: games and voice, else all."""
+        """Return the main flows: games and calls, or every flow if there are none."""
         chosen = [flow["name"] for flow in self.flows if flow["app"] in INTERACTIVE]
         return chosen or [flow["name"] for flow in self.flows]
 
@@ -170,7 +169,7 @@ class SweepRecords:
         return tuple(found)
 
     def run_id(self, cell: Cell, seed: int) -> str:
-        """Return what the run of a cell and seed is called."""
+        """Return the id of the run of a cell and seed."""
         found: str = next(run[0] for run in self._runs[cell.index] if run[2] == seed)
         return found
 
@@ -183,7 +182,7 @@ class SweepRecords:
 
 
 def is_sweep(folder: str | PathLike[str]) -> bool:
-    """Whether a folder holds a sweep."""
+    """Return whether a folder holds a sweep."""
     return (Path(folder) / store.MANIFEST).is_file()
 
 
@@ -195,7 +194,7 @@ def read(folder: str | PathLike[str]) -> SweepRecords:
 
 
 def _runs(path: Path, document: Mapping[str, Any]) -> pl.LazyFrame:
-    """Return `runs.parquet` if it is whole, else the same from the journal."""
+    """Return `runs.parquet` if it is complete, else the same from the journal."""
     try:
         table = pl.scan_parquet(path / store.RUNS)
         whole = table.select(pl.len()).collect().item() == len(document["runs"])

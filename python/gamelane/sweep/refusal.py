@@ -1,14 +1,13 @@
-"""What is wrong with a sweep file, said as scenario errors are: file, line, key, value, what is allowed, a hint."""
+"""Refusals of a sweep file, in the format of scenario errors: file, line, key, value, what is allowed, a hint."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gamelane.errors import ScenarioError, UsageError
+from gamelane.errors import ScenarioError, UsageError, nearest
 
 
 class SweepError(UsageError):
@@ -31,7 +30,7 @@ class Source:
         allowed: str | None = None,
         hint: str | None = None,
     ) -> SweepError:
-        """Return the error for what is wrong at `key`, dotted from the top of the file: `axes.link.rtt`."""
+        """Return the error for `key`, given as a path from the top of the file: `axes.link.rtt`."""
         line = self.line(key)
         text = f"`{key}` in {self.path}{f', line {line}' if line else ''}: {message}"
         if given is not None:
@@ -42,19 +41,17 @@ class Source:
             text += f"\n  hint:    {hint}"
         return SweepError(text)
 
-    def unknown(
-        self, key: str, given: str, known: Iterable[str], message: str = "there is no such key here"
-    ) -> SweepError:
-        """Return the error for a word that is none of those known."""
+    def unknown(self, key: str, given: str, known: Iterable[str], message: str = "unknown key") -> SweepError:
+        """Return the error for an unknown word, with the closest known one as a hint."""
         words = list(known)
         return self.refuse(key, message, allowed=", ".join(words) or None, hint=nearest(given, words))
 
     def from_scenario(self, key: str, value: str, refusal: ScenarioError, *, hint: str | None = None) -> SweepError:
-        """Put what a scenario said about an override where the sweep file has it."""
+        """Return a scenario's error about an override as an error of the sweep file."""
         return self.refuse(key, said(refusal), given=value, allowed=refusal.allowed, hint=refusal.hint or hint)
 
     def line(self, key: str) -> int | None:
-        """Return the first line that sets the last part of a dotted key that stands in the file, or opens its table."""
+        """Return the first line that sets the key, or the longest end of it that the file has, or opens its table."""
         for start in range(key.count(".") + 1):
             name = re.escape(key.split(".", start)[-1])
             pattern = rf"^\s*(?:[\"']?{name}[\"']?\s*=|\[\[?{name}\]?\])|[{{,]\s*[\"']?{name}[\"']?\s*="
@@ -65,12 +62,6 @@ class Source:
 
 
 def said(refusal: ScenarioError) -> str:
-    """Return what a scenario error complains of, without the place it names."""
+    """Return the complaint of a scenario error without its place."""
     first = str(refusal).splitlines()[0]
     return re.sub(r"^(, line \d+)?: ", "", first.partition(refusal.file)[2]) or first
-
-
-def nearest(given: str, known: Iterable[str]) -> str | None:
-    """Return a hint naming the closest known word, if one is close."""
-    close = difflib.get_close_matches(given, list(known), n=1)
-    return f"did you mean `{close[0]}`?" if close else None

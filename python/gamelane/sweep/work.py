@@ -1,4 +1,4 @@
-"""Making one run of a sweep, on whatever thread or machine: what goes in and what comes out are small and plain."""
+"""Makes one run of a sweep, on any thread or machine. Input and output are small and can be pickled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 
 from gamelane import _native
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.analysis.boxes import box
-from gamelane.analysis.tables import INTERACTIVE
 from gamelane.sweep.journal import Done
 
 
 @dataclass(frozen=True)
 class Base:
-    """The scenario a sweep varies, as its file has it."""
+    """The scenario that a sweep varies, as its file has it."""
 
     text: str
     file: str
@@ -35,14 +35,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Failed:
-    """A run that could not be made, and why: a bug of ours, or a worker that cannot read what it should."""
+    """A run that failed, and why: a bug in gamelane, or a file that the worker cannot read."""
 
     id: str
     why: str
 
 
 def make(base: Base, job: Job, cancel: _native.Cancel | None = None) -> Done | Failed:
-    """Make a run. Only a cancelled one raises."""
+    """Make a run. Raises only if it is cancelled."""
     try:
         scenario = _native.Scenario.parse(base.text, base.file, list(job.overrides))
         run = _native.run(scenario, job.seed, cancel=cancel)
@@ -65,7 +65,7 @@ def _done(job: Job, scenario: _native.Scenario, run: _native.Run) -> Done:
 
 
 def _add_boxes(summary: dict[str, Any], scenario: _native.Scenario, run: _native.Run) -> None:
-    """Add to each interactive flow the box of its round trips, which no quantile of the summary tells."""
+    """Add the box plot of each interactive flow's RTT, which the quantiles of the summary do not determine."""
     wanted = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
     if not wanted:
         return

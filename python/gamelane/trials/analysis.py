@@ -1,9 +1,9 @@
-"""What ratings of a blind trial say: mean opinion of each condition with its interval, and how fast opinion falls.
+"""Analyzes the ratings of a blind trial: mean opinion score of each condition, and sensitivity to delay and loss.
 
-Intervals are Student's t over ratings of one condition, 95 % (docs/statistics.md). Ratings of one player are repeated
-measures of that player, not a sample of players, and the text says so. Sensitivity is a line through ratings along one
-axis alone, the other being zero: opinion points lost per 100 ms and per 10 % of loss. It describes, over the range that
-was played; opinion is an ordinal scale and bends at its ends, which is why rank correlation stands beside it.
+Intervals are 95 %, by Student's t over the ratings of one condition (docs/statistics.md). Ratings of one player are
+repeated measures of that player, not a sample of players; the text says so. Sensitivity is the slope of a line through
+the ratings along one axis, with the other at zero: points lost per 100 ms, and per 10 % of loss. It holds for the range
+that was played only. The opinion scale is ordinal and saturates at its ends, so a rank correlation is shown too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import altair as alt
 import polars as pl
 from scipy import stats as science
 
+from gamelane import whole
 from gamelane.analysis.stats import Estimate, estimate, t_quantile
-from gamelane.errors import OutputError, UsageError
-from gamelane.report import images
-from gamelane.report.panels import Chart, Figure, Panel, x_axis
+from gamelane.errors import UsageError
+from gamelane.plot import images
+from gamelane.plot.panels import Chart, Figure, Panel, x_axis
 from gamelane.report.series import inline
 from gamelane.trials.blind import SCALE, Condition
 
@@ -30,7 +31,7 @@ SCHEMA = 1
 ACCEPTABLE = 3.0
 """Fair."""
 FEWEST = 3
-"""A line needs as many different values."""
+"""Distinct values that a line needs."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Opinion:
-    """All answers to one condition."""
+    """All ratings of one condition."""
 
     delay_ms: float
     loss_percent: float
@@ -54,7 +55,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How opinion goes along one axis, the other being zero."""
+    """How the score changes along one axis, with the other at zero."""
 
     axis: str
     unit: str
@@ -63,12 +64,12 @@ class Sensitivity:
     rank_correlation: float | None
     p_value: float | None
     unacceptable_from: float | None
-    """The least value from which on every mean opinion is below fair; None if the largest is not."""
+    """The lowest value from which on every mean score is below fair; None if the score at the largest value is not."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found."""
+    """The result of a trial."""
 
     players: tuple[str, ...]
     conditions: tuple[Opinion, ...]
@@ -101,11 +102,11 @@ class Analysis:
         }
 
     def words(self) -> list[str]:
-        """Say what stands in no table."""
+        """Return sentences for what no table shows."""
         said = []
         for each in self.sensitivities:
             if each.per_step.mean is None:
-                said.append(f"{each.axis}: too few values were rated to say how opinion goes with it")
+                said.append(f"{each.axis}: too few values were rated to fit its effect")
                 continue
             width = f" ± {each.per_step.ci95:.2f}" if each.per_step.ci95 is not None else ""
             limit = (
@@ -115,7 +116,7 @@ class Analysis:
             )
             said.append(f"{each.axis}: {each.per_step.mean:+.2f}{width} points per {each.step:g} {each.unit}; {limit}")
         who = "one player" if len(self.players) == 1 else f"{len(self.players)} players"
-        said.append(f"ratings of {who}: intervals say how steady ratings are, not what other players would say")
+        said.append(f"ratings of {who}: intervals show how consistent these are, not how other players would rate")
         return said
 
 
@@ -129,17 +130,19 @@ def read(folder: Path) -> list[Rating]:
                 value = entry["rating"]
                 condition = Condition(float(entry["delay_ms"]), float(entry["loss_percent"]))
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"{log}, line {number}: this is no rating: {error}") from error
+                raise UsageError(f"{log}, line {number}: not a rating: {error}") from error
             if value not in SCALE:
                 raise UsageError(f"{log}, line {number}: rating {value!r}\n  allowed: 1 to 5")
             ratings.append(Rating(log.stem, condition, value))
     if not ratings:
-        raise UsageError(f"{folder}: no ratings in it\n  hint:    `gamelane impair trial IF -o {folder}` asks for some")
+        raise UsageError(
+            f"{folder}: no ratings in this folder\n  hint:    collect some with `gamelane impair trial IF -o {folder}`"
+        )
     return ratings
 
 
 def analyse(ratings: Sequence[Rating]) -> Analysis:
-    """Gather by condition, and look along both axes."""
+    """Group ratings by condition and fit both axes."""
     by_condition: dict[Condition, list[int]] = defaultdict(list)
     for rating in ratings:
         by_condition[rating.condition].append(rating.value)
@@ -183,25 +186,23 @@ def _along(axis: str, unit: str, step: float, points: Sequence[tuple[float, Opin
 
 
 def draw(found: Analysis, folder: Path) -> list[Path]:
-    """Write the picture as PNG and SVG."""
+    """Draw the result as PNG and SVG."""
     panels = [
         Panel(
             _opinions([of for of in found.conditions if of.loss_percent == 0], "delay_ms", "ms"),
-            "added round trip, no loss",
+            "added RTT, no loss",
         ),
         Panel(
             _opinions([of for of in found.conditions if of.delay_ms == 0], "loss_percent", "%"),
-            "loss each way, no delay",
+            "loss in each direction, no delay",
         ),
     ]
     both = [of for of in found.conditions if of.delay_ms and of.loss_percent]
     if both:
-        panels.append(Panel(_grid(found.conditions), "mean opinion of each pair"))
-    figure = Figure("opinion", "Mean opinion, 5 excellent to 1 bad", "With 95 % intervals.", tuple(panels), ())
-    try:
+        panels.append(Panel(_grid(found.conditions), "mean opinion score of each pair"))
+    figure = Figure("opinion", "Mean opinion score, 5 excellent to 1 bad", "With 95 % intervals.", tuple(panels), ())
+    with whole.writing(folder):
         return images.write([figure], folder / "figures")
-    except OSError as error:
-        raise OutputError(f"{folder}: {error.strerror}") from error
 
 
 def _opinions(of: Sequence[Opinion], key: str, unit: str) -> Chart:

@@ -1,8 +1,8 @@
-"""A blind trial over collom2016's Table II: conditions in random order, each rated before the next, none shown.
+"""A blind trial of collom2016, Table II: conditions in random order, each rated before the next, and none shown.
 
-The paper had two players, of whom one knew. Here nobody does: the order is drawn, the log holds it, no screen shows it.
-The paper does not say whether its delays are of one way or of the round trip; ours are what is added to the round trip,
-half of it each way. Losses are those of each way. Ratings are ITU-T P.800's: 5 excellent to 1 bad.
+In the paper one of the two players knew the conditions. Here nobody does: the order is random, the log holds it, and no
+screen shows it. The paper does not say whether its delays are one-way or round-trip; here they are added to the RTT,
+half in each direction. Losses apply to each direction. Ratings are those of ITU-T P.800: 5 excellent to 1 bad.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gamelane import programs
-from gamelane.errors import LabError, OutputError, UsageError
+from gamelane import programs, whole
+from gamelane.errors import LabError, UsageError
 
 DELAYS_MS = (0, 10, 25, 50, 100, 150, 200)
 LOSSES_PERCENT = (0, 1, 3, 5, 10, 20, 30, 40)
@@ -30,13 +30,13 @@ SCHEMA = 1
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What is done to packets during one part of a trial."""
+    """Delay and loss during one part of a trial."""
 
     delay_ms: float
     loss_percent: float
 
     def settings(self) -> list[str]:
-        """Return the options of `gamelane-impair set` that bring it about."""
+        """Return the options of `gamelane-impair set` for this condition."""
         return ["--clear", "--delay", f"{self.delay_ms * 500:g}us", "--loss", f"{self.loss_percent:g}%"]
 
 
@@ -54,7 +54,7 @@ GRIDS: dict[str, Callable[[], list[Condition]]] = {"axes": _axes, "full": _full}
 
 @dataclass(frozen=True)
 class Settings:
-    """What a trial is asked to be."""
+    """Options of a trial."""
 
     grid: str
     repeat: int
@@ -64,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Plan:
-    """A trial with its order drawn."""
+    """A trial with its random order."""
 
     grid: str
     repeat: int
@@ -74,7 +74,7 @@ class Plan:
 
 
 def draw(settings: Settings) -> Plan:
-    """Draw the order: every condition once before any comes again, and none twice in a row."""
+    """Return a random order: all conditions before any repeats, and none twice in a row."""
     seed = secrets.randbits(32) if settings.seed is None else settings.seed
     stream = random.Random(seed)
     order: list[Condition] = []
@@ -88,7 +88,7 @@ def draw(settings: Settings) -> Plan:
 
 
 def open_plan(path: Path, settings: Settings) -> Plan:
-    """Read the plan of a trial begun there, or draw and keep one. A plan is not changed half-way."""
+    """Read the plan of a trial that was started there, or draw and store one. A stored plan cannot be changed."""
     if not path.exists():
         plan = draw(settings)
         _write(path, json.dumps({"schema": SCHEMA, **asdict(plan)}, indent=1) + "\n", "w")
@@ -98,18 +98,18 @@ def open_plan(path: Path, settings: Settings) -> Plan:
         order = tuple(Condition(**each) for each in held["order"])
         plan = Plan(held["grid"], held["repeat"], held["hold_s"], held["seed"], order)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: this is no plan of a trial: {error}") from error
+        raise UsageError(f"{path}: not the plan of a trial: {error}") from error
     if (plan.grid, plan.repeat) != (settings.grid, settings.repeat) or settings.seed not in (None, plan.seed):
         raise UsageError(
-            f"{path}: a trial with --grid {plan.grid} --repeat {plan.repeat} --seed {plan.seed} was begun there\n"
-            "  hint:    finish it with the same options, or give another folder or player"
+            f"{path}: a trial with --grid {plan.grid} --repeat {plan.repeat} --seed {plan.seed} was started there\n"
+            "  hint:    continue it with the same options, or choose another folder or player"
         )
     return plan
 
 
 @dataclass(frozen=True)
 class Session:
-    """A player in front of the screen."""
+    """Runs a trial with a player at the terminal."""
 
     interface: str
     plan: Plan
@@ -119,7 +119,7 @@ class Session:
     setter: Callable[[str, Condition], None] | None = None
 
     def run(self) -> int:
-        """Go on where the log ends, and return how many conditions are rated. Ctrl-C and the end of input keep them."""
+        """Continue after the last rating in the log and return the number of rated conditions. Ctrl-C keeps them."""
         rated = _rated(self.log)
         change = self.setter or set_impairment
         try:
@@ -127,7 +127,7 @@ class Session:
                 condition = self.plan.order[number]
                 change(self.interface, condition)
                 began = time.time()
-                self._say(f"\n{number + 1} of {len(self.plan.order)}: play, and rate in {self.plan.hold_s} s.")
+                self._say(f"\n{number + 1} of {len(self.plan.order)}: play; rating in {self.plan.hold_s} s.")
                 self.wait(self.plan.hold_s)
                 rating = self._rating()
                 entry = {
@@ -137,7 +137,7 @@ class Session:
                 _write(self.log, json.dumps(entry) + "\n", "a")
                 rated = number + 1
         except (KeyboardInterrupt, EOFError):
-            self._say("\nstopped; the same command goes on from here")
+            self._say("\nstopped; the same command continues from here")
         finally:
             change(self.interface, Condition(0, 0))
         return rated
@@ -148,14 +148,14 @@ class Session:
             said = self.ask(f"How did it play? {words}: ").strip()
             if said.isdecimal() and int(said) in SCALE:
                 return int(said)
-            self._say(f"{said!r} is no rating: 1 to 5")
+            self._say(f"{said!r} is not a rating from 1 to 5")
 
     def _say(self, text: str) -> None:
-        print(text, file=sys.stderr)  # noqa: T201 - a conversation, not a result
+        print(text, file=sys.stderr)  # noqa: T201 - a dialogue, not a result
 
 
 def set_impairment(interface: str, condition: Condition) -> None:
-    """Tell whoever impairs the interface. What it answers is not shown: it would give the condition away."""
+    """Set the condition. The answer of the program is hidden, because it would reveal the condition."""
     words = [str(programs.IMPAIR.find()), "set", interface, *condition.settings()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -167,8 +167,5 @@ def _rated(log: Path) -> int:
 
 
 def _write(path: Path, text: str, mode: str) -> None:
-    try:
-        with path.open(mode, encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
+    with whole.writing(path), path.open(mode, encoding="utf-8") as file:
+        file.write(text)

@@ -1,4 +1,4 @@
-"""What is sought and what may not suffer: metrics to be least or most, and bounds others must keep."""
+"""Goals of a search (metrics to minimise or maximise) and bounds that a setting must meet."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native, quantity
+from gamelane.analysis.apps import BULK, INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
-from gamelane.analysis.tables import BULK, INTERACTIVE
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.file import COMPARISON
 from gamelane.sweep.flatten import flatten
 from gamelane.sweep.metrics import Metric, UnknownMetric, find
 
@@ -25,7 +24,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Goal:
-    """A metric that should be least, or most."""
+    """A metric to minimise, or to maximise if `most`."""
 
     metric: Metric
     most: bool
@@ -38,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Aim:
-    """Goals, the first of which decides among equals, and bounds."""
+    """Goals, the most important first, and bounds."""
 
     goals: tuple[Goal, ...]
     bounds: tuple[Limit, ...]
@@ -46,7 +45,7 @@ class Aim:
 
 @dataclass(frozen=True)
 class Wishes:
-    """Goals and bounds as written, and the share of their goodput that others may lose where no bound is written."""
+    """Goals and bounds as written. Without bounds, other flows may lose the share `cost` of their goodput."""
 
     goals: Sequence[str] = ()
     bounds: Sequence[str] = ()
@@ -54,14 +53,14 @@ class Wishes:
 
 
 def measure(scenario: _native.Scenario, seed: int, cancel: _native.Cancel) -> Row:
-    """Run once and return the numbers."""
+    """Run once and return the numbers of the summary."""
     summary = json.loads(_native.run(scenario, seed, samples=False, cancel=cancel).summary_json())
     del summary["seed"]
     return flatten(summary)
 
 
 def over_seeds(metric: Metric, rows: Sequence[Row]) -> Estimate:
-    """Mean over seeds with its interval."""
+    """Return the mean over seeds with its interval."""
     return estimate([metric.of(row) for row in rows])
 
 
@@ -71,7 +70,7 @@ def aim(
     before: Sequence[Row],
     wishes: Wishes,
 ) -> Aim:
-    """Read goals and bounds; where none are given, the game's delay against what the others get now, less the cost."""
+    """Read goals and bounds. The default: the lowest game delay, with the other flows' goodput at most `cost` lower."""
     found = tuple(_goal(text, known) for text in wishes.goals) or _usual_goals(scenario, known)
     limits = tuple(_bound(text, known) for text in wishes.bounds)
     limits = limits or _usual_bounds(scenario, known, before, wishes.cost)
@@ -81,18 +80,25 @@ def aim(
 def _goal(text: str, known: Mapping[str, Metric]) -> Goal:
     match = GOAL.fullmatch(text)
     if match is None:
-        raise UsageError(f"--goal {text}: this is no goal\n  allowed: 'min p99(game.rtt)', 'max upload.goodput'")
+        raise UsageError(
+            f"--goal {text}: not a goal\n  allowed: for example 'min p99(game.rtt)' or 'max upload.goodput'"
+        )
     return Goal(_metric(f"--goal {text}", match[2], known), match[1] == "max")
 
 
 def _bound(text: str, known: Mapping[str, Metric]) -> Limit:
     match = BOUND.fullmatch(text)
-    if match is None or COMPARISON.fullmatch(f"{match[2]} {match[3]}") is None:
-        raise UsageError(f"--bound {text}: this is no bound\n  allowed: 'upload.goodput >= 0.8mbit', 'game.loss <= 1%'")
+    if match is None:
+        raise UsageError(
+            f"--bound {text}: not a bound\n  allowed: for example 'upload.goodput >= 0.8mbit' or 'game.loss <= 1%'"
+        )
     metric = _metric(f"--bound {text}", match[1], known)
     value = quantity.parse(match[3], metric.unit)
     if value is None:
-        raise UsageError(f"--bound {text}: `{match[3]}` is no bound for it\n  allowed: {quantity.example(metric.unit)}")
+        raise UsageError(
+            f"--bound {text}: `{match[3]}` is not a bound for this metric\n"
+            f"  allowed: for example {quantity.example(metric.unit)}"
+        )
     return Limit(text, metric, match[2], value)
 
 
@@ -113,8 +119,8 @@ def _usual_goals(scenario: _native.Scenario, known: Mapping[str, Metric]) -> tup
     goals += [Goal(known[name], most=True) for name in goodput[:1] if name in known]
     if not delay or not goals:
         raise UsageError(
-            "there is no game and no voice in this scenario, so there is nothing to tune for\n"
-            "  hint:    say what to seek: --goal 'min p99(FLOW.rtt)' --goal 'max FLOW.goodput'"
+            "this scenario has no game and no call, so tune has no default goal\n"
+            "  hint:    give goals: --goal 'min p99(FLOW.rtt)' --goal 'max FLOW.goodput'"
         )
     return tuple(goals)
 
@@ -122,7 +128,7 @@ def _usual_goals(scenario: _native.Scenario, known: Mapping[str, Metric]) -> tup
 def _usual_bounds(
     scenario: _native.Scenario, known: Mapping[str, Metric], before: Sequence[Row], cost: float
 ) -> tuple[Limit, ...]:
-    """What the other flows get now, less the cost they may bear; and the loss of games."""
+    """Return the bounds: 1 % loss for games and calls, and for other flows today's goodput minus `cost`."""
     limits = []
     for flow in scenario.flows():
         name = flow["name"]

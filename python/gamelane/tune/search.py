@@ -1,7 +1,7 @@
-"""The search: trials in batches over common seeds, the Pareto front, and the one to take.
+"""The search: trials in batches over the same seeds, the Pareto front, and the recommended setting.
 
-Optuna's sampler chooses (TPE over several objectives, with the bounds as constraints). Trials are asked for in batches
-of a fixed size and told in their order, so a seed of the sampler gives the same search on any number of threads.
+Optuna's multi-objective TPE sampler chooses the settings, with the bounds as constraints. Trials are requested in
+batches of a fixed size and reported in order, so the same sampler seed gives the same search on any number of threads.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from gamelane.tune.space import Settings, Space
 
 BATCH = 8
 WORST = 1e12
-"""Stands for a metric that a run does not have; nothing real is worse."""
+"""Value of a metric that a run does not have: worse than any real one."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that was tried: its runs by seed."""
+    """One setting that was tried, with one row of results per seed."""
 
     number: int
     settings: Settings
     rows: tuple[Row, ...]
 
     def goals(self, aim: Aim) -> tuple[Estimate, ...]:
-        """Mean of each goal over seeds."""
+        """Return the mean of each goal over seeds."""
         return tuple(over_seeds(goal.metric, self.rows) for goal in aim.goals)
 
     def broken(self, aim: Aim) -> tuple[str, ...]:
-        """The bounds its means do not keep."""
+        """Return the bounds that its means break."""
         means = [over_seeds(limit.metric, self.rows).mean for limit in aim.bounds]
         return tuple(
             limit.text for limit, mean in zip(aim.bounds, means, strict=True) if mean is None or not limit.within(mean)
@@ -45,7 +45,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found. `before` is the scenario as it is; `best` is None if no trial keeps the bounds."""
+    """The result of a search. `before` is the unchanged scenario; `best` is None if every trial breaks a bound."""
 
     aim: Aim
     seeds: tuple[int, ...]
@@ -55,9 +55,9 @@ class Found:
     best: Trial | None
 
     def change(self, goal: int) -> Paired:
-        """How the best compares with what is there, over common seeds."""
+        """Return the paired difference between the recommended setting and the unchanged scenario."""
         if self.best is None:
-            raise ValueError("no trial keeps the bounds")
+            raise ValueError("no trial meets the bounds")
         metric = self.aim.goals[goal].metric
         sides = [
             {seed: metric.of(row) for seed, row in zip(self.seeds, trial.rows, strict=True)}
@@ -68,14 +68,14 @@ class Found:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to search, and the seed of the search itself."""
+    """Number of trials, and the seed of the sampler."""
 
     trials: int
     sampler_seed: int = 1
 
 
 class Runner:
-    """Runs settings of a scenario over the seeds of a search; the same settings only once."""
+    """Runs settings of a scenario over the seeds of a search. Equal settings run once."""
 
     def __init__(self, scenario: _native.Scenario, seeds: Sequence[int], threads: int) -> None:
         self.scenario = scenario
@@ -85,7 +85,7 @@ class Runner:
         self._known: dict[str, tuple[Row, ...]] = {}
 
     def rows(self, batch: Sequence[Settings]) -> list[tuple[Row, ...]]:
-        """Return the runs of each setting."""
+        """Return the rows of each setting, one per seed."""
         scenarios = [self.scenario.with_overrides(list(settings.items())) for settings in batch]
         missing = {scenario.fingerprint: scenario for scenario in scenarios if scenario.fingerprint not in self._known}
         jobs = [(name, seed) for name in missing for seed in self.seeds]
@@ -102,12 +102,12 @@ class Runner:
 
 
 def search(runner: Runner, space: Space, aim: Aim, effort: Effort, on_trials: Callable[[int], None]) -> Found:
-    """Try settings. Ctrl-C ends the search early, with what was found."""
+    """Try settings. Ctrl-C ends the search early and returns what was found."""
     optuna = module()
     before = Trial(-1, {}, runner.rows([{}])[0])
     made: list[Trial] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Optuna marks what we use of it as experimental
+        warnings.simplefilter("ignore")  # Optuna marks `multivariate`, `group` and constraints as experimental
         study = optuna.create_study(
             directions=["maximize" if goal.most else "minimize" for goal in aim.goals],
             sampler=optuna.samplers.TPESampler(
@@ -138,7 +138,7 @@ def search(runner: Runner, space: Space, aim: Aim, effort: Effort, on_trials: Ca
 
 
 def pareto(trials: Sequence[Trial], aim: Aim) -> list[Trial]:
-    """Trials that none other is at least as good as in every goal and better in one, by the first goal."""
+    """Return the Pareto front, sorted by the first goal. Of trials with equal goals it keeps the first."""
     points = {trial.number: _signed(trial, aim) for trial in trials}
     kept: dict[tuple[float, ...], Trial] = {}
     for trial in trials:
@@ -150,7 +150,10 @@ def pareto(trials: Sequence[Trial], aim: Aim) -> list[Trial]:
 
 
 def recommended(front: Sequence[Trial], aim: Aim) -> Trial | None:
-    """The best by the first goal; of those its interval does not tell apart from it, the best by the others."""
+    """Return the trial that is best in the first goal.
+
+    Trials within its 95 % interval count as equally good. Among those, the other goals decide.
+    """
     if not front:
         return None
     first = min(front, key=lambda trial: _signed(trial, aim))
@@ -161,9 +164,9 @@ def recommended(front: Sequence[Trial], aim: Aim) -> Trial | None:
 
 
 def module() -> Any:
-    """Optuna, or how to get it."""
+    """Return Optuna, or refuse with the command that installs it."""
     try:
-        import optuna  # noqa: PLC0415 - an extra
+        import optuna  # noqa: PLC0415 - an optional dependency
     except ImportError:
         raise UsageError("tune: Optuna is not installed\n  hint:    pip install 'gamelane[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -171,7 +174,7 @@ def module() -> Any:
 
 
 def _signed(trial: Trial, aim: Aim) -> tuple[float, ...]:
-    """Each goal so that less is better."""
+    """Return each goal with a sign that makes lower better."""
     told = [_told(of, most=goal.most) for of, goal in zip(trial.goals(aim), aim.goals, strict=True)]
     return tuple(-value if goal.most else value for value, goal in zip(told, aim.goals, strict=True))
 
@@ -181,7 +184,7 @@ def _told(of: Estimate, *, most: bool) -> float:
 
 
 def _excess(trial: Trial, aim: Aim) -> list[float]:
-    """How far each bound is broken, as a share of it; not above 0 where it is kept, as Optuna wants it."""
+    """Return how far each bound is exceeded, as a share of the bound. Optuna reads values up to 0 as met."""
     found = []
     for limit in aim.bounds:
         mean = over_seeds(limit.metric, trial.rows).mean

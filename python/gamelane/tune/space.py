@@ -1,6 +1,6 @@
-"""What a search may vary: keys with their values or ranges, some only together with others.
+"""The search space: keys with their values or ranges. Some keys apply only beside a value of another key.
 
-The list that ships is `space.toml`; a person adds or narrows with `--search KEY=A,B,…` or `--search KEY=LOW..HIGH`.
+`space.toml` is the shipped list. `--search KEY=A,B,…` and `--search KEY=LOW..HIGH` add to it or replace a key's values.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
 
 from gamelane import _native
-from gamelane.analysis.tables import INTERACTIVE
+from gamelane.analysis.apps import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
-from gamelane.sweep.axes import written
-from gamelane.sweep.refusal import said
+from gamelane.sweep.refusal import Source, said
+from gamelane.sweep.tables import Table, Value, parse
 from gamelane.tune.rates import bits_per_second
 
 SHIPPED = Path(__file__).parent / "space.toml"
@@ -26,9 +28,39 @@ QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
 Settings = dict[str, str]
 
 
+class ParameterTable(Table):
+    """A table `[[parameter]]` of `space.toml`, which explains the keys."""
+
+    key: str = Field(description='a key of the scenario, for example "gateway.*.limit"')
+    values: Literal["schema", "games"] | list[Value] | None = Field(
+        None, description='a list of values, "schema" or "games"'
+    )
+    low: Value | None = Field(None, alias="from", description='a quantity, for example "1ms"')
+    high: Value | None = Field(None, alias="to", description='a quantity in the same unit, for example "50ms"')
+    log: bool = Field(False, description="true or false")
+    shares: list[float] | None = Field(None, description="a list of numbers, for example [0.9, 0.95]")
+    beside: str | None = Field(None, description="the key of a parameter above")
+    of: list[str] | None = Field(None, description="a list of values of the key in `beside`")
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        kinds = (self.values is not None, self.low is not None and self.high is not None, self.shares is not None)
+        if sum(kinds) != 1:
+            raise ValueError("a parameter takes `values`, or `from` and `to`, or `shares`")
+        if self.of is not None and self.beside is None:
+            raise ValueError("`of` needs `beside`")
+        return self
+
+
+class Document(Table):
+    """The whole of `space.toml`."""
+
+    parameter: list[ParameterTable] = Field(description="tables [[parameter]]")
+
+
 @dataclass(frozen=True)
 class Parameter:
-    """A key and what it may be: one of `values`, or a number from `low` to `high` of `unit`."""
+    """A key and its values: one of `values`, or a number of `unit` from `low` to `high`."""
 
     key: str
     values: tuple[str, ...] = ()
@@ -39,32 +71,32 @@ class Parameter:
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def applies(self, settings: Mapping[str, str]) -> bool:
-        """Whether it means anything beside these settings."""
+        """Return whether the scenario takes this key beside these settings."""
         return all(settings.get(key) in values for key, values in self.when.items())
 
     def text(self, number: float) -> str:
-        """A number of the range as a scenario takes it: three figures, whole numbers of things that are counted."""
+        """Return a number of the range as a scenario takes it, rounded to three significant digits."""
         rounded = float(f"{number:.3g}")
         return f"{rounded:g}{self.unit}" if rounded < 1e6 else f"{rounded:.0f}{self.unit}"
 
     @property
     def whole(self) -> bool:
-        """Whether the range is of whole numbers."""
+        """Return whether both ends of the range are whole numbers."""
         return float(self.low).is_integer() and float(self.high).is_integer()
 
     def ends(self) -> tuple[str, ...]:
-        """Values to try whether a scenario takes them."""
+        """Return the values that show whether a scenario takes this key."""
         return self.values or (self.text(self.low), self.text(self.high))
 
 
 @dataclass(frozen=True)
 class Space:
-    """Parameters, those that others depend on first."""
+    """Parameters in an order in which each follows the one it depends on."""
 
     parameters: tuple[Parameter, ...]
 
     def suggest(self, trial: Any) -> Settings:
-        """Let an Optuna trial choose."""
+        """Return the settings that an Optuna trial chooses."""
         settings: Settings = {}
         for parameter in self.parameters:
             if not parameter.applies(settings):
@@ -81,17 +113,16 @@ class Space:
 
 
 def shipped(scenario: _native.Scenario) -> Space:
-    """Return the parameters that ship, less what this scenario does not take."""
-    tables = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["parameter"]
+    """Return the shipped parameters that this scenario takes."""
+    tables = parse(Source(SHIPPED, SHIPPED.read_text(encoding="utf-8")), Document).parameter
     companions = _companions(scenario, tables)
     chosen: dict[str, Parameter] = {}
     for table in tables:
         parameter = _parameter(scenario, table)
-        leader = table.get("beside")
-        if leader is None:
+        if table.beside is None:
             accepted = _accepted(scenario, parameter, {}, companions)
-        elif leader in chosen:
-            accepted = _beside(scenario, parameter, chosen[leader], table.get("of"), companions)
+        elif table.beside in chosen:
+            accepted = _beside(scenario, parameter, chosen[table.beside], table.of, companions)
         else:
             accepted = None
         if accepted is not None:
@@ -100,27 +131,27 @@ def shipped(scenario: _native.Scenario) -> Space:
 
 
 Companions = Mapping[tuple[str, str], Settings]
-"""What else has to be said beside a value of a key, such as which flows go first where a queue is `priority`."""
+"""For a key and its value, the other keys that this value requires: queue `priority` needs a list of flows."""
 
 
-def _companions(scenario: _native.Scenario, tables: Sequence[Mapping[str, Any]]) -> Companions:
+def _companions(scenario: _native.Scenario, tables: Sequence[ParameterTable]) -> Companions:
     found: dict[tuple[str, str], Settings] = {}
     for table in tables:
-        values = _parameter(scenario, table).values if "of" in table else ()
-        for leading in table["of"] if values else ():
-            found.setdefault((table["beside"], leading), {})[table["key"]] = values[0]
+        values = _parameter(scenario, table).values
+        for value in table.of or () if values else ():
+            found.setdefault((table.beside or "", value), {})[table.key] = values[0]
     return found
 
 
 def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scenario) -> Space:
-    """Add what a person asked for; a key of the space keeps its place and conditions."""
+    """Add the parameters of `--search`. A key that is in the space already keeps its place and conditions."""
     parameters = list(space.parameters)
     for text in searches:
         key, equals, values = (part.strip() for part in text.partition("="))
         if not equals or not key or not values:
             raise UsageError(
-                f"--search {text}: this is not KEY=VALUES\n"
-                "  allowed: 'gateway.*.queue=codel,fq_codel', 'gateway.*.limit=50p..500p'"
+                f"--search {text}: not KEY=VALUES\n"
+                "  allowed: for example 'gateway.*.queue=codel,fq_codel' or 'gateway.*.limit=50p..500p'"
             )
         known = next((index for index, each in enumerate(parameters) if each.key == key), None)
         when = parameters[known].when if known is not None else {}
@@ -134,7 +165,7 @@ def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scena
 
 
 def without(space: Space, keys: Sequence[str]) -> Space:
-    """Leave keys as the scenario has them."""
+    """Return the space without these keys, which keep the scenario's values."""
     known = [parameter.key for parameter in space.parameters]
     for key in keys:
         if key not in known:
@@ -151,7 +182,8 @@ def _search(text: str, key: str, values: str, when: Mapping[str, tuple[str, ...]
     ends = [QUANTITY.fullmatch(end.strip()) for end in (low, high)]
     if ends[0] is None or ends[1] is None or ends[0][2] != ends[1][2] or float(ends[0][1]) >= float(ends[1][1]):
         raise UsageError(
-            f"--search {text}: this is no range\n  allowed: two quantities of one unit, the lower first: 1ms..20ms"
+            f"--search {text}: not a range\n"
+            "  allowed: two quantities in the same unit, the lower first, for example 1ms..20ms"
         )
     return _range(key, ends[0], ends[1], when, log=float(ends[1][1]) >= 10 * float(ends[0][1]) > 0)
 
@@ -162,25 +194,24 @@ def _range(
     return Parameter(key, (), float(low[1]), float(high[1]), high[2], log and float(low[1]) > 0, when)
 
 
-def _parameter(scenario: _native.Scenario, table: Mapping[str, Any]) -> Parameter:
-    values = table.get("values")
-    if values == "schema":
-        return Parameter(table["key"], words_of(table["key"]))
-    if values == "games":
+def _parameter(scenario: _native.Scenario, table: ParameterTable) -> Parameter:
+    if table.values == "schema":
+        return Parameter(table.key, words_of(table.key))
+    if table.values == "games":
         games = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
-        return Parameter(table["key"], (json.dumps(games),) if games else ())
-    if "shares" in table:
-        return Parameter(table["key"], ("false", *_shapes(scenario, table["shares"])))
-    if values is not None:
-        return Parameter(table["key"], tuple(written(value) for value in values))
-    low, high = (QUANTITY.fullmatch(str(table[end])) for end in ("from", "to"))
+        return Parameter(table.key, (json.dumps(games),) if games else ())
+    if table.shares is not None:
+        return Parameter(table.key, ("false", *_shapes(scenario, table.shares)))
+    if table.values is not None:
+        return Parameter(table.key, tuple(table.values))
+    low, high = (QUANTITY.fullmatch(end or "") for end in (table.low, table.high))
     if low is None or high is None:
-        raise ValueError(f"{SHIPPED}: {table['key']}: no range")
-    return _range(table["key"], low, high, {}, log=bool(table.get("log")))
+        raise ValueError(f"{SHIPPED}: {table.key}: `from` and `to` must be quantities")
+    return _range(table.key, low, high, {}, log=table.log)
 
 
 def _shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
-    """Rates for both directions that are these shares of the link's; none where the link has no rate of its own."""
+    """Return rates for both directions at these shares of the link's rates; none if the link has no fixed rate."""
     link = tomllib.loads(scenario.to_toml())["link"]
     rates = {way: bits_per_second(link[way]) for way in ("up", "down") if way in link}
     if not rates or None in rates.values() or link["kind"] == "wifi-g":
@@ -192,7 +223,7 @@ def _shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
 
 
 def words_of(key: str) -> tuple[str, ...]:
-    """Words the scenario format knows for a key; `*` stands for `up`. A key of other things has none."""
+    """Return the words that the scenario's schema lists for a key, with `*` read as `up`; empty if it lists none."""
     schema = json.loads(_native.schema())
     place: Any = schema
     for step in key.replace("*", "up").split("."):
@@ -212,7 +243,7 @@ def _words(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]
 
 
 def _resolved(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references, and the one choice of an optional value, to where the properties are."""
+    """Follow `$ref`, and the only object of an `anyOf`, to the schema with the properties."""
     while "properties" not in place:
         reference = place.get("$ref")
         if reference is not None:
@@ -232,9 +263,9 @@ def _beside(
     of: Sequence[str] | None,
     companions: Companions,
 ) -> Parameter | None:
-    """Return the parameter for those values of another that take it, of those in `of` if it is given.
+    """Return the parameter with the leader's values beside which the scenario takes it, restricted to `of` if given.
 
-    Where they differ in how much of it they take, for those that take most: a sampler wants one list of values.
+    If some of these take fewer values of the parameter, they are left out: a sampler needs one list of values.
     """
     taking = {
         value: _accepted(scenario, parameter, {leader.key: value, **companions.get((leader.key, value), {})}, {})
@@ -249,7 +280,7 @@ def _beside(
 def _accepted(
     scenario: _native.Scenario, parameter: Parameter, beside: Settings, companions: Companions
 ) -> Parameter | None:
-    """Return the parameter with the values that the scenario takes, or None if it takes none."""
+    """Return the parameter with only the values that the scenario takes, or None if it takes none."""
 
     def taken(value: str) -> bool:
         return _takes(scenario, {**beside, parameter.key: value, **companions.get((parameter.key, value), {})})

@@ -1,10 +1,10 @@
-"""The `tc` lines a gateway of a scenario stands for on Linux, and in plain words what `tc` cannot do.
+"""Prints the `tc` commands for a scenario's gateway on Linux, with comments for what `tc` cannot do.
 
-The model's queue sits right at its link. A real gateway's queue does only if it shapes a little below the link, so the
-lines shape to the rate the scenario says (`gateway.shape`), else to `SHARE` of the link's, with HTB or CAKE's own
-shaper, and put the discipline under it; downstream passes through an IFB device. On Wi-Fi the radio says when, and
-nothing is shaped. Options are those the scenario sets; the rest are the kernel's own, which are the model's where
-`parameters = "linux"`.
+In the model the queue builds up at the gateway. On a real gateway it does so only if the gateway shapes to a rate below
+the link's. The commands therefore shape to `gateway.shape`, or else to `SHARE` of the link's rate. They use HTB or
+CAKE's shaper, with the queue discipline below it. Downstream traffic passes through an IFB device. On Wi-Fi the radio
+schedules packets, so nothing is shaped. Options that the scenario does not set keep the kernel's defaults, which the
+model uses too if `parameters = "linux"`.
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ DISCIPLINES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "fq_pie": ("fq_pie", {"target": "target", "update": "tupdate", "quantum": "quantum", "flows": "flows"}),
     "dualpi2": ("dualpi2", {"target": "target", "update": "tupdate"}),
 }
-"""For each queue its kernel discipline, and what that calls our keys."""
+"""For each queue: its kernel discipline, and the kernel's name of each of our keys."""
 PURE_ACK = "u32 match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 match u8 0x10 0xff at 33"
-"""TCP over IPv4 without options, shorter than 64 bytes, and nothing but the ACK flag."""
+"""Matches TCP over IPv4 without IP options, shorter than 64 bytes, with only the ACK flag set."""
 CLASSES = ("drr", "htb")
 
 
 def lines(scenario: _native.Scenario, wan: str = "$WAN") -> list[str]:
-    """Return commands for both directions, with comments where something cannot be said in `tc`."""
+    """Return commands for both directions, with comments for what `tc` cannot express."""
     document = tomllib.loads(scenario.to_toml())
     gateway, link = document["gateway"], document["link"]
     first = gateway.get("priority", [])
     if link["kind"] == "wifi-g":
-        found = ["# the access point's radio says when a packet goes: nothing is shaped", "# $RADIO is its interface"]
+        found = [
+            "# the access point's radio schedules packets, so nothing is shaped",
+            "# $RADIO is the access point's wireless interface",
+        ]
         found += _queue("$RADIO", "root", gateway["down"], first, port="sport")
     else:
         found = [f"# {wan} is the interface towards the link"]
@@ -54,25 +57,29 @@ def lines(scenario: _native.Scenario, wan: str = "$WAN") -> list[str]:
 
 
 def _voap(gateway: Mapping[str, Any]) -> list[str]:
-    """What no kernel has."""
+    """Explain what to do about VoAP, which no kernel has."""
     voap = gateway.get("voap")
     if not voap:
         return []
-    keys = ", ".join(f"{key} = {value}" for key, value in voap.items()) if isinstance(voap, Mapping) else "as it is"
+    keys = (
+        ", ".join(f"{key} = {value}" for key, value in voap.items())
+        if isinstance(voap, Mapping)
+        else "default parameters"
+    )
     return [
-        f"# VoAP ({keys}) is not in Linux: tc cannot lower windows.",
-        "# It takes gamelane's own gateway in place of these lines; `--keep gateway.voap` searches without it.",
+        f"# VoAP ({keys}) is not in Linux: tc cannot lower TCP windows.",
+        "# Use `gamelane gateway` instead of these commands, or search without VoAP: `--keep gateway.voap`.",
     ]
 
 
 def _shaped(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], device: str) -> list[str]:
-    """One direction below a shaper: its lines, and what they leave unsaid."""
+    """Return the commands of one direction below a shaper, and a comment with the keys they leave out."""
     queue, rate = gateway[way], link.get(way)
     shape = gateway.get("shape") or {}
     own = shape.get(way) if isinstance(shape, Mapping) else shape
     bits = bits_per_second(own or rate or "")
     to = f"${way.upper()}_RATE" if bits is None else f"{bits * (1 if own else SHARE) / 1e3:.0f}kbit"
-    found = [f"# {way}: {rate or 'a link whose rate varies: a little below the least of it'}, shaped to {to}"]
+    found = [f"# {way}: {rate or 'the rate of this link varies: choose one below its lowest'}, shaped to {to}"]
     if queue.get("queue") == "cake":
         found.append(f"tc qdisc replace dev {device} root {_cake(queue, to)}")
         return found + _unsaid(queue)
@@ -92,7 +99,7 @@ def _queue(device: str, place: str, queue: Mapping[str, Any], first: list[str], 
         named = ", ".join(first) or "each class"
         return [
             f"# {kind}: a {kind} qdisc at {place} of {device} with a class for {named} and one for the rest;",
-            f"# docs/models/{kind}.md says which parameters are whose",
+            f"# docs/models/{kind}.md lists the parameters of each class",
         ]
     if kind == "cake":
         return [f"tc qdisc replace dev {device} {place} {_cake(queue, None)}", *_unsaid(queue)]
@@ -108,13 +115,13 @@ def _priority(device: str, place: str, queue: Mapping[str, Any], first: list[str
     found += [f"tc qdisc replace dev {device} parent 10:{band} {fifo}" for band in range(1, bands + 1)]
     for name in first:
         found += [
-            f"# $PORT is that of the server of {name}",
+            f"# $PORT is the port of the server of {name}",
             f"tc filter add dev {device} parent 10: protocol ip prio 1 u32 match ip {port} $PORT 0xffff flowid 10:1",
         ]
     if acks == "prioritise":
         found.append(f"tc filter add dev {device} parent 10: protocol ip prio 2 {PURE_ACK} flowid 10:2")
     elif acks != "plain":
-        found.append(f"# acks = {acks}: of Linux's queues only CAKE filters ACKs")
+        found.append(f"# acks = {acks}: only CAKE filters ACKs in Linux")
     return found
 
 
@@ -133,7 +140,7 @@ def _unsaid(queue: Mapping[str, Any]) -> list[str]:
     if queue.get("acks", "plain") == "plain" and "acks" in unsaid:
         unsaid.remove("acks")
     said = ", ".join(f"{key} = {queue[key]}" for key in dict.fromkeys(unsaid))
-    return [f"# not in these lines: {said}"] if said else []
+    return [f"# not included in these commands: {said}"] if said else []
 
 
 def _sayable(queue: Mapping[str, Any]) -> set[str]:

@@ -15,8 +15,8 @@ import vl_convert
 from gamelane import _native, experiment
 from gamelane.claims.but2006.arms import FIFO, GAME, MODEM_1_0, PRIORITY
 from gamelane.claims.evidence import Arm, columns
-from gamelane.report.images import VEGA_LITE, WIDTH, themed
-from gamelane.report.style import CONFIG
+from gamelane.plot.images import VEGA_LITE, WIDTH, themed
+from gamelane.plot.style import CONFIG
 
 ARMS = {
     "FIFO": FIFO,

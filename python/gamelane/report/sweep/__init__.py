@@ -1,4 +1,4 @@
-"""From the folder of a sweep to a table, a page and pictures. Nothing here can run an engine."""
+"""Makes a table, a page and pictures from the folder of a sweep. Nothing here can run an engine."""
 
 from gamelane.report.sweep.document import document
 from gamelane.report.sweep.export import export

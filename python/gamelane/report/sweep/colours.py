@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gamelane.report import style
+from gamelane.plot import style
 from gamelane.sweep.records import SweepRecords
 
 HEAT = ("#eef3f0", "#fbdfae", "#f2a065", "#cb5236", "#741a1d")
-"""From good to bad; lightness alone tells them apart too."""
+"""From good to bad. Lightness alone distinguishes them too."""
 
 INKS = ("#1d2329", "#ffffff")
 DARK = 0.62
@@ -18,7 +18,7 @@ DARK = 0.62
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale whose ends leave out the outermost twentieths, so that a few extremes do not grey out the rest."""
+    """A scale between the 5th and the 95th percentile, so that a few extremes do not grey out the rest."""
 
     low: float
     high: float
@@ -27,13 +27,13 @@ class Scale:
 
     @classmethod
     def of(cls, values: Sequence[float], *, higher_is_better: bool) -> Scale:
-        """The scale for these values."""
+        """Return the scale for these values."""
         ordered = sorted(values) or [0.0, 1.0]
         low, high = (ordered[round(share * (len(ordered) - 1))] for share in (0.05, 0.95))
         return cls(low, high if high > low else low + 1, low > 0 and high / low > 8, higher_is_better)
 
     def share(self, value: float) -> float:
-        """Where a value lies between good, 0, and bad, 1."""
+        """Return the position of a value between good, 0, and bad, 1."""
         if self.log:
             share = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         else:
@@ -42,12 +42,12 @@ class Scale:
         return 1 - share if self.higher_is_better else share
 
     def ink(self, value: float) -> str:
-        """Return the colour of words on a value's square."""
+        """Return the text colour for a value's cell."""
         return INKS[self.share(value) > DARK]
 
 
 def by_label(records: SweepRecords, index: int | None) -> dict[str, str]:
-    """A colour for each value of an axis; queues have theirs everywhere."""
+    """Return a colour for each value of an axis. Queues have the same colours everywhere."""
     if index is None:
         return {"": "$blue"}
     labels = records.dimensions[index].labels
@@ -57,5 +57,5 @@ def by_label(records: SweepRecords, index: int | None) -> dict[str, str]:
 
 
 def title(label: str) -> str:
-    """A value as a legend has it."""
+    """Return a value as the legend shows it."""
     return style.QUEUES[label][0] if label in style.QUEUES else label

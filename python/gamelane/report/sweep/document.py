@@ -1,4 +1,4 @@
-"""The JSON of `gamelane report DIR --json` for a sweep (docs/json-schema.md)."""
+"""Makes the JSON of `gamelane report DIR --json` for a sweep (docs/json-schema.md)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
-"""A sweep for other programs: CSV of runs and of cells, `.flent.gz` of the runs whose time series were kept."""
+"""Exports a sweep: CSV of runs and of cells, and `.flent.gz` of the runs with stored time series."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from gamelane.errors import OutputError
+from gamelane import whole
 from gamelane.report import flent
 from gamelane.report.sweep.html import chosen_metrics
 from gamelane.report.sweep.overview import described
@@ -14,16 +15,14 @@ from gamelane.sweep import folder as store
 from gamelane.sweep.records import SweepRecords
 
 
-def export(records: SweepRecords, formats: list[str], out: Path) -> list[Path]:
-    """Write `csv` and `flent` if asked for; return what was written."""
+def export(records: SweepRecords, formats: Sequence[str], out: Path) -> list[Path]:
+    """Write `csv` and `flent` if requested; return the files."""
     written: list[Path] = []
-    try:
+    with whole.writing(out):
         if "csv" in formats:
             written += [_runs(records, out / "runs.csv"), _cells(records, out / "cells.csv")]
         if "flent" in formats:
             written += _flents(records, out / "flent")
-    except OSError as error:
-        raise OutputError(f"{out}: {error.strerror or error}") from error
     return written
 
 
@@ -33,7 +32,7 @@ def _runs(records: SweepRecords, path: Path) -> Path:
 
 
 def _cells(records: SweepRecords, path: Path) -> Path:
-    """One row a combination: keys, runs, and for each metric of the report its mean and 95 % half-width."""
+    """Write one row per combination: keys, runs, and mean and 95 % half-width of each metric of the report."""
     metrics = chosen_metrics(records)
     keys = records.document["keys"]
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -47,7 +46,7 @@ def _cells(records: SweepRecords, path: Path) -> Path:
 
 
 def _flents(records: SweepRecords, folder: Path) -> list[Path]:
-    """One file for each run whose series were kept."""
+    """Write one file for each run with stored time series."""
     written = []
     for cell in records.cells:
         for seed in records.document["seeds"]:

@@ -1,4 +1,4 @@
-"""The figures of a sweep: the map, and the plots it wants."""
+"""Makes the figures of a sweep: the map and its plots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Square = tuple[str, str, str, float]
 
 
 def figures(records: SweepRecords) -> list[Figure]:
-    """Every figure, the map first."""
+    """Return every figure, the map first."""
     metric = overview.default_metric(records)
     if metric is None:
         return []
@@ -42,7 +42,7 @@ def _overview(records: SweepRecords, metric: Metric) -> Figure:
     ]
     words = f"{_better(metric)}{f' Each number is the mean over {mean_of}.' if mean_of else ''}"
     panels = _heat(records, metric, (of.x, of.y), rows)
-    return Figure("overview", f"{metric.name} at a glance", f"{_in_unit(metric)}. {words}", panels)
+    return Figure("overview", f"Overview of {metric.name}", f"{_in_unit(metric)}. {words}", panels)
 
 
 def _heat_plot(records: SweepRecords, plot: Wanted) -> Figure:
@@ -104,10 +104,10 @@ def _box_plot(records: SweepRecords, plot: Wanted) -> Figure:
     for panel in dict.fromkeys(frame["panel"]):
         own, colour = frame.filter(pl.col("panel") == panel), by_label.get(panel, "$blue")
         panels.append(Panel(_boxes(own, dimension, top, colour), colours.title(panel), colour if panel else ""))
-    several = f" Each is the mean of the boxes of {most} runs: samples of different runs are never put together."
+    several = f" Each box is the mean of the boxes of {most} runs; samples of different runs are never pooled."
     caption = (
-        f"Round trips of {flow} in ms{_less(records, plot)} against {dimension.name}; lower is better. Tukey boxes: "
-        "hinges, median, whiskers to the last sample within 1.5 box lengths; circles are the least and the largest "
+        f"RTT of {flow} in ms{_less(records, plot)} against {dimension.name}; lower is better. Tukey boxes: "
+        "hinges, median, whiskers to the last sample within 1.5 box lengths; circles are the smallest and the largest "
         f"sample.{several if most > 1 else ''}"
     )
     return Figure(plot.name, plot.title, caption, tuple(panels))
@@ -188,7 +188,7 @@ def _lines(own: pl.DataFrame, every: pl.DataFrame, x: alt.X, unit: str, by_label
 
 
 def _on_a_scale(dimension: Dimension) -> dict[str, float] | None:
-    """Each label as a number, if all are numbers of one unit."""
+    """Return each label as a number, if all are numbers of one unit."""
     found = [NUMBER_AND_UNIT.fullmatch(label) for label in dimension.labels]
     if not all(found) or len({match[2] for match in found if match}) != 1:
         return None
@@ -219,7 +219,7 @@ def _better(metric: Metric) -> str:
 
 
 def _less(records: SweepRecords, plot: Wanted) -> str:
-    return "" if plot.less is None else f" less {records.dimensions[plot.less].name}"
+    return "" if plot.less is None else f" minus {records.dimensions[plot.less].name}"
 
 
 def _bands(records: SweepRecords) -> str:

@@ -1,7 +1,7 @@
-"""The page of a sweep: opens without a network, and stays usable with thousands of runs.
+"""Renders the page of a sweep. It opens offline and stays responsive with thousands of runs.
 
-The page is `sweep.html` with `../page.css`, `sweep.css` and `sweep.js`; this file gathers what they need. Every run is
-in it with a few numbers, as columns; the rest is in `runs.parquet` beside it.
+The page is `sweep.html` with `../page.css`, `sweep.css` and `sweep.js`; this file gathers their data. The page holds
+every run with a few numbers, as columns. All other numbers are in `runs.parquet` beside it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def page(records: SweepRecords, drawn: list[Figure]) -> str:
 
 
 def data(records: SweepRecords) -> dict[str, Any]:
-    """What the explorer of the page works on."""
+    """Return the data of the page's explorer."""
     metrics = chosen_metrics(records)
     first = overview.default_metric(records)
     of = overview.layout(records)
@@ -75,7 +75,7 @@ def data(records: SweepRecords) -> dict[str, Any]:
 
 
 def chosen_metrics(records: SweepRecords) -> list[Metric]:
-    """The metrics the page carries: of budgets, of the flows a reader asks about, of what the others got, of queues."""
+    """Return the metrics of the page: those of budgets, main flows, other flows' goodput, and queues."""
     wanted: list[str] = []
     for flow in records.focus:
         wanted += [f"{statistic}({flow}.rtt)" for statistic in ("p50", "p95", "p99", "max", "mean")] + [f"{flow}.loss"]
@@ -89,7 +89,7 @@ def chosen_metrics(records: SweepRecords) -> list[Metric]:
 
 
 def comparisons(records: SweepRecords) -> list[dict[str, Any]]:
-    """For each axis of words: its values against the first, paired over seeds and everything else."""
+    """Compare the values of each axis of words with its first value, paired over seeds and all other keys."""
     metric = overview.default_metric(records)
     if metric is None or len(records.document["seeds"]) < 2:
         return []
@@ -116,7 +116,7 @@ def comparisons(records: SweepRecords) -> list[dict[str, Any]]:
 
 
 def command(records: SweepRecords, values: dict[str, str], seed: int) -> str:
-    """Return what to type for one run of a cell."""
+    """Return the commands that repeat runs of a cell."""
     document = records.document
     settings = {**document["set"], **values}
     words = [
@@ -129,7 +129,7 @@ def command(records: SweepRecords, values: dict[str, str], seed: int) -> str:
 
 
 def _by_seed(values: dict[tuple[tuple[int, ...], int], float]) -> dict[int, float | None]:
-    """Mean over cells for each seed: the cells of a seed are no independent samples."""
+    """Return the mean over cells for each seed, because cells with the same seed are not independent."""
     seeds: dict[int, list[float]] = {}
     for (_, seed), value in values.items():
         seeds.setdefault(seed, []).append(value)
@@ -137,7 +137,7 @@ def _by_seed(values: dict[tuple[tuple[int, ...], int], float]) -> dict[int, floa
 
 
 def _budgets(records: SweepRecords) -> list[dict[str, Any]]:
-    """How many cells keep each budget, break it, or cannot be told from their interval."""
+    """Count the combinations within and beyond each budget, and those whose interval crosses it."""
     found = []
     for limit in records.limits:
         verdicts = [limit.judge(cell.estimate(limit.metric)) for cell in records.cells if cell.runs]
@@ -163,12 +163,12 @@ def _described(metric: Metric) -> dict[str, Any]:
 
 
 def _short(value: float | None) -> float | None:
-    """Four significant figures: what a page shows, at half the size."""
+    """Round to four significant digits, which is all a page shows, at half the size."""
     return None if value is None else float(f"{value:.4g}")
 
 
 def _series(records: SweepRecords) -> dict[str, Any]:
-    """Time series that were kept, by the beginning of their run's id."""
+    """Return the stored time series, by the start of their run's id."""
     found = {}
     for path in sorted((records.folder / store.SERIES).glob("*.json")):
         found[path.stem[:12]] = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""One look at a sweep: which axes go along, down and into panels, and the mean over the rest."""
+"""Chooses the map of a sweep: which axes are columns, rows and panels, and which are averaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PANELS = 6
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of dimensions: one along, one down, some into panels, the rest averaged."""
+    """Positions of dimensions: one for columns, one for rows, some for panels; the rest is averaged."""
 
     x: int
     y: int | None
@@ -25,7 +25,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Square:
-    """One field of the map: the mean over the cells it stands for, and how many of those keep every budget."""
+    """A field of the map: the mean over its cells, and how many of them meet every budget."""
 
     panel: str
     x: str
@@ -36,7 +36,7 @@ class Square:
 
 
 def layout(records: SweepRecords) -> Layout:
-    """Choose: numbers along, words down, small axes into panels."""
+    """Choose axes: numbers for columns, words for rows, small axes for panels."""
     dimensions = records.dimensions
     varying = [index for index, dimension in enumerate(dimensions) if len(dimension.labels) > 1] or [0]
     numbers = [index for index in varying if dimensions[index].ordered]
@@ -56,12 +56,12 @@ def layout(records: SweepRecords) -> Layout:
 
 
 def _models(dimension: Dimension) -> bool:
-    """Whether an axis is of traffic models: readers ask about networks first."""
+    """Return whether an axis is of traffic models. Network axes take precedence on the map."""
     return dimension.keys[0].endswith(".model")
 
 
 def squares(records: SweepRecords, metric: Metric, of: Layout) -> list[Square]:
-    """The map, row by row; squares without a finished run are there and empty."""
+    """Return the map, row by row. Fields without finished runs are empty."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in records.cells:
         groups.setdefault(
@@ -78,7 +78,7 @@ def squares(records: SweepRecords, metric: Metric, of: Layout) -> list[Square]:
 
 
 def keeps(cell: Cell, limits: Sequence[Limit]) -> bool | None:
-    """Whether the means of a cell are within every budget; None if it has no runs or there are no budgets."""
+    """Return whether a cell's means are within every budget; None without runs or budgets."""
     if not limits or not cell.runs:
         return None
     means = [cell.estimate(limit.metric).mean for limit in limits]
@@ -86,7 +86,7 @@ def keeps(cell: Cell, limits: Sequence[Limit]) -> bool | None:
 
 
 def default_metric(records: SweepRecords) -> Metric | None:
-    """What the first look is at: the first budget's metric, else the 99th percentile of the game's round trip."""
+    """Return the first metric shown: that of the first budget, else the 99th percentile of the game's RTT."""
     if records.limits:
         return records.limits[0].metric
     for flow in records.focus:
@@ -97,12 +97,12 @@ def default_metric(records: SweepRecords) -> Metric | None:
 
 
 def panel_label(records: SweepRecords, cell: Cell, of: Layout) -> str:
-    """Name a panel by the values it stands for."""
+    """Name a panel by its values."""
     return ", ".join(_label(records, cell, index) for index in of.panels)
 
 
 def averaged(records: SweepRecords, of: Layout) -> str:
-    """Say what a square is the mean of."""
+    """Say what a field averages over."""
     return " and ".join(
         f"{len(records.dimensions[index].labels)} {records.dimensions[index].name}" for index in of.averaged
     )
@@ -113,7 +113,7 @@ def _label(records: SweepRecords, cell: Cell, index: int | None) -> str:
 
 
 def best_and_worst(records: SweepRecords, metric: Metric) -> tuple[Cell, Cell] | None:
-    """The cells with the best and the worst mean."""
+    """Return the cells with the best and the worst mean."""
     known = [(mean, cell) for cell in records.cells if (mean := cell.estimate(metric).mean) is not None]
     if not known:
         return None
@@ -131,27 +131,29 @@ def described(records: SweepRecords, cell: Cell) -> str:
 
 
 def headline(records: SweepRecords) -> str:
-    """Return the sentence somebody remembers."""
+    """Return the headline."""
     metric = default_metric(records)
     ends = None if metric is None else best_and_worst(records, metric)
     if metric is None or ends is None:
-        return "No run is finished."
+        return "No run has finished."
     best, worst = (words(metric, cell.estimate(metric).mean) for cell in ends)
-    text = f"{metric.name} goes from {best} ({described(records, ends[0])}) to {worst} ({described(records, ends[1])})."
+    text = (
+        f"{metric.name} ranges from {best} ({described(records, ends[0])}) to {worst} ({described(records, ends[1])})."
+    )
     if records.limits:
         verdicts = [keeps(cell, records.limits) for cell in records.cells]
         known = [verdict for verdict in verdicts if verdict is not None]
-        text = f"{sum(known)} of {len(known)} combinations keep every budget. " + text
+        text = f"{sum(known)} of {len(known)} combinations meet every budget. " + text
     return text
 
 
 def words(metric: Metric, value: float | None) -> str:
-    """A value with its unit, in the size people read."""
+    """Return a value with its unit, in a readable size."""
     return "n/a" if value is None else " ".join(filter(None, scaled(metric, value)))
 
 
 def scaled(metric: Metric, value: float) -> tuple[str, str]:
-    """A value and its unit as text: shares in per cent, rates in Mbit/s."""
+    """Return a value and its unit as text: shares in percent, rates in Mbit/s."""
     factor, unit = SCALES.get(metric.unit, (1.0, metric.unit))
     return _number(value * factor), unit
 

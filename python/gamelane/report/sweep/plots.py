@@ -1,4 +1,4 @@
-"""Which plots a sweep gets, over which cells: those its file names, or what anybody would plot first."""
+"""Chooses the plots of a sweep and their cells: those its file asks for, or a default set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gamelane.sweep.records import Cell, SweepRecords
 
 @dataclass(frozen=True)
 class Wanted:
-    """A plot. `x`, `y`, `colour`, `panel` and `less` are positions of dimensions; `less` is taken off every value."""
+    """A plot. `x`, `y`, `colour`, `panel` and `less` are positions of dimensions. Values of `less` are subtracted."""
 
     name: str
     kind: str
@@ -29,7 +29,7 @@ class Wanted:
     cells: tuple[Cell, ...]
 
     def groups(self, records: SweepRecords, *along: int | None) -> dict[tuple[str, ...], list[Cell]]:
-        """Cells by their labels along some dimensions."""
+        """Cells, by their labels along some dimensions."""
         found: dict[tuple[str, ...], list[Cell]] = {}
         for cell in self.cells:
             key = tuple(
@@ -39,20 +39,20 @@ class Wanted:
         return found
 
     def taken_off(self, records: SweepRecords, cell: Cell) -> float:
-        """What is to be taken off the values of a cell, in ms."""
+        """Return what is subtracted from a cell's values, in ms."""
         if self.less is None:
             return 0.0
         return quantity.parse(records.dimensions[self.less].labels[cell.position[self.less]], "ms") or 0.0
 
 
 def wanted(records: SweepRecords, metric: Metric) -> list[Wanted]:
-    """Every plot that has a finished run."""
+    """Return every plot that has a finished run."""
     plots = _named(records, metric) or _usual(records, metric)
     return [plot for plot in plots if any(cell.runs for cell in plot.cells)]
 
 
 def over_seeds(cells: Iterable[Cell], metric: Metric) -> Estimate:
-    """Mean over cells for each seed, then over seeds: cells of one seed are no independent samples."""
+    """Return the mean over cells for each seed, then over seeds: cells with the same seed are not independent."""
     seeds: dict[int, list[float]] = {}
     for cell in cells:
         for seed, value in cell.of(metric).items():
@@ -62,7 +62,7 @@ def over_seeds(cells: Iterable[Cell], metric: Metric) -> Estimate:
 
 
 def metric_of(records: SweepRecords, plot: Wanted) -> Metric:
-    """The metric a plot names; `plan` has refused names that are none."""
+    """Return the metric of a plot. `plan` has refused unknown names."""
     return find(plot.metric, records.metrics)
 
 
@@ -91,7 +91,7 @@ def _usual(records: SweepRecords, metric: Metric) -> list[Wanted]:
     plots = [Wanted("lines", "line", title, metric.name, of.x, None, of.y, panel, None, records.cells)]
     for flow in records.focus[:2]:
         if f"flows.{flow}.rtt_box_ms.median" in records.schema:
-            title = f"Spread of the round trip of {flow}"
+            title = f"Spread of the RTT of {flow}"
             plots.append(
                 Wanted(f"boxes-{flow}", "box", title, f"{flow}.rtt", of.x, None, None, of.y, None, records.cells)
             )

@@ -1,4 +1,4 @@
-// The explorer: a map to look at, a table to search, and what is behind one combination.
+// The explorer: a map, a table to search, and the runs of one combination.
 const sweep = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const STEP = 100;
@@ -69,7 +69,7 @@ function controls() {
     (value) => { state.metric = Number(value); draw_map(); }));
   sweep.dimensions.forEach((dimension, index) => {
     if (dimension.labels.length < 2) return;
-    const roles = [["x", "along"], ["y", "down"], ["panels", "panels"], ["mean", `mean of ${dimension.labels.length}`],
+    const roles = [["x", "columns"], ["y", "rows"], ["panels", "panels"], ["mean", `mean of ${dimension.labels.length}`],
       ...dimension.labels.map((words, at) => [String(at), `= ${words}`])];
     place.append(choice(dimension.short, roles, state.roles[index], (value) => {
       const other = state.roles.indexOf(value);
@@ -82,7 +82,7 @@ function controls() {
   if (base_rtt() >= 0) {
     const box = element("input", { type: "checkbox", onchange: () => { state.less = box.checked; draw_map(); } });
     box.checked = state.less;
-    place.append(element("label", {}, box, "less the base round trip"));
+    place.append(element("label", {}, box, "minus the base RTT"));
   }
 }
 
@@ -123,9 +123,9 @@ function draw_map() {
   byId("map").replaceChildren(...panels.map((panel) => map_of(panel, x, y, squares, colour)));
   const mean = sweep.dimensions.filter((dimension, index) => state.roles[index] === "mean" && dimension.labels.length > 1)
     .map(({ labels, name }) => `${labels.length} ${name}`);
-  byId("map-caption").textContent = `${metric.name}${less ? " less the base round trip" : ""}${metric.unit ? ` in ${metric.unit}` : ""}; `
+  byId("map-caption").textContent = `${metric.name}${less ? " minus the base RTT" : ""}${metric.unit ? ` in ${metric.unit}` : ""}; `
     + `${metric.higher ? "higher" : "lower"} is better. ${mean.length ? `Each number is the mean over ${mean.join(" and ")}. ` : ""}`
-    + `${sweep.limits.length ? "Underlined: every combination it stands for is within every budget. " : ""}Click a number for the combinations behind it.`;
+    + `${sweep.limits.length ? "Underlined: all combinations behind the number are within every budget. " : ""}Click a number to see its combinations.`;
 }
 
 function ramp(low, high, higher) {
@@ -241,18 +241,18 @@ function drill(cell) {
   const there = sweep.series[sweep.ids[cell]];
   return element("tr", { class: "drill" }, element("td", { colspan: varying.length + columns_of_table.length },
     element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...body))),
-    element("p", { class: "caption" }, "This combination by itself, with plots and records (add -o DIR):"),
+    element("p", { class: "caption" }, "Run this combination alone, with plots and records (add -o DIR):"),
     element("pre", {}, element("code", {}, command.map(quoted).join(" "))),
     there ? element("div", { class: "panels", id: "series" })
-      : element("p", { class: "caption" }, "To have its course over time on this page: ", element("code", {}, `gamelane sweep ${quoted(sweep.file)} -o DIR --detail ${quoted(detail)}`))));
+      : element("p", { class: "caption" }, "To show it over time on this page: ", element("code", {}, `gamelane sweep ${quoted(sweep.file)} -o DIR --detail ${quoted(detail)}`))));
 }
 
 function draw_series(cell) {
   const kept = sweep.series[sweep.ids[cell]];
   const place = byId("series");
   if (!kept || !place) return;
-  const plots = [["Round trip", "ms", kept.rtt_ms], ["Backlog", "packets", kept.backlog_packets],
-    ["Throughput", "kbit/s", kept.throughput_kbps], ["Lost in a second", "packets", kept.lost_packets]];
+  const plots = [["RTT", "ms", kept.rtt_ms], ["Backlog", "packets", kept.backlog_packets],
+    ["Throughput", "kbit/s", kept.throughput_kbps], ["Lost per second", "packets", kept.lost_packets]];
   for (const [title, unit, lines] of plots) {
     const busy = Object.entries(lines).filter(([, { v }]) => v.some((value) => value > 0));
     if (busy.length === 0) continue;

@@ -1,4 +1,4 @@
-"""A sweep as a map of numbers on the terminal."""
+"""Prints a sweep as a map of numbers on the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gamelane.sweep.records import SweepRecords
 
 
 def show(records: SweepRecords, console: Console) -> None:
-    """Print headline, the map of the first metric, and what to keep in mind."""
+    """Print headline, the map of the first metric, and notes."""
     console.print(Text(headline(records), style="bold"))
     metric = default_metric(records)
     if metric is None:
@@ -51,5 +51,5 @@ def _notes(records: SweepRecords, mean_of: str) -> list[str]:
     if mean_of:
         lines.append(f"each number is the mean over {mean_of}")
     if records.limits:
-        lines.append("within every budget: green; some of those it stands for: yellow")
+        lines.append("green: every combination meets every budget; yellow: some do")
     return lines + [f"note: {caveat}" for caveat in records.document["caveats"]]

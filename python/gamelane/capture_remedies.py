@@ -1,7 +1,7 @@
-"""What each remedy for thin TCP streams would have saved: a capture's writes replayed over the path measured in it.
+"""Replays a capture's writes over its measured path with each remedy for thin TCP streams.
 
-The replay is open loop and its losses are drawn anew, independently and equally likely each way; the capture's own
-sender need not be the one simulated. So remedies are compared with the replay without any, not with the capture.
+The replay is open loop. Its losses are random and equally likely in each direction, and its TCP sender may differ from
+the capture's. Remedies are therefore compared with a replay without remedy, not with the capture.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ REMEDIES = {
 
 
 def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
-    """Replay the first capture with each remedy: lag of data until delivery by direction, and what is saved."""
+    """Replay the first capture with each remedy. Return the lag until delivery by direction, and the share saved."""
     capture = found["captures"][0]
     thin = [flow for flow in capture["flows"] if flow["protocol"] == "tcp" and is_thin_conversation(flow)]
     if capture["file"] == "-" or not thin:
         raise UsageError(
-            f"--remedies: {capture['file']} has no thin TCP connection that could be replayed\n"
-            "  hint:    give a file with a game over TCP; standard input cannot be read twice"
+            f"--remedies: {capture['file']} has no thin TCP connection to replay\n"
+            "  hint:    give a capture file with a game over TCP; standard input does not work here"
         )
     rtt_ms, loss = _round_trip(found, thin), _loss(found, thin)
     network = replay.Network(rtt=f"{rtt_ms:.3f}ms", loss=f"{100 * loss:.3f}%")
@@ -50,17 +50,17 @@ def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
 
 
 def sentence(of: Mapping[str, Any]) -> str:
-    """The result in words."""
+    """Return the result as a sentence."""
     parts = [
         f"{name.replace('-', ' ')} {100 * variant['saved']:.0f} %"
         for name, variant in of["variants"].items()
         if name != NONE and variant["saved"] is not None
     ]
     if not parts:
-        return "Replayed, nothing was late."
+        return "In the replay no data was late."
     return (
-        f"Replayed over {of['rtt_ms']:.1f} ms and {100 * of['loss']:.1f} % loss each way, of the lag until delivery "
-        f"{', '.join(parts)} would have been saved."
+        f"In a replay with {of['rtt_ms']:.1f} ms RTT and {100 * of['loss']:.1f} % loss in each direction, remedies "
+        f"reduced the lag until delivery: {', '.join(parts)}."
     )
 
 

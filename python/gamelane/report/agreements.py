@@ -1,9 +1,9 @@
-"""Whether engines agree: the round trip of a game, variant by variant, from results laid over one another.
+"""Tests whether engines agree on the RTT of a game, variant by variant, from overlaid results.
 
-Numbers are means over runs. Two agree within 3 ms or 10 % of the first source's, whichever is more: the bound
-gamelane's lab was built to hold against the simulator. Beside it stands whether both put the variants in the same
-order, which is what a choice between queues rests on. Variants whose difference is smaller than what runs differ by
-change places between any two sources, two simulations with other seeds among them; that is said, and is no
+Values are means over runs. Two values agree if they differ by at most 3 ms or 10 % of the first source's value,
+whichever is more: the bound that gamelane's lab was built to meet against the simulator. The comparison also covers the
+order of the variants, because a choice between queues depends on it. Variants that differ by less than the runs do may
+change places between any two sources, for example two simulations with different seeds. That is reported, but it is no
 disagreement.
 """
 
@@ -15,17 +15,17 @@ from itertools import combinations
 from typing import Any
 
 from gamelane.analysis.stats import Estimate, estimate, paired
-from gamelane.analysis.tables import focus
 from gamelane.records.results import Flow, Results, Variant
+from gamelane.report.tables import focus
 
 BOUND_MS = 3.0
 BOUND_PERCENT = 10.0
 
 QUANTITIES = {"p50": "median", "p95": "95th percentile"}
-"""Of the round trip: how the records call it, and how a person does."""
+"""Quantities of the RTT: their key in the records, and their name in sentences."""
 
 Values = Mapping[int, float | None]
-"""Of one variant, by seed."""
+"""Values of one variant, by seed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Compared:
     """One quantity of one variant in two sources, in ms."""
 
     variant: str
-    """Its own name, without the source."""
+    """Name of the variant without its source."""
     quantity: str
     """A key of `QUANTITIES`."""
     first: Estimate
@@ -41,50 +41,52 @@ class Compared:
 
     @property
     def difference_ms(self) -> float | None:
-        """The other less the first; None where one of them has no round trip."""
+        """Difference: the other source minus the first; None if one of them has no RTT."""
         if self.first.mean is None or self.other.mean is None:
             return None
         return self.other.mean - self.first.mean
 
     @property
     def difference_percent(self) -> float | None:
-        """Of the first."""
+        """Difference in percent of the first source's value."""
         if self.difference_ms is None or not self.first.mean:
             return None
         return 100 * self.difference_ms / self.first.mean
 
     @property
     def within(self) -> bool | None:
-        """Whether the difference keeps the bound; None where it cannot be told."""
+        """Return whether the difference is within the bound; None if it is unknown."""
         if self.difference_ms is None or self.first.mean is None:
             return None
         return abs(self.difference_ms) <= bound_ms(self.first.mean)
 
 
 def bound_ms(of_ms: float) -> float:
-    """How far another value may be from this one."""
+    """Return how far a value may be from this one."""
     return max(BOUND_MS, of_ms * BOUND_PERCENT / 100)
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two variants that the sources put in opposite order, and how far apart they are in each, in ms."""
+    """Two variants that the sources order differently, with their distance in each source in ms."""
 
     variants: tuple[str, str]
-    """The first of them is the lower one in the first source."""
+    """The first name is the variant that is lower in the first source."""
     apart_ms: tuple[float, float]
     told_apart: tuple[bool, bool]
-    """Whether the 95 % interval of the difference over seeds leaves zero out; of one run, if it breaks the bound."""
+    """For each source, whether the 95 % interval of the difference over seeds excludes zero. With one run: whether the
+    difference exceeds the bound.
+    """
 
     @property
     def contradicts(self) -> bool:
-        """Whether both sources are sure of their order."""
+        """Return whether both sources are sure of their order."""
         return all(self.told_apart)
 
 
 @dataclass(frozen=True)
 class Order:
-    """Variants from the lowest to the highest round trip in both sources."""
+    """Variants from the lowest to the highest RTT in both sources."""
 
     quantity: str
     first: tuple[str, ...]
@@ -93,40 +95,40 @@ class Order:
 
     @property
     def identical(self) -> bool:
-        """Whether no two variants change places."""
+        """Return whether both orders are the same."""
         return not self.swaps
 
     @property
     def contradicts(self) -> bool:
-        """Whether variants change places that both sources tell apart."""
+        """Return whether variants change places although both sources distinguish them."""
         return any(swap.contradicts for swap in self.swaps)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two sources say of one flow."""
+    """The comparison of two sources for one flow."""
 
     flow: Flow
     first: str
     other: str
     rows: tuple[Compared, ...]
     orders: tuple[Order, ...]
-    """One for each quantity; none of fewer than two variants."""
+    """One order per quantity; none if there are fewer than two variants."""
 
     @property
     def outside(self) -> tuple[Compared, ...]:
-        """What breaks the bound."""
+        """Return the rows outside the bound."""
         return tuple(row for row in self.rows if row.within is False)
 
     @property
     def agrees(self) -> bool:
-        """Whether everything that can be told keeps the bound, and no order contradicts."""
+        """Return whether all known values are within the bound and no order contradicts the other."""
         told = [row.within for row in self.rows if row.within is not None]
         return bool(told) and all(told) and not any(order.contradicts for order in self.orders)
 
 
 def agreements(results: Results) -> tuple[Agreement, ...]:
-    """Compare every further source with the first, for each flow the report is about; nothing unless overlaid."""
+    """Compare every further source with the first, for each main flow; empty unless results are overlaid."""
     if not results.sources:
         return ()
     first, *others = (source.name for source in results.sources)

@@ -1,6 +1,6 @@
-"""What a figure is made of: panels with a legend and a caption, and the axes they share.
+"""The parts of a figure: panels with a legend and a caption, and the axes they share.
 
-Colours beginning with `$` are the theme's and filled in by whoever shows the figure (`style.THEMES`).
+Colours that start with `$` are the theme's. The page or picture that shows the figure fills them in (`style.THEMES`).
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from typing import Any
 
 import altair as alt
 
-from gamelane.report.style import Look
+from gamelane.plot.style import Look
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot. `title` and `colour` name what it shows; a figure of one panel has neither."""
+    """One plot. `title` and `colour` say what it shows; a figure of one panel has neither."""
 
     chart: Chart
     title: str = ""
     colour: str = ""
     shade: float = 1.0
     column: int = 0
-    """Where it belongs if panels stand beside each other in pairs, from 1."""
+    """Column if panels are arranged in pairs, from 1."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """A line of the legend: a square, or a line where it has dashes."""
+    """An entry of the legend: a square, or a line if it has dashes."""
 
     label: str
     colour: str
@@ -40,7 +40,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels with a caption: what it shows, in which unit, which direction is better."""
+    """Panels with a caption, which says what they show, the unit, and which direction is better."""
 
     name: str
     title: str
@@ -50,18 +50,18 @@ class Figure:
 
     @property
     def columns(self) -> int:
-        """Columns of panels that stand beside each other in pairs, else 0."""
+        """Number of columns if panels are arranged in pairs, else 0."""
         return max((panel.column for panel in self.panels), default=0)
 
 
 def x_axis(field: str, unit: str, *, top: float | None = None) -> alt.X:
-    """A linear axis from zero, with the unit at its first number."""
+    """Return a linear axis from zero, with the unit at its first number."""
     axis = alt.Axis(labelExpr=f"datum.index == 1 ? datum.label + ' {unit}' : datum.label", labelFlush=True)
     return alt.X(f"{field}:Q", title=None, axis=axis, scale=_from_zero(top))
 
 
 def y_axis(field: str, unit: str, *, top: float) -> alt.Y:
-    """A linear axis from zero to `top`."""
+    """Return a linear axis from zero to `top`."""
     return alt.Y(f"{field}:Q", title=unit, scale=_from_zero(top))
 
 
@@ -70,12 +70,12 @@ def _from_zero(top: float | None) -> alt.Scale:
 
 
 def colour_by(field: str, colours: Mapping[str, str]) -> alt.Color:
-    """A colour for each value."""
+    """Return a colour for each value."""
     return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
 
 
 def lines_by(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
-    """Colour, and of overlaid sources dashes, for the line of each variant."""
+    """Return the colour of each variant's line and, for overlaid sources, its dashes."""
     dashes = {
         "strokeDash": alt.StrokeDash(
             f"{field}:N", scale=_scale({name: look.dash for name, look in looks.items()}), legend=None
@@ -85,7 +85,7 @@ def lines_by(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
 
 
 def areas_by(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
-    """Colour, and of overlaid sources shade, for the area of each variant."""
+    """Return the colour of each variant's area and, for overlaid sources, its opacity."""
     shades = {
         "opacity": alt.Opacity(
             f"{field}:N", scale=_scale({name: look.shade for name, look in looks.items()}), legend=None
@@ -99,7 +99,7 @@ def _coloured(field: str, looks: Mapping[str, Look]) -> dict[str, Any]:
 
 
 def _scale(values: Mapping[str, Any]) -> alt.Scale:
-    """One value for each variant; without its type Vega-Lite would spread them evenly."""
+    """Return one value per variant. With no type given, Vega-Lite would interpolate."""
     return alt.Scale(type="ordinal", domain=list(values), range=list(values.values()))
 
 

@@ -1,4 +1,4 @@
-"""Figures as PNG and SVG, for papers and slides: panels side by side on white, with title and legend inside."""
+"""Writes figures as PNG and SVG for papers and slides: panels side by side on white, with title and legend."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import altair as alt
 import vl_convert
 
-from gamelane.report.panels import Chart, Figure, Key
-from gamelane.report.style import CONFIG, THEMES
+from gamelane.plot.panels import Chart, Figure, Key
+from gamelane.plot.style import CONFIG, THEMES
 
 VEGA_LITE = "6.4"
-"""The version Altair writes."""
+"""The Vega-Lite version that Altair writes."""
 
 COLUMNS = 3
 WIDTH = 300
@@ -22,7 +22,7 @@ SCALE = 2
 
 
 def write(figures: list[Figure], folder: Path) -> list[Path]:
-    """Write each figure as `NAME.png` and `NAME.svg`, in place of those of an earlier report."""
+    """Write each figure as `NAME.png` and `NAME.svg`, and remove those of an earlier report."""
     folder.mkdir(parents=True, exist_ok=True)
     for stale in (*folder.glob("*.png"), *folder.glob("*.svg")):
         stale.unlink()
@@ -51,7 +51,7 @@ def specification(figure: Figure) -> dict[str, Any]:
 
 
 def _rows(figure: Figure, charts: list[Chart]) -> list[list[Chart]]:
-    """Begin a row where a panel does not stand further right than the one before."""
+    """Start a new row at each panel whose column is not right of the one before."""
     rows: list[list[Chart]] = []
     last = 0
     for panel, chart in zip(figure.panels, charts, strict=True):
@@ -63,7 +63,7 @@ def _rows(figure: Figure, charts: list[Chart]) -> list[list[Chart]]:
 
 
 def _legend(keys: tuple[Key, ...]) -> Chart:
-    """Dots and words in a row; a legend of Vega-Lite's own would be repeated beside every panel."""
+    """Return the legend as a row of dots and words. Vega-Lite's own would be repeated beside every panel."""
     starts = [sum(GAP + LETTER * len(key.label) for key in keys[:index]) for index in range(len(keys))]
     rows = [{**asdict(key), "x": start} for key, start in zip(keys, starts, strict=True)]
     base = alt.Chart(alt.InlineData(values=rows)).encode(
@@ -84,7 +84,7 @@ def _legend(keys: tuple[Key, ...]) -> Chart:
 
 
 def themed(spec: dict[str, Any], theme: str) -> dict[str, Any]:
-    """Put a theme's colours in the place of their names."""
+    """Replace the names of colours by a theme's colours."""
     text = json.dumps(spec)
     for name, colour in THEMES[theme].items():
         text = text.replace(f'"{name}"', f'"{colour}"')
@@ -94,4 +94,4 @@ def themed(spec: dict[str, Any], theme: str) -> dict[str, Any]:
 
 GAP = 34
 LETTER = 7
-"""Pixels of a legend between entries and per letter."""
+"""Pixels of a legend between entries, and per letter."""

@@ -6,21 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gamelane.analysis.apps import BULK, INTERACTIVE, MMO
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
-
-INTERACTIVE = ("game", "cloud", "trace", "voip", "mmo")
-"""Applications that suffer from delay: the report is about these, the rest is what they share the link with."""
-
-BULK = "bulk"
-MMO = "mmo"
 
 Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column shows. `better` is the direction a reader should wish for."""
+    """A column. `better` is the direction in which its values are better."""
 
     key: str
     heading: str
@@ -47,15 +42,15 @@ class Table:
 
 
 def focus(results: Results) -> list[Flow]:
-    """Return the flows a report is about: games and voice, else whatever there is."""
+    """Return the main flows of a report: games and calls, or every flow if there are none."""
     interactive = [flow for flow in results.flows if flow.app in INTERACTIVE]
     return interactive or list(results.flows)
 
 
 def summary_table(results: Results, flow: Flow) -> Table:
-    """Round trip and loss of one flow, and the goodput of bulk transfers beside it.
+    """Return RTT and loss of one flow, and the goodput of bulk transfers.
 
-    Of a game over TCP its deliveries, retransmissions and cost.
+    For a game over TCP: delivery delay, retransmissions and cost on the wire.
     """
     if flow.app == MMO:
         return _filled(results, _thin_columns(flow))
@@ -69,20 +64,20 @@ def summary_table(results: Results, flow: Flow) -> Table:
 
 
 def neighbours_table(results: Results, flow: Flow) -> Table:
-    """Goodput of the flows that the summary leaves out."""
+    """Return the goodput of the flows that the summary leaves out."""
     others = [other for other in results.flows if other != flow and other.app != BULK]
     return _filled(results, tuple(_goodput(other) for other in others))
 
 
 def shapers_table(results: Results) -> Table | None:
-    """What shapers that follow their link did, each way; None where none follows."""
+    """Return the decisions of shapers that follow their link, by direction; None if there are no such shapers."""
     runs = [run.summary for variant in results.variants for run in variant.runs]
     found = [way for way in ("up", "down") if any(way in run.get("autorate", {}) for run in runs)]
     return _filled(results, tuple(column for way in found for column in _shaper(way))) if found else None
 
 
 def _shaper(way: str) -> Iterator[Column]:
-    """Columns of one direction; a variant may leave it at its rate."""
+    """Return the columns of one direction. A variant without such a shaper has no values."""
 
     def of(value: Callable[[Run], float]) -> Callable[[Run], float | None]:
         def known(run: Run) -> float | None:
@@ -92,7 +87,7 @@ def _shaper(way: str) -> Iterator[Column]:
         return known
 
     def unheard(own: Run) -> float:
-        # Records of before these were counted have neither.
+        # Older records have no such counts.
         return 100 * float(own.get("unheard", 0)) / max(float(own.get("windows", 0)), 1.0)
 
     values: tuple[tuple[str, str, str, Callable[[Run], float]], ...] = (
@@ -122,7 +117,7 @@ def _round_trip(flow: Flow, key: str, heading: str) -> Column:
 
 
 def _thin_columns(flow: Flow) -> tuple[Column, ...]:
-    """Delivery delay at the players, packets by how often the server repeated them, and what went over the wire."""
+    """Return delivery delay at the players, packets by number of retransmissions, and cost on the wire."""
 
     def of(key: str, heading: str, unit: str, value: Callable[[Run], float | None]) -> Column:
         def known(run: Run) -> float | None:
@@ -161,7 +156,7 @@ def _goodput(flow: Flow) -> Column:
 
 
 def _loss(run: Run, flow: str) -> float | None:
-    """Lost packets of both directions over sent packets of both directions."""
+    """Return lost packets over sent packets, both directions together."""
     ways = [run["flows"].get(flow, NOTHING)[way] for way in ("up", "down")]
     sent = sum(way["sent"] for way in ways)
     return sum(way["lost"] for way in ways) / sent if sent else None
@@ -181,4 +176,4 @@ NOTHING: Run = {
     "up": {"sent": 0, "lost": 0},
     "down": {"sent": 0, "lost": 0},
 }
-"""A flow that a variant leaves out."""
+"""Stands for a flow that a variant does not have."""

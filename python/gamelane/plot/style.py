@@ -1,8 +1,8 @@
-"""How variants, flows and numbers look in every format: one label and one colour each, everywhere.
+"""Labels, colours and number formats of variants and flows, the same in every output.
 
-Colours are Okabe and Ito's, which stay apart for colour-blind readers. Queues without flow isolation are warm, flow
-queues are blue, queues of classes are green; where the palette ends, in a shade of its own. A name beginning with `$`
-stands for a colour of the page's theme (see `THEMES`).
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish. Queues without flow isolation are warm,
+flow queues are blue, class queues are green. Beyond the palette, variants get shades of their own. A name that starts
+with `$` stands for a colour of the page's theme (see `THEMES`).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ APPS = {
 }
 DIRECTIONS = {"up": "#009e73", "down": "$muted"}
 DASHES = ((1, 0), (6, 4), (1.5, 2.5), (8, 3, 1.5, 3))
-"""Lines of overlaid sources in their order: drawn, dashed, dotted, both."""
+"""Lines of overlaid sources in their order: solid, dashed, dotted, dash-dotted."""
 SHADES = (1.0, 0.45, 0.3, 0.2)
-"""Their areas: opacity."""
+"""Opacity of the areas of overlaid sources, in their order."""
 
 THEMES = {
     "light": {"$ink": "#1d2329", "$muted": "#7b858f", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
@@ -70,14 +70,14 @@ CONFIG: dict[str, Any] = {
     | {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": -28, "titleY": -9},
     "title": {"anchor": "start", "color": "$ink", "fontSize": 13, "fontWeight": 600, "offset": 14},
 }
-"""Vega-Lite's configuration for every plot: quiet axes, the unit above the y axis instead of along it."""
+"""Vega-Lite configuration of every plot: light axes, with the unit above the y axis instead of along it."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """Label and colour of a variant, and for a second line its limit or what it changes.
+    """Label and colour of a variant, and its limit or changed keys as a second line.
 
-    Overlaid, a variant has one colour and a line and shade for each source.
+    Overlaid variants have one colour, with a line style and shade for each source.
     """
 
     own_label: str
@@ -85,31 +85,31 @@ class Look:
     detail: str
     source: str = ""
     place: int = 0
-    """Of the source among all, from 0."""
+    """Position of the source, from 0."""
 
     @property
     def label(self) -> str:
-        """With the source, if there are several."""
+        """Label with the source, if there are several."""
         return f"{self.own_label} ({self.source})" if self.source else self.own_label
 
     @property
     def dash(self) -> tuple[float, ...]:
-        """Pixels drawn and left out in turns."""
+        """Return the dash pattern in pixels: drawn, left out, and so on."""
         return DASHES[self.place]
 
     @property
     def shade(self) -> float:
-        """Opacity of an area."""
+        """Return the opacity of an area."""
         return SHADES[self.place]
 
 
 def variant_looks(results: Results) -> dict[str, Look]:
-    """Each variant by its queue if that tells them apart, else by the name it was given."""
+    """Label each variant by its queue if that is unique, else by its name."""
     if results.sources:
         return _overlaid_looks(results)
     queues = [_queues(variant) for variant in results.variants]
     apart = len({up for up, _ in queues}) == len(queues) and all(up in QUEUES for up, _ in queues)
-    if results.engine == "live":  # whatever the packets passed, it was not the scenario's queues
+    if results.engine == "live":  # live packets did not pass through the scenario's queues
         return {variant.name: Look(REAL, OTHERS[0], "") for variant in results.variants}
     looks = {}
     for position, (variant, queue) in enumerate(zip(results.variants, queues, strict=True)):
@@ -142,7 +142,7 @@ REAL = "real packets"
 
 
 def flow_colours(flows: Sequence[Flow]) -> dict[str, str]:
-    """Return a colour per flow by application; further flows of one application take what is left."""
+    """Return a colour per flow, by application. Further flows of one application take the remaining colours."""
     colours: dict[str, str] = {}
     for flow in flows:
         own = APPS.get(flow.app, "$muted")
@@ -160,7 +160,7 @@ def noun(flow: Flow) -> str:
 
 
 def number(value: float | None) -> str:
-    """Three significant figures or whole numbers, never an exponent."""
+    """Write three significant digits, or a whole number, never an exponent."""
     if value is None:
         return "n/a"
     size = abs(value)
@@ -170,7 +170,7 @@ def number(value: float | None) -> str:
 
 
 def half_width(of: Estimate) -> str:
-    """Return the half-width with the decimals of its mean; nothing where one run gives no interval."""
+    """Return the half-width with the decimals of its mean; empty if one run gives no interval."""
     if of.ci95 is None or of.mean is None:
         return ""
     decimals = len(number(of.mean).partition(".")[2])

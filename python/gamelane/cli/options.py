@@ -1,0 +1,59 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gamelane import host
+
+PATH = click.Path(path_type=Path)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+scenario = click.argument("scenario", help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).")
+json = click.option("--json", is_flag=True, help="Print JSON instead of tables (docs/json-schema.md).")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print only results and errors.")
+threads = click.option(
+    "--threads",
+    "-j",
+    type=click.IntRange(1),
+    metavar="N",
+    default=host.cores,
+    show_default="all cores",
+    help="Number of runs at the same time.",
+)
+settings = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change a key of the scenario, for example link.up=2mbit. Repeatable.",
+)
+
+
+def repeat(default: int, help: str = "Number of runs of each variant; seeds count up.") -> Decorator:  # noqa: A002
+    """Return `--repeat N`."""
+    return click.option("--repeat", type=click.IntRange(1), metavar="N", default=default, help=help)
+
+
+def output(help: str, *, metavar: str = "DIR", required: bool = False) -> Decorator:  # noqa: A002 - Click's word
+    """Return `-o`, which says what is written there."""
+    return click.option("--output", "-o", "out", metavar=metavar, type=PATH, required=required, help=help)
+
+
+variant = click.option(
+    "--variant",
+    "named",
+    metavar="NAME:KEY=VALUE,…",
+    multiple=True,
+    help="Add a variant, or more keys to a variant of --compare, for example 'fifo:gateway.*.limit=100p'. Repeatable.",
+)
+
+
+def compare(example: str) -> Decorator:
+    """Return `--compare KEY=A,B`."""
+    return click.option("--compare", metavar="KEY=A,B,…", help=f"Run one variant per value, for example '{example}'.")

@@ -1,0 +1,1 @@
+"""Chart style and image files, which reports and claims share."""
