@@ -31,6 +31,7 @@ pub mod loss;
 pub mod outlet;
 pub mod overhead;
 pub mod packet;
+pub mod quantity;
 pub mod rng;
 pub mod time;
 pub mod units;

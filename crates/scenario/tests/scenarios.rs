@@ -285,7 +285,7 @@ fn players_who_cannot_be_carried_are_warned_of() {
     let caveats = |sets: &[(&str, &str)]| {
         let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let scenario = Scenario::parse(&text, &file.to_string_lossy(), &sets).unwrap();
-        scenario.describe_flows()[0].caveats.iter().filter(|caveat| caveat.contains("ask for")).count()
+        scenario.describe_flows()[0].caveats.iter().filter(|caveat| caveat.contains("players offer")).count()
     };
     assert_eq!(caveats(&[]), 0);
     assert_eq!(caveats(&[("link.down", "60mbit")]), 1);

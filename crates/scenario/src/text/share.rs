@@ -1,4 +1,4 @@
-//! A rate, or a share of a rate that is said elsewhere: `"200kbit"`, `"20%"`.
+//! A rate, or a share of a rate that is given elsewhere: `"200kbit"`, `"20%"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,17 +11,17 @@ use super::error::Fault;
 use super::from_text::in_text;
 use super::units::{Percent, Rate};
 
-/// A rate by itself or by what it is a part of.
+/// A rate, or a share of a whole rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateShare {
-    /// So much.
+    /// A rate.
     Rate(Rate),
-    /// So much of the whole.
+    /// A share of the whole rate.
     Share(Percent),
 }
 
 impl RateShare {
-    /// The rate, where `whole` is all there is; rounded down, so that shares never come to more than it.
+    /// The rate, if `whole` is the whole rate. Rounded down, so that shares never add up to more than the whole.
     pub fn of(self, whole: Bitrate) -> Bitrate {
         match self {
             Self::Rate(rate) => rate.0,
