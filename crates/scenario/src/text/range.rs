@@ -88,7 +88,7 @@ impl<T: Bound> JsonSchema for Range<T> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (description, kind) = (expecting::<T>(), format!("range such as `{}`", T::EXAMPLE));
+        let (description, kind) = (expecting::<T>(), format!("value, or range such as `{}`", T::EXAMPLE));
         json_schema!({ "type": ["string", "integer"], "description": description, "x-type": kind })
     }
 }

@@ -57,13 +57,13 @@ struct Section {
     definition: Cow<'static, str>,
     /// What stands before its keys in a dotted key.
     keys: &'static str,
-    /// The disciplines or applications that read a key; `None` if all do.
-    readers: fn(&str) -> Option<String>,
+    /// The disciplines or applications that read a key, `None` for a key that all read. Only in tables with such keys.
+    readers: Option<fn(&str) -> Option<String>>,
 }
 
 fn sections() -> [Section; 16] {
     fn section<T: JsonSchema>(title: &'static str, keys: &'static str) -> Section {
-        Section { title, definition: T::schema_name(), keys, readers: |_| None }
+        Section { title, definition: T::schema_name(), keys, readers: None }
     }
     [
         section::<Scenario>("Top of the file", ""),
@@ -74,13 +74,13 @@ fn sections() -> [Section; 16] {
         section::<Wifi>("`[link.wifi]`", "link.wifi."),
         section::<Station>("A station of `link.wifi.stations`", "link.wifi.stations."),
         section::<Gateway>("`[gateway]`", "gateway."),
-        Section { readers: queue_readers, ..section::<Queue>("A queue of `[gateway]`", "gateway.up.") },
+        Section { readers: Some(queue_readers), ..section::<Queue>("A queue of `[gateway]`", "gateway.up.") },
         section::<Class>("`[[gateway.class]]`", "gateway.class."),
         section::<Rule>("`[[gateway.rule]]`", "gateway.rule."),
         section::<Detector>("`[gateway] detector`", "gateway.detector."),
         section::<Voap>("`[gateway] voap`", "gateway.voap."),
         section::<Autorate>("`[gateway] autorate`", "gateway.autorate."),
-        Section { readers: flow_readers, ..section::<Flow>("`[[flow]]`", "flow.") },
+        Section { readers: Some(flow_readers), ..section::<Flow>("`[[flow]]`", "flow.") },
         section::<Tcp>("`[tcp]`, `flow.tcp`", "tcp."),
     ]
 }
@@ -122,6 +122,7 @@ impl Words {
         let definition = lookup(schema, name);
         if definition["oneOf"].is_array() {
             match self.0.iter_mut().find(|(known, _)| known == name) {
+                Some((_, keys)) if keys.iter().any(|known| known == key) => {}
                 Some((_, keys)) => keys.push(key.into()),
                 None => self.0.push((name.into(), vec![key.into()])),
             }
@@ -139,9 +140,10 @@ fn table(page: &mut String, section: &Section, definition: &Value, schema: &Valu
     let required: Vec<&str> =
         definition["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let _ = write!(page, "\n## {}\n\n{}\n\n", section.title, text(&definition["description"]));
-    page.push_str("| key | type | default | meaning |\n| --- | --- | --- | --- |\n");
+    let by = if section.readers.is_some() { ("read by | ", "--- | ") } else { ("", "") };
+    let _ = writeln!(page, "| key | type | default | {}meaning |\n| --- | --- | --- | {}--- |", by.0, by.1);
     for (key, property) in definition["properties"].as_object().into_iter().flatten() {
-        let readers = (section.readers)(key).map(|readers| format!(" Only {readers}.")).unwrap_or_default();
+        let readers = section.readers.map(|readers| readers(key).unwrap_or("all".into()) + " | ");
         let default = match (property.get("x-default"), property.get("default")) {
             _ if required.contains(&key.as_str()) => "required".into(),
             (Some(default), _) => code(default),
@@ -150,8 +152,9 @@ fn table(page: &mut String, section: &Section, definition: &Value, schema: &Valu
         };
         let _ = writeln!(
             page,
-            "| `{key}` | {} | {default} | {}{readers} |",
+            "| `{key}` | {} | {default} | {}{} |",
             kind(property, schema),
+            readers.unwrap_or_default(),
             text(&property["description"])
         );
     }
@@ -262,7 +265,7 @@ share it. [scenarios](../scenarios) has examples. `scenario.schema.json` beside 
   stands for every key of a table: `gateway.*.queue=pie` sets both directions.
 - Some keys take either one value for both directions or a table of `up` and `down`. A direction that the table does not list
   has the default.
-- \"Default: …\" in a description is a default that depends on other keys. A `–` without it means that the key has no default.
+- `–` in the column of defaults means that there is no fixed default. The description has a default that depends on other keys.
 ";
 
 const UNITS: &str = "

@@ -36,7 +36,7 @@ impl FromStr for RateShare {
         if text.trim_end().ends_with('%') {
             return text.parse().map(Self::Share);
         }
-        text.parse().map(Self::Rate)
+        text.parse().map(Self::Rate).map_err(|fault: Fault| fault.allowed(EXAMPLES))
     }
 }
 
@@ -49,7 +49,9 @@ impl fmt::Display for RateShare {
     }
 }
 
-in_text!(RateShare, "a rate such as \"200kbit\", or a share of the whole such as \"20%\"");
+const EXAMPLES: &str = "a rate such as \"200kbit\", or a share of the whole rate such as \"20%\"";
+
+in_text!(RateShare, EXAMPLES);
 
 impl JsonSchema for RateShare {
     fn schema_name() -> Cow<'static, str> {
@@ -59,9 +61,9 @@ impl JsonSchema for RateShare {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "a rate, or a share of the whole",
+            "description": EXAMPLES,
             "pattern": r"^[0-9]+(\.[0-9]+)? *([kmg]?bit|%)$",
-            "x-type": "[rate or share](#units)",
+            "x-type": "[rate or percentage](#units)",
         })
     }
 }

@@ -20,9 +20,7 @@ use crate::text::units::{Size, Span};
 pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
     match flow.app {
         App::Game | App::Trace if flow.trace.is_some() => trace(flow, place),
-        App::Trace => {
-            Err(missing("trace", "a capture beside the scenario, such as \"captures/match.pcapng\"", place))
-        }
+        App::Trace => Err(missing("trace", "a capture file, such as \"captures/match.pcapng\"", place)),
         App::Game => hosted(game(flow, place)?, flow, place),
         App::Cloud => cloud(flow, place).map(AppConfig::Cloud),
         App::Udp => udp(flow, mtu, place).map(AppConfig::Cbr),

@@ -202,7 +202,7 @@ fn refuse(error: &ConfigError, classes: &Classes<'_>, below: &Below) -> Scenario
         }
         ConfigError::ChildrenAboveParent { parent, rate, children } => {
             let fault = Fault::new(format!(
-                "the rates of the classes in `{parent}` add up to {children} {}, more than its own {rate}",
+                "in direction {}, the rates of the classes in `{parent}` add up to {children}, more than its own {rate}",
                 below.direction.name()
             ));
             at(parent, "rate")

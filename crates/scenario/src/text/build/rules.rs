@@ -221,8 +221,9 @@ fn refuse(
     };
     match error {
         RuleError::Shadowed { rule, by } => {
-            let fault =
-                Fault::new(format!("this rule never matches: the earlier rule {by} matches all its packets"));
+            let fault = Fault::new(format!(
+                "this rule never matches: an earlier rule ({by}) matches all its packets"
+            ));
             at(rule).refuse(fault.hint("list the narrower rule first, or remove this one"))
         }
         RuleError::Contradiction { rule, one, other } => {

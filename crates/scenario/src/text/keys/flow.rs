@@ -126,11 +126,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "30s"))]
     pub buffer: Option<Span>,
-    /// Number of players, each with one connection, 1 to 200000. Default: the number in the model, or all connections
-    /// of the capture.
+    /// Number of players, 1 to 200000. Default: the number in the model, or all connections of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Way from the server to the players.
+    /// How the messages reach the players.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "direct"))]
     pub carriage: Option<Carriage>,
@@ -212,7 +211,7 @@ words! {
 }
 
 words! {
-    /// Way from the server to the players.
+    /// How the messages reach the players.
     Carriage "value of `carriage`" {
         /// One TCP connection per player.
         Direct = "direct",
@@ -228,9 +227,9 @@ words! {
 words! {
     /// Network paths to the players.
     Paths "value of `paths`" {
-        /// All players share the path of the link.
+        /// Every player has the path of the link.
         Link = "link",
-        /// Players use the paths of the model, near and far.
+        /// The players have the paths of the model, some near and some far.
         Model = "model",
     }
 }

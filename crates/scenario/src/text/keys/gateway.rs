@@ -29,12 +29,12 @@ pub struct Gateway {
     /// Default, or `false`: no shaper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<EachWay<Switch<Rate>>>,
-    /// Queue in the modem, upstream. It exists with `shape.up` and with kind `docsis`, where its default is a FIFO of
-    /// one second at `link.up`.
+    /// Queue in the modem, upstream. It exists with `shape.up` or with kind `docsis`. With `docsis`, its default limit
+    /// is one second at `link.up`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub modem: Queue,
-    /// Queue at the provider, downstream. It exists with `shape.down` and with kind `wifi-g`, where `down` is in the
-    /// home gateway.
+    /// Queue at the provider, downstream. It exists with `shape.down` or with kind `wifi-g`; `down` is then in the home
+    /// gateway.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub isp: Queue,
     /// Queue in each station and relay of kind `wifi-g`.

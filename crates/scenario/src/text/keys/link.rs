@@ -26,7 +26,7 @@ pub struct Link {
     /// Base round trip time of the path beyond the link, half of it in each direction. A flow can set its own.
     #[serde(default)]
     pub rtt: Time,
-    /// Propagation delay of the link in each direction. `0s` with kind `docsis`: 100 us upstream.
+    /// Propagation delay of the link in each direction. With kind `docsis`, `0s` stands for 100 us upstream.
     #[serde(default)]
     pub delay: Time,
     /// Extra delay on the link, uniform from 0 to this value. Packets stay in order.

@@ -66,7 +66,7 @@ pub struct Docsis {
 }
 
 /// An 802.11g network (IEEE 802.11-2007; docs/models/wifi-g.md). `link.up` and `link.down` are the rates of the wired
-/// link behind the access point. Every host of a flow is a station.
+/// link between the provider and the access point. Every host of a flow is a station.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wifi {

@@ -159,10 +159,10 @@ words! {
         Plain = "plain",
         /// A class of their own, after the flows of `gateway.priority` and before all others.
         Prioritise = "prioritise",
-        /// Drops queued ACKs that two newer ones make redundant. `priority`, `drr` and `htb` also give ACKs a class of
-        /// their own.
+        /// Drops the oldest queued ACK if at least two queued ones are redundant. `priority`, `drr` and `htb` also give
+        /// ACKs a class of their own.
         Filter = "filter",
-        /// Like `filter`, but one newer ACK is enough to make a queued one redundant.
+        /// Like `filter`, but one redundant ACK is enough.
         FilterAggressive = "filter-aggressive",
     }
 }
@@ -196,7 +196,7 @@ words! {
 words! {
     /// Implementation whose parameters apply.
     Parameters "parameter set" {
-        /// RFC 8289, 8033 and 8290.
+        /// RFC 8289, RFC 8033 and RFC 8290.
         Rfc = "rfc",
         /// Linux 6.1.
         Linux = "linux",

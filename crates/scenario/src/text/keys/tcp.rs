@@ -225,7 +225,7 @@ words! {
 words! {
     /// Small segments that a retransmission carries along.
     Piggyback "value of `piggyback`" {
-        /// None.
+        /// No segment.
         Off = "off",
         /// The next segment, as in Linux 2.6 (griwodz2006 Fig. 6).
         Next = "next",
