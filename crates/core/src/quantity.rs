@@ -125,6 +125,11 @@ impl Kind {
         self.noun
     }
 
+    /// Names of its units, ascending.
+    pub fn units(&self) -> impl Iterator<Item = &'static str> {
+        self.units.iter().map(|(name, _)| *name)
+    }
+
     /// What a value looks like, to finish "this takes …".
     pub fn expecting(&self) -> String {
         format!("a {}: {}", self.noun, self.forms)
@@ -132,7 +137,7 @@ impl Kind {
 
     /// A regular expression for the accepted texts, without the blanks around them.
     pub fn pattern(&self) -> String {
-        let names: Vec<&str> = self.units.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = self.units().collect();
         format!(r"^[0-9]+(\.[0-9]+)? *({})$", names.join("|"))
     }
 

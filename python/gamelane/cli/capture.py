@@ -57,7 +57,7 @@ def capture(
         ),
     ] = LARGEST_SNAPLEN,
     rotate_size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Begin a new file before one grows larger: 100MB.")
+        str | None, typer.Option(metavar="SIZE", help="Begin a new file before one grows larger: 100MiB.")
     ] = None,
     rotate_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="Begin a new file when one spans this: 10min.")
@@ -225,7 +225,7 @@ def _told(interface: str, seen: _native.Progress, seconds: float) -> str:
 def _seconds(option: str, text: str) -> float:
     seconds = parse(text, "s")
     if seconds is None or seconds <= 0:
-        raise UsageError(f"{option} {text}: not a time\n  allowed: a number with ms, s, min or h, e.g. 10min")
+        raise UsageError(f"{option} {text}: not a time\n  allowed: a number with ms, s, min, h or d, e.g. 10min")
     return seconds
 
 
@@ -233,8 +233,7 @@ def _bytes(option: str, text: str, least: int) -> int:
     size = parse(text, "B")
     if size is None or size < least:
         raise UsageError(
-            f"{option} {text}: not a size\n  allowed: from {least // 1024}KiB, with B, KB, MB, GB, KiB, MiB or GiB, "
-            "e.g. 100MB"
+            f"{option} {text}: not a size\n  allowed: from {least // 1024}KiB, with B, KiB, MiB or GiB, e.g. 100MiB"
         )
     return int(size)
 

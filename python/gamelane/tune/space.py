@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gamelane import _native
+from gamelane import _native, quantity
 from gamelane.analysis.tables import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.axes import written
 from gamelane.sweep.refusal import said
-from gamelane.tune.rates import bits_per_second
 
 SHIPPED = Path(__file__).parent / "space.toml"
-QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
+QUANTITY = quantity.NUMBER_AND_UNIT
 
 Settings = dict[str, str]
 
@@ -182,7 +181,7 @@ def _parameter(scenario: _native.Scenario, table: Mapping[str, Any]) -> Paramete
 def _shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
     """Rates for both directions that are these shares of the link's; none where the link has no rate of its own."""
     link = tomllib.loads(scenario.to_toml())["link"]
-    rates = {way: bits_per_second(link[way]) for way in ("up", "down") if way in link}
+    rates = {way: quantity.parse(link[way], "bit/s") for way in ("up", "down") if way in link}
     if not rates or None in rates.values() or link["kind"] == "wifi-g":
         return []
     return [

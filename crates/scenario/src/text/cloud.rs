@@ -33,7 +33,7 @@ impl CloudGame {
     /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         Self::all().iter().find(|game| game.name == name).ok_or_else(|| {
-            Fault::new("unknown cloud game").one_of(name, Self::all().iter().map(|game| game.name.as_str()))
+            Fault::new("no such cloud game").one_of(name, Self::all().iter().map(|game| game.name.as_str()))
         })
     }
 

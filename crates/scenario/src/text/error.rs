@@ -125,7 +125,7 @@ impl Fault {
         if text.starts_with("unknown field") {
             let (given, names) =
                 quoted.split_first().map_or(("", &quoted[..]), |(given, names)| (*given, names));
-            return Self::new("unknown key").one_of(given, names.iter().copied());
+            return Self::new("no such key").one_of(given, names.iter().copied());
         }
         if text.starts_with("missing field") {
             return Self::new("this key is required");

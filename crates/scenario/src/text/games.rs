@@ -47,7 +47,7 @@ impl Game {
     /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         shipped().iter().find(|game| game.info.name == name).ok_or_else(|| {
-            Fault::new("unknown game").one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
+            Fault::new("no such game").one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
         })
     }
 
@@ -147,7 +147,7 @@ impl ModelFile {
             return Err(format!("`players`: required is 1 ≤ min ≤ default ≤ max ≤ {MOST_PLAYERS}"));
         }
         if !PROVENANCES.contains(&self.provenance.as_str()) {
-            let fault = Fault::new("unknown provenance").one_of(&self.provenance, PROVENANCES);
+            let fault = Fault::new("no such provenance").one_of(&self.provenance, PROVENANCES);
             return Err(format!("`provenance`: {}", fault.on_one_line()));
         }
         let tick = positive(self.server.tick.into()).map_err(|why| format!("`server.tick`: {why}"))?;
@@ -319,7 +319,7 @@ mod tests {
             (
                 "provenance = \"synthetic-default\"",
                 "provenance = \"literatur\"",
-                "`provenance`: unknown provenance; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
+                "`provenance`: no such provenance; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
             ),
         ];
         for (before, after, message) in cases {

@@ -170,7 +170,7 @@ impl Impair {
     pub fn shipped(name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let profile = PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
             let fault =
-                Fault::new("unknown profile").one_of(name, PROFILES.iter().map(|profile| profile.name));
+                Fault::new("no such profile").one_of(name, PROFILES.iter().map(|profile| profile.name));
             Origin { file: format!("--profile {name}"), ..Origin::default() }.refuse(&Path::default(), fault)
         })?;
         Self::parse(profile.text, &format!("profiles/{name}.toml"), overrides)

@@ -56,7 +56,7 @@ impl Mmo {
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         shipped().iter().find(|mmo| mmo.info.name == name).ok_or_else(|| {
             let names = shipped().iter().map(|mmo| mmo.info.name.as_str());
-            let fault = Fault::new("unknown game over TCP").one_of(name, names);
+            let fault = Fault::new("no such game over TCP").one_of(name, names);
             if fault.hint.is_none() {
                 fault.hint("a model of your own is a file: model = \"NAME.toml\"")
             } else {

@@ -26,7 +26,7 @@ macro_rules! words {
             type Err = $crate::text::error::Fault;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|word| word.word() == text).ok_or_else(|| {
-                    let fault = $crate::text::error::Fault::new(concat!("unknown ", $noun));
+                    let fault = $crate::text::error::Fault::new(concat!("no such ", $noun));
                     fault.one_of(text, Self::ALL.iter().map(|word| word.word()))
                 })
             }

@@ -117,7 +117,7 @@ fn check_tree(scenario: &Scenario, classes: &Classes<'_>) -> Result<(), Scenario
         if !before.iter().any(|other| other.name == *parent) {
             let fault = match classes.own.iter().any(|other| other.name == *parent) {
                 true => Fault::new("a parent must be listed before its children"),
-                false => Fault::new("unknown class"),
+                false => Fault::new("no such class"),
             };
             return Err(place
                 .key("parent")

@@ -95,7 +95,7 @@ fn check_host(scenario: &Scenario, flow: &Flow, place: &Place<'_>) -> Result<(),
     if hosts.contains(host) {
         return Ok(());
     }
-    let fault = Fault::new("unknown host").one_of(host, hosts.iter().map(String::as_str));
+    let fault = Fault::new("no such host").one_of(host, hosts.iter().map(String::as_str));
     let fault = if fault.hint.is_none() { fault.hint("add it to `hosts`") } else { fault };
     Err(place.key("host").refuse(fault))
 }

@@ -136,7 +136,7 @@ fn expand(
             let names: Vec<&str> = names.collect();
             Fault::new("packets cannot go to a class with children").allowed(names.join(", "))
         } else {
-            Fault::new("unknown class").one_of(&rule.class, names)
+            Fault::new("no such class").one_of(&rule.class, names)
         };
         return Err(place.key("class").refuse(fault));
     };
@@ -196,7 +196,7 @@ pub(super) fn check_names(
     for (index, name) in names.iter().enumerate() {
         let place = place.index(index);
         if !scenario.flow.iter().any(|flow| flow.name == *name) {
-            let fault = Fault::new("unknown flow");
+            let fault = Fault::new("no such flow");
             let flows = scenario.flow.iter().map(|flow| flow.name.as_str());
             return Err(place.refuse(fault.one_of(name, flows)));
         }
