@@ -228,7 +228,7 @@ impl Kind {
             Some((_, reason, instead)) => Some(format!("{reason}; write \"{number}{instead}\"")),
             None => meant().map(|(name, _)| format!("did you mean \"{number}{name}\"?")),
         };
-        Refused { hint, ..self.refuse(format!("`{unit}` is not a unit of a {}", self.noun)) }
+        Refused { hint, ..self.refuse(format!("`{unit}` is not a unit for a {}", self.noun)) }
     }
 }
 

@@ -174,7 +174,7 @@ fn put_in_named(
     if any {
         return Ok(());
     }
-    Err(Fault::new(format!("no such {kind} `{name}`")).one_of(name, names.iter().map(String::as_str)))
+    Err(Fault::new(format!("there is no {kind} `{name}`")).one_of(name, names.iter().map(String::as_str)))
 }
 
 fn dotted(path: &Path) -> String {
