@@ -232,7 +232,7 @@ impl Kind {
     }
 }
 
-/// A value that prints as [`Kind::text`] says.
+/// A value with its kind, for printing. See [`Kind::text`].
 pub struct Text<'a> {
     kind: &'a Kind,
     value: u64,

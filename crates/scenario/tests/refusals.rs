@@ -268,7 +268,7 @@ fn what_goes_first() {
 
 #[test]
 fn classes_and_rules() {
-    // What stands in the place of the household's upstream queue, and what follows the file.
+    // Replaces the household's upstream queue, and appends tables to the file.
     let household = |title, up: &str, tables: &str| {
         let text = HOUSEHOLD.replacen("up = { queue = \"fifo\", limit = \"1000p\" }\n", up, 1);
         assert_ne!(text, HOUSEHOLD, "{title}");
@@ -498,7 +498,7 @@ impl Case {
         Self { title, text: text.into(), set: Vec::new() }
     }
 
-    /// The household with its first `before` replaced.
+    /// The household with the first `before` replaced.
     fn edit(title: &'static str, before: &str, after: impl AsRef<str>) -> Self {
         assert!(HOUSEHOLD.contains(before), "{title}: {before}");
         Self::text(title, &HOUSEHOLD.replacen(before, after.as_ref(), 1))

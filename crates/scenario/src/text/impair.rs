@@ -36,7 +36,7 @@ pub struct Impair {
     /// Delay of every packet.
     #[serde(default)]
     pub delay: EachWay<Time>,
-    /// Variation of the delay, to both sides of it: a time, or a table with distribution and correlation.
+    /// Variation of the delay above and below `delay`: a time, or a table with distribution and correlation.
     #[serde(default)]
     pub jitter: EachWay<JitterText>,
     /// Packet loss, at random or in bursts.

@@ -1,5 +1,5 @@
-//! A value that is text in the simple case and a table in the detailed one, such as `loss = "1%"` or `loss = {
-//! good_to_bad = … }`.
+//! A value that is text in the simple case and a table in the detailed one, such as `loss = "1%"` and
+//! `loss = { good_to_bad = "1%", bad_to_good = "20%" }`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -40,7 +40,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             tcp::check(tcp, &place.key("tcp"))?;
         }
         if flow.stop.is_some_and(|stop| stop.0 <= flow.start.0) {
-            let fault = Fault::new(format!("the flow stops before it starts at {}", flow.start));
+            let fault = Fault::new(format!("`stop` is not later than `start`, {}", flow.start));
             return Err(place.key("stop").refuse(fault.allowed("later than `start`")));
         }
         let host = hosts.place(flow.host.as_deref());

@@ -107,7 +107,7 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
         Some(Acks::Prioritise) => {
             let fault = Fault::new("`cake` cannot prioritise ACKs");
             let fault = fault.allowed("filter, filter-aggressive");
-            return Err(place.key("acks").refuse(fault.hint("queue = \"priority\" can")));
+            return Err(place.key("acks").refuse(fault.hint("use queue = \"priority\" instead")));
         }
         acks => filter(acks).unwrap_or(plain.ack_filter),
     };

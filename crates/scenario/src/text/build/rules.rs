@@ -82,7 +82,7 @@ pub(super) fn classifier(
         flows: super::behaviour::flow_table(scenario, gateway)?,
         ..ClassifierConfig::default()
     };
-    // The position, in the file, of the rule that each rule comes from.
+    // For each rule of the classifier, the position of its rule in the file.
     let mut origin = Vec::new();
     for (index, rule) in written.iter().enumerate() {
         let own = expand(scenario, rule, index, leaves, ends, &place)?;

@@ -90,8 +90,8 @@ pub struct Loss(pub TextOrTable<Percent, GilbertElliott>);
 pub struct GilbertElliott {
     /// Probability, at each packet, of changing to the bad state.
     pub good_to_bad: Percent,
-    /// Probability, at each packet, of changing back to the good state. The bad state lasts 1 / this value packets on
-    /// average.
+    /// Probability, at each packet, of changing back to the good state. The mean length of the bad state is 1 / this
+    /// value, in packets.
     pub bad_to_good: Percent,
     /// Loss in the good state.
     #[serde(default)]

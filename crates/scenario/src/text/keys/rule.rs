@@ -93,7 +93,7 @@ words! {
 }
 
 impl Rule {
-    /// What a packet must be, but for the flows by name.
+    /// Conditions on a packet, except for flows by name.
     pub(crate) fn conditions(&self) -> classify::Conditions {
         let bytes = |size: Size| gamelane_core::IpLen(u32::try_from(size.0.bytes()).unwrap_or(u32::MAX));
         let ports = |range: Option<Range<Port>>| range.map(|range| range.span(|port| port.0, [0, u16::MAX]));
@@ -118,7 +118,7 @@ impl Rule {
             len: self.size.map(|range| range.span(bytes, any_len)),
             pure_ack: self.ack,
             rate: self.rate.map(|range| range.span(|rate| rate.0, any_rate)),
-            // A flow of fewer than two gaps is of no regularity: it has the largest number there is.
+            // The largest number stands for a flow with fewer than two gaps, which matches no range.
             gap_deviation_percent: self
                 .gap_deviation
                 .map(|range| range.span(|percent| percent.0, [0, u32::MAX - 1])),
