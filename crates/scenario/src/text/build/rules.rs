@@ -108,7 +108,7 @@ pub(super) fn classifier(
     Ok(config)
 }
 
-/// The rules for one rule as written: one for each flow that it names, else one.
+/// Expands a rule of the file: one rule for each flow that it names, or a single rule.
 fn expand(
     scenario: &Scenario,
     rule: &keys::Rule,
