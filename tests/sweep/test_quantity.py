@@ -1,6 +1,7 @@
 """Numbers with units: the reader of scenarios, seen from Python."""
 
 import pytest
+
 from gamelane import _native, quantity
 
 
