@@ -208,7 +208,7 @@ fn not_captured(game: &Game, players: u32) -> Option<String> {
     let sum = parts(&captured, players).filter(|sum| sum.len() > 1)?;
     let sum: Vec<String> = sum.iter().map(u32::to_string).collect();
     Some(format!(
-        "no match of {players} players was captured; its updates are the sum of matches of {} players",
+        "no match of {players} players was captured; its updates are those of {} players, added up",
         sum.join(" + ")
     ))
 }
