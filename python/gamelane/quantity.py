@@ -1,41 +1,64 @@
-"""Numbers with units as `tc` writes them: bounds of budgets, the order of axes, what options are given."""
+"""Numbers with units, as scenarios have them: bounds of budgets, values of axes, options of commands."""
 
 from __future__ import annotations
 
+import math
 import re
 
-UNITS: dict[str, dict[str, float]] = {
-    "ms": {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3, "min": 60e3},
-    "s": {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0},
-    "B": {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30},
-    "bit/s": {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9},
-    "share": {"%": 0.01, "": 1.0},
-    "": {"": 1.0},
-}
-"""What may stand behind a number of each unit, and the factor it stands for."""
+from gamelane import _native
 
-NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([a-zA-Z%]*)\s*")
+KINDS: dict[str, tuple[str, float]] = {
+    "ms": ("time", 1e6),
+    "s": ("time", 1e9),
+    "B": ("size", 1.0),
+    "bit/s": ("rate", 1.0),
+    "share": ("percentage", 1e8),
+}
+"""For each unit the kind that `_native` reads, and the unit in base units of that kind."""
+
+EXAMPLES = {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "B": "10KiB", "share": "1%", "": "10"}
+
+NUMBER_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
+"""Takes a number and its unit apart, for labels and ranges. It does not check the unit."""
 
 
 def parse(text: str, unit: str) -> float | None:
-    """Read `80ms` as a number of `unit`; None if it is none."""
-    found = NUMBER.fullmatch(text)
-    if found is None or found[2].lower() not in UNITS[unit]:
+    """Read a text such as `80ms` as a number of `unit`; None if it is not one.
+
+    A number without a unit is one of unit `""`, or a fraction of unit `share`.
+    """
+    if unit in {"", "share"} and (number := _number(text)) is not None:
+        return number
+    if unit not in KINDS:
         return None
-    return float(found[1]) * UNITS[unit][found[2].lower()]
+    kind, base = KINDS[unit]
+    value = _read(text, kind)
+    return None if value is None else value / base
 
 
 def example(unit: str) -> str:
-    """Return how a bound of this unit is written."""
-    return {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "B": "10KiB", "share": "1%", "": "10"}[unit]
+    """Return how a bound of this unit is written: an example, and the other units."""
+    if unit not in KINDS:
+        return EXAMPLES[unit]
+    return f"{EXAMPLES[unit]} (in {', '.join(_native.quantity_units(KINDS[unit][0]))})"
 
 
 def magnitude(text: str) -> float | None:
-    """Read any number with any unit as one that can be compared with others of its kind."""
-    found = NUMBER.fullmatch(text)
-    if found is None:
+    """Read any quantity as a number that can be compared with others of its kind; None if it is no quantity."""
+    found = (_read(text, kind) for kind in ("rate", "time", "queue limit", "percentage"))
+    return next((float(value) for value in found if value is not None), _number(text))
+
+
+def _read(text: str, kind: str) -> int | None:
+    try:
+        return _native.read_quantity(text, kind)
+    except ValueError:
         return None
-    factors = {"": 1.0, "p": 1.0, "b": 1.0, "kib": 1024.0, "mib": 1024.0**2, "kb": 1e3, "mb": 1e6}
-    factors |= UNITS["bit/s"] | UNITS["ms"] | {"%": 0.01}
-    factor = factors.get(found[2].lower())
-    return None if factor is None else float(found[1]) * factor
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -159,7 +159,7 @@ def test_whoever_called_sudo_owns_the_files() -> None:
     ("words", "complaint"),
     [
         (["no-such-interface"], "no such interface; there are "),
-        (["lo", "--rotate-size", "100MB"], "add -o DIR"),
+        (["lo", "--rotate-size", "100MiB"], "add -o DIR"),
         (["lo", "-o", "x", "--rotate-size", "3furlong"], "--rotate-size 3furlong: not a size"),
         (["lo", "--duration", "-1s"], "--duration -1s: not a time"),
         (["lo", "--snaplen", "3"], "--snaplen"),

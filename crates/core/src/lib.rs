@@ -32,6 +32,7 @@ pub mod loss;
 pub mod outlet;
 pub mod overhead;
 pub mod packet;
+pub mod quantity;
 pub mod rng;
 pub mod time;
 pub mod units;

@@ -5,6 +5,8 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use crate::quantity::TIME;
+
 /// A moment, in nanoseconds since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
@@ -196,13 +198,7 @@ impl Div<u64> for Duration {
 
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            n if n % 1_000_000_000 == 0 => (n / 1_000_000_000, "s"),
-            n if n % 1_000_000 == 0 => (n / 1_000_000, "ms"),
-            n if n % 1_000 == 0 => (n / 1_000, "us"),
-            n => (n, "ns"),
-        };
-        write!(f, "{value}{unit}")
+        TIME.text(self.0).fmt(f)
     }
 }
 

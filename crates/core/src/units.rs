@@ -1,5 +1,6 @@
 //! Rates and sizes as separate types, so that bits, bytes, IP lengths and wire lengths cannot be mixed up.
 
+use crate::quantity::RATE;
 use crate::time::Duration;
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
@@ -104,12 +105,7 @@ impl Bitrate {
 
 impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n % 1_000_000_000 == 0 && n > 0 => write!(f, "{}gbit", n / 1_000_000_000),
-            n if n % 1_000_000 == 0 && n > 0 => write!(f, "{}mbit", n / 1_000_000),
-            n if n % 1_000 == 0 && n > 0 => write!(f, "{}kbit", n / 1_000),
-            n => write!(f, "{n}bit"),
-        }
+        RATE.text(self.0).fmt(f)
     }
 }
 

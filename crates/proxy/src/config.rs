@@ -315,9 +315,14 @@ fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
             Some(field) if !path.ends_with(field.as_str()) => Some(format!("{path}.{field}")),
             _ => Some(path).filter(|path| path != "."),
         };
-        let hint = unknown.as_deref().and_then(|field| nearest(field, &message));
+        // A quantity says what is allowed on lines of its own.
+        let line = |label| message.lines().find_map(|line| line.trim_start().strip_prefix(label));
+        let said = |label| line(label).map(|said| said.trim().to_string());
+        let hint = unknown.as_deref().and_then(|field| nearest(field, &message)).or_else(|| said("hint:"));
         let given = inner.span().and_then(|span| text.get(span)).map(|given| given.trim().to_string());
-        Refusal { key, given: given.filter(|given| given.len() < 80), hint, ..error(message) }.into()
+        let first = message.lines().next().unwrap_or_default().to_string();
+        let given = given.filter(|given| given.len() < 80);
+        Refusal { key, given, allowed: said("allowed:"), hint, ..error(first) }.into()
     })
 }
 

@@ -331,8 +331,13 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     );
     assert_eq!(
         said(&format!("{good}[timeouts]\nidle = \"1 fortnight\"\n")),
-        "error: `timeouts.idle` in near.toml: invalid value: string \"1 fortnight\", expected a time such as \"5ms\", \
-         \"30s\", \"10min\" or \"2h\"\n  given:   \"1 fortnight\"\n"
+        "error: `timeouts.idle` in near.toml: `fortnight` is not a unit for a time\n  given:   \"1 fortnight\"\n  allowed: a \
+         number and ns, us, ms, s, min, h or d, such as \"40ms\"\n"
+    );
+    assert_eq!(
+        said(&format!("{good}[limits]\nwindow = 65536\n")),
+        "error: `limits.window` in near.toml: a size needs a unit\n  given:   65536\n  allowed: a number and B, KiB, MiB or \
+         GiB, such as \"64KiB\"\n  hint:    write \"65536KiB\" or \"65536B\"\n"
     );
     assert_eq!(
         said("listen = \"0.0.0.0:7777\"\nfar = \"192.0.2.1:7700\"\n"),

@@ -6,6 +6,7 @@ mod capture;
 mod datagrams;
 mod error;
 mod generate;
+mod quantity;
 mod rate;
 mod recording;
 mod replay;
@@ -37,6 +38,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::models, module)?)?;
     module.add_function(wrap_pyfunction!(datagrams::udp_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(generate::generate, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(rate::find_rate, module)?)?;
     module.add_function(wrap_pyfunction!(match_parts, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -1,4 +1,4 @@
-//! What carries packets between the gateway and the provider, and the queues there beside the gateway's own two.
+//! The medium between gateway and provider, and the queues there that are not the gateway's.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,32 +12,33 @@ use gamelane_qdisc::DisciplineConfig;
 /// The access of a household.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
-    /// What carries the packets.
+    /// Medium between gateway and provider.
     pub medium: Medium,
-    /// The gateway's shapers, indexed by [`gamelane_core::Direction::index`]: links without delay that its queues feed
-    /// instead of the medium.
+    /// Shapers of the gateway, indexed by [`gamelane_core::Direction::index`]. A shaper is a link without delay that
+    /// the gateway's queue feeds instead of the medium.
     pub shape: [Option<LinkConfig>; 2],
-    /// In front of the medium upstream, where the gateway's queue is not.
+    /// Queue in front of the medium upstream, if the gateway's queue is not there.
     pub modem: DisciplineConfig,
-    /// In front of the medium downstream, where the gateway's queue is not.
+    /// Queue in front of the medium downstream, if the gateway's queue is not there.
     pub isp: DisciplineConfig,
 }
 
-/// What carries the packets. The links of [`crate::HopModel`] hold what is common: rates, delay, jitter, loss.
+/// Medium between gateway and provider. The links of [`crate::HopModel`] hold what all media share: rates, delay,
+/// jitter, loss.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Medium {
-    /// A wired link each way.
+    /// A wired link in each direction.
     Wired,
-    /// A DOCSIS modem, behind an Ethernet link of this rate; wired downstream.
+    /// A DOCSIS modem behind an Ethernet link; wired downstream.
     Docsis {
-        /// Upstream.
+        /// Upstream channel.
         upstream: DocsisConfig,
-        /// Between gateway and modem.
+        /// Rate of the link between gateway and modem.
         ethernet: Bitrate,
     },
-    /// A wired link to an access point, whose radio the gateway's downstream queue feeds.
+    /// A wired link to an access point. The gateway's downstream queue feeds its radio.
     WifiG(WifiModel),
-    /// Links that follow a trace, where there is one, by direction.
+    /// Links that follow a trace, by direction. `None` for a fixed rate.
     Trace([Option<RateTrace>; 2]),
 }
 
@@ -46,29 +47,29 @@ pub enum Medium {
 pub struct WifiModel {
     /// Slot time.
     pub slot: Slot,
-    /// Rate of the CTS-to-self before OFDM frames.
+    /// Rate of the CTS-to-self before OFDM frames, if they are protected.
     pub protection: Option<PhyRate>,
     /// Preamble of DSSS frames.
     pub preamble: Preamble,
-    /// Attempts before a frame is given up.
+    /// Transmissions of a frame before it is dropped.
     pub retry_limit: u32,
-    /// Who is on the air besides the access point.
+    /// Stations of the network, without the access point.
     pub stations: Vec<Station>,
     /// The station of each flow of the model.
     pub station_of: Vec<usize>,
-    /// Nodes of the mesh between the access point and the stations.
+    /// Mesh nodes between the access point and the stations.
     pub relays: u32,
-    /// Radio between nodes.
+    /// Radio between mesh nodes.
     pub backbone: Radio,
     /// Queue of each station and relay.
     pub queue: DisciplineConfig,
 }
 
-/// A host at home on the air.
+/// A host at home that is a Wi-Fi station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
     /// Its name, for records.
     pub name: String,
-    /// How well it is heard.
+    /// Rate and error probability of its radio.
     pub radio: Radio,
 }

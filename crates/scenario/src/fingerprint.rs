@@ -1,7 +1,7 @@
-//! A short name for what is run: caches and sweeps tell by it whether a run has been made already.
+//! A fingerprint of a model. Caches and sweeps use it to recognise a run that was already made.
 //!
-//! Unlike [`Scenario::hash`](crate::Scenario::hash), which is of the text, it is of the model, with the contents of the
-//! captures and game models the text names. It may change from one version of the program to the next.
+//! Unlike [`Scenario::hash`](crate::Scenario::hash), which covers the text, it covers the model with the contents of
+//! its captures and game models. It may change between versions of the program.
 
 use core::fmt::{self, Write};
 
@@ -10,7 +10,7 @@ use gamelane_core::Seed;
 use crate::Model;
 
 impl Model {
-    /// A number of 128 bits, the same for models that differ at most in their seed.
+    /// A 128-bit number that is equal for models which differ at most in their seed.
     pub fn fingerprint(&self) -> u128 {
         let unseeded = Self { seed: Seed(0), ..self.clone() };
         let mut hash = Fnv1a::default();
@@ -19,7 +19,7 @@ impl Model {
     }
 }
 
-/// FNV-1a, 128 bits: its value is fixed by its definition, whatever the machine or toolchain.
+/// FNV-1a with 128 bits. It gives the same value on every machine and with every toolchain.
 struct Fnv1a(u128);
 
 impl Default for Fnv1a {

@@ -1,7 +1,7 @@
-//! Scenarios: [`Model`], what the program runs, and with feature `text` the TOML a person writes it in.
+//! Scenarios: the [`Model`] that the program runs and, with feature `text`, the TOML format for it.
 //!
-//! Text becomes a [`Scenario`] (what was written: known keys, values in units), and a scenario becomes a [`Model`]
-//! (checked against itself, captures and game models read, nothing left to default).
+//! Text becomes a [`Scenario`] (known keys, values in units), and a scenario becomes a [`Model`] (checked, captures and
+//! game models read, all defaults filled in).
 
 #![cfg_attr(not(feature = "text"), no_std)]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What the program runs: a scenario with every value checked, in units, and nothing left to default.
+//! The model that the program runs: a scenario with every value checked, in units, and with all defaults filled in.
 
 use crate::access::Access;
 use alloc::string::String;
@@ -15,17 +15,17 @@ use gamelane_traffic::config::{AppConfig, Schedule};
 pub struct Model {
     /// Length of the run.
     pub duration: Duration,
-    /// Statistics leave out what was sent before this.
+    /// Start of the statistics. Packets sent before this time do not count.
     pub warmup: Duration,
-    /// Seed of the run; repeats count up from it.
+    /// Seed of the run. A repetition adds 1.
     pub seed: Seed,
-    /// Link and queue in front of it, indexed by [`Direction::index`].
+    /// The link and the queue in front of it, indexed by [`Direction::index`].
     pub hops: [HopModel; 2],
-    /// What carries the packets, and what stands around the gateway's two queues.
+    /// The medium, and the queues outside the gateway.
     pub access: Access,
-    /// What the home gateway does beside queueing.
+    /// The other functions of the home gateway.
     pub gateway: GatewayModel,
-    /// Flows, in the order of the file; their position is their [`gamelane_core::FlowId`].
+    /// Flows in the order of the file. Their position is their [`gamelane_core::FlowId`].
     pub flows: Vec<FlowModel>,
 }
 
@@ -36,25 +36,25 @@ impl Model {
     }
 }
 
-/// What the home gateway does to packets beside queueing them.
+/// Functions of the home gateway besides its queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayModel {
-    /// Lowers the windows that passing TCP segments advertise.
+    /// Lowers the windows in passing TCP segments.
     pub voap: Option<VoapConfig>,
-    /// Shapers that follow their link, indexed by [`Direction::index`]; only where there is a shaper.
+    /// Autorate of each shaper, indexed by [`Direction::index`]. `None` without a shaper.
     pub autorate: [Option<FollowerConfig>; 2],
-    /// How many classes there are for queues that tell them apart, 1 or more.
+    /// Number of classes for queues with classes, at least 1.
     pub classes: usize,
-    /// Puts packets into them.
+    /// Assigns packets to classes.
     pub classifier: Option<ClassifierConfig>,
 }
 
 /// A queue and the link it feeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HopModel {
-    /// Discipline, which may tell [`GatewayModel::classes`] apart.
+    /// Discipline. It may use [`GatewayModel::classes`].
     pub queue: DisciplineConfig,
-    /// Largest IP packet, which CoDel's and PIE's guards depend on.
+    /// Size of the largest IP packet, which the guards of CoDel and PIE depend on.
     pub mtu: IpLen,
     /// Medium.
     pub link: LinkConfig,
@@ -65,48 +65,48 @@ pub struct HopModel {
 pub struct FlowModel {
     /// Unique name.
     pub name: String,
-    /// What it runs.
+    /// Application.
     pub app: AppConfig,
-    /// When.
+    /// Start and stop.
     pub schedule: Schedule,
-    /// Both ends' TCP, for applications over TCP.
+    /// TCP of both ends, for applications over TCP.
     pub tcp: TcpConfig,
-    /// Home to internet; a flow that opens several connections counts the source port up.
+    /// Flow key from home to internet. A flow with several connections counts the source port up.
     pub key: FlowKey,
-    /// Beyond the link, indexed by [`Direction::index`].
+    /// Path beyond the link, indexed by [`Direction::index`].
     pub paths: [PathConfig; 2],
-    /// Differentiated services code point its packets carry.
+    /// DSCP of its packets.
     pub dscp: u8,
-    /// Players of a game over TCP; 1 for everything else.
+    /// Players of a game over TCP; 1 for other applications.
     pub players: u32,
-    /// How their messages reach them.
+    /// Way from the server to the players.
     pub carriage: Carriage,
-    /// Paths that players have instead of `paths`, by weight; empty if all have the same.
+    /// Paths of the players instead of `paths`, by weight. Empty if all players use `paths`.
     pub player_paths: Vec<(f64, [PathConfig; 2])>,
 }
 
-/// How the messages of a game over TCP reach its players.
+/// Way of a TCP game's messages to the players.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carriage {
-    /// A TCP connection for each of them.
+    /// One TCP connection per player.
     #[default]
     Direct,
-    /// So many TCP connections that all share.
+    /// TCP connections that all players share.
     Mux {
-        /// How many.
+        /// Number of connections.
         carriers: u32,
     },
-    /// So many connections that all share, on which players do not wait for each other's losses.
+    /// Connections that all players share; a loss delays only the messages of its own player.
     Streams {
-        /// How many.
+        /// Number of connections.
         carriers: u32,
     },
-    /// A datagram flow for each of them, with repeats by the application.
+    /// One datagram flow per player, with repeats by the application.
     Datagrams,
 }
 
 impl FlowModel {
-    /// Transport connections (or datagram flows) it has.
+    /// Number of transport connections or datagram flows.
     pub const fn lanes(&self) -> u32 {
         match self.carriage {
             Carriage::Direct | Carriage::Datagrams => self.players,
@@ -116,8 +116,8 @@ impl FlowModel {
 }
 
 impl Model {
-    /// Transport connections of all flows, in the order in which a run numbers them: the flow each belongs to, and which of
-    /// the flow's it is.
+    /// Transport connections of all flows, in the order in which a run numbers them: the position of the flow, and the
+    /// number of the connection within the flow.
     pub fn lanes(&self) -> impl Iterator<Item = (usize, u32)> {
         self.flows
             .iter()

@@ -1,5 +1,5 @@
-//! What holds for every text: no input panics; what is accepted survives a trip through its canonical text; the hash
-//! depends on what is said and not on how.
+//! Properties of every text. No input panics. An accepted scenario survives a round trip through its canonical text. The
+//! hash depends on the values and not on how they are written.
 
 #![cfg(feature = "text")]
 
@@ -130,7 +130,7 @@ fn a_flows_tcp_goes_over_the_scenarios_key_by_key() {
     assert_eq!((tcp("web").receive_window.bytes(), tcp("web").nagle), (1 << 20, false));
 }
 
-/// Parses and builds; an error must come with a message, and anything else must not panic.
+/// Parses and builds. An error must have a message, and nothing may panic.
 fn answer(text: &str, sets: &[(String, String)]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("nowhere.toml");
     let answer = Scenario::parse(text, file.to_str().unwrap(), sets).and_then(|scenario| scenario.to_model());
@@ -148,7 +148,7 @@ const KEYS: [&str; 4] = ["name = \"a\"", "question = \"?\"", "duration = \"10s\"
 const LINK: [&str; 4] = ["up = \"1mbit\"", "down = \"12mbit\"", "rtt = \"40ms\"", "loss = { up = \"1%\" }"];
 const GAME: [&str; 4] = ["name = \"game\"", "app = \"game\"", "model = \"quake3\"", "host = \"tv\""];
 
-/// Every application, each with what it must have.
+/// Every application with its required keys.
 const HOUSEHOLD: &str = r#"
 name = "everything"
 
@@ -187,7 +187,7 @@ name = "dash"
 app = "dash"
 "#;
 
-/// Settings that leave the household readable, in any combination; a few of them do not go together.
+/// Settings that can be parsed in any combination. A few of them exclude each other.
 const VALID: [(&str, &str); 57] = [
     ("question", "why?"),
     ("duration", "1.5s"),

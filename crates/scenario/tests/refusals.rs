@@ -1,5 +1,5 @@
-//! Every way to get a scenario wrong that we could think of, and the whole message each of them earns. The snapshot is
-//! meant to be read: would the message be enough to put the file right?
+//! Wrong scenarios of every kind, and the full message for each. Read the snapshots: does the message suffice to correct
+//! the file?
 
 #![cfg(feature = "text")]
 
@@ -24,7 +24,7 @@ fn values_and_units() {
         Case::edit("a negative duration", "duration = \"60s\"", "duration = \"-60s\""),
         Case::edit("a duration of zero", "duration = \"60s\"", "duration = \"0s\""),
         Case::edit("a duration without a unit", "duration = \"60s\"", "duration = 60"),
-        Case::edit("a duration in minutes", "duration = \"60s\"", "duration = \"1min\""),
+        Case::edit("a duration in minutes", "duration = \"60s\"", "duration = \"1m\""),
         Case::edit("a warm-up as long as the run", "seed = 1", "warmup = \"60s\""),
         Case::edit("a negative seed", "seed = 1", "seed = -1"),
         Case::edit("a seed in quotes", "seed = 1", "seed = \"one\""),
@@ -268,7 +268,7 @@ fn what_goes_first() {
 
 #[test]
 fn classes_and_rules() {
-    // What stands in the place of the household's upstream queue, and what follows the file.
+    // Replaces the household's upstream queue, and appends tables to the file.
     let household = |title, up: &str, tables: &str| {
         let text = HOUSEHOLD.replacen("up = { queue = \"fifo\", limit = \"1000p\" }\n", up, 1);
         assert_ne!(text, HOUSEHOLD, "{title}");
@@ -498,7 +498,7 @@ impl Case {
         Self { title, text: text.into(), set: Vec::new() }
     }
 
-    /// The household with its first `before` replaced.
+    /// The household with the first `before` replaced.
     fn edit(title: &'static str, before: &str, after: impl AsRef<str>) -> Self {
         assert!(HOUSEHOLD.contains(before), "{title}: {before}");
         Self::text(title, &HOUSEHOLD.replacen(before, after.as_ref(), 1))

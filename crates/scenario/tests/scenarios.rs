@@ -1,5 +1,4 @@
-//! The shipped scenarios: each is accepted, opens with its question, and says the same after a trip through its
-//! canonical text.
+//! The shipped scenarios. Each is accepted, begins with its question, and survives a round trip through its canonical text.
 
 #![cfg(feature = "text")]
 
@@ -82,7 +81,7 @@ fn the_papers_household_has_its_traffic() {
 fn a_replay_has_the_packets_of_its_capture() {
     let model = model(&read(&folder().join("match-replay.toml"), &[]));
     match &model.flows[0].app {
-        // scenarios/captures/README.md.
+        // Numbers from scenarios/captures/README.md.
         AppConfig::Trace(trace) => assert_eq!((trace.up.len(), trace.down.len()), (3627, 2399)),
         other => panic!("{other:?}"),
     }
@@ -143,7 +142,7 @@ fn classes_become_bands_shares_and_a_tree() {
     assert_eq!(quanta, [600, 1500, 1500]);
     let DisciplineConfig::Priority(priority) = queue("priority") else { panic!() };
     assert_eq!(priority.bands.len(), 3);
-    // Queues that tell no classes apart leave them be.
+    // Queues without classes ignore them.
     assert_eq!(with("fq_codel").gateway.classifier, None);
 }
 
@@ -194,7 +193,7 @@ fn parts_of_the_gateway_can_be_switched_off() {
     assert_eq!(model_of("voap.toml", &[("gateway.voap", "false")]).gateway.voap, None);
     let switched = model_of("household.toml", &[("gateway.voap", "{}"), ("gateway.voap.beta", "9ms")]);
     assert_eq!(switched.gateway.voap.unwrap().beta, Duration::from_millis(9));
-    // So that queues which have no shaper can be compared with those that have.
+    // So that queues without a shaper can be compared with queues that have one.
     model_of("household.toml", &[("gateway.up.bandwidth", "false"), ("gateway.up.acks", "plain")]);
     for key in ["gateway.shape", "gateway.shape.up"] {
         assert_eq!(model_of("docsis.toml", &[(key, "false")]).access.shape, [None, None]);
@@ -246,7 +245,7 @@ fn shipped() -> Vec<PathBuf> {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-        // A sweep varies a scenario and is none itself.
+        // A sweep file is not a scenario.
         .filter(|path| {
             !std::fs::read_to_string(path).unwrap().lines().any(|line| line.starts_with("base = "))
         })
@@ -270,7 +269,7 @@ fn model(scenario: &Scenario) -> Model {
     scenario.to_model().unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
-/// The queue of a hop that has one of one part.
+/// The queue of a hop, which must not consist of several queues.
 fn plain(hop: &HopModel) -> &QueueConfig {
     match &hop.queue {
         DisciplineConfig::Leaf(queue) => queue,
@@ -285,7 +284,7 @@ fn players_who_cannot_be_carried_are_warned_of() {
     let caveats = |sets: &[(&str, &str)]| {
         let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let scenario = Scenario::parse(&text, &file.to_string_lossy(), &sets).unwrap();
-        scenario.describe_flows()[0].caveats.iter().filter(|caveat| caveat.contains("ask for")).count()
+        scenario.describe_flows()[0].caveats.iter().filter(|caveat| caveat.contains("players offer")).count()
     };
     assert_eq!(caveats(&[]), 0);
     assert_eq!(caveats(&[("link.down", "60mbit")]), 1);

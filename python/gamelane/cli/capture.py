@@ -45,7 +45,9 @@ SMALLEST_FILE = 1 << 16
     default=LARGEST_SNAPLEN,
     help="Bytes stored of each packet. 128 keeps all headers and almost no payload.",
 )
-@click.option("--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size, for example 100MB.")
+@click.option(
+    "--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size, for example 100MiB."
+)
 @click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time, for example 10min.")
 @click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the N newest files and delete older ones.")
 @click.option("--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C stops.")
@@ -219,7 +221,7 @@ def _seconds(option: str, text: str) -> float:
     seconds = parse(text, "s")
     if seconds is None or seconds <= 0:
         raise UsageError(
-            f"{option} {text}: not a time above 0\n  allowed: a number with ms, s, min or h, for example 10min"
+            f"{option} {text}: not a time above 0\n  allowed: a number with ms, s, min, h or d, for example 10min"
         )
     return seconds
 
@@ -229,6 +231,6 @@ def _bytes(option: str, text: str, least: int) -> int:
     if size is None or size < least:
         raise UsageError(
             f"{option} {text}: not a size of {least // 1024}KiB or more\n"
-            "  allowed: a number with B, KB, MB, GB, KiB, MiB or GiB, for example 100MB"
+            "  allowed: a number with B, KiB, MiB or GiB, for example 100MiB"
         )
     return int(size)

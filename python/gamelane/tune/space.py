@@ -15,15 +15,14 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gamelane import _native
+from gamelane import _native, quantity
 from gamelane.analysis.apps import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.refusal import Source, said
 from gamelane.sweep.tables import Table, Value, parse
-from gamelane.tune.rates import bits_per_second
 
 SHIPPED = Path(__file__).parent / "space.toml"
-QUANTITY = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
+QUANTITY = quantity.NUMBER_AND_UNIT
 
 Settings = dict[str, str]
 
@@ -213,7 +212,7 @@ def _parameter(scenario: _native.Scenario, table: ParameterTable) -> Parameter:
 def _shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
     """Return rates for both directions at these shares of the link's rates; none if the link has no fixed rate."""
     link = tomllib.loads(scenario.to_toml())["link"]
-    rates = {way: bits_per_second(link[way]) for way in ("up", "down") if way in link}
+    rates = {way: quantity.parse(link[way], "bit/s") for way in ("up", "down") if way in link}
     if not rates or None in rates.values() or link["kind"] == "wifi-g":
         return []
     return [

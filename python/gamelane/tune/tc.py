@@ -9,13 +9,11 @@ model uses too if `parameters = "linux"`.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from gamelane import _native
-from gamelane.tune.rates import bits_per_second
+from gamelane import _native, quantity
 
 SHARE = 0.95
 MTU = 1514
@@ -77,7 +75,7 @@ def _shaped(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], devic
     queue, rate = gateway[way], link.get(way)
     shape = gateway.get("shape") or {}
     own = shape.get(way) if isinstance(shape, Mapping) else shape
-    bits = bits_per_second(own or rate or "")
+    bits = quantity.parse(own or rate or "", "bit/s")
     to = f"${way.upper()}_RATE" if bits is None else f"{bits * (1 if own else SHARE) / 1e3:.0f}kbit"
     found = [f"# {way}: {rate or 'the rate of this link varies: choose one below its lowest'}, shaped to {to}"]
     if queue.get("queue") == "cake":
@@ -172,8 +170,5 @@ def _discipline(queue: Mapping[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """`1000p` is 1000, `64KiB` is 65536."""
-    match = re.fullmatch(r"([\d.]+)\s*([a-zA-Z]*)", text)
-    if match is None:
-        return text
-    factor = {"kib": 1024, "mib": 1024**2, "kb": 1000, "mb": 1000**2}.get(match[2].lower(), 1)
-    return str(round(float(match[1]) * factor))
+    value = quantity.magnitude(text)
+    return text if value is None else str(round(value))

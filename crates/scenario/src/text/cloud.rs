@@ -1,4 +1,5 @@
-//! Cloud games: the files of `models/cloud/` that travel inside the program. Rates count IP packets, sizes are UDP payload.
+//! Cloud games: the files of `models/cloud/`, which the program contains. Rates count IP packets, sizes are UDP
+//! payload.
 
 use std::sync::LazyLock;
 
@@ -19,7 +20,7 @@ pub(crate) struct CloudGame {
 }
 
 impl CloudGame {
-    /// Every one, by name.
+    /// All shipped models, by name.
     pub(crate) fn all() -> &'static [Self] {
         static GAMES: LazyLock<Vec<CloudGame>> = LazyLock::new(|| {
             let read =
@@ -29,11 +30,10 @@ impl CloudGame {
         &GAMES
     }
 
-    /// Finds one.
+    /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         Self::all().iter().find(|game| game.name == name).ok_or_else(|| {
-            Fault::new("there is no such cloud game")
-                .one_of(name, Self::all().iter().map(|game| game.name.as_str()))
+            Fault::new("no such cloud game").one_of(name, Self::all().iter().map(|game| game.name.as_str()))
         })
     }
 
@@ -48,7 +48,7 @@ impl CloudGame {
             && (0.0..=2.0).contains(&video.variation)
             && (1.0..=100.0).contains(&video.key_frame_size);
         if !sound {
-            return Err("a number is out of reach".into());
+            return Err("a number is out of range".into());
         }
         let config = CloudConfig {
             rate: Bitrate::from_bps(video.rate_kbit * 1000),
@@ -120,7 +120,7 @@ mod tests {
             let config = CloudGame::shipped(name).unwrap().config;
             (config.rate.bps() / 1000, config.input_rate.bps() / 1000)
         };
-        // palazzi-voap Table I; the row of Unreal Tournament without a limit is missing in it.
+        // palazzi-voap Table I. It has no row of Unreal Tournament without a limit.
         assert_eq!(kbit("ut-2-3"), (4200, 125));
         assert_eq!(kbit("ut-1-3"), (2000, 125));
         assert_eq!(kbit("rome"), (3817, 100));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_reach_are_refused() {
+    fn numbers_out_of_range_are_refused() {
         assert!(CloudGame::parse(&SHIPPED[0].replace("fps = 30", "fps = 0")).is_err());
         assert!(CloudGame::parse(&SHIPPED[0].replace("payload = 1000", "payload = 2000")).is_err());
     }

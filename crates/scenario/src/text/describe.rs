@@ -1,4 +1,4 @@
-//! Flows in a reader's words, for tables and plots, with what must be said beside any result that rests on them.
+//! Flows in a reader's words, for tables and plots, with the caveats of results that depend on them.
 
 use gamelane_core::{Direction, Duration};
 use gamelane_traffic::config::UpdateSize;
@@ -20,16 +20,16 @@ pub struct FlowDescription {
     pub name: String,
     /// Its application, as the scenario writes it.
     pub app: &'static str,
-    /// What it is: "Quake III Arena, 4 players".
+    /// Label such as "Quake III Arena, 4 players".
     pub label: String,
-    /// When it begins.
+    /// Time of its first activity.
     pub start: Duration,
-    /// What to know before quoting a result: models that are our construction, open-loop replay.
+    /// Caveats of a result: models that are our construction, open-loop replay.
     pub caveats: Vec<String>,
 }
 
 impl Scenario {
-    /// Every flow of the run, in the order of the file.
+    /// All flows of the run, in the order of the file.
     pub fn describe_flows(&self) -> Vec<FlowDescription> {
         self.flow.iter().filter(|flow| flow.enabled).map(|flow| self.describe(flow)).collect()
     }
@@ -43,8 +43,8 @@ impl Scenario {
     }
 }
 
-/// Said before the run, if what players ask for cannot be carried: thin streams do not back off, and connections that they
-/// share are held back by the losses of the path.
+/// A warning if the network cannot carry what the players of a game over TCP ask for. Thin streams do not back off, and
+/// losses limit shared connections.
 fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
     if flow.direction == Some(Way::Up) {
         return None;
@@ -55,8 +55,8 @@ fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
     }
 }
 
-/// A TCP connection carries at most a full segment a round trip times the root of 3/4 over the loss (Mathis and others, CCR
-/// 1997, with delayed ACKs).
+/// Warns if shared connections are too slow. TCP carries at most one full segment per round trip times sqrt(3/4 / loss)
+/// (Mathis et al., CCR 1997, with delayed ACKs).
 fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
@@ -70,8 +70,8 @@ fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let carried = carriers * FULL_SEGMENT_BITS / round_trip * libm::sqrt(0.75 / loss);
     (asked > NEARLY_ALL * carried).then(|| {
         format!(
-            "{}: {players} players ask for {:.0} kbit/s, and at this loss and round trip TCP carries about {:.0} over {carriers} shared \
-             connections: messages will wait for the window; use more carriers",
+            "{}: {players} players offer {:.0} kbit/s. At this loss and round trip time, TCP carries about {:.0} kbit/s over {carriers} \
+             shared connections, so messages wait for the window. Use more `carriers`",
             flow.name,
             asked / 1e3,
             carried / 1e3
@@ -82,7 +82,7 @@ fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
 /// Payload of a full segment with timestamps on Ethernet.
 const FULL_SEGMENT_BITS: f64 = 1448.0 * 8.0;
 
-/// Thin streams do not back off.
+/// Warns if the link is too slow for thin streams, which do not back off.
 fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
@@ -90,8 +90,8 @@ fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
     let link = scenario.link.down?;
     (offered > NEARLY_ALL * link.0.bps() as f64).then(|| {
         format!(
-            "{}: {players} players ask for {:.0} kbit/s of a link of {}: thin streams do not back off, so its queue \
-             stays full and what it drops is sent on top; use a larger link, or share connections (`carriage`)",
+            "{}: {players} players offer {:.0} kbit/s to a link of {}. Thin streams do not back off, so its queue \
+             stays full and retransmissions add to the load. Use a faster link, or shared connections (`carriage`)",
             flow.name,
             offered / 1e3,
             link
@@ -99,7 +99,7 @@ fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
     })
 }
 
-/// Beyond this share of the link its queue hardly empties.
+/// Share of the link's rate above which its queue hardly ever empties.
 const NEARLY_ALL: f64 = 0.95;
 
 fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
@@ -164,7 +164,7 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     let mut caveats = Vec::new();
     if flow.trace.is_some() {
         caveats.push(format!(
-            "{}: a replayed capture is open loop, it does not react to the network",
+            "{}: a replayed capture is open loop: it does not react to the network",
             flow.name
         ));
     }
@@ -188,20 +188,20 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     }
     if flow.app == App::Cloud {
         caveats.push(format!(
-            "{}: rates are measured, sizes and spread of its video frames are our construction (synthetic-default)",
+            "{}: its rates are measured; the sizes of its video frames are our construction (synthetic-default)",
             flow.name
         ));
     }
     if flow.client == Some(Client::Pktgen) {
         caveats.push(format!(
-            "{}: its client is TEACUP's generator, 60 B every 10 ms, not the game's",
+            "{}: its client is TEACUP's generator (60 B every 10 ms), not the game's",
             flow.name
         ));
     }
     caveats
 }
 
-/// What to say of a match that nobody captured.
+/// A note on a match size that nobody captured.
 fn not_captured(game: &Game, players: u32) -> Option<String> {
     let UpdateSize::Measured { matches, .. } = &game.server.size else { return None };
     let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
@@ -215,8 +215,8 @@ fn not_captured(game: &Game, players: u32) -> Option<String> {
 
 fn provenance(word: &str) -> &str {
     match word {
-        "synthetic-default" => "synthetic-default: its sizes are our construction, not the literature's",
-        "unverified" => "unverified: its numbers are quoted from memory",
+        "synthetic-default" => "synthetic-default: its sizes are our construction, not from the literature",
+        "unverified" => "unverified: its numbers were quoted from memory",
         other => other,
     }
 }

@@ -1,4 +1,4 @@
-//! Differentiated services code points by number or by their registered names (RFC 2474, 2597, 3246, 5865, 8622).
+//! Differentiated services code points (DSCP), by number or registered name (RFC 2474, 2597, 3246, 5865, 8622).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::error::Fault;
 use super::from_text::in_text;
 
-/// A code point, 0 to 63.
+/// A DSCP, 0 to 63.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dscp(pub u8);
 
@@ -19,7 +19,7 @@ impl FromStr for Dscp {
         let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, code)| *code);
         let code = named.or_else(|| text.parse().ok().filter(|code| *code < 64));
         code.map(Self).ok_or_else(|| {
-            let fault = Fault::new("this is not a code point").one_of(text, NAMES.map(|(name, _)| name));
+            let fault = Fault::new("this is not a DSCP").one_of(text, NAMES.map(|(name, _)| name));
             fault.allowed("0 to 63, CS0 to CS7, AF11 to AF43, EF, VA or LE")
         })
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Dscp {
     }
 }
 
-in_text!(Dscp, "a code point: 0 to 63, or a name such as \"EF\"");
+in_text!(Dscp, "a DSCP: 0 to 63, or a name such as \"EF\"");
 
 impl JsonSchema for Dscp {
     fn inline_schema() -> bool {

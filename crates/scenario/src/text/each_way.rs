@@ -1,4 +1,4 @@
-//! One value for both directions of a link or path, or one for each: `jitter = "2ms"` or `jitter = { up = "2ms" }`.
+//! A value for both directions of a link or path, or one for each: `jitter = "2ms"` or `jitter = { up = "2ms" }`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,13 +12,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::nearest;
 
-/// A value for both directions, or one for each; a direction left out takes the default.
+/// One value for both directions, or one for each. A direction without a value takes the default.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum EachWay<T> {
-    /// Up and down alike.
+    /// The same value up and down.
     Both(T),
-    /// By direction.
+    /// A value for each direction.
     Split(Split<T>),
 }
 
@@ -35,7 +35,7 @@ pub struct Split<T> {
 }
 
 impl<T> EachWay<T> {
-    /// The value of one direction, if it is given.
+    /// The value of one direction, if given.
     pub fn towards(&self, direction: Direction) -> Option<&T> {
         match (self, direction) {
             (Self::Both(value), _) => Some(value),
@@ -81,7 +81,7 @@ impl<T: JsonSchema> JsonSchema for EachWay<T> {
     }
 }
 
-/// Tells the two forms apart by the first key of a table, without losing the path serde reports in an error.
+/// Tells the two forms apart by the first key of a table. The path that serde reports in an error stays intact.
 struct EachWayVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for EachWayVisitor<T> {
@@ -109,7 +109,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EachWayVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut rest: A) -> Result<Self::Value, A::Error> {
         let first = rest.next_key::<String>()?;
-        // Nearly a direction counts, so that `dwn` is told what it should have been.
+        // A name near `up` or `down` counts as a direction, so that `dwn` gets the hint "did you mean".
         let by_direction = first.as_deref().is_none_or(|key| nearest(key, &["up", "down"]).is_some());
         let table = MapAccessDeserializer::new(Reread { first, rest });
         if by_direction {
@@ -120,7 +120,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for EachWayVisitor<T> {
     }
 }
 
-/// A table whose first key has been looked at already.
+/// A table whose first key was already read.
 struct Reread<A> {
     first: Option<String>,
     rest: A,

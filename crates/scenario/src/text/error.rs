@@ -1,10 +1,10 @@
-//! What is wrong with a scenario, said so that it can be put right: the file, the line, the key, the value given, the
-//! values allowed, and a hint.
+//! Errors about a scenario. Each says what is wrong and where (file, line, key, value), what is allowed, and often a
+//! hint.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// A scenario was refused.
+/// Why a scenario was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ScenarioError(Box<Refusal>);
@@ -14,17 +14,17 @@ pub struct ScenarioError(Box<Refusal>);
 pub struct Refusal {
     /// The file, or the option that set the value: `--set link.upp=2mbit`.
     pub file: String,
-    /// Dotted key, flows by name: `flow.quake3.model`.
+    /// Dotted key; flows go by name: `flow.quake3.model`.
     pub key: Option<String>,
-    /// The value as it was given.
+    /// The value as given.
     pub value: Option<String>,
-    /// Line in the file, from one.
+    /// Line in the file, counted from 1.
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
-    /// What would have been right.
+    /// What is allowed.
     pub allowed: Option<String>,
-    /// What was probably meant.
+    /// What to do, or what was probably meant.
     pub hint: Option<String>,
 }
 
@@ -62,16 +62,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What is wrong with one value, before anybody has said where it stands.
+/// What is wrong with a value, without its place.
 ///
-/// Serde hands errors on as text alone, so a fault prints as lines and `Fault::read` takes them apart again.
+/// Serde passes errors on as text. So a fault prints as lines, and `Fault::read` reads them back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
     /// What is wrong.
     pub message: String,
-    /// What would have been right.
+    /// What is allowed.
     pub allowed: Option<String>,
-    /// What was probably meant.
+    /// What to do, or what was probably meant.
     pub hint: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Fault {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Lists the names that would have been right, and the nearest of them to `given`.
+    /// Lists the allowed names, and suggests the one nearest to `given`.
     pub(crate) fn one_of<'a>(self, given: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
         let fault = match nearest(given, &names) {
@@ -98,7 +98,7 @@ impl Fault {
         if names.is_empty() { fault } else { fault.allowed(names.join(", ")) }
     }
 
-    /// Takes apart what a deserialiser said: a fault of ours, or serde's own words about a key or a type.
+    /// Reads the text of a deserialiser's error: a fault of ours, or serde's own message about a key or a type.
     pub(crate) fn read(text: &str) -> Self {
         let mut lines = text.lines();
         let mut fault = Self::in_serdes_words(lines.next().unwrap_or_default());
@@ -112,7 +112,7 @@ impl Fault {
         fault
     }
 
-    /// For a message inside a message.
+    /// The fault as one line, for use inside a message.
     pub(crate) fn on_one_line(&self) -> String {
         let allowed = self.allowed.iter().map(|allowed| format!("; allowed: {allowed}"));
         let hint = self.hint.iter().map(|hint| format!("; {hint}"));
@@ -120,12 +120,12 @@ impl Fault {
     }
 
     fn in_serdes_words(text: &str) -> Self {
-        // Serde puts every name between backquotes, so the odd pieces are names.
+        // Serde writes names between backquotes, so every second piece is a name.
         let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
         if text.starts_with("unknown field") {
             let (given, names) =
                 quoted.split_first().map_or(("", &quoted[..]), |(given, names)| (*given, names));
-            return Self::new("there is no such key here").one_of(given, names.iter().copied());
+            return Self::new("no such key").one_of(given, names.iter().copied());
         }
         if text.starts_with("missing field") {
             return Self::new("this key is required");
@@ -134,7 +134,7 @@ impl Fault {
             Some((_, "u32" | "u64")) => Self::new("this takes a whole number, 0 or more"),
             Some((_, "f64")) => Self::new("this takes a number, without quotes"),
             Some((_, "a boolean")) => Self::new("this takes true or false, without quotes"),
-            Some((_, "a sequence")) => Self::new("this takes a list: [\"…\", \"…\"]"),
+            Some((_, "a sequence")) => Self::new("this takes a list such as [\"…\", \"…\"]"),
             Some((_, "a map")) => Self::new("this takes a table"),
             Some((_, expected)) if expected.starts_with("struct ") => Self::new("this takes a table"),
             Some((_, expected)) => Self::new(format!("this takes {expected}")),
@@ -156,7 +156,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The name nearest to what was given, if near enough to be a slip of the finger.
+/// The name nearest to `given`, if near enough to be a typing mistake.
 pub(crate) fn nearest<'a>(given: &str, names: &[&'a str]) -> Option<&'a str> {
     let given = given.to_lowercase();
     names

@@ -1,5 +1,5 @@
-//! Serde by way of text: a type that has `FromStr` and `Display` is read from a string and printed as one. Bare numbers
-//! are handed over as their digits, so that the type itself can say which unit is missing.
+//! Serde by way of text. A type with `FromStr` and `Display` is read from a string and printed as one. A bare number is
+//! passed on as its digits, so that the type can say which unit is missing.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde::{Deserializer, de};
 
 use super::error::Fault;
 
-/// Reads a `T` from a string or number; `expecting` finishes "this takes …" for everything else.
+/// Reads a `T` from a string or a number. For any other type of value, `expecting` finishes the message "this takes …".
 pub(crate) fn from_text<'de, T, D>(deserializer: D, expecting: &str) -> Result<T, D::Error>
 where
     T: FromStr<Err = Fault>,

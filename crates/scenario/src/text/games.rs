@@ -1,5 +1,5 @@
-//! Game models: the files of `models/` that travel inside the program, and the same format read from a scenario's
-//! folder. Sizes are UDP payload bytes; times stand in milliseconds in the file and in seconds in the model.
+//! Game models: the files of `models/`, which the program contains, and model files of the same format beside a
+//! scenario. Sizes are UDP payload in bytes. Times are in milliseconds in the file and in seconds in the model.
 
 use std::sync::LazyLock;
 
@@ -14,15 +14,15 @@ use super::update_size::{self, MOST_PLAYERS};
 /// A shipped game model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameInfo {
-    /// What a scenario calls it.
+    /// Name in a scenario.
     pub name: String,
-    /// What people call it.
+    /// Name for readers.
     pub title: String,
-    /// Where its numbers come from: `capture`, `literature`, `unverified` or `synthetic-default`.
+    /// Source of its numbers: `capture`, `literature`, `unverified` or `synthetic-default`.
     pub provenance: String,
-    /// Players where the scenario does not say.
+    /// Default number of players.
     pub players: u32,
-    /// What to know before quoting a result that rests on it.
+    /// Limits to know before quoting a result of this model.
     pub notes: String,
 }
 
@@ -33,7 +33,7 @@ pub fn games() -> &'static [GameInfo] {
     &INFOS
 }
 
-/// A game model ready to play.
+/// A game model with all values checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Game {
     pub(crate) info: GameInfo,
@@ -47,8 +47,7 @@ impl Game {
     /// Finds a shipped model.
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         shipped().iter().find(|game| game.info.name == name).ok_or_else(|| {
-            Fault::new("there is no such game")
-                .one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
+            Fault::new("no such game").one_of(name, shipped().iter().map(|game| game.info.name.as_str()))
         })
     }
 
@@ -66,7 +65,7 @@ fn shipped() -> &'static [Game] {
     &GAMES
 }
 
-/// `models/*.toml` as written.
+/// A model file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelFile {
@@ -145,10 +144,10 @@ impl ModelFile {
         let Players { min: least_players, max: most_players, default } = self.players;
         let ordered = 1 <= least_players && least_players <= default && default <= most_players;
         if !(ordered && most_players <= MOST_PLAYERS) {
-            return Err(format!("`players`: these want 1 ≤ min ≤ default ≤ max ≤ {MOST_PLAYERS}"));
+            return Err(format!("`players`: required is 1 ≤ min ≤ default ≤ max ≤ {MOST_PLAYERS}"));
         }
         if !PROVENANCES.contains(&self.provenance.as_str()) {
-            let fault = Fault::new("there is no such label").one_of(&self.provenance, PROVENANCES);
+            let fault = Fault::new("no such provenance").one_of(&self.provenance, PROVENANCES);
             return Err(format!("`provenance`: {}", fault.on_one_line()));
         }
         let tick = positive(self.server.tick.into()).map_err(|why| format!("`server.tick`: {why}"))?;
@@ -162,7 +161,7 @@ impl ModelFile {
             (None, Some(series)) => {
                 update_size::series(series).map(CommandSize::Series).map_err(|why| ("series", why))
             }
-            _ => return Err("`client`: this wants either `size` or `series`".into()),
+            _ => return Err("`client`: give either `size` or `series`".into()),
         };
         let sizes = sizes.map_err(|(key, why)| format!("`client.{key}`: {why}"))?;
         Ok(Game {
@@ -183,7 +182,7 @@ impl ModelFile {
 
 pub(super) fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64, Dist)>, String> {
     if parts.is_empty() {
-        return Err("a mixture wants at least one part".into());
+        return Err("a mixture needs at least one part".into());
     }
     parts
         .into_iter()
@@ -192,19 +191,19 @@ pub(super) fn mixture<D: Into<Dist>>(parts: Vec<Weighted<D>>) -> Result<Vec<(f64
             if weighty {
                 Ok((part.weight, positive(part.dist.into())?))
             } else {
-                Err("weights are above 0".into())
+                Err("a weight must be above 0".into())
             }
         })
         .collect()
 }
 
-/// A distribution that makes sense: finite, of positive mean, and with spreads that are not negative.
+/// Checks that a distribution has a finite mean above 0 and no negative spread.
 pub(super) fn positive(dist: Dist) -> Result<Dist, String> {
     let sound = spread(dist).is_ok_and(|dist| dist.mean() > 0.0);
-    if sound { Ok(dist) } else { Err("a distribution wants a mean above 0 and no negative spread".into()) }
+    if sound { Ok(dist) } else { Err("a distribution needs a mean above 0 and no negative spread".into()) }
 }
 
-/// A distribution that makes sense around any mean.
+/// Checks that a distribution has a finite mean and no negative spread.
 fn spread(dist: Dist) -> Result<Dist, String> {
     let (spreads, ordered) = match dist {
         Dist::Constant(_) | Dist::Exponential { .. } => ([0.0, 0.0], true),
@@ -215,7 +214,7 @@ fn spread(dist: Dist) -> Result<Dist, String> {
         Dist::ExGaussian { sigma, tau, .. } => ([sigma, tau], true),
     };
     let sound = ordered && dist.mean().is_finite() && spreads.iter().all(|spread| *spread >= 0.0);
-    if sound { Ok(dist) } else { Err("a distribution wants a finite mean and no negative spread".into()) }
+    if sound { Ok(dist) } else { Err("a distribution needs a finite mean and no negative spread".into()) }
 }
 
 impl From<Millis> for Dist {
@@ -224,7 +223,7 @@ impl From<Millis> for Dist {
             Millis::Constant { value_ms } => Self::Constant(value_ms / 1e3),
             Millis::Uniform { lo_ms, hi_ms } => Self::Uniform { lo: lo_ms / 1e3, hi: hi_ms / 1e3 },
             Millis::Normal { mean_ms, sd_ms } => Self::Normal { mean: mean_ms / 1e3, sd: sd_ms / 1e3 },
-            // A factor of a log-normal is a shift of its logarithm.
+            // Scaling a log-normal variable shifts its logarithm.
             Millis::LogNormal { mu_ln_ms, sigma } => Self::LogNormal { mu: mu_ln_ms - LN_1000, sigma },
             Millis::Exponential { mean_ms } => Self::Exponential { mean: mean_ms / 1e3 },
             Millis::Lev { a_ms, b_ms } => Self::Lev { a: a_ms / 1e3, b: b_ms / 1e3 },
@@ -252,7 +251,7 @@ impl From<Bytes> for Dist {
 /// ln 1000.
 const LN_1000: f64 = 6.907_755_278_982_137;
 
-/// Labels of a model, the weakest last: of several, a file bears the weakest.
+/// Provenance of a model, the weakest last. A file with several sources names the weakest.
 const PROVENANCES: [&str; 4] = ["capture", "literature", "unverified", "synthetic-default"];
 
 const SHIPPED: [&str; 10] = [
@@ -302,25 +301,25 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_makes_no_sense_is_refused_by_key() {
+    fn an_invalid_model_is_refused_by_key() {
         let quake3 = include_str!("../../../../models/quake3.toml");
         let cases = [
             (
                 "value_ms = 50",
                 "value_ms = -50",
-                "`server.tick`: a distribution wants a mean above 0 and no negative spread",
+                "`server.tick`: a distribution needs a mean above 0 and no negative spread",
             ),
             (
                 "phi = 0.7",
                 "phi = 1.7",
-                "`server.size`: an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0",
+                "`server.size`: an ARMA series needs finite numbers, |phi| < 1 and sd_per_player ≥ 0",
             ),
-            ("min = 40", "min = 4000", "`server.size`: these want 1 ≤ min ≤ max ≤ 1472 bytes"),
-            ("weight = 1.0", "weight = 0", "`client.interval`: weights are above 0"),
+            ("min = 40", "min = 4000", "`server.size`: required is 1 ≤ min ≤ max ≤ 1472 (bytes)"),
+            ("weight = 1.0", "weight = 0", "`client.interval`: a weight must be above 0"),
             (
                 "provenance = \"synthetic-default\"",
                 "provenance = \"literatur\"",
-                "`provenance`: there is no such label; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
+                "`provenance`: no such provenance; allowed: capture, literature, unverified, synthetic-default; did you mean \"literature\"?",
             ),
         ];
         for (before, after, message) in cases {

@@ -1,5 +1,5 @@
-//! Impairment as text: the files of `profiles/`, and what `gamelane impair` is told. One value for both directions or one
-//! for each, in the words and units of a scenario's link.
+//! Impairment as text: the files of `profiles/`, and the options of `gamelane impair`. The words and units are those of
+//! a scenario's link. Each value holds for both directions or for one.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -20,82 +20,82 @@ use super::text_or_table::TextOrTable;
 use super::units::{Percent, QueueLimit, Rate, Time};
 use super::words::words;
 
-/// What is done to packets, each way. Everything left out is left alone.
+/// Impairment of packets in each direction. A key that is not given changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impair {
-    /// What people call it.
+    /// Name for readers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// Where its numbers come from, as in a game model: `capture`, `literature`, `unverified` or `synthetic-default`.
+    /// Source of its numbers, as in a game model: `capture`, `literature`, `unverified` or `synthetic-default`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub provenance: String,
-    /// What to know before quoting a result that rests on it.
+    /// Limits to know before quoting a result of this profile.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notes: String,
-    /// Time every packet takes.
+    /// Delay of every packet.
     #[serde(default)]
     pub delay: EachWay<Time>,
-    /// How far the delay varies to both sides, or with its shape and memory.
+    /// Variation of the delay above and below `delay`: a time, or a table with distribution and correlation.
     #[serde(default)]
     pub jitter: EachWay<JitterText>,
-    /// Packets lost, at random or in bursts.
+    /// Packet loss, at random or in bursts.
     #[serde(default)]
     pub loss: EachWay<Loss>,
-    /// Packets held back so that others overtake.
+    /// Share of packets that are held back so that others overtake them.
     #[serde(default)]
     pub reorder: EachWay<ReorderText>,
-    /// Packets that arrive twice.
+    /// Share of packets that arrive twice.
     #[serde(default)]
     pub duplicate: EachWay<Percent>,
-    /// Rate of a bottleneck. Left out: none.
+    /// Rate of a bottleneck. Default: no bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<EachWay<Rate>>,
-    /// What may wait for the bottleneck. Left out: 1000 packets.
+    /// Limit of the queue at the bottleneck. Default: 1000 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<EachWay<QueueLimit>>,
-    /// What the bottleneck's link layer adds to each IP packet.
+    /// Bytes that the link layer of the bottleneck adds to each IP packet.
     #[serde(default)]
     pub overhead: EachWay<Overhead>,
     #[serde(skip)]
     origin: Origin,
 }
 
-/// `"5ms"`, or a table.
+/// Jitter: a time such as `"5ms"`, or a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct JitterText(TextOrTable<Time, JitterTable>);
 
-/// Jitter spelled out.
+/// Jitter as a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JitterTable {
     /// Scale of the variation: half the width of `uniform`, the standard deviation of `normal`.
     pub spread: Time,
-    /// How it is distributed.
+    /// Distribution.
     #[serde(default)]
     pub shape: Shape,
-    /// A distribution file of netem instead of a shape, from the file's folder.
+    /// Distribution file of netem, instead of `shape`. Relative to the profile's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// How much one packet's delay is like the one before, below 100%.
+    /// Correlation of a packet's delay with that of the packet before, below 100%.
     #[serde(default)]
     pub correlation: Percent,
-    /// Whether packets with less delay overtake.
+    /// Lets packets with less delay overtake others.
     #[serde(default)]
     pub overtake: bool,
 }
 
 words! {
     /// Distribution of jitter.
-    Shape "shape of jitter" {
-        /// Evenly between minus and plus the spread.
+    Shape "jitter distribution" {
+        /// Uniform between minus and plus the spread.
         Uniform = "uniform",
-        /// Normal; the spread is its standard deviation.
+        /// Normal; the spread is the standard deviation.
         Normal = "normal",
-        /// Many a little early, few very late (netem's).
+        /// Pareto, as in netem: many packets slightly early, few very late.
         Pareto = "pareto",
-        /// A quarter normal, three quarters Pareto (netem's).
+        /// A quarter normal and three quarters Pareto, as in netem.
         ParetoNormal = "paretonormal",
     }
 }
@@ -107,18 +107,18 @@ impl Default for Shape {
     }
 }
 
-/// `"2%"`, or with how long they are held back.
+/// Reordering: a share such as `"2%"`, or a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ReorderText(TextOrTable<Percent, ReorderTable>);
 
-/// Reordering spelled out.
+/// Reordering as a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReorderTable {
-    /// Share of packets.
+    /// Share of packets to hold back.
     pub share: Percent,
-    /// For how long.
+    /// Time for which they are held back.
     #[serde(default = "ten_milliseconds")]
     pub by: Time,
 }
@@ -139,10 +139,10 @@ impl Default for ReorderText {
     }
 }
 
-/// A profile that comes with the program.
+/// A profile that ships with the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// What a command calls it.
+    /// Name for commands.
     pub name: &'static str,
     text: &'static str,
 }
@@ -159,31 +159,31 @@ pub const PROFILES: [Profile; 7] = [
 ];
 
 impl Impair {
-    /// Reads keys and values from text; `overrides` are put over it, as options of a command are.
+    /// Reads a profile. `overrides` are keys and values put over it, as options of a command are.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let hint = "a profile is keys and values such as delay = \"40ms\" and loss = \"1%\"";
         let (impair, origin) = read::<Self>(text, file, overrides, hint)?;
         Ok(Self { origin, ..impair })
     }
 
-    /// Reads a shipped profile by its name, with `overrides` put over it.
+    /// Reads a shipped profile by name, with `overrides` put over it.
     pub fn shipped(name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let profile = PROFILES.iter().find(|profile| profile.name == name).ok_or_else(|| {
-            let fault = Fault::new("there is no such profile")
-                .one_of(name, PROFILES.iter().map(|profile| profile.name));
+            let fault =
+                Fault::new("no such profile").one_of(name, PROFILES.iter().map(|profile| profile.name));
             Origin { file: format!("--profile {name}"), ..Origin::default() }.refuse(&Path::default(), fault)
         })?;
         Self::parse(profile.text, &format!("profiles/{name}.toml"), overrides)
     }
 
-    /// What is in force, as text: titles and notes left out.
+    /// The keys in force as text, without title, provenance and notes.
     pub fn to_toml(&self) -> String {
         let plain =
             Self { title: String::new(), provenance: String::new(), notes: String::new(), ..self.clone() };
         toml::to_string(&plain).expect("every key of a profile is text or a table")
     }
 
-    /// Checks the values against each other and reads the tables they name. Indexed by [`Direction::index`].
+    /// Checks the values against each other and reads the tables that they name. Indexed by [`Direction::index`].
     pub fn to_configs(&self) -> Result<[ImpairConfig; 2], ScenarioError> {
         let [up, down] = Direction::BOTH;
         Ok([self.config(up)?, self.config(down)?])
@@ -212,8 +212,8 @@ impl Impair {
             return Ok(None);
         };
         if *rate < SLOWEST {
-            let fault =
-                Fault::new("a full packet would take more than ten seconds").allowed("1200bit or more");
+            let fault = Fault::new("a full packet would take more than 10 s at this rate")
+                .allowed("\"1200bit\" or more");
             return Err(self.refuse("rate", direction, matches!(self.rate, Some(EachWay::Split(_))), fault));
         }
         let limit = self.limit.as_ref().and_then(|limit| limit.towards(direction));
@@ -232,8 +232,8 @@ impl Impair {
             Some(TextOrTable::Table(table)) => table,
         };
         if table.correlation == Percent::ALL {
-            let fault =
-                Fault::new("every packet would have the delay of the first").allowed("0% to below 100%");
+            let fault = Fault::new("a `correlation` of 100% gives every packet the delay of the first")
+                .allowed("0% to below 100%");
             return Err(self.refuse("jitter", direction, split, fault));
         }
         let shape = match (&table.table, table.shape) {
@@ -249,7 +249,7 @@ impl Impair {
         Ok(Jitter { spread: table.spread.0, shape, correlation: table.correlation.probability(), order })
     }
 
-    /// A distribution as `tc` reads it from `/usr/lib/tc`: numbers in 1/8192 of the spread, `#` begins a comment.
+    /// Reads a distribution file of `tc`, as in `/usr/lib/tc`: numbers in 1/8192 of the spread, comments after `#`.
     fn read_table(&self, file: &str) -> Result<JitterShape, Fault> {
         let beside = FilePath::new(&self.origin.file).parent().unwrap_or(FilePath::new(""));
         let path = beside.join(file);
@@ -259,7 +259,9 @@ impl Impair {
             text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());
         let numbers: Result<Vec<i16>, _> = words.map(str::parse).collect();
         let allowed = "2 to 65536 whole numbers from -32768 to 32767, as in /usr/lib/tc/normal.dist";
-        let wrong = || Fault::new(format!("{} is no distribution of netem", path.display())).allowed(allowed);
+        let wrong = || {
+            Fault::new(format!("{} is not a distribution table of netem", path.display())).allowed(allowed)
+        };
         let mut numbers = numbers.map_err(|_| wrong())?;
         if !(2..=65_536).contains(&numbers.len()) {
             return Err(wrong());

@@ -1,5 +1,5 @@
-//! Models of games over TCP: the files of `models/mmo/` that travel inside the program, and the same format read from a
-//! scenario's folder. Sizes are payload bytes of a write.
+//! Models of games over TCP: the files of `models/mmo/`, which the program contains, and model files of the same format
+//! beside a scenario. Sizes are payload bytes of one write.
 
 use std::sync::LazyLock;
 
@@ -15,15 +15,15 @@ use super::model_file;
 /// A shipped model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MmoInfo {
-    /// What a scenario calls it.
+    /// Name in a scenario.
     pub name: String,
-    /// What people call it.
+    /// Name for readers.
     pub title: String,
-    /// Where its numbers come from.
+    /// Source of its numbers.
     pub provenance: String,
-    /// Players where the scenario does not say.
+    /// Default number of players.
     pub connections: u32,
-    /// What to know before quoting a result that rests on it.
+    /// Limits to know before quoting a result of this model.
     pub notes: String,
 }
 
@@ -34,7 +34,7 @@ pub fn mmos() -> &'static [MmoInfo] {
     &INFOS
 }
 
-/// A model ready to play.
+/// A model with all values checked.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mmo {
     pub(crate) info: MmoInfo,
@@ -56,7 +56,7 @@ impl Mmo {
     pub(crate) fn shipped(name: &str) -> Result<&'static Self, Fault> {
         shipped().iter().find(|mmo| mmo.info.name == name).ok_or_else(|| {
             let names = shipped().iter().map(|mmo| mmo.info.name.as_str());
-            let fault = Fault::new("there is no such game over TCP").one_of(name, names);
+            let fault = Fault::new("no such game over TCP").one_of(name, names);
             if fault.hint.is_none() {
                 fault.hint("a model of your own is a file: model = \"NAME.toml\"")
             } else {
@@ -65,13 +65,13 @@ impl Mmo {
         })
     }
 
-    /// IP bits per second that one player's connection asks for in one direction, without retransmissions and ACKs.
+    /// IP bits per second that one player's connection offers in one direction, without retransmissions and ACKs.
     pub(crate) fn offered_bps(&self, direction: Direction) -> f64 {
         let (rate, size) = self.writes(direction);
         rate * (size + TCP_HEADERS) * 8.0
     }
 
-    /// The same without headers.
+    /// Payload bits per second that one player's connection offers in one direction.
     pub(crate) fn payload_bps(&self, direction: Direction) -> f64 {
         let (rate, size) = self.writes(direction);
         rate * size * 8.0
@@ -138,13 +138,13 @@ struct PathFile {
 impl ModelFile {
     fn checked(self) -> Result<Mmo, String> {
         if !(1..=200_000).contains(&self.connections) {
-            return Err("`connections`: this wants 1 to 200000".into());
+            return Err("`connections`: allowed are 1 to 200000".into());
         }
         let paths = self.path.iter().map(|path| {
             let sound = path.share > 0.0 && path.share.is_finite();
             let times = [path.rtt_ms, path.jitter_ms].iter().all(|time| (0.0..=60_000.0).contains(time));
             if !(sound && times) {
-                return Err("`path`: a share above 0 and times up to a minute are wanted".into());
+                return Err("`path`: required are a share above 0 and times of 0 to 60000 ms".into());
             }
             let millis = |value: f64| Duration::from_secs_f64(value / 1e3);
             Ok(PlayerPath { share: path.share, rtt: millis(path.rtt_ms), jitter: millis(path.jitter_ms) })
@@ -169,10 +169,10 @@ impl ModelFile {
 fn writes(file: Writes, side: &str) -> Result<WriteModel, String> {
     let named = |key: &'static str| move |why: String| format!("`{side}.{key}`: {why}");
     if !(1 <= file.min && file.min <= file.max && file.max <= LARGEST_WRITE) {
-        return Err(format!("`{side}`: these want 1 ≤ min ≤ max ≤ {LARGEST_WRITE} bytes"));
+        return Err(format!("`{side}`: required is 1 ≤ min ≤ max ≤ {LARGEST_WRITE} (bytes)"));
     }
     if !(file.most_per_second > 0.0 && file.most_per_second.is_finite()) {
-        return Err(format!("`{side}.most_per_second`: this is above 0"));
+        return Err(format!("`{side}.most_per_second`: this must be above 0"));
     }
     Ok(WriteModel {
         rate_per_s: positive(file.writes_per_second.into()).map_err(named("writes_per_second"))?,
@@ -184,9 +184,9 @@ fn writes(file: Writes, side: &str) -> Result<WriteModel, String> {
     })
 }
 
-/// IPv4, TCP and timestamps.
+/// Bytes of the IPv4 and TCP headers with timestamps.
 const TCP_HEADERS: f64 = 52.0;
-/// Beyond this a stream is not thin.
+/// Largest write of a thin stream, in bytes.
 const LARGEST_WRITE: u32 = 65_536;
 
 const SHIPPED: [&str; 1] = [include_str!("../../../../models/mmo/anarchy-online.toml")];
@@ -208,12 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_makes_no_sense_is_refused_by_key() {
+    fn an_invalid_model_is_refused_by_key() {
         let cases = [
-            ("connections = 175", "connections = 0", "`connections`: this wants 1 to 200000"),
-            ("most_per_second = 3.0", "most_per_second = 0", "`server.most_per_second`: this is above 0"),
-            ("share = 0.16", "share = -1", "`path`: a share above 0 and times up to a minute are wanted"),
-            ("weight = 0.58", "weight = 0", "`server.gap`: weights are above 0"),
+            ("connections = 175", "connections = 0", "`connections`: allowed are 1 to 200000"),
+            (
+                "most_per_second = 3.0",
+                "most_per_second = 0",
+                "`server.most_per_second`: this must be above 0",
+            ),
+            ("share = 0.16", "share = -1", "`path`: required are a share above 0 and times of 0 to 60000 ms"),
+            ("weight = 0.58", "weight = 0", "`server.gap`: a weight must be above 0"),
         ];
         for (before, after, message) in cases {
             assert_eq!(Mmo::parse(&SHIPPED[0].replace(before, after)).unwrap_err(), message);

@@ -1,8 +1,8 @@
-//! The text format: TOML in, [`Scenario`] (what was written), then [`Model`](crate::Model) (checked).
+//! The text format: TOML becomes a [`Scenario`] (as written), then a [`Model`](crate::Model) (checked).
 //!
-//! The structs in [`keys`] are the one definition of the format. Serde reads them, with unknown keys refused; the JSON
-//! Schema and `docs/scenario.md` are generated from them; [`Scenario::to_toml`] prints them back in one canonical form.
-//! What serde cannot see (keys that do not go together, names that must exist, files) is checked in `build`.
+//! The structs in [`keys`] are the one definition of the format. Serde reads them and refuses unknown keys. The JSON
+//! Schema and `docs/scenario.md` are generated from them. [`Scenario::to_toml`] prints them in one canonical form.
+//! `build` checks the rest: keys that exclude each other, names that must exist, files.
 
 mod build;
 mod cloud;
@@ -14,7 +14,6 @@ mod from_text;
 pub mod games;
 pub mod impair;
 pub mod keys;
-mod measure;
 pub mod mmos;
 mod model_file;
 mod models;

@@ -1,10 +1,10 @@
-//! Reading the files of `models/`, whatever they describe.
+//! Reads the files of `models/`.
 
 use serde::de::DeserializeOwned;
 
 use super::error::Fault;
 
-/// Reads a model as its file has it; the message names the key that is wrong.
+/// Reads a model file. The message of an error names the key.
 pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let deserializer =
         toml::Deserializer::parse(text).map_err(|error| format!("not TOML: {}", error.message()))?;

@@ -1,4 +1,4 @@
-//! What ships under `models/`, for people to choose from: games of a match, cloud games, games over TCP.
+//! The models that ship under `models/`: games, cloud games and games over TCP.
 
 use super::cloud::CloudGame;
 use super::games::games;
@@ -7,21 +7,21 @@ use super::mmos::mmos;
 /// A shipped model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// The `app` of the flows it is for.
+    /// The `app` of its flows.
     pub app: &'static str,
-    /// What a scenario calls it.
+    /// Name in a scenario.
     pub name: &'static str,
-    /// What people call it.
+    /// Name for readers.
     pub title: &'static str,
-    /// Where its numbers come from: `capture`, `literature`, `unverified` or `synthetic-default`.
+    /// Source of its numbers: `capture`, `literature`, `unverified` or `synthetic-default`.
     pub provenance: &'static str,
-    /// Players where the scenario does not say; `None` of a game that has one viewer.
+    /// Default number of players; `None` for a cloud game, which has one.
     pub players: Option<u32>,
-    /// What to know before quoting a result that rests on it.
+    /// Limits to know before quoting a result of this model.
     pub notes: &'static str,
 }
 
-/// Every shipped model, by application and name.
+/// All shipped models, by application and name.
 pub fn models() -> Vec<ModelInfo> {
     let matches = games().iter().map(|game| ModelInfo {
         app: "game",

@@ -1,5 +1,5 @@
-//! Where a value was written. A scenario keeps its text, so that a mistake found late, when the model is built, is still
-//! reported with its line, or with the `--set` that brought it in.
+//! The place where a value was written. A scenario keeps its text, so that an error found late, when the model is
+//! built, still names the line or the `--set` of the value.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -7,31 +7,31 @@ use toml::{Spanned, Table, Value};
 use super::error::{Fault, Refusal, ScenarioError};
 use super::overrides::Override;
 
-/// The text a scenario came from, and what `--set` did to it.
+/// The text of a scenario, and the `--set` options applied to it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) file: String,
     pub(crate) text: String,
-    /// The values in force, overrides applied.
+    /// The values in force, after overrides.
     pub(crate) values: Table,
     pub(crate) overrides: Vec<Override>,
 }
 
 impl PartialEq for Origin {
-    /// Two scenarios that say the same are the same, wherever they were written.
+    /// Always equal, so that scenarios with the same values are equal wherever they were written.
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// One step into a scenario.
+/// One step of a path into a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// The way to one value, from the top.
+/// The path from the top to one value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path(pub(crate) Vec<Step>);
 
@@ -50,7 +50,7 @@ impl Path {
 }
 
 impl Origin {
-    /// The error for what is wrong at `path`: adds the file or option, the line, the key and the value.
+    /// The error for a fault at `path`, with the file or option, the line, the key and the value.
     pub(crate) fn refuse(&self, path: &Path, fault: Fault) -> ScenarioError {
         let set = self.overrides.iter().rev().find(|set| set.reaches(path));
         let (file, line) = match set {
@@ -63,7 +63,7 @@ impl Origin {
         Refusal { file, key, value, line, message, allowed, hint }.into()
     }
 
-    /// `flow.quake3.model`: flows by their name, or by their place in the file if they have none.
+    /// The dotted key: `flow.quake3.model`. Flows go by name, or by position if they have none.
     fn dotted(&self, path: &Path) -> String {
         let mut text = String::new();
         for (depth, step) in path.0.iter().enumerate() {
@@ -84,7 +84,7 @@ impl Origin {
         text
     }
 
-    /// The line of the nearest thing to `path` that stands in the text.
+    /// The line of `path`, or of the nearest key above it in the text.
     fn line(&self, path: &Path) -> Option<usize> {
         let table = DeTable::parse(&self.text).ok()?;
         let mut at = None;
@@ -120,12 +120,12 @@ impl From<&serde_path_to_error::Path> for Path {
     }
 }
 
-/// The line, from one, that holds the byte at `offset`.
+/// The line of the byte at `offset`, counted from 1.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }
 
-/// True for a value that reads well in a message: no table, no list of them.
+/// True for a value that fits in a message: no table, no list of tables.
 fn is_short(value: &Value) -> bool {
     match value {
         Value::Table(_) => false,
@@ -134,7 +134,7 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
-/// True for a name that can stand in a dotted key.
+/// True for a name that can be part of a dotted key.
 pub(crate) fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     !name.is_empty() && name.chars().all(plain)

@@ -1,5 +1,5 @@
 //! `--set link.up=2mbit`: values put over those of the file before they are checked. A `*` stands for every key of its
-//! table, a flow is named by its name, and tables that are missing are made.
+//! table. Flows, classes and rules go by name. Missing tables are created.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::error::{Fault, Refusal, ScenarioError};
 use super::origin::{Path, Step};
 
-/// One `--set`, and the values it reached.
+/// One `--set`, and the paths of the values it changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Override {
     key: String,
@@ -24,7 +24,8 @@ impl Override {
         let steps: Vec<&str> = key.split('.').collect();
         if steps.iter().any(|step| step.trim() != *step || step.is_empty()) {
             return Err(set.refuse(
-                Fault::new("this is not a dotted key").allowed("link.up, flow.NAME.model, gateway.*.queue"),
+                Fault::new("this is not a key")
+                    .allowed("keys joined by dots, such as link.up, flow.NAME.model or gateway.*.queue"),
             ));
         }
         let value = read_value(value);
@@ -34,7 +35,7 @@ impl Override {
         Ok(set)
     }
 
-    /// True if the value at `path`, or a table around it, came from here.
+    /// True if the value at `path`, or a table around it, came from this option.
     pub(crate) fn reaches(&self, path: &Path) -> bool {
         self.reached.iter().any(|reached| path.0.starts_with(&reached.0))
     }
@@ -60,7 +61,7 @@ impl fmt::Display for Override {
     }
 }
 
-/// A number, truth value, list or table as TOML reads it; everything else is text.
+/// A number, boolean, list or table as TOML reads it; anything else is text.
 fn read_value(text: &str) -> Value {
     let read = toml::from_str::<Table>(&format!("value = {text}")).ok();
     let only = read.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
@@ -108,7 +109,7 @@ fn put(
     Ok(())
 }
 
-/// The table under `key`, and whether it had to be made. One value for both directions is split before one of them is
+/// The table under `key`, and whether it was created. A value for both directions is split before one direction is
 /// changed, so that the other keeps it.
 fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> (&'a mut Table, bool) {
     let before = table.get(key).cloned();
@@ -130,11 +131,11 @@ fn table_in<'a>(table: &'a mut Table, key: &str, next: &str) -> (&'a mut Table, 
     }
     match table.get_mut(key) {
         Some(Value::Table(inner)) => (inner, is_made),
-        _ => unreachable!("what is no table was replaced by one above"),
+        _ => unreachable!("a value that is not a table was replaced above"),
     }
 }
 
-/// Lists whose tables go by their names.
+/// Lists of tables that go by name.
 const NAMED: [&[&str]; 3] = [&["flow"], &["gateway", "class"], &["gateway", "rule"]];
 
 fn put_in_named(
@@ -156,7 +157,7 @@ fn put_in_named(
     };
     let (name, rest) = (steps[0], &steps[1..]);
     if rest.is_empty() {
-        return Err(Fault::new(format!("this names a {kind} and none of its keys"))
+        return Err(Fault::new(format!("this is a {kind}; name one of its keys"))
             .hint(format!("write {}.{name}.KEY=VALUE", dotted(at))));
     }
     let names: Vec<String> = tables.iter().map(|table| name_of(table).to_owned()).collect();
@@ -192,7 +193,7 @@ fn name_of(table: &Value) -> &str {
     table.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Keys that take one value or one for each direction.
+/// Keys that take one value for both directions, or one for each.
 const EACH_WAY: [&str; 12] = [
     "ceil",
     "delay",

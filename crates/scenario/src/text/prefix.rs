@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use super::error::Fault;
 use super::from_text::in_text;
 
-/// All addresses that begin alike.
+/// An address prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix(pub classify::Prefix);
 
@@ -27,10 +27,8 @@ impl FromStr for Prefix {
         let Some(len) = len else { return Ok(Self(host)) };
         match len.parse::<u8>() {
             Ok(len) if len <= host.len => Ok(Self(classify::Prefix { len, ..host })),
-            _ => {
-                Err(Fault::new("no address has a prefix of that length")
-                    .allowed(format!("0 to {}", host.len)))
-            }
+            _ => Err(Fault::new("this prefix length is too large, or is not a number")
+                .allowed(format!("0 to {}", host.len))),
         }
     }
 }

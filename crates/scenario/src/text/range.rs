@@ -1,5 +1,5 @@
-//! Ranges as text: `"27960..27970"`, both ends included; `"..200B"` and `"100kbit.."` are open at one end, and a value
-//! by itself is a range of one.
+//! Ranges as text: `"27960..27970"`, both ends included. `"..200B"` and `"100kbit.."` are open at one end. A single
+//! value is a range of one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::error::Fault;
 use super::from_text::{from_text, in_text};
 use super::units::{Rate, Size, Time};
 
-/// From one value to another; an end left out is open.
+/// A range of values; an end without a value is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range<T> {
     /// Smallest value.
@@ -24,18 +24,18 @@ pub struct Range<T> {
 }
 
 impl<T: Copy> Range<T> {
-    /// Its ends in another type, `open` where it has none.
+    /// The range in another type. `open` has the values for open ends.
     pub(crate) fn span<U>(&self, value: impl Fn(T) -> U, open: [U; 2]) -> Span<U> {
         let [low, high] = open;
         Span { low: self.low.map_or(low, &value), high: self.high.map_or(high, &value) }
     }
 }
 
-/// What a range can be of.
+/// A type that a range can have.
 pub trait Bound: FromStr<Err = Fault> + fmt::Display + PartialEq {
-    /// The range in the schema.
+    /// Name of the range in the schema.
     const NAME: &'static str;
-    /// Two ends, for messages.
+    /// A range with two ends, for messages.
     const EXAMPLE: &'static str;
 }
 
@@ -51,9 +51,7 @@ impl<T: Bound> FromStr for Range<T> {
             end => end.parse().map(Some),
         };
         match (end(low)?, end(high)?) {
-            (None, None) => {
-                Err(Fault::new("a range open at both ends asks for nothing").allowed(expecting::<T>()))
-            }
+            (None, None) => Err(Fault::new("a range needs at least one end").allowed(expecting::<T>())),
             (low, high) => Ok(Self { low, high }),
         }
     }
@@ -90,13 +88,13 @@ impl<T: Bound> JsonSchema for Range<T> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let (description, kind) = (expecting::<T>(), format!("range such as `{}`", T::EXAMPLE));
+        let (description, kind) = (expecting::<T>(), format!("value, or range such as `{}`", T::EXAMPLE));
         json_schema!({ "type": ["string", "integer"], "description": description, "x-type": kind })
     }
 }
 
 fn expecting<T: Bound>() -> String {
-    format!("a value, or a range such as \"{}\", open where an end is left out", T::EXAMPLE)
+    format!("a value, or a range such as \"{}\"; either end may be omitted", T::EXAMPLE)
 }
 
 impl Bound for Size {
@@ -126,8 +124,9 @@ pub struct Port(pub u16);
 impl FromStr for Port {
     type Err = Fault;
     fn from_str(text: &str) -> Result<Self, Fault> {
-        let fault =
-            |_| Fault::new("this is not a port").allowed("0 to 65535, or a range such as \"27960..27970\"");
+        let fault = |_| {
+            Fault::new("this is not a port number").allowed("0 to 65535, or a range such as \"27960..27970\"")
+        };
         text.parse().map(Self).map_err(fault)
     }
 }
@@ -143,7 +142,7 @@ impl Bound for Port {
     const EXAMPLE: &'static str = "27960..27970";
 }
 
-/// A standard deviation in whole per cent of a mean, which may be more than all of it.
+/// A standard deviation in whole per cent of a mean. It can exceed 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation(pub u32);
 
@@ -151,7 +150,10 @@ impl FromStr for Deviation {
     type Err = Fault;
     fn from_str(text: &str) -> Result<Self, Fault> {
         let percent = text.strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
-        let fault = || Fault::new("this is not a deviation in whole per cent").allowed("such as \"..30%\"");
+        let fault = || {
+            Fault::new("this is not a whole percentage")
+                .allowed("0% to 1000000%, such as \"30%\", or a range such as \"..30%\"")
+        };
         percent.filter(|percent| *percent <= 1_000_000).map(Self).ok_or_else(fault)
     }
 }
@@ -162,7 +164,7 @@ impl fmt::Display for Deviation {
     }
 }
 
-in_text!(Deviation, "a deviation in whole per cent such as \"110%\"");
+in_text!(Deviation, "a whole percentage such as \"110%\"");
 
 impl JsonSchema for Deviation {
     fn schema_name() -> Cow<'static, str> {

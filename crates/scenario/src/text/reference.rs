@@ -1,6 +1,7 @@
-//! What others read about the format: the JSON Schema for editors, and the reference page for people. Both come from the
-//! structs in [`super::keys`], so neither can drift.
+//! The documents about the format: the JSON Schema for editors, and the reference page for people. Both are generated from
+//! the structs in [`super::keys`], so they cannot drift from the code.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use schemars::generate::SchemaSettings;
@@ -30,39 +31,59 @@ pub fn schema() -> Value {
 pub fn reference_page() -> String {
     let schema = schema();
     let mut page = String::from(INTRODUCTION);
-    let sections: [(&str, String, Applies); 16] = [
-        ("Top of the file", Scenario::schema_name().into(), |_| None),
-        ("`[link]`", Link::schema_name().into(), |_| None),
-        ("A `loss` in bursts", GilbertElliott::schema_name().into(), |_| None),
-        ("An `overhead` in detail", Encapsulation::schema_name().into(), |_| None),
-        ("`[link.docsis]`", Docsis::schema_name().into(), |_| None),
-        ("`[link.wifi]`", Wifi::schema_name().into(), |_| None),
-        ("A station of `link.wifi.stations`", Station::schema_name().into(), |_| None),
-        ("`[gateway]`", Gateway::schema_name().into(), |_| None),
-        ("A queue of `[gateway]`", Queue::schema_name().into(), queue_readers),
-        ("`[[gateway.class]]`", Class::schema_name().into(), |_| None),
-        ("`[[gateway.rule]]`", Rule::schema_name().into(), |_| None),
-        ("`[gateway] detector`", Detector::schema_name().into(), |_| None),
-        ("`[gateway] voap`", Voap::schema_name().into(), |_| None),
-        ("`[gateway] autorate`", Autorate::schema_name().into(), |_| None),
-        ("`[[flow]]`", Flow::schema_name().into(), flow_readers),
-        ("`[tcp]`, `flow.tcp`", Tcp::schema_name().into(), |_| None),
-    ];
-    for (title, definition, applies) in sections {
-        section(&mut page, title, lookup(&schema, &definition), &schema, applies);
+    let mut words = Words::default();
+    for section in sections() {
+        let definition = lookup(&schema, &section.definition);
+        table(&mut page, &section, definition, &schema);
+        for (key, property) in definition["properties"].as_object().into_iter().flatten() {
+            words.find(property, &format!("{}{key}", section.keys), &schema);
+        }
     }
     page.push_str(UNITS);
-    page.push_str("\n## Words\n\n| key | word | meaning |\n| --- | --- | --- |\n");
-    for (definition, key) in WORDS {
-        for word in lookup(&schema, definition)["oneOf"].as_array().into_iter().flatten() {
-            let _ = writeln!(page, "| {key} | {} | {} |", code(&word["const"]), text(&word["description"]));
+    page.push_str(WORDS);
+    for (definition, keys) in words.0 {
+        for word in lookup(&schema, &definition)["oneOf"].as_array().into_iter().flatten() {
+            let keys = listed(keys.iter().map(String::as_str));
+            let _ = writeln!(page, "| {keys} | {} | {} |", code(&word["const"]), text(&word["description"]));
         }
     }
     page
 }
 
-/// Which disciplines or applications read a key; `None` if all do.
-type Applies = fn(&str) -> Option<String>;
+/// A section of the page: the keys of one table.
+struct Section {
+    title: &'static str,
+    /// Its name among the definitions of the schema.
+    definition: Cow<'static, str>,
+    /// What stands before its keys in a dotted key.
+    keys: &'static str,
+    /// The disciplines or applications that read a key, `None` for a key that all read. Only in tables with such keys.
+    readers: Option<fn(&str) -> Option<String>>,
+}
+
+fn sections() -> [Section; 16] {
+    fn section<T: JsonSchema>(title: &'static str, keys: &'static str) -> Section {
+        Section { title, definition: T::schema_name(), keys, readers: None }
+    }
+    [
+        section::<Scenario>("Top of the file", ""),
+        section::<Link>("`[link]`", "link."),
+        section::<GilbertElliott>("A `loss` in bursts", "link.loss."),
+        section::<Encapsulation>("An `overhead` in detail", "link.overhead."),
+        section::<Docsis>("`[link.docsis]`", "link.docsis."),
+        section::<Wifi>("`[link.wifi]`", "link.wifi."),
+        section::<Station>("A station of `link.wifi.stations`", "link.wifi.stations."),
+        section::<Gateway>("`[gateway]`", "gateway."),
+        Section { readers: Some(queue_readers), ..section::<Queue>("A queue of `[gateway]`", "gateway.up.") },
+        section::<Class>("`[[gateway.class]]`", "gateway.class."),
+        section::<Rule>("`[[gateway.rule]]`", "gateway.rule."),
+        section::<Detector>("`[gateway] detector`", "gateway.detector."),
+        section::<Voap>("`[gateway] voap`", "gateway.voap."),
+        section::<Autorate>("`[gateway] autorate`", "gateway.autorate."),
+        Section { readers: Some(flow_readers), ..section::<Flow>("`[[flow]]`", "flow.") },
+        section::<Tcp>("`[tcp]`, `flow.tcp`", "tcp."),
+    ]
+}
 
 fn queue_readers(key: &str) -> Option<String> {
     let (_, readers) = queue::SELECTIVE.iter().find(|(name, _)| *name == key)?;
@@ -78,13 +99,51 @@ fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn section(page: &mut String, title: &str, definition: &Value, schema: &Value, applies: Applies) {
+/// Definitions that are lists of words, with the keys that take them, in the order of the page.
+#[derive(Default)]
+struct Words(Vec<(String, Vec<String>)>);
+
+impl Words {
+    /// Adds the lists of words that `property` refers to, at any depth outside the tables with a section of their own.
+    fn find(&mut self, property: &Value, key: &str, schema: &Value) {
+        match property {
+            Value::Object(object) => {
+                if let Some(name) = object.get("$ref").and_then(Value::as_str).and_then(name_of) {
+                    self.refer(name, key, schema);
+                }
+                object.values().for_each(|inner| self.find(inner, key, schema));
+            }
+            Value::Array(items) => items.iter().for_each(|inner| self.find(inner, key, schema)),
+            _ => {}
+        }
+    }
+
+    fn refer(&mut self, name: &str, key: &str, schema: &Value) {
+        let definition = lookup(schema, name);
+        if definition["oneOf"].is_array() {
+            match self.0.iter_mut().find(|(known, _)| known == name) {
+                Some((_, keys)) if keys.iter().any(|known| known == key) => {}
+                Some((_, keys)) => keys.push(key.into()),
+                None => self.0.push((name.into(), vec![key.into()])),
+            }
+        } else if definition["properties"].is_null() {
+            self.find(definition, key, schema);
+        }
+    }
+}
+
+fn name_of(reference: &str) -> Option<&str> {
+    reference.rsplit('/').next()
+}
+
+fn table(page: &mut String, section: &Section, definition: &Value, schema: &Value) {
     let required: Vec<&str> =
         definition["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let _ = write!(page, "\n## {title}\n\n{}\n\n", text(&definition["description"]));
-    page.push_str("| key | type | default | meaning |\n| --- | --- | --- | --- |\n");
+    let _ = write!(page, "\n## {}\n\n{}\n\n", section.title, text(&definition["description"]));
+    let by = if section.readers.is_some() { ("read by | ", "--- | ") } else { ("", "") };
+    let _ = writeln!(page, "| key | type | default | {}meaning |\n| --- | --- | --- | {}--- |", by.0, by.1);
     for (key, property) in definition["properties"].as_object().into_iter().flatten() {
-        let readers = applies(key).map(|readers| format!(" For {readers}.")).unwrap_or_default();
+        let readers = section.readers.map(|readers| readers(key).unwrap_or("all".into()) + " | ");
         let default = match (property.get("x-default"), property.get("default")) {
             _ if required.contains(&key.as_str()) => "required".into(),
             (Some(default), _) => code(default),
@@ -93,27 +152,28 @@ fn section(page: &mut String, title: &str, definition: &Value, schema: &Value, a
         };
         let _ = writeln!(
             page,
-            "| `{key}` | {} | {default} | {}{readers} |",
+            "| `{key}` | {} | {default} | {}{} |",
             kind(property, schema),
+            readers.unwrap_or_default(),
             text(&property["description"])
         );
     }
 }
 
-/// A type in words: `rate`, `{ up, down }` of it, the words it may be.
+/// A type in words: a unit, the words of a list, or a link to the section of a table.
 fn kind(property: &Value, schema: &Value) -> String {
     if let Some(said) = property.get("x-type").and_then(Value::as_str) {
         return said.into();
     }
-    if let Some(name) = property["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+    if let Some(name) = property["$ref"].as_str().and_then(name_of) {
         return match name {
             "Rate" => "[rate](#units)".into(),
             "Time" => "[time](#units)".into(),
             "Span" => "[time](#units) above 0".into(),
             "Size" => "[size](#units)".into(),
             "QueueLimit" => "[packets or size](#units)".into(),
-            "Percent" => "[share](#units)".into(),
-            "Deviation" => "[share](#units)".into(),
+            "Percent" => "[percentage](#units)".into(),
+            "Deviation" => "whole [percentage](#units)".into(),
             "Link" => "[table](#link)".into(),
             "Gateway" => "[table](#gateway)".into(),
             "Queue" => "[table](#a-queue-of-gateway)".into(),
@@ -121,7 +181,7 @@ fn kind(property: &Value, schema: &Value) -> String {
             "Wifi" => "[table](#linkwifi)".into(),
             "Station" => "[tables](#a-station-of-linkwifistations)".into(),
             "Class" => "[tables](#gatewayclass)".into(),
-            "ClassQueue" => "a discipline by its name, or [table](#a-queue-of-gateway)".into(),
+            "ClassQueue" => "a discipline, or [table](#a-queue-of-gateway)".into(),
             "Rule" => "[tables](#gatewayrule)".into(),
             "Voap" => "[table](#gateway-voap)".into(),
             "Autorate" => "[table](#gateway-autorate)".into(),
@@ -172,7 +232,7 @@ fn code(value: &Value) -> String {
     }
 }
 
-/// TOML has no null: a key that may be left out is not a key that may be null.
+/// Removes null from the schema: TOML has no null, and an optional key is omitted instead.
 fn without_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     object.retain(|key, value| key != "default" || !value.is_null());
@@ -192,58 +252,41 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Definitions that are lists of words, and the keys that take them.
-const WORDS: [(&str, &str); 24] = [
-    ("LinkKind", "`link.kind`"),
-    ("Framing", "`link.overhead`"),
-    ("SlotTime", "`link.wifi.slot`"),
-    ("Protection", "`link.wifi.protection`"),
-    ("PreambleLength", "`link.wifi.preamble`"),
-    ("Discipline", "`queue` of `gateway.up`, …"),
-    ("Parameters", "`parameters` of `gateway.up`, …"),
-    ("Acks", "`acks` of `gateway.up`, …"),
-    ("Tins", "`tins` of `gateway.up`, …"),
-    ("Isolation", "`isolation` of `gateway.up`, …"),
-    ("Transport", "`gateway.rule.protocol`"),
-    ("Behaviour", "`gateway.rule.behaviour`"),
-    ("Judged", "`gateway.detector.protocol`"),
-    ("SteeredData", "`gateway.voap.data`"),
-    ("SignalKind", "`gateway.autorate.signals`"),
-    ("App", "`flow.app`"),
-    ("Way", "`flow.direction`"),
-    ("Role", "`flow.role`"),
-    ("Codec", "`flow.codec`"),
-    ("Requests", "`flow.requests`"),
-    ("Congestion", "`tcp.congestion`"),
-    ("Recovery", "`tcp.recovery`"),
-    ("Timer", "`tcp.timer`"),
-    ("Client", "`flow.client`"),
-];
-
 const INTRODUCTION: &str = "\
 # Scenario files
 
 <!-- Generated from crates/scenario/src/text by `UPDATE=1 cargo test -p gamelane-scenario --features text`. -->
 
-A scenario is a TOML file: a household's link, the queues at its ends, and the applications that share it. Unknown keys are
-errors, and so are keys that the chosen queue or application does not read. `scenario.schema.json` beside this page is the
-same definition for editors. `--set KEY=VALUE` puts a value over one of the file: flows, classes and rules go by
-their names (`flow.quake3.players=8`), and `*` stands for every key of a table (`gateway.*.queue=pie` sets both directions).
+A scenario is a TOML file. It describes a household: its link, the queues at both ends of the link, and the applications that
+share it. [scenarios](../scenarios) has examples. `scenario.schema.json` beside this page is the same definition for editors.
 
-Where a type reads \"or table of `up`, `down`\", one value holds for both directions; in a table each has its own, and one
-left out has none.
+- An unknown key is an error. So is a key that the chosen queue or application does not read.
+- `--set KEY=VALUE` overrides a value of the file. Flows, classes and rules go by their names: `flow.quake3.players=8`. A `*`
+  stands for every key of a table: `gateway.*.queue=pie` sets both directions.
+- Some keys take either one value for both directions or a table of `up` and `down`. A direction that the table does not list
+  has the default.
+- `–` in the column of defaults means that there is no fixed default. The description has a default that depends on other keys.
 ";
 
 const UNITS: &str = "
 ## Units
 
-Values are text, a number and a unit, as `tc` writes them. Bare numbers are refused.
+Values are text: a number and a unit, as `tc` writes them. A number without a unit is an error.
 
 | type | units | example |
 | --- | --- | --- |
-| rate | `bit`, `kbit`, `mbit`, `gbit` a second, in powers of 1000. Not `kbps`, which `tc` reads as bytes | `12mbit` |
-| time | `s`, `ms`, `us`, `ns` | `40ms` |
+| rate | `bit`, `kbit`, `mbit`, `gbit` per second, in powers of 1000. Not `kbps`, which `tc` reads as bytes | `12mbit` |
+| time | `ns`, `us`, `ms`, `s`, `min`, `h`, `d` | `40ms` |
 | size | `B`, `KiB`, `MiB`, `GiB`, in powers of 1024 | `64KiB` |
 | packets | `p` | `100p` |
-| share | `%` | `1%` |
+| percentage | `%` | `1%` |
+";
+
+const WORDS: &str = "
+## Words
+
+Queues other than `gateway.up` take the same words as `gateway.up`.
+
+| key | word | meaning |
+| --- | --- | --- |
 ";

@@ -1,4 +1,4 @@
-//! A scenario as it was written, and its two texts: the one that came in and the canonical one that goes out.
+//! A scenario as it was written, and its two texts: the one that was read, and the canonical one that is printed.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -19,31 +19,31 @@ use crate::Model;
 pub struct Scenario {
     /// Short name, for files and tables.
     pub name: String,
-    /// What the scenario is meant to answer, in one line.
+    /// Question that the scenario answers, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
     /// Length of the run.
     #[serde(default = "one_minute")]
     pub duration: Span,
-    /// Statistics leave out what was sent before this.
+    /// Start of the statistics. Packets sent before this time do not count.
     #[serde(default)]
     pub warmup: Time,
-    /// Seed of all randomness; repeats count up from it.
+    /// Seed of all random numbers. A repetition adds 1.
     #[serde(default = "one")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// Names of the hosts at home. Left out: as many as the flows name.
+    /// Names of the hosts at home. Default: the hosts that the flows name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// The access link and the path beyond it.
+    /// Access link, and the path beyond it.
     pub link: Link,
-    /// The queues at the two ends of the link.
+    /// Queues at both ends of the link, and the other functions of the gateway.
     #[serde(default)]
     pub gateway: Gateway,
-    /// TCP of every flow that does not say otherwise.
+    /// TCP settings of all flows. A flow can override each key.
     #[serde(default)]
     pub tcp: Tcp,
-    /// The applications, in the order of their ids.
+    /// Applications, in the order of their ids.
     #[serde(default)]
     pub flow: Vec<Flow>,
     #[serde(skip)]
@@ -59,47 +59,47 @@ fn one() -> u64 {
 }
 
 impl Scenario {
-    /// Reads a scenario. `file` names it in errors and is where its captures and models are looked for; `overrides` are
-    /// keys and values put over those of the text, as `--set` gives them.
+    /// Reads a scenario. `file` names it in errors, and its folder holds the captures and models it names. `overrides`
+    /// are keys and values put over those of the text, as with `--set`.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let (scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
         Ok(Self { origin, ..scenario })
     }
 
-    /// Its short name.
+    /// Short name, for files and tables.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is meant to answer; empty if it does not say.
+    /// Question that the scenario answers, in one line.
     pub fn question(&self) -> &str {
         self.question.as_deref().unwrap_or_default()
     }
 
-    /// Checks the scenario against itself and reads the captures and game models it names.
+    /// Checks the values against each other and reads the captures and game models that the scenario names.
     pub fn to_model(&self) -> Result<Model, ScenarioError> {
         build::model(self)
     }
 
-    /// Sixteen hex digits that say what is run: the same for reordered keys, other comments, other spellings of a value
-    /// (`1mbit`, `1000kbit`), another file name or seed. The contents of captures and model files are
-    /// not in it: [`Model::fingerprint`] has them.
+    /// Sixteen hex digits that identify what is run. They do not depend on the order of keys, comments, the spelling of
+    /// a value (`1mbit`, `1000kbit`), the file name or the seed. They do not cover the contents of captures and model
+    /// files: see [`Model::fingerprint`].
     pub fn hash(&self) -> String {
         let text = Self { seed: 0, ..self.clone() }.to_toml();
-        // FNV-1a, 64 bits: its value is fixed by its definition, whatever the machine or toolchain.
+        // FNV-1a with 64 bits gives the same value on every machine and with every toolchain.
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         format!("{:016x}", gamelane_core::rng::mix(hash))
     }
 
-    /// The scenario in its canonical form: overrides applied, keys in a fixed order, each value in its largest unit.
+    /// The scenario in canonical form: overrides applied, keys in a fixed order, each value in its largest unit.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("every key of a scenario is text, a number, a list or a table")
     }
 }
 
-/// Reads TOML with overrides put over it; `hint` is for text that is none.
+/// Reads TOML with overrides put over it. `hint` is for text that is not TOML.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
     file: &str,
@@ -134,7 +134,7 @@ fn not_toml(error: &toml::de::Error, text: &str, file: &str, hint: &str) -> Scen
 fn refused_by_serde(error: &serde_path_to_error::Error<toml::de::Error>, origin: &Origin) -> ScenarioError {
     let text = error.inner().message();
     let mut path = Path::from(error.path());
-    // Serde names a key that is unknown or missing in its message, not always in the path.
+    // Serde names an unknown or missing key in its message, but not always in the path.
     if text.starts_with("unknown field") || text.starts_with("missing field") {
         let named = text.split('`').nth(1).unwrap_or_default();
         if path.0.last() != Some(&Step::Key(named.into())) {

@@ -1,4 +1,4 @@
-//! A rate, or a share of a rate that is said elsewhere: `"200kbit"`, `"20%"`.
+//! A rate, or a share of a rate that is given elsewhere: `"200kbit"`, `"20%"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,17 +11,17 @@ use super::error::Fault;
 use super::from_text::in_text;
 use super::units::{Percent, Rate};
 
-/// A rate by itself or by what it is a part of.
+/// A rate, or a share of a whole rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RateShare {
-    /// So much.
+    /// A rate.
     Rate(Rate),
-    /// So much of the whole.
+    /// A share of the whole rate.
     Share(Percent),
 }
 
 impl RateShare {
-    /// The rate, where `whole` is all there is; rounded down, so that shares never come to more than it.
+    /// The rate, if `whole` is the whole rate. Rounded down, so that shares never add up to more than the whole.
     pub fn of(self, whole: Bitrate) -> Bitrate {
         match self {
             Self::Rate(rate) => rate.0,
@@ -36,7 +36,7 @@ impl FromStr for RateShare {
         if text.trim_end().ends_with('%') {
             return text.parse().map(Self::Share);
         }
-        text.parse().map(Self::Rate)
+        text.parse().map(Self::Rate).map_err(|fault: Fault| fault.allowed(EXAMPLES))
     }
 }
 
@@ -49,7 +49,9 @@ impl fmt::Display for RateShare {
     }
 }
 
-in_text!(RateShare, "a rate such as \"200kbit\", or a share of the whole such as \"20%\"");
+const EXAMPLES: &str = "a rate such as \"200kbit\", or a share of the whole rate such as \"20%\"";
+
+in_text!(RateShare, EXAMPLES);
 
 impl JsonSchema for RateShare {
     fn schema_name() -> Cow<'static, str> {
@@ -59,9 +61,9 @@ impl JsonSchema for RateShare {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "a rate, or a share of the whole",
+            "description": EXAMPLES,
             "pattern": r"^[0-9]+(\.[0-9]+)? *([kmg]?bit|%)$",
-            "x-type": "[rate or share](#units)",
+            "x-type": "[rate or percentage](#units)",
         })
     }
 }

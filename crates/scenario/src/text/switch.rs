@@ -1,5 +1,5 @@
-//! A part that can be switched off where it stands: `voap = false`. What switches it off for one run of many is then a
-//! value like any other (`--set gateway.voap=false`).
+//! A part that can be switched off in its place: `voap = false`. So one run of many can switch it off like any other
+//! value (`--set gateway.voap=false`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,17 +10,17 @@ use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// `false`, or what is there.
+/// `false`, or a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Switch<T> {
     /// `false`
     Off,
-    /// Anything else; `true` is a table that says nothing.
+    /// A value. `true` stands for a table without keys.
     On(T),
 }
 
 impl<T> Switch<T> {
-    /// What is there, if it is not switched off.
+    /// The value, unless switched off.
     pub const fn on(&self) -> Option<&T> {
         match self {
             Self::Off => None,
@@ -71,8 +71,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for SwitchVisitor<T> {
         if !on {
             return Ok(Switch::Off);
         }
-        let nothing_said = MapDeserializer::new(std::iter::empty::<(&str, bool)>());
-        T::deserialize(nothing_said).map(Switch::On)
+        let empty = MapDeserializer::new(std::iter::empty::<(&str, bool)>());
+        T::deserialize(empty).map(Switch::On)
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {

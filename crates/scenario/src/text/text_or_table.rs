@@ -1,4 +1,5 @@
-//! A value written as text in the plain case and as a table in the detailed one: `loss = "1%"`, or with bursts spelled out.
+//! A value that is text in the simple case and a table in the detailed one, such as `loss = "1%"` and
+//! `loss = { good_to_bad = "1%", bad_to_good = "20%" }`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// One of two forms.
+/// One of the two forms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum TextOrTable<A, B> {
@@ -39,7 +40,7 @@ impl<A: JsonSchema, B: JsonSchema> JsonSchema for TextOrTable<A, B> {
     }
 }
 
-/// Hands text and bare numbers to `A`, which knows what to say about a missing unit, and tables to `B`.
+/// Passes text and bare numbers to `A`, which knows the message about a missing unit, and tables to `B`.
 struct TextOrTableVisitor<A, B>(PhantomData<(A, B)>);
 
 impl<'de, A: Deserialize<'de>, B: Deserialize<'de>> Visitor<'de> for TextOrTableVisitor<A, B> {

@@ -1,5 +1,5 @@
-//! `[server.size]` and `[client.series]` of a game model: how large packets are, as text and checked. Shapes that were
-//! measured are written by `gamelane traffic fit` (docs/models/traffic-fit.md).
+//! `[server.size]` and `[client.series]` of a game model: packet sizes, as text and checked. `gamelane traffic fit`
+//! writes the measured ones (docs/models/traffic-fit.md).
 
 use gamelane_traffic::config::{MeasuredMatch, SizeSeries, UpdateSize};
 use gamelane_traffic::measured::parts;
@@ -53,7 +53,7 @@ pub(super) struct Series {
     quantiles: Vec<(f64, f64)>,
 }
 
-/// Checks update sizes, which must be there for `players`.
+/// Checks update sizes. They must cover a match of `players`.
 pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String> {
     let (min, max) = match &size {
         Updates::Arma { min, max, .. }
@@ -61,13 +61,13 @@ pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String>
         | Updates::Measured { min, max, .. } => (*min, *max),
     };
     if !(1 <= min && min <= max && max <= LARGEST_PAYLOAD) {
-        return Err(format!("these want 1 ≤ min ≤ max ≤ {LARGEST_PAYLOAD} bytes"));
+        return Err(format!("required is 1 ≤ min ≤ max ≤ {LARGEST_PAYLOAD} (bytes)"));
     }
     match size {
         Updates::Arma { fixed, per_player, sd_per_player, phi, theta, .. } => {
             let finite = [fixed, per_player, theta].iter().all(|number| number.is_finite());
             if !(finite && phi.abs() < 1.0 && (0.0..=f64::MAX).contains(&sd_per_player)) {
-                return Err("an ARMA series wants finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
+                return Err("an ARMA series needs finite numbers, |phi| < 1 and sd_per_player ≥ 0".into());
             }
             Ok(UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max })
         }
@@ -77,13 +77,13 @@ pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String>
         Updates::Measured { fixed, matches, .. } => {
             let matches = measured(matches)?;
             if !fixed.is_finite() {
-                return Err("`fixed` is not a number of bytes".into());
+                return Err("`fixed` must be a finite number of bytes".into());
             }
             let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
             match parts(&captured, players) {
                 Some(_) => Ok(UpdateSize::Measured { matches, fixed, min, max }),
                 None => Err(format!(
-                    "`players` has a default of {players}, but no sum of matches of {captured:?} has so many"
+                    "`players.default` is {players}, but the matches of {captured:?} players do not add up to it"
                 )),
             }
         }
@@ -92,7 +92,7 @@ pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String>
 
 fn measured(matches: Vec<Match>) -> Result<Vec<MeasuredMatch>, String> {
     if matches.is_empty() || !matches.is_sorted_by(|a, b| a.players < b.players) {
-        return Err("`match` wants at least one entry, each of more players than the one before".into());
+        return Err("`match` needs at least one entry, with `players` ascending".into());
     }
     matches
         .into_iter()
@@ -111,7 +111,7 @@ fn measured(matches: Vec<Match>) -> Result<Vec<MeasuredMatch>, String> {
 pub(super) fn series(series: Series) -> Result<SizeSeries, String> {
     let Series { phi, theta, quantiles } = series;
     if !(phi.abs() < 1.0 && theta.is_finite()) {
-        return Err("a series wants |phi| < 1 and a finite theta".into());
+        return Err("a series needs |phi| < 1 and a finite theta".into());
     }
     let ends = (quantiles.first().map(|first| first.0), quantiles.last().map(|last| last.0));
     let shares_rise = quantiles.is_sorted_by(|a, b| a.0 < b.0);
@@ -119,7 +119,7 @@ pub(super) fn series(series: Series) -> Result<SizeSeries, String> {
     let within = quantiles.iter().all(|&(_, size)| (0.0..=f64::from(LARGEST_PAYLOAD)).contains(&size));
     if quantiles.len() < 2 || ends != (Some(0.0), Some(1.0)) || !(shares_rise && sizes_rise && within) {
         return Err(format!(
-            "`quantiles` are pairs [share, bytes]: shares rise from 0 to 1, bytes do not fall and are 0 to {LARGEST_PAYLOAD}"
+            "`quantiles` must be pairs [share, bytes]: shares rise from 0 to 1, bytes never fall and are 0 to {LARGEST_PAYLOAD}"
         ));
     }
     Ok(SizeSeries { phi, theta, quantiles })
@@ -128,7 +128,7 @@ pub(super) fn series(series: Series) -> Result<SizeSeries, String> {
 /// UDP payload of the largest IPv4 packet on Ethernet.
 const LARGEST_PAYLOAD: u32 = 1472;
 
-/// More are refused, so that a file cannot ask for unbounded work.
+/// Most players of a match, so that a file cannot demand unbounded work.
 pub(super) const MOST_PLAYERS: u32 = 1000;
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
     const FITTED: &str = include_str!("../../../../models/openarena.toml");
 
     #[test]
-    fn a_fitted_model_that_makes_no_sense_is_refused_by_key() {
+    fn an_invalid_fitted_model_is_refused_by_key() {
         let refuse = |change: &dyn Fn(&mut toml::Table)| {
             let mut file: toml::Table = FITTED.parse().unwrap();
             change(&mut file);

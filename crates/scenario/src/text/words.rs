@@ -1,7 +1,7 @@
-//! Values that are one word of a list. The list is written once; reading, printing, the schema and the error that says
-//! what is allowed follow from it.
+//! Values that are one word of a list. Each list is written once. Reading, printing, the schema and the error with the
+//! allowed words follow from it.
 
-/// Declares an enum whose variants are words in a scenario; the string after its name is what one of them is called.
+/// Declares an enum whose variants are words in a scenario. The string after its name is what errors call one of them.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident $noun:literal { $($(#[doc = $meaning:literal])+ $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -14,7 +14,7 @@ macro_rules! words {
             /// Every word.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The word as written.
+            /// The word in a scenario.
             pub const fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -26,7 +26,7 @@ macro_rules! words {
             type Err = $crate::text::error::Fault;
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::ALL.iter().copied().find(|word| word.word() == text).ok_or_else(|| {
-                    let fault = $crate::text::error::Fault::new(concat!("there is no such ", $noun));
+                    let fault = $crate::text::error::Fault::new(concat!("no such ", $noun));
                     fault.one_of(text, Self::ALL.iter().map(|word| word.word()))
                 })
             }
@@ -38,7 +38,7 @@ macro_rules! words {
             }
         }
 
-        $crate::text::from_text::in_text!($name, ["a ", $noun, " in quotes: ", [$($word),+].join(", ").as_str()].concat());
+        $crate::text::from_text::in_text!($name, ["one of these words, in quotes: ", [$($word),+].join(", ").as_str()].concat());
 
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {

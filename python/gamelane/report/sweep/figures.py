@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
+from gamelane.quantity import NUMBER_AND_UNIT
 from gamelane.report.figures import Chart, Figure, Key, Panel
 from gamelane.report.series import inline
 from gamelane.report.sweep import colours, overview
@@ -18,7 +18,6 @@ from gamelane.sweep.metrics import Metric
 from gamelane.sweep.records import Cell, Dimension, SweepRecords
 
 BOX = ("min", "low", "lower", "median", "upper", "high")
-NUMBER_AND_UNIT = re.compile(r"([\d.]+)\s*([a-zA-Z%]*)")
 STEEP = 30.0
 
 Square = tuple[str, str, str, float]

@@ -1,4 +1,4 @@
-//! `[link]` and `[gateway]` to the access: the medium, shapers, and the queues that are not the gateway's.
+//! `[link]` and `[gateway]` to the access: the medium, the shapers, and the queues outside the gateway.
 
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
 use gamelane_link::overhead::Overhead;
@@ -18,10 +18,10 @@ use crate::text::switch::Switch;
 use crate::text::units::QueueLimit;
 use crate::{Access, FlowModel, Medium};
 
-/// How much a modem holds that is not told: about a second, what but2006 found.
+/// Default buffer of a modem, as a time: about a second, as but2006 found.
 const MODEM_BUFFER: Duration = Duration::from_secs(1);
 
-/// Checks `[link]` against its kind and builds what carries the packets.
+/// Checks `[link]` against its kind and builds the medium.
 pub(super) fn access(
     scenario: &Scenario,
     links: &mut [LinkConfig; 2],
@@ -73,7 +73,7 @@ pub(super) fn access(
     Ok(Access { medium, shape, modem, isp })
 }
 
-/// What the gateway's queue of a direction feeds.
+/// The shaper or link behind the gateway's queue of a direction.
 pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Direction) -> Below {
     match &access.shape[direction.index()] {
         Some(shaper) => Below { direction, rate: Some(shaper.rate), overhead: shaper.overhead },
@@ -85,7 +85,7 @@ pub(super) fn below(access: &Access, links: &[LinkConfig; 2], direction: Directi
     }
 }
 
-/// The link to or from the provider, as a queue in front of it sees it.
+/// The link to or from the provider, as the queue in front of it sees it.
 fn medium_below(medium: &Medium, links: &[LinkConfig; 2], direction: Direction) -> Below {
     let link = &links[direction.index()];
     let changes = matches!(medium, Medium::Trace(traces) if traces[direction.index()].is_some());
@@ -99,7 +99,7 @@ fn default_limit(modem: &mut Queue, upstream: &DocsisConfig) {
     modem.limit = modem.limit.or(Some(QueueLimit(Limit::Bytes(buffer))));
 }
 
-/// Keys that belong to another kind of link.
+/// Refuses keys that belong to another kind of link.
 fn check_kind(scenario: &Scenario, place: &Place<'_>) -> Result<(), ScenarioError> {
     let link = &scenario.link;
     let kind = link.kind;
@@ -110,20 +110,22 @@ fn check_kind(scenario: &Scenario, place: &Place<'_>) -> Result<(), ScenarioErro
     ];
     for (key, given, owner) in own {
         if given && owner != kind {
-            let fault = Fault::new(format!("a link of kind `{kind}` has no `{key}`"));
-            return Err(place.key(key).refuse(fault.hint(format!("write kind = \"{owner}\""))));
+            let fault = Fault::new(format!("a link of kind `{kind}` does not read this key"));
+            return Err(place
+                .key(key)
+                .refuse(fault.hint(format!("set kind = \"{owner}\", or remove this key"))));
         }
     }
     let docsis = kind == LinkKind::Docsis;
     if docsis && link.overhead != EachWay::default() {
-        let fault = Fault::new("a link of kind `docsis` has its own framing").hint("leave `overhead` out");
+        let fault = Fault::new("a link of kind `docsis` has a fixed framing").hint("remove this key");
         return Err(place.key("overhead").refuse(fault));
     }
     if docsis && link.jitter != EachWay::default() {
-        let fault = Fault::new("the upstream of kind `docsis` has its own jitter");
+        let fault = Fault::new("a link of kind `docsis` makes its own jitter");
         return Err(place
             .key("jitter")
-            .refuse(fault.hint("leave `jitter` out; `docsis.load` brings more of it")));
+            .refuse(fault.hint("remove this key; `docsis.load` increases the jitter")));
     }
     Ok(())
 }
@@ -131,7 +133,8 @@ fn check_kind(scenario: &Scenario, place: &Place<'_>) -> Result<(), ScenarioErro
 /// The traces of both directions, at least one.
 fn traces(scenario: &Scenario, place: &Place<'_>) -> Result<[Option<RateTrace>; 2], ScenarioError> {
     let Some(names) = &scenario.link.trace else {
-        let fault = Fault::new("a link of kind `trace` follows one").hint("trace = { down = \"lte.trace\" }");
+        let fault = Fault::new("a link of kind `trace` requires this key")
+            .hint("add trace = { down = \"lte.trace\" }");
         return Err(place.key("trace").refuse(fault));
     };
     let read = |direction: Direction| {
@@ -148,7 +151,7 @@ fn traces(scenario: &Scenario, place: &Place<'_>) -> Result<[Option<RateTrace>; 
             Direction::Down => scenario.link.down,
         };
         if fixed.is_some() && traces[direction.index()].is_some() {
-            let fault = Fault::new("the trace of this direction says the rate").hint("leave this key out");
+            let fault = Fault::new("the trace sets the rate of this direction").hint("remove this key");
             return Err(place.key(direction.name()).refuse(fault));
         }
     }
@@ -172,20 +175,20 @@ fn shapers(
         let below = &links[direction.index()];
         let link_rate = match medium {
             Medium::WifiG(_) if direction == Direction::Down => {
-                let fault = Fault::new("downstream the gateway's queue stands in front of its own radio")
-                    .hint("leave `down` out; `link.down` sets the rate of the wired link before it");
+                let fault = Fault::new(
+                    "with kind `wifi-g` the gateway cannot shape downstream: its queue feeds the radio",
+                )
+                .hint("remove `down`; `link.down` sets the rate of the wired link");
                 return Err(place.refuse(fault));
             }
             Medium::Trace(traces) => traces[direction.index()].as_ref().map_or(below.rate, RateTrace::peak),
             _ => below.rate,
         };
         if rate.0 > link_rate {
-            let fault = Fault::new(format!(
-                "a shaper above the link's rate of {link_rate} shapes nothing: the queue forms below it"
-            ));
+            let fault = Fault::new(format!("a shaper above the link's rate, {link_rate}, has no effect"));
             let below = link_rate.bps() / 20 * 19;
             let whole = if below < 10_000 { below } else { below / 1000 * 1000 };
-            let hint = format!("a little below it, such as \"{}\"", Bitrate::from_bps(whole));
+            let hint = format!("set it a little below, such as \"{}\"", Bitrate::from_bps(whole));
             return Err(place.refuse(fault.allowed(format!("up to \"{link_rate}\"")).hint(hint)));
         }
         Ok(Some(LinkConfig {
@@ -199,7 +202,7 @@ fn shapers(
     Ok([shaper(Direction::Up)?, shaper(Direction::Down)?])
 }
 
-/// Queues that are given and would be nowhere.
+/// Refuses queues that are given but do not exist in this household.
 fn check_queues(
     scenario: &Scenario,
     used: [(&str, bool); 3],
@@ -208,16 +211,12 @@ fn check_queues(
     let plain = Default::default();
     for (key, used) in used {
         let (queue, hint) = match key {
-            "modem" => {
-                (&scenario.gateway.modem, "it stands below a shaper (`shape.up`) or in a `docsis` modem")
-            }
-            "isp" => {
-                (&scenario.gateway.isp, "it stands above a shaper (`shape.down`) or a `wifi-g` access point")
-            }
-            _ => (&scenario.gateway.station, "it stands in the stations of a `wifi-g` link"),
+            "modem" => (&scenario.gateway.modem, "this queue exists with `shape.up` and with kind `docsis`"),
+            "isp" => (&scenario.gateway.isp, "this queue exists with `shape.down` and with kind `wifi-g`"),
+            _ => (&scenario.gateway.station, "this queue exists with kind `wifi-g`"),
         };
         if !used && *queue != plain {
-            let fault = Fault::new("this household has no such queue").hint(hint);
+            let fault = Fault::new("this household does not have this queue").hint(hint);
             return Err(place.key(key).refuse(fault));
         }
     }

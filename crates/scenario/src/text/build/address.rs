@@ -1,5 +1,5 @@
-//! Addresses and ports of flows: home hosts count up from 192.168.1.10, servers from 198.51.100.10 (RFC 5737). A flow has
-//! 64 source ports of its own, so that one which opens connection after connection keeps clear of the others.
+//! Addresses and ports of flows. Hosts at home count up from 192.168.1.10, servers from 198.51.100.10 (RFC 5737). Each
+//! flow has 64 source ports of its own, so that flows which open many connections do not collide.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -7,10 +7,10 @@ use gamelane_core::{FlowKey, Protocol};
 
 use crate::text::keys::App;
 
-/// Most flows whose addresses stay distinct.
+/// Most flows with distinct addresses.
 pub(super) const MOST_FLOWS: usize = 1000;
 
-/// Hosts at home, in the order they were first named.
+/// Hosts at home, in the order in which they were first named.
 #[derive(Default)]
 pub(super) struct Hosts(Vec<Option<String>>);
 
@@ -19,7 +19,7 @@ impl Hosts {
         Self(names.iter().cloned().map(Some).collect())
     }
 
-    /// The place of a named host, added if new; without a name, of a host nobody else uses.
+    /// The position of a named host, which is added if new. Without a name, the position of a new host.
     pub(super) fn place(&mut self, name: Option<&str>) -> usize {
         let known = name.and_then(|name| self.0.iter().position(|host| host.as_deref() == Some(name)));
         known.unwrap_or_else(|| {
@@ -29,7 +29,7 @@ impl Hosts {
     }
 }
 
-/// Home to internet.
+/// The flow key, from home to internet.
 pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
     let (protocol, server_port) = match app {
         App::Game | App::Trace => (Protocol::Udp, 27_960),

@@ -16,13 +16,11 @@ use crate::text::keys::{App, Flow};
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Size, Span};
 
-/// What a flow runs.
+/// The configuration of the flow's application.
 pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
     match flow.app {
         App::Game | App::Trace if flow.trace.is_some() => trace(flow, place),
-        App::Trace => {
-            Err(missing("trace", "a capture beside the scenario, such as \"captures/match.pcapng\"", place))
-        }
+        App::Trace => Err(missing("trace", "a capture file, such as \"captures/match.pcapng\"", place)),
         App::Game => hosted(game(flow, place)?, flow, place),
         App::Cloud => cloud(flow, place).map(AppConfig::Cloud),
         App::Udp => udp(flow, mtu, place).map(AppConfig::Cbr),
@@ -43,24 +41,23 @@ pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig,
 
 fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
     if flow.model.is_some() {
-        let fault = Fault::new("a game comes from a model or from a trace, not from both")
-            .hint("leave out one of them");
+        let fault = Fault::new("`model` and `trace` exclude each other").hint("remove one of them");
         return Err(place.key("trace").refuse(fault));
     }
     if flow.players.is_some() {
-        let fault = Fault::new("a trace has the players it was recorded with").hint("leave this key out");
+        let fault = Fault::new("a trace fixes the number of players").hint("remove this key");
         return Err(place.key("players").refuse(fault));
     }
     if flow.role == Some(Role::Host) {
-        let fault = Fault::new("a trace goes the way it was recorded").hint("leave this key out");
+        let fault = Fault::new("a trace cannot change its role").hint("remove this key");
         return Err(place.key("role").refuse(fault));
     }
     let client = match flow.client {
         None => None,
         Some(Client::Address(address)) => Some(address),
         Some(Client::Game | Client::Pktgen) => {
-            let fault =
-                Fault::new("the client of a trace is an address in the capture").allowed("an IP address");
+            let fault = Fault::new("with a trace, the client is an IP address")
+                .allowed("an IP address in the capture");
             return Err(place.key("client").refuse(fault));
         }
     };
@@ -71,19 +68,19 @@ fn trace(flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
 fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
     let Some(name) = &flow.model else {
         let names: Vec<&str> = games().iter().map(|game| game.name.as_str()).collect();
-        let fault = Fault::new("a game needs a `model`, or a `trace` to repeat").allowed(names.join(", "));
+        let fault = Fault::new("a game needs a `model` or a `trace`").allowed(names.join(", "));
         return Err(place.key("model").refuse(fault));
     };
     let game = files::game(name, &place.key("model"))?;
     let players = flow.players.unwrap_or(game.info.players);
     if !(game.least_players..=game.most_players).contains(&players) {
-        let fault = Fault::new(format!("{} is not played by so many", game.info.title));
+        let fault = Fault::new(format!("{} has no match of this size", game.info.title));
         let allowed = format!("{} to {}", game.least_players, game.most_players);
         return Err(place.key("players").refuse(fault.allowed(allowed)));
     }
     let has = |players: &u32| game.server.size.mean_payload(*players).is_some();
     if !has(&players) {
-        let fault = Fault::new("no sum of captured matches has so many players");
+        let fault = Fault::new("the captured matches do not add up to this number of players");
         let allowed = (game.least_players..=game.most_players).filter(has).map(|players| players.to_string());
         let allowed = allowed.collect::<Vec<_>>().join(", ");
         return Err(place.key("players").refuse(fault.allowed(allowed)));
@@ -95,18 +92,19 @@ fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
             Ok(GameConfig { players, server, client: ClientStream::pktgen() })
         }
         Some(Client::Address(_)) => {
-            let fault = Fault::new("only a trace has a client with an address").allowed("game, pktgen");
+            let fault = Fault::new("an IP address needs a `trace`; here the game comes from a model")
+                .allowed("game, pktgen");
             Err(place.key("client").refuse(fault))
         }
     }
 }
 
-/// A game as it is played: on a server elsewhere, or on one at home.
+/// The game as played on a server on the internet, or on one at home.
 fn hosted(game: GameConfig, flow: &Flow, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
     if flow.role.unwrap_or(Role::Player) == Role::Player {
         if flow.peers.is_some() {
             let fault =
-                Fault::new("only a host serves peers").hint("add role = \"host\", or leave this key out");
+                Fault::new("`peers` needs role = \"host\"").hint("add role = \"host\", or remove this key");
             return Err(place.key("peers").refuse(fault));
         }
         return Ok(AppConfig::Game(game));
@@ -114,7 +112,7 @@ fn hosted(game: GameConfig, flow: &Flow, place: &Place<'_>) -> Result<AppConfig,
     let others = game.players.saturating_sub(1).max(1);
     let peers = flow.peers.unwrap_or(others);
     if !(1..=others).contains(&peers) {
-        let fault = Fault::new(format!("a match of {} has {others} others", game.players));
+        let fault = Fault::new(format!("a match of {} players has {others} peers", game.players));
         return Err(place.key("peers").refuse(fault.allowed(format!("1 to {others}"))));
     }
     Ok(AppConfig::Hosted(HostedConfig { game, peers }))
@@ -129,12 +127,12 @@ fn cloud(flow: &Flow, place: &Place<'_>) -> Result<CloudConfig, ScenarioError> {
     let model = CloudGame::shipped(name).map_err(|fault| place.key("model").refuse(fault))?;
     let rate = flow.rate.map_or(model.config.rate, |rate| rate.0);
     if !(100_000..=1_000_000_000).contains(&rate.bps()) {
-        let fault = Fault::new("no video game comes at such a rate").allowed("\"100kbit\" to \"1gbit\"");
+        let fault = Fault::new("this video rate is out of range").allowed("\"100kbit\" to \"1gbit\"");
         return Err(place.key("rate").refuse(fault));
     }
     let frames_per_second = flow.fps.unwrap_or(model.config.frames_per_second);
     if !(1..=240).contains(&frames_per_second) {
-        let fault = Fault::new("no video has so many frames a second").allowed("1 to 240");
+        let fault = Fault::new("this frame rate is out of range").allowed("1 to 240");
         return Err(place.key("fps").refuse(fault));
     }
     Ok(CloudConfig { rate, frames_per_second, ..model.config })
@@ -149,8 +147,7 @@ fn udp(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<CbrConfig, ScenarioEr
     match u32::try_from(payload).ok().filter(|payload| *payload <= largest) {
         Some(payload) => Ok(CbrConfig { direction: direction(flow, place)?, rate: rate.0, payload }),
         None => {
-            let fault =
-                Fault::new(format!("a packet with 28 B of headers must fit the link's mtu of {mtu} B"));
+            let fault = Fault::new(format!("this payload and 28 B of headers exceed `link.mtu`, {mtu} B"));
             Err(place.key("size").refuse(fault.allowed(format!("up to \"{largest}B\""))))
         }
     }
@@ -161,8 +158,7 @@ fn web(flow: &Flow, place: &Place<'_>) -> Result<WebConfig, ScenarioError> {
         (Some(lasting), None) => WebBurst::Lasting(lasting_dist(lasting, &place.key("lasting"))?),
         (None, Some(size)) => WebBurst::Sized(size_dist(size, &place.key("size"))?),
         (Some(_), Some(_)) => {
-            let fault =
-                Fault::new("a download has a `size` or a time, not both").hint("leave out one of them");
+            let fault = Fault::new("`lasting` and `size` exclude each other").hint("remove one of them");
             return Err(place.key("lasting").refuse(fault));
         }
         (None, None) => {
@@ -181,7 +177,7 @@ fn dash(flow: &Flow, place: &Place<'_>) -> Result<DashConfig, ScenarioError> {
         None => RATES.map(Bitrate::from_bps).to_vec(),
     };
     if rates.is_empty() || !rates.is_sorted_by(|a, b| a < b) {
-        let fault = Fault::new("a video needs at least one rate, each above the one before");
+        let fault = Fault::new("the rates must ascend, and there must be at least one");
         return Err(place.key("rates").refuse(fault.allowed("[\"500kbit\", \"1mbit\", \"5mbit\"]")));
     }
     let requests = flow.requests.unwrap_or(Requests::Cycle);
@@ -191,8 +187,7 @@ fn dash(flow: &Flow, place: &Place<'_>) -> Result<DashConfig, ScenarioError> {
     };
     if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
         let reader = if key == "buffer" { "adaptive" } else { "cycle" };
-        let fault =
-            Fault::new(format!("requests = \"{requests}\" has no `{key}`; it applies to \"{reader}\""));
+        let fault = Fault::new(format!("requests = \"{requests}\" does not read `{key}`; \"{reader}\" does"));
         return Err(place.key(key).refuse(fault));
     }
     let requests = match requests {
@@ -229,7 +224,7 @@ fn exactly(size: Amount<Size>, place: &Place<'_>) -> Result<Size, ScenarioError>
     match size {
         TextOrTable::Text(size) => Ok(size),
         TextOrTable::Table(_) => {
-            let fault = Fault::new("only a `web` download has a range of sizes")
+            let fault = Fault::new("this app takes one size; only `web` takes a range")
                 .allowed("one size, such as \"160B\"");
             Err(place.key("size").refuse(fault))
         }
@@ -254,19 +249,19 @@ fn uniform(lo: f64, hi: f64, place: &Place<'_>) -> Result<Dist, ScenarioError> {
     if lo <= hi {
         return Ok(Dist::Uniform { lo, hi });
     }
-    Err(place.key("max").refuse(Fault::new("this is below `min`")))
+    Err(place.key("max").refuse(Fault::new("`max` is below `min`")))
 }
 
 fn missing(key: &str, allowed: &str, place: &Place<'_>) -> ScenarioError {
-    place.key(key).refuse(Fault::new("this app requires the key").allowed(allowed))
+    place.key(key).refuse(Fault::new("this app requires this key").allowed(allowed))
 }
 
-/// TEACUP's server sends at this interval, whatever the game (reference/game-traffic.md section 1).
+/// Update interval of TEACUP's server for every game (TEACUP 0.9.3, pktgen option `-iat`).
 const PKTGEN_TICK: Duration = Duration::from_millis(50);
-/// IPv4 and UDP.
+/// Bytes of the IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
 
-// The households of collom2016 section III.B; `BUFFER` is ours.
+// From the households of collom2016 section III.B, except for `BUFFER`, which is our choice.
 const EVERY: Duration = Duration::from_secs(10);
 const CHUNK: Duration = Duration::from_secs(5);
 const RATES: [u64; 3] = [500_000, 1_000_000, 5_000_000];

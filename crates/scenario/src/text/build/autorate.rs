@@ -16,7 +16,7 @@ use crate::text::switch::Switch;
 use crate::text::units::Percent;
 use crate::{Access, FlowModel};
 
-/// The shapers that follow their links.
+/// The shapers that autorate controls.
 pub(super) fn both(
     scenario: &Scenario,
     access: &Access,
@@ -34,10 +34,9 @@ pub(super) fn both(
             _ => gateway.key("autorate"),
         };
         let Some(shaper) = &access.shape[direction.index()] else {
-            let fault =
-                Fault::new(format!("nothing shapes {}, so there is no rate to set", direction.name()));
+            let fault = Fault::new(format!("autorate needs a shaper for direction {}", direction.name()));
             let hint = format!(
-                "[gateway] shape = {{ {direction} = \"…\" }}, the rate it begins with",
+                "add [gateway] shape = {{ {direction} = \"…\" }}, the rate that autorate starts with",
                 direction = direction.name()
             );
             return Err(place.refuse(fault.hint(hint)));
@@ -51,14 +50,14 @@ pub(super) fn both(
     if probes && !models.iter().flatten().any(|model| model.hears.probes) {
         let index = scenario.flow.iter().position(|flow| flow.app.word() == "probe").unwrap_or_default();
         let place = Place { origin: gateway.origin, path: Default::default() };
-        let fault = Fault::new("nobody sends these probes");
-        let hint = "[gateway] autorate, with \"probe\" among its `signals` or without any";
+        let fault = Fault::new("nothing sends these probes");
+        let hint = "add [gateway] autorate, with \"probe\" in its `signals` or without that key";
         return Err(place.key("flow").index(index).key("app").refuse(fault.hint(hint)));
     }
     Ok(models)
 }
 
-/// Queues with a rate of their own stay at it.
+/// Refuses queues with a shaper of their own, which autorate cannot set.
 fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -> Result<(), ScenarioError> {
     let queue: &Queue = match direction {
         Direction::Up => &scenario.gateway.up,
@@ -69,8 +68,8 @@ fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -
     if !own_rate {
         return Ok(());
     }
-    let fault = Fault::new("this queue has a rate of its own, which autorate does not move");
-    let hint = "another queue, and without `bandwidth`; `shape` and autorate set the rate of any";
+    let fault = Fault::new("this queue has a shaper of its own, which autorate cannot set");
+    let hint = "use a queue without a shaper, and remove `bandwidth`";
     Err(gateway.key(direction.name()).key("queue").refuse(fault.hint(hint)))
 }
 
@@ -91,20 +90,23 @@ fn config(keys: &Autorate, start: Bitrate, place: &Place<'_>) -> Result<Autorate
     };
     let (key, fault) = match config.check() {
         Ok(()) => return Ok(config),
-        Err(AutorateFault::Rates) if config.lowest > start => {
-            ("lowest", Fault::new("it would begin below this").allowed(format!("up to `shape`, \"{start}\"")))
-        }
+        Err(AutorateFault::Rates) if config.lowest > start => (
+            "lowest",
+            Fault::new("`lowest` is above `shape`, the rate that autorate starts with")
+                .allowed(format!("up to \"{start}\"")),
+        ),
         Err(AutorateFault::Rates) => (
             "highest",
-            Fault::new("it would begin above this").allowed(format!("from `shape`, \"{start}\", on")),
+            Fault::new("`highest` is below `shape`, the rate that autorate starts with")
+                .allowed(format!("\"{start}\" or more")),
         ),
         Err(AutorateFault::Shares) if (100..=990).contains(&config.back_off) => {
-            ("rise", Fault::new("no rate should rise like this").allowed("0.1% to 50%"))
+            ("rise", Fault::new("this increase is out of range").allowed("0.1% to 50%"))
         }
         Err(AutorateFault::Shares) => {
-            ("back_off", Fault::new("no rate should fall like this").allowed("10% to 99%"))
+            ("back_off", Fault::new("this share is out of range").allowed("10% to 99%"))
         }
-        // Units refuse times of no length.
+        // The type `Span` already refuses times of zero.
         Err(AutorateFault::Times) => unreachable!("a scenario cannot say {config:?}"),
     };
     Err(place.key(key).refuse(fault))
@@ -120,20 +122,20 @@ fn hears(
         return Ok(Hears { tcp: true, game: direction == Direction::Down, backlog: false, probes });
     };
     if signals.is_empty() {
-        let fault = Fault::new("it would hear nothing and never move").hint("leave this key out");
+        let fault = Fault::new("autorate needs at least one signal").hint("remove this key");
         return Err(place.refuse(fault.allowed("tcp, game, backlog, probe")));
     }
     for (index, signal) in signals.iter().enumerate() {
         let fault = match signal {
             SignalKind::Backlog if direction == Direction::Down => {
-                Fault::new("what waits at the provider cannot be seen from home")
+                Fault::new("the gateway cannot see the backlog at the provider")
             }
             SignalKind::Game if direction == Direction::Up && signals.len() == 1 => {
-                Fault::new("what a game sends up is seen before it meets the link")
-                    .hint("\"tcp\", \"backlog\" or \"probe\"")
+                Fault::new("a game shows no delay upstream: the gateway sees its packets before the link")
+                    .hint("add \"tcp\", \"backlog\" or \"probe\"")
             }
-            SignalKind::Probe if !probes => Fault::new("there is no flow to probe with")
-                .hint("[[flow]] with name = \"probes\" and app = \"probe\""),
+            SignalKind::Probe if !probes => Fault::new("probes need a flow with app = \"probe\"")
+                .hint("add a [[flow]] with name = \"probes\" and app = \"probe\""),
             _ => continue,
         };
         return Err(place.index(index).refuse(fault));

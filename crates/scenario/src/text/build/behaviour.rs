@@ -9,7 +9,7 @@ use crate::text::keys::Detector;
 use crate::text::keys::behaviour::Judged;
 use crate::text::scenario::Scenario;
 
-/// How flows are watched.
+/// How flows are observed.
 pub(super) fn flow_table(
     scenario: &Scenario,
     gateway: &Place<'_>,
@@ -33,25 +33,25 @@ pub(super) fn flow_table(
     Ok(FlowTableParameters { window: keys.window.0, behaviour, ..FlowTableParameters::default() })
 }
 
-/// A detector that no rule asks, or that could find nothing.
+/// Refuses a detector that no rule uses.
 pub(super) fn check_asked(scenario: &Scenario, gateway: &Place<'_>) -> Result<(), ScenarioError> {
     let rules = scenario.gateway.rule.as_deref().unwrap_or_default();
     let asked = rules.iter().any(|rule| rule.behaviour.is_some());
     if scenario.gateway.detector.is_none() || asked {
         return Ok(());
     }
-    let fault = Fault::new("no rule asks how flows behave");
-    Err(gateway.key("detector").refuse(fault.hint("[[gateway.rule]] with behaviour = \"real-time\"")))
+    let fault = Fault::new("no rule uses the detector");
+    Err(gateway.key("detector").refuse(fault.hint("add a [[gateway.rule]] with behaviour = \"real-time\"")))
 }
 
 fn check(keys: &Detector, place: &Place<'_>) -> Result<(), ScenarioError> {
     if keys.slowest > keys.fastest {
-        let fault = Fault::new(format!("this is above `fastest`, {}: no flow could be both", keys.fastest));
+        let fault = Fault::new(format!("`slowest` is above `fastest`, {}", keys.fastest));
         return Err(place.key("slowest").refuse(fault.allowed(format!("up to {}", keys.fastest))));
     }
     for (key, windows) in [("promote_after", keys.promote_after), ("demote_after", keys.demote_after)] {
         if !(1..=250).contains(&windows) {
-            let fault = Fault::new("a verdict takes a window at least").allowed("1 to 250 windows");
+            let fault = Fault::new("this number of windows is out of range").allowed("1 to 250");
             return Err(place.key(key).refuse(fault));
         }
     }

@@ -1,5 +1,5 @@
-//! The classes of `[gateway]` and the rules that put packets into them: `class` and `rule` as they are written, or what
-//! `priority` stands for: 0 for the flows it names, 1 for pure ACKs, 2 for the rest.
+//! The classes of `[gateway]` and the rules that assign packets to them. They are written as `class` and `rule`, or
+//! follow from `priority`: class 0 for the flows it names, 1 for pure ACKs, 2 for all others.
 
 use gamelane_core::{ByteCount, ClassId};
 use gamelane_qdisc::classify::{Conditions, Rule};
@@ -19,22 +19,22 @@ const FIRST: ClassId = ClassId(0);
 const ACKS: ClassId = ClassId(1);
 const REST: ClassId = ClassId(2);
 
-/// The classes packets are put in.
+/// The classes of packets.
 pub(super) struct Classes<'a> {
-    /// `gateway.class`; empty if the classes are those of `gateway.priority`.
+    /// `gateway.class`; empty if the classes follow from `gateway.priority`.
     pub(super) own: &'a [Class],
-    /// Where it is.
+    /// The place of `gateway.class`, for errors.
     pub(super) place: Place<'a>,
-    /// How many classes there are.
+    /// Number of classes.
     pub(super) count: usize,
-    /// Puts packets into them, if a queue tells them apart.
+    /// Assigns packets to classes, if any queue has classes.
     pub(super) classifier: Option<ClassifierConfig>,
-    /// The largest packet.
+    /// Size of the largest packet.
     pub(super) mtu: ByteCount,
 }
 
 impl<'a> Classes<'a> {
-    /// Those without children, with their positions.
+    /// The classes without children, with their positions.
     pub(super) fn leaves(&self) -> impl Iterator<Item = (usize, &'a Class)> + '_ {
         self.own.iter().enumerate().filter(|(index, _)| self.is_leaf(*index))
     }
@@ -51,7 +51,8 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// Checks classes, rules and priorities against each other. `flows` are those of the run, `ends` those of all flows.
+/// Checks classes, rules and priorities against each other. `flows` are the flows of the run, `ends` those of all
+/// flows.
 pub(super) fn classes<'a>(
     scenario: &'a Scenario,
     flows: &[FlowModel],
@@ -77,46 +78,46 @@ pub(super) fn classes<'a>(
         rules::classifier(scenario, &leaves, ends, gateway)?
     } else {
         if scenario.gateway.rule.is_some() {
-            let fault = Fault::new("there are no classes these rules could put packets in");
-            let hint =
-                "add a [[gateway.class]] with a name for each, and what no rule takes goes to the last";
+            let fault = Fault::new("rules need classes, and this scenario has none");
+            let hint = "add a [[gateway.class]] for each; packets that match no rule go to the last";
             return Err(gateway.key("rule").refuse(fault.hint(hint)));
         }
         classes.count = usize::from(REST.0) + 1;
         built_in(scenario, flows, &asking, gateway)?
     };
-    // Left as they are where no queue reads them, so that queues can be compared by one key.
+    // Classes that no queue reads are not an error, so that queues can be compared by changing one key.
     classes.classifier = Some(config).filter(|_| !asking.is_empty());
     Ok(classes)
 }
 
 fn check_tree(scenario: &Scenario, classes: &Classes<'_>) -> Result<(), ScenarioError> {
     if classes.own.is_empty() {
-        return Err(classes.place.refuse(Fault::new("no class is listed here").hint("leave it out")));
+        return Err(classes.place.refuse(Fault::new("the list of classes is empty").hint("remove this key")));
     }
     if classes.own.len() >= HtbConfig::MOST_CLASSES {
-        let fault = Fault::new("so many classes are out of reach");
+        let fault = Fault::new("these are too many classes");
         return Err(classes.place.refuse(fault.allowed(format!("up to {}", HtbConfig::MOST_CLASSES - 1))));
     }
     for (index, class) in classes.own.iter().enumerate() {
         let place = classes.place.index(index);
         let before = &classes.own[..index];
         if !is_plain(&class.name) {
-            let fault = Fault::new("this is not a short name").allowed("a to z, 0 to 9, `_` and `-`");
+            let fault =
+                Fault::new("this name has characters that are not allowed").allowed("a-z, 0-9, _ and -");
             return Err(place.key("name").refuse(fault));
         }
         if before.iter().any(|other| other.name == class.name) {
-            return Err(place.key("name").refuse(Fault::new("another class has this name")));
+            return Err(place.key("name").refuse(Fault::new("an earlier class has the same name")));
         }
         if class.priority > 7 {
-            let fault = Fault::new("there is no such priority").allowed("0 to 7; 0 borrows first");
+            let fault = Fault::new("this priority is out of range").allowed("0 to 7 (0 borrows first)");
             return Err(place.key("priority").refuse(fault));
         }
         let Some(parent) = &class.parent else { continue };
         if !before.iter().any(|other| other.name == *parent) {
             let fault = match classes.own.iter().any(|other| other.name == *parent) {
-                true => Fault::new("a parent is listed before its children"),
-                false => Fault::new("there is no such class before this one"),
+                true => Fault::new("a parent must be listed before its children"),
+                false => Fault::new("no such class"),
             };
             return Err(place
                 .key("parent")
@@ -127,28 +128,28 @@ fn check_tree(scenario: &Scenario, classes: &Classes<'_>) -> Result<(), Scenario
     Ok(())
 }
 
-/// What does not go with classes of one's own.
+/// Refuses keys that exclude classes of your own.
 fn check_own(
     scenario: &Scenario,
     asking: &[(&str, &Queue)],
     gateway: &Place<'_>,
 ) -> Result<(), ScenarioError> {
     if scenario.gateway.priority.is_some() {
-        let fault = Fault::new("the classes here are the file's own: this would be another");
-        let hint = "write a [[gateway.rule]] with flows = [\"…\"] and the class they go to";
+        let fault = Fault::new("`priority` and your own classes exclude each other");
+        let hint = "write a [[gateway.rule]] with flows = [\"…\"] and their class";
         return Err(gateway.key("priority").refuse(fault.hint(hint)));
     }
     for (key, queue) in asking {
         if queue.acks.is_some_and(|acks| acks != Acks::Plain) {
-            let fault = Fault::new("the classes here are the file's own: this would be another");
-            let hint = "write a [[gateway.rule]] with ack = true and the class they go to";
+            let fault = Fault::new("`acks` and your own classes exclude each other");
+            let hint = "write a [[gateway.rule]] with ack = true and their class";
             return Err(gateway.key(key).key("acks").refuse(fault.hint(hint)));
         }
     }
     Ok(())
 }
 
-/// What `gateway.priority` and `acks` stand for.
+/// The rules that `gateway.priority` and `acks` stand for.
 fn built_in(
     scenario: &Scenario,
     flows: &[FlowModel],
@@ -160,8 +161,9 @@ fn built_in(
     rules::check_names(scenario, names, &place)?;
     let has_acks = |queue: &Queue| queue.acks.is_some_and(|acks| acks != Acks::Plain);
     if let Some((key, _)) = asking.iter().find(|(_, queue)| names.is_empty() && !has_acks(queue)) {
-        let fault = Fault::new("this queue is told of nothing that goes first");
-        let hint = format!("[gateway] priority = [\"{}\"]", scenario.flow[0].name);
+        let fault = Fault::new("this queue needs classes, and this scenario has none");
+        let hint =
+            format!("add [gateway] priority = [\"{}\"], the flows to send first", scenario.flow[0].name);
         return Err(gateway.key(key).key("queue").refuse(fault.hint(hint)));
     }
     if !asking.is_empty() {
@@ -169,10 +171,10 @@ fn built_in(
     }
     if asking.iter().any(|(_, queue)| !has_acks(queue)) && flows.iter().all(|flow| names.contains(&flow.name))
     {
-        let fault = Fault::new("every flow goes first: none would go before another");
-        return Err(place.refuse(fault.hint("leave out what may wait")));
+        let fault = Fault::new("all flows have priority, so none goes first");
+        return Err(place.refuse(fault.hint("remove the flows that may wait")));
     }
-    // A flow that is switched off has no packets.
+    // A disabled flow has no packets.
     let named = flows.iter().filter(|flow| names.contains(&flow.name));
     let first = |flow: &FlowModel| {
         let when = Conditions { address: Some(rules::server(flow.key)), ..Conditions::default() };

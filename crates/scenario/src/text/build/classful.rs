@@ -1,5 +1,5 @@
-//! The queues that tell classes apart, from the classes of `[gateway]`: `priority` by their order, `drr` by their quanta,
-//! `htb` by their rates, ceilings and parents.
+//! The queues with classes, built from the classes of `[gateway]`: `priority` reads their order, `drr` their quanta,
+//! `htb` their rates, ceilings and parents.
 
 use gamelane_core::{Bitrate, ByteCount};
 use gamelane_qdisc::drr::DrrClass;
@@ -18,7 +18,7 @@ use crate::text::keys::Class;
 use crate::text::keys::queue::{Acks, Discipline, Queue};
 use crate::text::share::RateShare;
 
-/// A queue of one of the three kinds.
+/// A queue of one of these three disciplines.
 pub(super) fn discipline(
     queue: &Queue,
     classes: &Classes<'_>,
@@ -39,8 +39,10 @@ pub(super) fn discipline(
         _ => {
             let bands: Vec<_> = parts.parts.into_iter().map(|part| part.queue).collect();
             if bands.len() > MOST_BANDS {
-                let fault =
-                    Fault::new(format!("`priority` has a band for each class, and here are {}", bands.len()));
+                let fault = Fault::new(format!(
+                    "`priority` has one band per class, and there are {} classes",
+                    bands.len()
+                ));
                 return Err(place.key("queue").refuse(fault.allowed(format!("up to {MOST_BANDS} classes"))));
             }
             Ok(DisciplineConfig::Priority(PriorityConfig { bands, classes: parts.map }))
@@ -48,17 +50,17 @@ pub(super) fn discipline(
     }
 }
 
-/// Bands of PRIQ.
+/// Most bands of a `priority` queue (ALTQ PRIQ).
 const MOST_BANDS: usize = 16;
 
-/// What a queue is made of, in the order of its classes.
+/// The queues of the classes, in the order of the classes.
 struct Parts<'a> {
     parts: Vec<Part<'a>>,
     map: ClassMap,
 }
 
 struct Part<'a> {
-    /// `None` for a class that is built in.
+    /// `None` for a class that follows from `gateway.priority`.
     class: Option<&'a Class>,
     queue: DisciplineConfig,
 }
@@ -69,7 +71,8 @@ impl Part<'_> {
     }
 }
 
-/// The flows of `gateway.priority`, pure ACKs if they are treated apart, the rest: see [`super::classes`].
+/// One queue for the flows of `gateway.priority`, one for pure ACKs if they are treated apart, one for the rest: see
+/// [`super::classes`].
 fn built_in<'a>(queue: &Queue, classes: &Classes<'_>) -> Parts<'a> {
     let fifo = || Part { class: None, queue: fifo(queue) };
     match queue.acks {
@@ -94,8 +97,10 @@ fn own<'a>(queue: &Queue, classes: &Classes<'a>, below: &Below) -> Result<Parts<
         let queue = match &class.queue {
             None => fifo(queue),
             Some(own) if own.queue().queue.has_classes() => {
-                let fault = Fault::new("a class has a queue of one kind, or other classes below it");
-                return Err(place.refuse(fault.hint("name this class as the `parent` of others")));
+                let fault = Fault::new("the queue of a class must be a discipline without classes");
+                return Err(
+                    place.refuse(fault.hint("to divide a class, name it as the `parent` of other classes"))
+                );
             }
             Some(own) => classless(&own.queue(), below, &place)?,
         };
@@ -109,12 +114,12 @@ fn fifo(queue: &Queue) -> DisciplineConfig {
     QueueConfig { limit: Some(limit(queue)), ..plain }.into()
 }
 
-/// Each class holds this (ALTQ `qlimit`).
+/// Limit of each class (ALTQ `qlimit`, by default 50 packets).
 fn limit(queue: &Queue) -> Limit {
     queue.limit.map_or(Limit::Packets(50), |limit| limit.0)
 }
 
-/// The tree has the link as its root.
+/// The tree of an HTB queue, with the link as its root.
 fn htb(
     queue: &Queue,
     parts: Parts<'_>,
@@ -123,8 +128,8 @@ fn htb(
     place: &Place<'_>,
 ) -> Result<HtbConfig, ScenarioError> {
     let Some(whole) = bandwidth(queue, below, place)?.or(below.rate) else {
-        let fault = Fault::new("classes have rates, and what this queue feeds has none that stays");
-        let hint = "say what they share: bandwidth = \"20mbit\"";
+        let fault = Fault::new("`htb` needs a fixed rate, and the rate of this link varies");
+        let hint = "add bandwidth, such as bandwidth = \"20mbit\"";
         return Err(place.key("bandwidth").refuse(fault.hint(hint)));
     };
     let mut tree = vec![HtbClass::new("the link", None, whole)];
@@ -144,11 +149,13 @@ fn htb(
         let parent = classes.parent(index).map_or(0, |parent| parent + 1);
         let place = classes.place.index(index);
         let Some(rate) = class.rate.as_ref().and_then(|rate| rate.towards(below.direction)) else {
-            let fault = Fault::new("`htb` has to know what this class may always send");
-            return Err(place.key("rate").refuse(fault.hint("a rate or a share, such as rate = \"20%\"")));
+            let fault = Fault::new("`htb` requires this key");
+            return Err(place
+                .key("rate")
+                .refuse(fault.allowed("a rate or a share of the whole, such as \"200kbit\" or \"20%\"")));
         };
         if rate.of(whole) > whole {
-            let fault = Fault::new("this class is promised more than there is");
+            let fault = Fault::new("this rate is above the whole rate");
             let place = towards(place.key("rate"), class.rate.as_ref(), below);
             return Err(place.refuse(fault.allowed(format!("up to \"{whole}\""))));
         }
@@ -167,10 +174,10 @@ fn htb(
     Ok(config)
 }
 
-/// Classes that nobody named, for errors.
+/// Names in errors for classes that have none.
 const BUILT_IN: [&str; 3] = ["first", "second", "third"];
 
-/// What is wrong with a tree, at the class it is wrong with.
+/// The error for a tree, at the class that is wrong.
 fn refuse(error: &ConfigError, classes: &Classes<'_>, below: &Below) -> ScenarioError {
     let index = |name: &str| classes.own.iter().position(|class| class.name == name);
     let at = |name: &str, key: &str| match index(name) {
@@ -182,26 +189,28 @@ fn refuse(error: &ConfigError, classes: &Classes<'_>, below: &Below) -> Scenario
         None => classes.place.itself(),
     };
     match error {
-        ConfigError::ZeroRate { name } => at(name, "rate")
-            .refuse(Fault::new("a class that may send nothing by itself").hint("give it 1% or more")),
+        ConfigError::ZeroRate { name } => {
+            at(name, "rate").refuse(Fault::new("this class has a rate of zero").hint("set 1% or more"))
+        }
         ConfigError::CeilBelowRate { name, rate, .. } => {
-            let fault = Fault::new(format!("the ceiling of this class is below its rate, {rate}"));
+            let fault = Fault::new(format!("`ceil` is below the rate of this class, {rate}"));
             at(name, "ceil").refuse(fault.allowed(format!("\"{rate}\" or more")))
         }
         ConfigError::CeilAboveParent { name, parent, .. } => {
-            let fault = Fault::new("a class goes no faster than its parent");
+            let fault = Fault::new("`ceil` is above that of the parent class");
             at(name, "ceil").refuse(fault.allowed(format!("up to \"{parent}\"")))
         }
         ConfigError::ChildrenAboveParent { parent, rate, children } => {
             let fault = Fault::new(format!(
-                "the rates of the classes in `{parent}` come to {children} {}, and it has {rate}",
+                "in direction {}, the rates of the classes in `{parent}` add up to {children}, more than its own {rate}",
                 below.direction.name()
             ));
-            at(parent, "rate").refuse(fault.hint("what a class may use beyond its rate is its `ceil`"))
+            at(parent, "rate")
+                .refuse(fault.hint("lower some rates; a class can borrow more, up to its `ceil`"))
         }
         ConfigError::TooDeep { name } => {
             let fault =
-                Fault::new("so many classes in a line are out of reach").allowed("up to 7 below the link");
+                Fault::new("the classes are nested too deeply").allowed("up to 7 levels below the root");
             match index(name) {
                 Some(index) => classes.place.index(index).key("parent").refuse(fault),
                 None => classes.place.refuse(fault),
@@ -211,7 +220,7 @@ fn refuse(error: &ConfigError, classes: &Classes<'_>, below: &Below) -> Scenario
     }
 }
 
-/// Where the value of a direction stands.
+/// The place of a direction's value.
 fn towards<'a>(place: Place<'a>, given: Option<&EachWay<RateShare>>, below: &Below) -> Place<'a> {
     match given {
         Some(EachWay::Split(_)) => place.key(below.direction.name()),

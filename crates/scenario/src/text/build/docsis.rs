@@ -7,7 +7,7 @@ use super::Place;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::medium::Docsis;
 
-/// The upstream of a modem whose rate, delay and loss are those of `link`.
+/// The upstream of a modem, with rate, delay and loss of `link`.
 pub(super) fn upstream(
     keys: Option<&Docsis>,
     link: &LinkConfig,
@@ -45,46 +45,50 @@ fn check(config: &DocsisConfig, place: &Place<'_>) -> Result<(), ScenarioError> 
         Err(place.key(key).refuse(Fault::new(message).allowed(allowed)))
     };
     if config.map_interval > Duration::from_secs(1) {
-        return refuse("map_interval", "no MAP is that long".into(), "up to \"1s\"");
+        return refuse("map_interval", "this MAP interval is too long".into(), "up to \"1s\"");
     }
     if config.channel.bytes_in(config.minislot) == ByteCount::ZERO {
         return refuse(
             "minislot",
-            format!("it holds no byte at {}", config.channel),
-            "at least one byte of the channel",
+            format!("this minislot holds less than one byte at {}", config.channel),
+            "at least the time of one byte on the channel",
         );
     }
     let slots = config.map_interval.as_nanos() / config.minislot.as_nanos();
     if config.contention == 0 {
-        return refuse("contention", "without opportunities nobody can ask".into(), "1 or more");
+        return refuse("contention", "without request opportunities no modem can send".into(), "1 or more");
     }
     if slots <= u64::from(config.contention) {
-        let message = format!("an interval has {slots} minislots, and some must be left for data");
+        let message = format!("a MAP interval has {slots} minislots, and some must remain for data");
         return refuse("contention", message, "fewer than `map_interval` / `minislot`");
     }
     if config.backoff_end > 15 {
-        return refuse("backoff_end", "so large a window is out of reach".into(), "0 to 15");
+        return refuse("backoff_end", "this backoff window is too large".into(), "0 to 15");
     }
     if config.backoff_start > config.backoff_end {
         return refuse(
             "backoff_start",
-            "the first window is larger than the last".into(),
+            "the first backoff window is larger than the last".into(),
             "up to `backoff_end`",
         );
     }
     if config.tries == 0 {
-        return refuse("tries", "nothing would ever be asked for".into(), "1 or more");
+        return refuse("tries", "the modem needs at least one request".into(), "1 or more");
     }
     if config.burst < ByteCount(1522) {
-        return refuse("burst", "no full Ethernet frame fits in it".into(), "\"1522B\" or more");
+        return refuse(
+            "burst",
+            "this burst is smaller than a full Ethernet frame".into(),
+            "\"1522B\" or more",
+        );
     }
     if config.neighbours.modems > 1000 {
-        return refuse("modems", "so many modems are out of reach".into(), "up to 1000");
+        return refuse("modems", "these are too many modems".into(), "up to 1000");
     }
     if config.neighbours.modems == 0 && config.neighbours.load > 0.0 {
         return Err(place
             .key("load")
-            .refuse(Fault::new("nobody is there to offer it").hint("say how many `modems` there are")));
+            .refuse(Fault::new("a load needs other modems").hint("set `modems` to their number")));
     }
     Ok(())
 }

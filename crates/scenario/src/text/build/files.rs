@@ -1,4 +1,4 @@
-//! Files a scenario names: game models and captures, looked for beside the scenario itself.
+//! Files that a scenario names: game models, captures and traces. Paths are relative to the scenario file.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::Game;
 use crate::text::mmos::Mmo;
 
-/// The model of a game: shipped, or a file.
+/// The model of a game, shipped or from a file.
 pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError> {
     if !name.ends_with(".toml") {
         return Game::shipped(name).cloned().map_err(|fault| {
@@ -34,7 +34,7 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
         .map_err(|why| place.refuse(Fault::new(format!("{} is not a game model: {why}", path.display()))))
 }
 
-/// The model of a game over TCP: shipped, or a file.
+/// The model of a game over TCP, shipped or from a file.
 pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
     if !name.ends_with(".toml") {
         return Mmo::shipped(name).cloned().map_err(|fault| place.refuse(fault));
@@ -48,7 +48,7 @@ pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
     })
 }
 
-/// The recorded flow of a capture; `place` is that of the scenario's flow.
+/// The recorded flow of a capture; `place` is the place of the scenario's flow.
 pub(super) fn trace(
     name: &str,
     client: Option<IpAddr>,
@@ -65,7 +65,7 @@ pub(super) fn trace(
     Ok(TraceConfig { up: packets(flow.up), down: packets(flow.down) })
 }
 
-/// The writes of every TCP connection of a capture, retransmissions left out.
+/// The writes of every TCP connection of a capture, without retransmissions.
 pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]>, ScenarioError> {
     let path = beside(place, name);
     let connections =
@@ -79,8 +79,8 @@ pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]
         StreamTrace { opened, up: writes(one.up), down: writes(one.down) }
     };
     if connections.is_empty() {
-        let fault = Fault::new(format!("there is no TCP connection in {}", path.display()));
-        return Err(place.refuse(fault.hint("`app = \"trace\"` repeats a UDP flow")));
+        let fault = Fault::new(format!("{} contains no TCP connection", path.display()));
+        return Err(place.refuse(fault.hint("app = \"trace\" replays a UDP flow")));
     }
     Ok(connections.into_iter().map(stream).collect())
 }
@@ -93,12 +93,12 @@ pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, Sce
     })?;
     RateTrace::parse(&text).map_err(|error| {
         place.refuse(Fault::new(format!("{}, {error}", path.display())).allowed(
-            "mahimahi's format, a time in ms on each line; or lines of ms and kbit/s, the last `MS end`",
+            "mahimahi's format, a time in ms on each line; or a time in ms and a rate in kbit/s on each line, and `MS end` on the last",
         ))
     })
 }
 
-/// Paths are relative to the scenario file.
+/// The path of a file that the scenario names, relative to the scenario file.
 fn beside(place: &Place<'_>, name: &str) -> PathBuf {
     Path::new(&place.origin.file).parent().unwrap_or(Path::new("")).join(name)
 }

@@ -1,4 +1,4 @@
-//! `[[flow]]` to flows: names, hosts, times and paths; what runs is in `app`.
+//! `[[flow]]` to flows: names, hosts, times and paths. `app` builds the application.
 
 use gamelane_core::Direction;
 use gamelane_traffic::config::{AppConfig, Schedule};
@@ -12,21 +12,19 @@ use crate::text::keys::{App, Flow};
 use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 
-/// Every flow, in the order of the file, whether it is enabled or not.
+/// All flows in the order of the file, enabled or not.
 pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowModel>, ScenarioError> {
     let all = top.key("flow");
     if scenario.flow.is_empty() {
-        let fault = Fault::new("there is nothing to run").hint("add a [[flow]] with a name and an app");
+        let fault = Fault::new("this scenario has no flow").hint("add a [[flow]] with a name and an app");
         return Err(all.refuse(fault));
     }
     if !scenario.flow.iter().any(|flow| flow.enabled) {
-        let fault = Fault::new("there is nothing to run: every flow is switched off");
-        return Err(all.refuse(fault.hint("leave `enabled = false` out of one of them")));
+        let fault = Fault::new("all flows are disabled");
+        return Err(all.refuse(fault.hint("remove `enabled = false` from one of them")));
     }
     if scenario.flow.len() > MOST_FLOWS {
-        return Err(
-            all.refuse(Fault::new("so many flows are out of reach").allowed(format!("up to {MOST_FLOWS}")))
-        );
+        return Err(all.refuse(Fault::new("these are too many flows").allowed(format!("up to {MOST_FLOWS}"))));
     }
     tcp::check(&scenario.tcp, &top.key("tcp"))?;
     let named = scenario.hosts.as_deref().unwrap_or_default();
@@ -42,7 +40,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             tcp::check(tcp, &place.key("tcp"))?;
         }
         if flow.stop.is_some_and(|stop| stop.0 <= flow.start.0) {
-            let fault = Fault::new(format!("the flow would stop before it starts, at {}", flow.start));
+            let fault = Fault::new(format!("`stop` is not later than `start`, {}", flow.start));
             return Err(place.key("stop").refuse(fault.allowed("later than `start`")));
         }
         let host = hosts.place(flow.host.as_deref());
@@ -82,11 +80,11 @@ fn check_hosts(hosts: &[String], place: &Place<'_>) -> Result<(), ScenarioError>
 fn check_name(scenario: &Scenario, index: usize, place: &Place<'_>) -> Result<(), ScenarioError> {
     let name = &scenario.flow[index].name;
     if !is_plain(name) {
-        let fault = Fault::new("a flow's name goes into keys and column names").allowed("a-z, 0-9, _ and -");
+        let fault = Fault::new("this name has characters that are not allowed").allowed("a-z, 0-9, _ and -");
         return Err(place.key("name").refuse(fault));
     }
     if scenario.flow[..index].iter().any(|before| before.name == *name) {
-        let fault = Fault::new("a flow before this one has the same name");
+        let fault = Fault::new("an earlier flow has the same name");
         return Err(place.key("name").refuse(fault.hint(format!("call it \"{name}-2\""))));
     }
     Ok(())
@@ -97,7 +95,7 @@ fn check_host(scenario: &Scenario, flow: &Flow, place: &Place<'_>) -> Result<(),
     if hosts.contains(host) {
         return Ok(());
     }
-    let fault = Fault::new("there is no such host at home").one_of(host, hosts.iter().map(String::as_str));
+    let fault = Fault::new("no such host").one_of(host, hosts.iter().map(String::as_str));
     let fault = if fault.hint.is_none() { fault.hint("add it to `hosts`") } else { fault };
     Err(place.key("host").refuse(fault))
 }
@@ -107,6 +105,6 @@ fn check_keys(flow: &Flow, place: &Place<'_>) -> Result<(), ScenarioError> {
         return Ok(());
     };
     let readers = listed(readers.iter().map(|reader: &App| reader.word()));
-    let fault = Fault::new(format!("the app `{}` has no `{key}`; it applies to {readers}", flow.app));
-    Err(place.key(key).refuse(fault))
+    let fault = Fault::new(format!("the app `{}` does not read this key", flow.app));
+    Err(place.key(key).refuse(fault.allowed(format!("only with {readers}"))))
 }

@@ -13,12 +13,12 @@ use crate::text::mmos::PlayerPath;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::Time;
 
-/// Checks what concerns both directions.
+/// Checks the keys that concern both directions.
 pub(super) fn check(link: &Link, place: &Place<'_>) -> Result<(), ScenarioError> {
     if (576..=65_535).contains(&link.mtu) {
         return Ok(());
     }
-    let fault = Fault::new("no link here carries packets of that size").allowed("576 to 65535 (bytes)");
+    let fault = Fault::new("this packet size is out of range").allowed("576 to 65535 (bytes)");
     Err(place.key("mtu").refuse(fault))
 }
 
@@ -35,7 +35,7 @@ pub(super) fn link(
     let traced = link.trace.as_ref().is_some_and(|trace| trace.towards(direction).is_some());
     let rate = match given {
         Some(rate) => rate.0,
-        // A link that follows a trace does not look at this.
+        // Unused: the trace sets the rate.
         None if traced => Bitrate::default(),
         None => return Err(place.key(direction.name()).refuse(Fault::new("this key is required"))),
     };
@@ -48,12 +48,12 @@ pub(super) fn link(
     })
 }
 
-/// One direction of the path a flow takes beyond the link.
+/// One direction of a flow's path beyond the link.
 pub(super) fn path(link: &Link, flow: &Flow, direction: Direction) -> PathConfig {
     let rtt = flow.rtt.unwrap_or(link.rtt).0;
     let delay = match direction {
         Direction::Up => rtt / 2,
-        // The odd nanosecond goes here, so that the two halves make the whole.
+        // The odd nanosecond goes here, so that the two halves add up.
         Direction::Down => rtt.saturating_sub(rtt / 2),
     };
     PathConfig {
@@ -63,7 +63,7 @@ pub(super) fn path(link: &Link, flow: &Flow, direction: Direction) -> PathConfig
     }
 }
 
-/// Paths that players share, by weight: the model's delays, the flow's losses.
+/// Paths that groups of players share, by weight: the delays of the model, the losses of the flow.
 pub(super) fn player_paths(link: &Link, flow: &Flow, paths: &[PlayerPath]) -> Vec<(f64, [PathConfig; 2])> {
     let each = |shared: &PlayerPath| {
         let own = Flow { rtt: Some(Time(shared.rtt)), ..flow.clone() };
@@ -94,7 +94,7 @@ pub(in crate::text) fn loss_model(loss: &EachWay<Loss>, direction: Direction) ->
     }
 }
 
-/// What a link layer adds in one direction.
+/// The framing of one direction.
 pub(super) fn overhead(
     overhead: &EachWay<link::Overhead>,
     direction: Direction,
@@ -107,7 +107,7 @@ pub(super) fn overhead(
     framing(overhead, direction).map_err(|fault| place.refuse(fault))
 }
 
-/// What the link layer of one direction adds.
+/// The framing of one direction, or what is wrong with it.
 pub(in crate::text) fn framing(
     overhead: &EachWay<link::Overhead>,
     direction: Direction,
@@ -118,7 +118,7 @@ pub(in crate::text) fn framing(
         Some(TextOrTable::Table(Encapsulation { kind, bytes })) => (*kind, Some(*bytes)),
     };
     if bytes.is_some_and(|bytes| bytes > 256) {
-        return Err(Fault::new("no encapsulation is that long").allowed("0 to 256 (bytes)"));
+        return Err(Fault::new("this encapsulation is too long").allowed("0 to 256 (bytes)"));
     }
     match (kind, bytes) {
         (Framing::Atm, bytes) => Ok(Overhead::Atm { overhead: bytes.unwrap_or(40) }),
@@ -128,7 +128,7 @@ pub(in crate::text) fn framing(
         (Framing::Docsis, None) => Ok(Overhead::Docsis),
         (kind, Some(_)) => {
             let fault =
-                Fault::new(format!("the overhead of `{kind}` is fixed; `bytes` applies to `atm` and `ptm`"));
+                Fault::new(format!("the overhead of `{kind}` is fixed; only `atm` and `ptm` read `bytes`"));
             Err(fault.hint(format!("write overhead = \"{kind}\"")))
         }
     }

@@ -1,4 +1,4 @@
-//! A game over TCP: its model or capture, its players, how they are reached and over which paths.
+//! A game over TCP: its model or capture, its players, their connections and their paths.
 
 use std::sync::Arc;
 
@@ -13,31 +13,30 @@ use crate::text::keys::flow::{self, Paths};
 use crate::text::keys::{App, Flow, Link};
 use crate::text::mmos::mmos;
 
-/// Most connections to share: as many as a pair of proxies has.
+/// Most shared connections, as in the proxy.
 const MOST_CARRIERS: u32 = 16;
-/// Most players.
+/// Most players of a model.
 const MOST_PLAYERS: u32 = 200_000;
 
-/// What it writes.
+/// The writes of the game.
 pub(super) fn app(flow: &Flow, place: &Place<'_>) -> Result<MmoConfig, ScenarioError> {
     let streams = match (&flow.model, &flow.trace) {
         (Some(model), None) => MmoStreams::Model(files::mmo(model, &place.key("model"))?.streams),
         (None, Some(_)) => MmoStreams::Trace(traced(flow, place)?),
         (Some(_), Some(_)) => {
-            let fault = Fault::new("a game comes from a model or from a trace, not from both");
-            return Err(place.key("trace").refuse(fault.hint("leave out one of them")));
+            let fault = Fault::new("`model` and `trace` exclude each other");
+            return Err(place.key("trace").refuse(fault.hint("remove one of them")));
         }
         (None, None) => {
             let names: Vec<&str> = mmos().iter().map(|mmo| mmo.name.as_str()).collect();
-            let fault =
-                Fault::new("an mmo needs a `model`, or a `trace` to repeat").allowed(names.join(", "));
+            let fault = Fault::new("an mmo needs a `model` or a `trace`").allowed(names.join(", "));
             return Err(place.key("model").refuse(fault));
         }
     };
     Ok(MmoConfig { streams, direction: flow.direction.map(way) })
 }
 
-/// Its players, how they are reached, and their paths where they differ.
+/// The players, the way to them, and their paths if these differ.
 pub(super) struct Players {
     pub(super) count: u32,
     pub(super) carriage: Carriage,
@@ -45,7 +44,7 @@ pub(super) struct Players {
 }
 
 impl Default for Players {
-    /// Everything that is no game over TCP.
+    /// The value of all other applications.
     fn default() -> Self {
         Self { count: 1, carriage: Carriage::Direct, paths: Vec::new() }
     }
@@ -68,9 +67,9 @@ pub(super) fn players(
     let most = recorded.unwrap_or(MOST_PLAYERS);
     if !(1..=most).contains(&count) {
         let fault = match (count, recorded) {
-            (0, _) => Fault::new("without players there is nothing to carry"),
-            (_, Some(_)) => Fault::new("the capture has not so many TCP connections"),
-            (_, None) => Fault::new("so many players are out of reach"),
+            (0, _) => Fault::new("there must be at least one player"),
+            (_, Some(_)) => Fault::new("the capture has fewer TCP connections"),
+            (_, None) => Fault::new("these are too many players"),
         };
         return Err(place.key("connections").refuse(fault.allowed(format!("1 to {most}"))));
     }
@@ -79,7 +78,7 @@ pub(super) fn players(
         Paths::Model => match model {
             Some(model) => link::player_paths(link, flow, &model.paths),
             None => {
-                let fault = Fault::new("a capture has no paths of its own").allowed("link");
+                let fault = Fault::new("only a model has paths of its own").allowed("link");
                 return Err(place.key("paths").refuse(fault));
             }
         },
@@ -97,20 +96,19 @@ fn carriage(
     let shared = matches!(kind, flow::Carriage::Mux | flow::Carriage::Streams);
     if let Some(carriers) = flow.carriers {
         if !shared {
-            let fault =
-                Fault::new(format!("with carriage \"{kind}\" every player has a connection of its own"));
+            let fault = Fault::new(format!("with carriage = \"{kind}\" players share no connections"));
             return Err(place.key("carriers").refuse(fault.hint("set carriage = \"mux\" or \"streams\"")));
         }
         let most = players.min(MOST_CARRIERS);
         if !(1..=most).contains(&carriers) {
-            let fault = Fault::new("this is no number of connections to share");
-            let allowed = format!("1 to {most}: no more than players, nor than {MOST_CARRIERS}");
+            let fault = Fault::new("this number of shared connections is out of range");
+            let allowed = format!("1 to {most} (at most one per player, and at most {MOST_CARRIERS})");
             return Err(place.key("carriers").refuse(fault.allowed(allowed)));
         }
     }
     if shared && own_paths {
-        let fault = Fault::new("players who share a connection share its path");
-        return Err(place.key("paths").refuse(fault.hint("leave `paths` out; set the path with `rtt`")));
+        let fault = Fault::new("players that share a connection also share its path");
+        return Err(place.key("paths").refuse(fault.hint("remove `paths`; set the path with `rtt`")));
     }
     let carriers = flow.carriers.unwrap_or(1);
     Ok(match kind {

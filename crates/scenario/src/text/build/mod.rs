@@ -1,5 +1,5 @@
-//! From what was written to what is run. Here is checked what no single value shows: keys that do not go together,
-//! names that must exist, captures and models that must be read.
+//! From a scenario as written to the model that is run. Checks what a single value cannot show: keys that exclude each
+//! other, names that must exist, captures and models that must be readable.
 
 mod access;
 mod address;
@@ -33,7 +33,7 @@ use rules::Ends;
 pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
     let top = Place { origin: &scenario.origin, path: Path::default() };
     if scenario.warmup.0 >= scenario.duration.0 {
-        let fault = Fault::new(format!("nothing is left of a run of {}", scenario.duration));
+        let fault = Fault::new(format!("`warmup` covers the whole run of {}", scenario.duration));
         return Err(top.key("warmup").refuse(fault.allowed("less than `duration`")));
     }
     link::check(&scenario.link, &top.key("link"))?;
@@ -75,13 +75,13 @@ pub(crate) fn model(scenario: &Scenario) -> Result<Model, ScenarioError> {
     })
 }
 
-/// The game model a flow names; `None` if it names none, or one that cannot be read, which [`model`] refuses.
+/// The game model of a flow; `None` if the flow names none, or one that [`model`] refuses.
 pub(crate) fn game_of(scenario: &Scenario, flow: &Flow) -> Option<Game> {
     let place = Place { origin: &scenario.origin, path: Path::default() };
     files::game(flow.model.as_deref()?, &place).ok()
 }
 
-/// One value of the scenario, for errors about it.
+/// The place of a value in the scenario, for errors.
 struct Place<'a> {
     origin: &'a Origin,
     path: Path,

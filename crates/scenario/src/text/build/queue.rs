@@ -15,17 +15,17 @@ use crate::text::keys::queue::{Acks, Discipline, Isolation, Parameters, Queue, T
 use crate::text::switch::Switch;
 use crate::text::units::Percent;
 
-/// What a queue feeds: a shaper, or the link.
+/// The shaper or link behind a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub(super) direction: Direction,
-    /// `None` if it changes.
+    /// `None` if the rate varies.
     pub(super) rate: Option<Bitrate>,
-    /// What it counts on top of an IP packet.
+    /// Bytes it counts in addition to an IP packet.
     pub(super) overhead: Overhead,
 }
 
-/// A queue whose packets have been put into classes.
+/// A queue whose packets have classes.
 pub(super) fn discipline(
     queue: &Queue,
     classes: &Classes<'_>,
@@ -41,7 +41,7 @@ pub(super) fn discipline(
     }
 }
 
-/// A queue whose packets are in no class.
+/// A queue whose packets have no class.
 pub(super) fn classless(
     queue: &Queue,
     below: &Below,
@@ -62,20 +62,19 @@ pub(super) fn classless(
 
 fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
     let Some(kind) = kind(queue.queue) else {
-        let fault =
-            Fault::new(format!("packets are in no class here, and `{}` tells classes apart", queue.queue));
+        let fault = Fault::new(format!("`{}` needs classes, and packets have none here", queue.queue));
         let others = Discipline::ALL.iter().filter(|word| !word.has_classes()).map(|word| word.word());
         return Err(place.key("queue").refuse(fault.allowed(others.collect::<Vec<_>>().join(", "))));
     };
     check_keys(queue, place)?;
     if let Some(flows) = queue.flows.filter(|flows| !(1..=65_536).contains(flows)) {
-        let fault = Fault::new(format!("{flows} flow queues are out of reach"));
+        let fault = Fault::new(format!("{flows} flow queues are out of range"));
         return Err(place.key("flows").refuse(fault.allowed("1 to 65536")));
     }
     if queue.quantum.is_some_and(|quantum| quantum.0.bytes() > 1 << 20) {
         return Err(place
             .key("quantum")
-            .refuse(Fault::new("so large a quantum is out of reach").allowed("up to \"1MiB\"")));
+            .refuse(Fault::new("this quantum is too large").allowed("up to \"1MiB\"")));
     }
     Ok(QueueConfig {
         limit: queue.limit.map(|limit| limit.0),
@@ -94,11 +93,11 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
     let plain = CakeConfig::default();
     let memory = match queue.limit.map(|limit| limit.0) {
         Some(Limit::Packets(_)) => {
-            let fault = Fault::new("`cake` counts bytes").allowed("a size such as \"4MiB\"");
+            let fault = Fault::new("`cake` limits bytes, not packets").allowed("a size such as \"4MiB\"");
             return Err(place.key("limit").refuse(fault));
         }
         Some(Limit::Bytes(bytes)) if bytes.bytes() < 1514 => {
-            let fault = Fault::new("no packet would fit").allowed("\"1514B\" or more");
+            let fault = Fault::new("this limit is smaller than one packet").allowed("\"1514B\" or more");
             return Err(place.key("limit").refuse(fault));
         }
         Some(Limit::Bytes(bytes)) => Some(bytes),
@@ -106,15 +105,15 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
     };
     let ack_filter = match queue.acks {
         Some(Acks::Prioritise) => {
-            let fault = Fault::new("`cake` does not tell ACKs from other packets");
+            let fault = Fault::new("`cake` cannot prioritise ACKs");
             let fault = fault.allowed("filter, filter-aggressive");
-            return Err(place.key("acks").refuse(fault.hint("prioritise them with queue = \"priority\"")));
+            return Err(place.key("acks").refuse(fault.hint("use queue = \"priority\" instead")));
         }
         acks => filter(acks).unwrap_or(plain.ack_filter),
     };
     let bandwidth = bandwidth(queue, below, place)?;
     if bandwidth.is_some_and(|rate| rate.bps() < 16) {
-        let fault = Fault::new("so slow a shaper sends nothing in any tin").allowed("\"16bit\" or more");
+        let fault = Fault::new("this rate is too low to divide among the tins").allowed("\"16bit\" or more");
         return Err(place.key("bandwidth").refuse(fault));
     }
     Ok(CakeConfig {
@@ -137,7 +136,7 @@ fn cake(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<CakeConfig, S
     })
 }
 
-/// Which ACKs are dropped, if any.
+/// The ACKs to drop, if any.
 pub(super) fn filter(acks: Option<Acks>) -> Option<AckFilterMode> {
     match acks {
         None | Some(Acks::Plain | Acks::Prioritise) => None,
@@ -146,7 +145,7 @@ pub(super) fn filter(acks: Option<Acks>) -> Option<AckFilterMode> {
     }
 }
 
-/// The rate of a queue's own shaper, if it is given.
+/// The rate of the queue's own shaper, if given.
 pub(super) fn bandwidth(
     queue: &Queue,
     below: &Below,
@@ -155,17 +154,17 @@ pub(super) fn bandwidth(
     let Some(rate) = queue.bandwidth.as_ref().and_then(Switch::on) else { return Ok(None) };
     match below.rate {
         Some(below) if rate.0 > below => {
-            let fault = Fault::new(format!(
-                "a shaper above the {below} of what it feeds shapes nothing: the queue forms below it"
-            ));
-            let hint = format!("a little below it, such as \"{}\"", Bitrate::from_bps(below.bps() / 20 * 19));
+            let fault =
+                Fault::new(format!("a shaper above the rate of the link behind it, {below}, has no effect"));
+            let hint =
+                format!("set it a little below, such as \"{}\"", Bitrate::from_bps(below.bps() / 20 * 19));
             Err(place.key("bandwidth").refuse(fault.allowed(format!("up to \"{below}\"")).hint(hint)))
         }
         _ => Ok(Some(rate.0)),
     }
 }
 
-/// What a queue's own shaper counts on top of an IP packet.
+/// Bytes that the queue's own shaper counts in addition to an IP packet.
 pub(super) fn overhead(queue: &Queue, below: &Below, place: &Place<'_>) -> Result<Overhead, ScenarioError> {
     match &queue.overhead {
         Some(own) => link::overhead(&EachWay::Both(own.clone()), below.direction, &place.key("overhead")),
@@ -177,7 +176,11 @@ fn dualpi2(queue: &Queue, place: &Place<'_>) -> Result<DualPi2Config, ScenarioEr
     let plain = DualPi2Config::default();
     let number = |key: &str, given: Option<f64>, plain: f64| match given {
         Some(number) if !number.is_finite() || number < 0.0 || (number == 0.0 && key == "coupling") => {
-            let fault = Fault::new("this is no gain").allowed("a number above 0, such as 2.0");
+            let fault = Fault::new("this number is out of range").allowed(if key == "coupling" {
+                "more than 0, such as 2.0"
+            } else {
+                "0 or more, such as 0.16"
+            });
             Err(place.key(key).refuse(fault))
         }
         given => Ok(given.unwrap_or(plain)),
@@ -192,12 +195,12 @@ fn dualpi2(queue: &Queue, place: &Place<'_>) -> Result<DualPi2Config, ScenarioEr
         None => plain.marking,
         Some(step) => {
             let (Some(from), Some(to)) = (step.low, step.high) else {
-                let fault =
-                    Fault::new("a ramp begins and ends").allowed("such as \"1ms\" or \"800us..1200us\"");
+                let fault = Fault::new("this range needs both ends")
+                    .allowed("a time such as \"1ms\", or a range such as \"800us..1200us\"");
                 return Err(place.key("step").refuse(fault));
             };
             if to.0 < from.0 {
-                let fault = Fault::new("this ramp ends before it begins");
+                let fault = Fault::new("this range ends before it begins");
                 let hint = format!("write \"{to}..{from}\"");
                 return Err(place.key("step").refuse(fault.hint(hint)));
             }
@@ -215,13 +218,13 @@ fn dualpi2(queue: &Queue, place: &Place<'_>) -> Result<DualPi2Config, ScenarioEr
 fn scheduler(queue: &Queue, place: &Place<'_>) -> Result<Option<Scheduler>, ScenarioError> {
     match (queue.classic_share, queue.time_shift) {
         (Some(_), Some(_)) => {
-            let fault = Fault::new("there are two schedulers here: one by shares, one by time");
-            Err(place.key("time_shift").refuse(fault.hint("leave out `classic_share` or `time_shift`")))
+            let fault = Fault::new("`classic_share` and `time_shift` exclude each other");
+            Err(place.key("time_shift").refuse(fault.hint("remove one of them")))
         }
         (Some(share), None) => match whole(share) {
             Some(percent @ 1..=99) => Ok(Some(Scheduler::Weighted { classic_percent: percent })),
             _ => {
-                let fault = Fault::new("this share leaves one of the queues nothing, or is no whole number");
+                let fault = Fault::new("this share is out of range, or is not a whole per cent");
                 Err(place.key("classic_share").refuse(fault.allowed("\"1%\" to \"99%\"")))
             }
         },
@@ -236,14 +239,14 @@ fn whole(share: Percent) -> Option<u8> {
     ((percent - rounded).abs() < 1e-6).then_some(rounded as u8)
 }
 
-/// Keys this queue does not read.
+/// Refuses keys that this queue does not read.
 fn check_keys(queue: &Queue, place: &Place<'_>) -> Result<(), ScenarioError> {
     let Some((key, readers)) = queue.selective().find(|(_, readers)| !readers.contains(&queue.queue)) else {
         return Ok(());
     };
     let readers = listed(readers.iter().map(|reader| reader.word()));
-    let fault = Fault::new(format!("`{}` has no `{key}`; it applies to {readers}", queue.queue));
-    Err(place.key(key).refuse(fault))
+    let fault = Fault::new(format!("`{}` does not read this key", queue.queue));
+    Err(place.key(key).refuse(fault.allowed(format!("only with {readers}"))))
 }
 
 fn kind(discipline: Discipline) -> Option<QueueKind> {

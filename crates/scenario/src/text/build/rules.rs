@@ -1,5 +1,5 @@
-//! `[[gateway.rule]]` to a classifier. A rule that can never match is refused, whether by itself, for an earlier one, or
-//! because no flow of the scenario has such packets.
+//! `[[gateway.rule]]` to a classifier. A rule that can never match is refused: one that contradicts itself, one whose
+//! packets all match an earlier rule, and one that no flow of the scenario meets.
 
 use gamelane_core::{ClassId, Direction, FlowKey, Protocol};
 use gamelane_qdisc::ClassifierConfig;
@@ -12,17 +12,17 @@ use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 use crate::{Carriage, FlowModel};
 
-/// Servers there are; flows beyond them share one.
+/// Number of server addresses. Flows beyond it share addresses.
 const SERVERS: usize = 200;
 
-/// Both ends of a flow, and what else rules can know it by.
+/// Both ends of a flow, and what else rules can match.
 pub(super) struct Ends {
     name: String,
     key: FlowKey,
     dscp: u8,
     /// Its players have addresses of their own.
     many: bool,
-    /// It is of either transport.
+    /// It uses both transport protocols.
     datagrams: bool,
 }
 
@@ -37,8 +37,8 @@ impl Ends {
         }
     }
 
-    /// True unless no packet of the flow meets the conditions. Of a client's port all is taken for possible, since one that
-    /// opens connection after connection counts it up.
+    /// True unless no packet of the flow meets the conditions. Client ports of TCP count up with each connection, so
+    /// all later ports count as possible.
     fn may_meet(&self, when: &Conditions) -> bool {
         let ways =
             Direction::BOTH.into_iter().filter(|way| when.direction.is_none_or(|wanted| wanted == *way));
@@ -68,7 +68,7 @@ impl Ends {
     }
 }
 
-/// The classifier of the rules as they are written. `leaves` are the classes they may name, with their positions.
+/// The classifier of the rules as written. `leaves` are the classes they may name, with their positions.
 pub(super) fn classifier(
     scenario: &Scenario,
     leaves: &[(usize, &str)],
@@ -82,7 +82,7 @@ pub(super) fn classifier(
         flows: super::behaviour::flow_table(scenario, gateway)?,
         ..ClassifierConfig::default()
     };
-    // Which of the written rules each rule is of.
+    // For each rule of the classifier, the position of its rule in the file.
     let mut origin = Vec::new();
     for (index, rule) in written.iter().enumerate() {
         let own = expand(scenario, rule, index, leaves, ends, &place)?;
@@ -97,18 +97,18 @@ pub(super) fn classifier(
             return Err(no_flow(ends, &place.index(*index)));
         }
     }
-    // The last takes what no rule does.
+    // The last class needs no rule: packets without a match go there.
     for (class, (index, _)) in leaves.iter().enumerate().rev().skip(1) {
         if !config.rules.iter().any(|rule| rule.class.index() == class) {
-            let fault = Fault::new("no rule puts packets in this class");
-            let hint = "add a [[gateway.rule]] for it, or list it last: what no rule takes goes there";
+            let fault = Fault::new("no rule assigns packets to this class");
+            let hint = "add a [[gateway.rule]] for it, or list it last: packets that match no rule go there";
             return Err(gateway.key("class").index(*index).refuse(fault.hint(hint)));
         }
     }
     Ok(config)
 }
 
-/// One rule as it is written: one for each flow it names, or one.
+/// Expands a rule of the file: one rule for each flow that it names, or a single rule.
 fn expand(
     scenario: &Scenario,
     rule: &keys::Rule,
@@ -121,11 +121,12 @@ fn expand(
     let (all, place) = (place, place.index(index));
     if let Some(name) = &rule.name {
         if !is_plain(name) {
-            let fault = Fault::new("this is not a short name").allowed("a to z, 0 to 9, `_` and `-`");
+            let fault =
+                Fault::new("this name has characters that are not allowed").allowed("a-z, 0-9, _ and -");
             return Err(place.key("name").refuse(fault));
         }
         if rules[..index].iter().any(|other| other.name.as_ref() == Some(name)) {
-            return Err(place.key("name").refuse(Fault::new("another rule has this name")));
+            return Err(place.key("name").refuse(Fault::new("an earlier rule has the same name")));
         }
     }
     let Some(class) = leaves.iter().position(|(_, name)| *name == rule.class) else {
@@ -133,9 +134,9 @@ fn expand(
         let names = leaves.iter().map(|(_, name)| *name);
         let fault = if known {
             let names: Vec<&str> = names.collect();
-            Fault::new("a class with children takes no packets itself").allowed(names.join(", "))
+            Fault::new("packets cannot go to a class with children").allowed(names.join(", "))
         } else {
-            Fault::new("there is no such class").one_of(&rule.class, names)
+            Fault::new("no such class").one_of(&rule.class, names)
         };
         return Err(place.key("class").refuse(fault));
     };
@@ -144,18 +145,20 @@ fn expand(
     let class = ClassId(class as u8);
     let Some(names) = &rule.flows else {
         if when == Conditions::default() {
-            let fault = Fault::new("this rule asks for nothing: it would take every packet");
-            return Err(place.refuse(fault.hint("leave it out and list its class last")));
+            let fault = Fault::new("this rule has no condition, so every packet would match");
+            return Err(place.refuse(fault.hint("remove it and list its class last")));
         }
         return Ok(vec![Rule { name: label, class, when }]);
     };
     if names.is_empty() {
-        let fault = Fault::new("no flow is named here").hint("leave it out to take those of every flow");
+        let fault =
+            Fault::new("the list of flows is empty").hint("remove this key to match packets of any flow");
         return Err(place.key("flows").refuse(fault));
     }
     if when.address.is_some() {
-        let fault = Fault::new("flows are known by their servers' addresses: this would be another");
-        return Err(place.key("address").refuse(fault.hint("use `source` and `destination`")));
+        let fault =
+            Fault::new("`flows` and `address` exclude each other: `flows` already selects by address");
+        return Err(place.key("address").refuse(fault.hint("use `source` or `destination`")));
     }
     check_names(scenario, names, &place.key("flows"))?;
     check_servers(scenario, all)?;
@@ -169,21 +172,22 @@ fn expand(
         .collect())
 }
 
-/// A flow is known by its server, which no other flow has.
+/// The server address of a flow, which identifies it.
 pub(super) fn server(key: FlowKey) -> Prefix {
     Prefix::host(key.destination.ip())
 }
 
-/// So many flows that servers do not tell them apart.
+/// Refuses scenarios with more flows than server addresses.
 pub(super) fn check_servers(scenario: &Scenario, place: &Place<'_>) -> Result<(), ScenarioError> {
     if scenario.flow.len() <= SERVERS {
         return Ok(());
     }
-    let fault = Fault::new("so many flows are not told apart").allowed(format!("up to {SERVERS} flows"));
+    let fault = Fault::new("rules and priorities by flow name work with few flows only")
+        .allowed(format!("up to {SERVERS} flows"));
     Err(place.refuse(fault))
 }
 
-/// Names of flows, each once.
+/// Checks that the names are those of flows, each listed once.
 pub(super) fn check_names(
     scenario: &Scenario,
     names: &[String],
@@ -192,19 +196,19 @@ pub(super) fn check_names(
     for (index, name) in names.iter().enumerate() {
         let place = place.index(index);
         if !scenario.flow.iter().any(|flow| flow.name == *name) {
-            let fault = Fault::new("there is no such flow");
+            let fault = Fault::new("no such flow");
             let flows = scenario.flow.iter().map(|flow| flow.name.as_str());
             return Err(place.refuse(fault.one_of(name, flows)));
         }
         if names[..index].contains(name) {
-            let fault = Fault::new("this flow is named before: nothing would be left for a second rule");
-            return Err(place.refuse(fault.hint("name it once")));
+            let fault = Fault::new("this flow is listed twice");
+            return Err(place.refuse(fault.hint("list it once")));
         }
     }
     Ok(())
 }
 
-/// A rule that can never match, at the rule.
+/// The error for a rule that never matches.
 fn refuse(
     error: &RuleError,
     config: &ClassifierConfig,
@@ -217,15 +221,16 @@ fn refuse(
     };
     match error {
         RuleError::Shadowed { rule, by } => {
-            let fault =
-                Fault::new(format!("this rule never matches: rule {by}, before it, takes all its packets"));
-            at(rule).refuse(fault.hint("list the narrower rule first, or leave this one out"))
+            let fault = Fault::new(format!(
+                "this rule never matches: an earlier rule ({by}) matches all its packets"
+            ));
+            at(rule).refuse(fault.hint("list the narrower rule first, or remove this one"))
         }
         RuleError::Contradiction { rule, one, other } => {
             let message = if one == other {
-                "this rule never matches: no packet has this".into()
+                "this rule never matches: no packet meets this condition".into()
             } else {
-                format!("this rule never matches: no packet has this and its `{}`", written(other))
+                format!("this rule never matches: no packet meets this condition and `{}`", written(other))
             };
             at(rule).key(written(one)).refuse(Fault::new(message))
         }
@@ -233,7 +238,7 @@ fn refuse(
     }
 }
 
-/// The key of a condition.
+/// The scenario's key for a condition.
 fn written(condition: &'static str) -> &'static str {
     match condition {
         "len" => "size",
@@ -244,7 +249,7 @@ fn written(condition: &'static str) -> &'static str {
 }
 
 fn no_flow(ends: &[Ends], place: &Place<'_>) -> ScenarioError {
-    let fault = Fault::new("this rule never matches: no flow of this scenario has such packets");
+    let fault = Fault::new("this rule never matches: no flow of this scenario has packets like this");
     let said = |flow: &Ends| {
         let protocol = match flow.key.protocol {
             Protocol::Tcp => "tcp",

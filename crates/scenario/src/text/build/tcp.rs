@@ -1,4 +1,4 @@
-//! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's, over a present-day host.
+//! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
 use gamelane_core::{ByteCount, IpLen};
 use gamelane_tcp::config::{Bundling, Piggyback, TcpTuning, WindowCounts};
@@ -14,12 +14,12 @@ use crate::text::keys::{App, Flow};
 pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
     // A window scale of 14 reaches this far (RFC 7323 section 2.3).
     if tcp.receive_window.is_some_and(|window| window.0 > ByteCount(1 << 30)) {
-        let fault = Fault::new("TCP cannot offer so large a window").allowed("up to \"1GiB\"");
+        let fault = Fault::new("this window is larger than TCP can advertise").allowed("up to \"1GiB\"");
         return Err(place.key("receive_window").refuse(fault));
     }
     let within = |key: &str, value: Option<u64>, least: u64, most: u64| match value {
         Some(value) if !(least..=most).contains(&value) => {
-            let fault = Fault::new("this is out of range").allowed(format!("{least} to {most}"));
+            let fault = Fault::new("this number is out of range").allowed(format!("{least} to {most}"));
             Err(place.key(key).refuse(fault))
         }
         _ => Ok(()),
@@ -30,8 +30,8 @@ pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
     within("rdb_segments", tcp.rdb_segments.map(u64::from), 1, 255)
 }
 
-/// What no key shows alone: `tcp` is what the flow runs with, its own table over the scenario's. `own` and `top` are the
-/// places of the two, so that an error points at the one that has the key.
+/// Checks keys against each other. `tcp` has the flow's keys over the scenario's. `own` and `top` are the places of
+/// both, so that an error points at the table with the key.
 pub(super) fn check_together(
     tcp: &Tcp,
     flow: &Flow,
@@ -49,25 +49,27 @@ pub(super) fn check_together(
     let recovery = tcp.recovery.unwrap_or(Recovery::Sack);
     if tcp.dsack == Some(true) && recovery == Recovery::NewReno {
         let fault =
-            Fault::new("duplicates are reported in selective acknowledgements, which `newreno` has not");
-        return refuse("dsack", fault.hint("set recovery = \"sack\" or \"fack\""));
+            Fault::new("DSACK needs selective acknowledgements, which recovery = \"newreno\" does not use");
+        return refuse("dsack", fault.hint("set recovery = \"sack\", \"fack\" or \"rack\""));
     }
     if tcp.rdb == Some(true) && flow.app == App::Bulk {
-        let fault =
-            Fault::new("bundling repeats small segments in the room of a full one: a transfer has none");
-        return refuse("rdb", fault.hint("bundle in a game over TCP (`app = \"mmo\"`), not in a bulk flow"));
+        let fault = Fault::new("bundling fills up small segments, and a bulk transfer has none");
+        return refuse("rdb", fault.hint("use it with app = \"mmo\""));
     }
     if tcp.rdb == Some(true) && tcp.dsack == Some(true) {
-        let fault = Fault::new("the receiver would report every bundled copy as a duplicate");
-        return refuse("dsack", fault.hint("leave out `dsack` or `rdb`"));
+        let fault =
+            Fault::new("`rdb` and `dsack` exclude each other: the receiver would report every bundled copy");
+        return refuse("dsack", fault.hint("remove one of them"));
     }
     match (tcp.timer, tcp.fixed_rto) {
         (Some(Timer::Fixed), None) => {
-            let fault = Fault::new("a fixed timer needs its time").allowed("a time, such as \"300ms\"");
+            let fault =
+                Fault::new("timer = \"fixed\" requires this key").allowed("a time, such as \"300ms\"");
             return refuse("fixed_rto", fault);
         }
         (timer, Some(_)) if timer != Some(Timer::Fixed) => {
-            let fault = Fault::new("no timer reads this").hint("set timer = \"fixed\", or leave it out");
+            let fault = Fault::new("only timer = \"fixed\" reads this key")
+                .hint("add timer = \"fixed\", or remove this key");
             return refuse("fixed_rto", fault);
         }
         _ => {}
@@ -83,18 +85,19 @@ pub(super) fn check_together(
     match unread.into_iter().find(|(_, unread, _)| *unread) {
         Some((key, _, reader)) => refuse(
             key,
-            Fault::new(format!("only {reader} reads this")).hint(format!("add {reader}, or leave it out")),
+            Fault::new(format!("only {reader} reads this key"))
+                .hint(format!("add {reader}, or remove this key")),
         ),
         None => Ok(()),
     }
 }
 
-/// A flow's keys over the scenario's.
+/// The flow's keys over the scenario's.
 pub(super) fn merged(scenario: &Tcp, flow: Option<&Tcp>) -> Tcp {
     flow.map_or_else(|| scenario.clone(), |flow| flow.over(scenario))
 }
 
-/// The endpoints of a flow that runs with `tcp`.
+/// The endpoints of a flow that uses `tcp`.
 pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
     let base = TcpConfig { mtu: IpLen(mtu), ..TcpConfig::default() };
     TcpConfig {

@@ -8,7 +8,7 @@ use crate::text::keys::voap::SteeredData;
 use crate::text::scenario::Scenario;
 use crate::text::switch::Switch;
 
-/// The window control of the gateway, if there is one.
+/// VoAP of the gateway, if switched on.
 pub(super) fn voap(scenario: &Scenario, place: &Place<'_>) -> Result<Option<VoapConfig>, ScenarioError> {
     let Some(voap) = scenario.gateway.voap.as_ref().and_then(Switch::on) else { return Ok(None) };
     let config = VoapConfig {
@@ -29,19 +29,21 @@ pub(super) fn voap(scenario: &Scenario, place: &Place<'_>) -> Result<Option<Voap
         Ok(()) => return Ok(Some(config)),
         Err(VoapFault::AlphaAboveBeta) => (
             "alpha",
-            Fault::new(format!("this is above `beta`, {}: windows would grow and shrink at once", voap.beta))
+            Fault::new(format!("`alpha` is above `beta`, which is {}", voap.beta))
                 .allowed(format!("up to \"{}\"", voap.beta))
                 .hint("the paper has alpha = \"5ms\" and beta = \"15ms\""),
         ),
-        Err(VoapFault::Step) => ("step", Fault::new("this is not a step").allowed("1 to 1000 segments")),
+        Err(VoapFault::Step) => {
+            ("step", Fault::new("this step is out of range").allowed("1 to 1000 (segments)"))
+        }
         Err(VoapFault::Floor) => (
             "floor",
             Fault::new(
-                "no window should be that small or that large: a sender waits for two segments to go on",
+                "this window is out of range: with less than 2 segments, delayed ACKs stall the sender",
             )
-            .allowed("2 to 1000 segments"),
+            .allowed("2 to 1000 (segments)"),
         ),
-        // What is left cannot be written: units and words refuse it.
+        // Units and words already refuse the remaining cases.
         Err(VoapFault::NoBeta | VoapFault::Period | VoapFault::NoData | VoapFault::Connections) => {
             unreachable!("a scenario cannot say {config:?}")
         }

@@ -1,4 +1,4 @@
-//! `[link.wifi]` to the network on the air.
+//! `[link.wifi]` to the Wi-Fi network.
 
 use gamelane_core::Bitrate;
 use gamelane_link::wifi::{PhyRate, Preamble, Radio, Slot};
@@ -12,7 +12,7 @@ use crate::text::keys::medium::{PreambleLength, Protection, SlotTime};
 use crate::text::scenario::Scenario;
 use crate::text::units::Rate;
 
-/// Stations are the hosts of flows, in the order they come up; `place` is that of `[link]`.
+/// The network. Its stations are the hosts of flows, in order of appearance. `place` is the place of `[link]`.
 pub(super) fn network(
     scenario: &Scenario,
     flows: &[FlowModel],
@@ -25,20 +25,22 @@ pub(super) fn network(
     let common = Radio { rate, error: keys.error.probability() };
     let (names, station_of) = hosts(scenario, flows);
     if names.is_empty() {
-        let fault = Fault::new("no flow has a host on the air: zero stations share the medium");
+        let fault = Fault::new("a Wi-Fi network needs at least one station");
         return Err(place.refuse(fault.hint("add a [[flow]]")));
     }
     let mut stations: Vec<Station> = names.into_iter().map(|name| Station { name, radio: common }).collect();
     if keys.stations.as_ref().is_some_and(Vec::is_empty) {
-        let fault = Fault::new("a Wi-Fi of zero stations carries nothing");
-        return Err(place.key("stations").refuse(fault.hint("leave it out: every host is a station")));
+        let fault = Fault::new("the list of stations is empty");
+        return Err(place
+            .key("stations")
+            .refuse(fault.hint("remove this key: every host of a flow is a station")));
     }
     for (index, own) in keys.stations.iter().flatten().enumerate() {
         let place = place.key("stations").index(index);
         let names: Vec<String> = stations.iter().map(|station| station.name.clone()).collect();
         let Some(station) = stations.iter_mut().find(|station| station.name == own.host) else {
             let fault =
-                Fault::new("no flow has this host").one_of(&own.host, names.iter().map(String::as_str));
+                Fault::new("no flow uses this host").one_of(&own.host, names.iter().map(String::as_str));
             return Err(place.key("host").refuse(fault));
         };
         if own.rate.is_some() {
@@ -47,18 +49,17 @@ pub(super) fn network(
         station.radio.error = own.error.map_or(station.radio.error, |share| share.probability());
     }
     if keys.relays > 8 {
-        return Err(place
-            .key("relays")
-            .refuse(Fault::new("so long a mesh is out of reach").allowed("0 to 8")));
+        return Err(place.key("relays").refuse(Fault::new("these are too many relays").allowed("0 to 8")));
     }
     if keys.attempts == Some(0) {
         return Err(place
             .key("attempts")
-            .refuse(Fault::new("nothing would ever be sent").allowed("1 or more")));
+            .refuse(Fault::new("a frame needs at least one attempt").allowed("1 or more")));
     }
     let relay_rate = match keys.relay_rate {
         Some(_) if keys.relays == 0 => {
-            let fault = Fault::new("there is no relay").hint("say how many `relays` there are");
+            let fault =
+                Fault::new("there are no relays").hint("set `relays` to their number, or remove this key");
             return Err(place.key("relay_rate").refuse(fault));
         }
         Some(_) => phy(keys.relay_rate, "", &place.key("relay_rate"))?,
@@ -87,8 +88,8 @@ pub(super) fn network(
     })
 }
 
-/// The hosts of all flows, and which each flow that runs has. A flow without a host is one of its own; one that is switched
-/// off keeps its station, which then sends nothing.
+/// The hosts of all flows, and the host of each flow that runs. A flow without a host is a host of its own. A disabled
+/// flow keeps its station, which then sends nothing.
 fn hosts(scenario: &Scenario, flows: &[FlowModel]) -> (Vec<String>, Vec<usize>) {
     let mut names: Vec<(bool, &str)> = Vec::new();
     let mut stations = Vec::new();
@@ -111,7 +112,9 @@ fn phy(given: Option<Rate>, default: &str, place: &Place<'_>) -> Result<PhyRate,
     let rate = given.map_or_else(|| default.parse().map(|rate: Rate| rate.0), |rate| Ok(rate.0));
     let rate = rate.unwrap_or(Bitrate::from_bps(0));
     PhyRate::of(rate).ok_or_else(|| {
-        let fault = Fault::new("802.11g has no such rate");
-        place.refuse(fault.allowed("6, 9, 12, 18, 24, 36, 48, 54 mbit; of 802.11b 1, 2, 5.5, 11 mbit"))
+        let fault = Fault::new("this is not a rate of 802.11g or 802.11b");
+        place.refuse(
+            fault.allowed("6, 9, 12, 18, 24, 36, 48 or 54 mbit (802.11g); 1, 2, 5.5 or 11 mbit (802.11b)"),
+        )
     })
 }

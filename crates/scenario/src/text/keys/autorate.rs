@@ -1,4 +1,4 @@
-//! `[gateway] autorate`: a shaper that follows its link.
+//! `[gateway] autorate`: a shaper whose rate follows the link.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::text::units::{Percent, Rate, Span};
 use crate::text::words::words;
 
-/// Autorate: the gateway's shaper follows a link whose rate varies. It lowers its rate when it hears of delay below it and
-/// raises it under load without delay (docs/models/rate.md). The law and its numbers are our construction.
+/// Autorate adapts the gateway's shaper to a link whose rate varies (docs/models/rate.md). It lowers the rate when
+/// delay shows a queue behind the shaper. It raises the rate when traffic fills it without such delay. The law and its
+/// numbers are our construction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Autorate {
-    /// The rate is never set below this. Left out: a tenth of `gateway.shape`.
+    /// Lowest rate that autorate sets. Default: a tenth of `gateway.shape`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest: Option<Rate>,
-    /// Never above this. Left out: four times `gateway.shape`.
+    /// Highest rate that autorate sets. Default: four times `gateway.shape`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest: Option<Rate>,
-    /// Delay, above the least heard lately, that counts as a queue below the shaper. Longer than a packet takes.
+    /// Extra delay that counts as a queue, above the lowest delay of the last minute. Choose more than the sending time
+    /// of one packet.
     #[schemars(extend("x-default" = "15ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
@@ -25,29 +27,32 @@ pub struct Autorate {
     #[schemars(extend("x-default" = "200ms"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Span>,
-    /// After a queue the rate is this share of what the link let through, 10% to 99%.
+    /// Share of the delivered rate that autorate sets when it finds a queue, 10% to 99%.
     #[schemars(extend("x-default" = "90%"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_off: Option<Percent>,
-    /// By how much it rises in a window with load and without a queue, 0.1% to 50%.
+    /// Increase of the rate after a window with load and without a queue, 0.1% to 50%.
     #[schemars(extend("x-default" = "2%"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rise: Option<Percent>,
-    /// What it listens to. Left out: `tcp` and `game`, and `probe` where a flow has the app `probe`.
+    /// Signals that autorate listens to. Default: `tcp`, downstream also `game`, and `probe` if a flow has the app
+    /// `probe`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signals: Option<Vec<SignalKind>>,
 }
 
 words! {
-    /// What autorate listens to.
+    /// Signal that autorate listens to.
     SignalKind "signal" {
-        /// Round trips between the gateway and the internet of TCP that passes, by its timestamps.
+        /// Round trips between the gateway and internet hosts, from the timestamps of passing TCP segments.
         Tcp = "tcp",
-        /// Lateness of games, calls and `udp` flows that the internet sends at even times; on a real gateway of those that number their packets.
+        /// Lateness of game, call and `udp` packets that the internet sends at regular intervals. Downstream only. A
+        /// real gateway needs flows with numbered packets.
         Game = "game",
-        /// What waits in the modem, upstream. Few modems tell; none tells a real gateway.
+        /// Backlog of the modem. Upstream only. Few modems report it, and a real gateway does not read it.
         Backlog = "backlog",
-        /// Round trips of packets of its own, through a flow of app `probe`, while the others are silent. A real gateway sends none.
+        /// Round trips of probes, sent through a flow of app `probe` while the other signals are silent. A real gateway
+        /// sends none.
         Probe = "probe",
     }
 }

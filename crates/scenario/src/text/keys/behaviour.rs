@@ -1,4 +1,4 @@
-//! `[gateway] detector`: what counts as a game or a call by behaviour.
+//! `[gateway] detector`: the bounds by which a flow counts as a game or a call.
 
 use gamelane_core::{ByteCount, Protocol};
 use gamelane_qdisc::classify::{BehaviourParameters, FlowTableParameters};
@@ -9,27 +9,28 @@ use crate::text::range::Deviation;
 use crate::text::units::{Rate, Size, Span};
 use crate::text::words::words;
 
-/// What counts as real time, both ways and window after window. The bounds are our construction (docs/models/classify.md).
+/// Detects real-time flows (games and calls) by their behaviour. A flow must meet every bound in both directions for
+/// several windows in a row. The bounds are our construction (docs/models/classify.md).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Detector {
-    /// Fewest packets a second, each way.
+    /// Lowest packet rate in each direction, in packets per second.
     pub slowest: u32,
-    /// Most packets a second, each way.
+    /// Highest packet rate in each direction, in packets per second.
     pub fastest: u32,
-    /// Largest mean size of its IP packets.
+    /// Largest mean size of the IP packets in each direction.
     pub largest: Size,
-    /// Highest rate, each way.
+    /// Highest rate in each direction.
     pub rate: Rate,
-    /// How uneven the gaps between packets may be: their standard deviation by their mean.
+    /// Largest variation of the gaps between packets: their standard deviation divided by their mean.
     pub gap_deviation: Deviation,
-    /// Over which transport. `"any"` judges games over TCP as well.
+    /// Transport protocol of the flows to examine. `any` includes games over TCP.
     pub protocol: Judged,
     /// Length of a window.
     pub window: Span,
-    /// Windows in a row that make a flow real-time, 1 to 250.
+    /// Windows in a row within the bounds before a flow counts as real-time, 1 to 250.
     pub promote_after: u8,
-    /// Windows in a row that unmake it, 1 to 250.
+    /// Windows in a row outside the bounds before a flow no longer counts as real-time, 1 to 250.
     pub demote_after: u8,
 }
 
@@ -65,13 +66,13 @@ impl Default for Detector {
 }
 
 words! {
-    /// Transports whose flows are judged.
-    Judged "transport" {
+    /// Transport protocol of the examined flows.
+    Judged "transport protocol" {
         /// UDP.
         Udp = "udp",
         /// TCP.
         Tcp = "tcp",
-        /// Either.
+        /// UDP and TCP.
         Any = "any",
     }
 }

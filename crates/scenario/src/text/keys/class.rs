@@ -1,4 +1,4 @@
-//! `[[gateway.class]]`: the classes of queues that tell packets apart.
+//! `[[gateway.class]]`: the classes of queues that treat packets by class.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,39 +9,40 @@ use crate::text::share::RateShare;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::Size;
 
-/// A class. Each queue reads what it can use: `priority` the order of the classes, `drr` their quanta, `htb` rates,
-/// ceilings, parents and priorities; so queues can be compared by one key.
+/// A class of packets. Each queue reads only the keys it needs, so one scenario serves to compare queues. `priority`
+/// reads the order of the classes, `drr` their quanta, and `htb` their rates, ceilings, parents and priorities.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Short name.
+    /// Unique name, of a-z, 0-9, `_` and `-`.
     pub name: String,
-    /// For `htb`, the class it borrows from first, listed before it. Left out: the link.
+    /// HTB: class to borrow from first. List it before this one. Default: the root of the tree, which has the whole
+    /// rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// For `htb`, which must have it: what the class may always send, as a rate or a share of all there is.
+    /// HTB: guaranteed rate, or its share of the whole rate. Required for `htb`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<EachWay<RateShare>>,
-    /// For `htb`, what it may send at most, the rest borrowed. Left out: as much as its parent. The same as `rate`: it borrows
-    /// nothing.
+    /// HTB: highest rate including borrowed rate. A class whose `ceil` equals its `rate` borrows nothing. Default: the
+    /// parent's `ceil`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil: Option<EachWay<RateShare>>,
-    /// For `htb`, bytes it may send at once after silence, on top of one packet. Left out: none.
+    /// HTB: bytes the class may send at once after silence, in addition to one packet. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
-    /// For `htb`, who borrows first: 0 before 7.
+    /// HTB: order of borrowing, 0 to 7. Classes with 0 borrow first.
     #[serde(default)]
     pub priority: u8,
-    /// For `drr`, bytes in a turn; for `htb`, the same among equals. Left out: the largest packet.
+    /// DRR: bytes per turn. HTB: bytes per turn among classes of equal `priority`. Default: `link.mtu`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
-    /// Its queue: a discipline without classes, or a table as of `gateway.up`. Left out: a FIFO, with the `limit` of the queue
-    /// it is in, or 50 packets.
+    /// Queue of the class: the name of a discipline without classes, or a table like `gateway.up`. Default: a FIFO with
+    /// the `limit` of the queue around it, or 50 packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<ClassQueue>,
 }
 
-/// A queue by its discipline, or in full.
+/// A queue: the name of its discipline, or a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ClassQueue(pub TextOrTable<Discipline, Queue>);

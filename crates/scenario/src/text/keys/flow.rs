@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::link::Loss;
+use super::selective::selective;
 use super::tcp::Tcp;
 use crate::text::dscp::Dscp;
 use crate::text::each_way::EachWay;
@@ -18,125 +19,129 @@ use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Rate, Size, Span, Time};
 use crate::text::words::words;
 
-/// One application. Keys that its `app` does not read are refused.
+/// One application between a host at home and one on the internet. A key that its `app` does not read is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name, of a-z, 0-9, `_` and `-`.
     #[schemars(regex(pattern = r"^[a-z0-9_-]+$"))]
     pub name: String,
-    /// What runs.
+    /// Application.
     pub app: App,
-    /// `false` leaves the flow out of the run; it is still checked.
+    /// `false` excludes the flow from the run. Its keys are still checked.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("x-default" = "true"))]
     pub enabled: bool,
-    /// Host at home that runs it, one of `hosts` if that is given. Left out: a host of its own.
+    /// Host at home that runs the application. If the top-level `hosts` is given, it must list this host. Default: a
+    /// host of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// First activity, from the start of the run.
+    /// Time of the first activity, from the start of the run.
     #[serde(default)]
     pub start: Time,
-    /// Last activity. Left out: the end of the run.
+    /// Time of the last activity. Default: the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// Differentiated services code point of its packets: 0 to 63, or a name such as `"EF"`.
+    /// DSCP of the packets: 0 to 63, or a name such as `"EF"`.
     #[serde(default)]
     pub dscp: Dscp,
-    /// Base round trip of its path, in place of the link's.
+    /// Base round trip time of the path beyond the link. Default: `link.rtt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt: Option<Time>,
-    /// Packets its path loses, beyond the link.
+    /// Packet loss on the path beyond the link, in addition to `link.loss`.
     #[serde(default)]
     pub loss: EachWay<Loss>,
-    /// Extra delay of its path, uniform from zero to this; packets stay in order.
+    /// Extra delay on the path beyond the link, uniform from 0 to this value. Packets stay in order.
     #[serde(default)]
     pub path_jitter: EachWay<Time>,
-    /// A shipped game model by name (for `cloud` one of its own), or a file (`.toml`) beside the scenario.
+    /// Name of a shipped model. `game` and `mmo` also take a model file (`.toml`), relative to the scenario file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// A capture beside the scenario. Its first UDP flow is repeated as it was recorded; of an `mmo`, the writes of its
-    /// TCP connections.
+    /// Capture file, relative to the scenario file. `game` and `trace` replay its first UDP flow; `mmo` replays the
+    /// writes of its TCP connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// `"player"` joins a server on the internet; with `"host"` the server runs at home and its updates go up.
+    /// Place of the game server: on the internet (`player`) or at home (`host`). With `host`, the updates go up.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "player"))]
     pub role: Option<Role>,
-    /// With `role = "host"`: players elsewhere that this flow serves, 1 to 31. Left out: all others of the match. They share
-    /// one pair of ports; for a queue per peer write a flow for each, with `peers = 1`.
+    /// With `role = "host"`: remote players that this flow serves, 1 to 31. They share one pair of ports. For a queue
+    /// per peer, write one flow with `peers = 1` for each. Default: all other players of the match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peers: Option<u32>,
-    /// Players in the match. Left out: as the model says.
+    /// Players in the match. Default: the number in the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub players: Option<u32>,
-    /// With a model: `"game"` sends as the model says, `"pktgen"` as TEACUP's generator does, 60 B every 10 ms and
-    /// the server every 50 ms. With a trace: the address of the player in the capture.
+    /// Sender of the upstream packets. With a model: `game` sends as the model says; `pktgen` sends 60 B every 10 ms
+    /// like TEACUP's generator, and the server then sends every 50 ms. With a trace: the player's IP address in the
+    /// capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
-    /// Which way the bytes go. Required but for `web`, which goes down, and `mmo`, which goes both ways.
+    /// Direction of the data. Required for `udp` and `bulk`. Default: `down` for `web`, both directions for `mmo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
-    /// Rate of the IP packets; of a cloud game's video, in place of the model's.
+    /// Rate of the IP packets. Required for `udp`. For `cloud` it is the rate of the video, by default the model's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// UDP payload of a packet (`udp`); all there is to send (`bulk`, left out: no end); one download (`web`).
+    /// `udp`: UDP payload of a packet, required. `bulk`: bytes to send, by default without end. `web`: bytes of one
+    /// download, one size or `{ min, max }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Amount<Size>>,
-    /// Frames a second, 1 to 240, in place of the model's.
+    /// Video frames per second, 1 to 240. Default: the number in the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fps: Option<u32>,
     /// Voice codec.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "g711"))]
     pub codec: Option<Codec>,
-    /// Time between downloads.
+    /// Time between the starts of two downloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "10s"))]
     pub every: Option<Span>,
-    /// How long each download goes on: the mean of an exponential distribution, or `{ min, max }` of a uniform one.
+    /// Duration of one download: the mean of an exponential distribution, or `{ min, max }` of a uniform one. Required
+    /// unless `size` is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lasting: Option<Amount<Span>>,
-    /// Playing time of one chunk of video.
+    /// Playing time of one video chunk.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "5s"))]
     pub chunk: Option<Span>,
-    /// Rates the video comes in, ascending.
+    /// Rates of the video versions, ascending.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "500kbit, 1mbit, 5mbit"))]
     pub rates: Option<Vec<Rate>>,
-    /// When the next chunk is asked for.
+    /// Rule by which the player requests chunks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "cycle"))]
     pub requests: Option<Requests>,
-    /// Between the requests of a cycle.
+    /// With `requests = "cycle"`: time between the requests of one cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "2s"))]
     pub gap: Option<Time>,
-    /// Between the starts of two cycles.
+    /// With `requests = "cycle"`: time between the starts of two cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "10s"))]
     pub period: Option<Span>,
-    /// Playing time an adaptive player keeps in hand.
+    /// With `requests = "adaptive"`: playing time that the player keeps buffered.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "30s"))]
     pub buffer: Option<Span>,
-    /// Players of an `mmo`, 1 to 200000. Left out: as the model says, or all that the capture has.
+    /// Number of players, 1 to 200000. Default: the number in the model, or all connections of the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// How the messages of an `mmo` reach its players.
+    /// How the messages reach the players.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "direct"))]
     pub carriage: Option<Carriage>,
-    /// Connections that `carriage` shares among the players.
+    /// Connections that all players share with `carriage = "mux"` or `"streams"`, 1 to 16 and at most one per player.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "1"))]
     pub carriers: Option<u32>,
-    /// The paths to the players of an `mmo`.
+    /// Network paths to the players.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "link"))]
     pub paths: Option<Paths>,
-    /// TCP of both ends, key by key over the top-level `[tcp]`.
+    /// TCP settings of both ends. Each key overrides the same key of the top-level `[tcp]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Tcp>,
 }
@@ -154,21 +159,21 @@ words! {
     App "app" {
         /// A game over UDP, from a model or a trace.
         Game = "game",
-        /// A game that runs elsewhere and comes as video over UDP.
+        /// A cloud game: video from a server, over UDP.
         Cloud = "cloud",
-        /// A recorded UDP flow.
+        /// Replay of a recorded UDP flow.
         Trace = "trace",
-        /// UDP packets at a fixed rate.
+        /// UDP packets at a constant rate.
         Udp = "udp",
-        /// A voice call, both ways.
+        /// A voice call, in both directions.
         Voip = "voip",
         /// One long TCP transfer.
         Bulk = "bulk",
-        /// A TCP download at regular times.
+        /// TCP downloads at regular times.
         Web = "web",
         /// Video in chunks over TCP.
         Dash = "dash",
-        /// An online game over TCP, a thin connection for each player.
+        /// An online game over TCP, with one thin connection per player.
         Mmo = "mmo",
         /// Probes that `gateway.autorate` sends through the link, and their answers.
         Probe = "probe",
@@ -176,7 +181,7 @@ words! {
 }
 
 words! {
-    /// Which way bytes go.
+    /// Direction.
     Way "direction" {
         /// From the home to the internet.
         Up = "up",
@@ -186,60 +191,60 @@ words! {
 }
 
 words! {
-    /// Where a game's server runs.
+    /// Place of the game server.
     Role "role" {
-        /// On the internet.
+        /// On the internet; the player at home joins it.
         Player = "player",
-        /// At home.
+        /// At home; players on the internet join it.
         Host = "host",
     }
 }
 
 words! {
-    /// Voice codec, a packet each 20 ms.
+    /// Voice codec. It sends a packet every 20 ms.
     Codec "codec" {
-        /// 160 B of voice.
+        /// 160 B of voice every 20 ms.
         G711 = "g711",
-        /// 20 B of voice.
+        /// 20 B of voice every 20 ms.
         G729 = "g729",
     }
 }
 
 words! {
-    /// How messages reach players.
-    Carriage "carriage" {
-        /// Over a TCP connection for each player.
+    /// How the messages reach the players.
+    Carriage "value of `carriage`" {
+        /// One TCP connection per player.
         Direct = "direct",
-        /// Over `carriers` TCP connections to a proxy near the players.
+        /// `carriers` shared TCP connections to a proxy near the players.
         Mux = "mux",
-        /// The same, but a loss holds up its own player's messages only, as over QUIC.
+        /// Like `mux`, but a loss delays only the messages of its own player, as over QUIC.
         Streams = "streams",
-        /// In datagrams that repeat what is not yet acknowledged.
+        /// UDP datagrams that repeat unacknowledged messages.
         Datagrams = "datagrams",
     }
 }
 
 words! {
-    /// Paths to players.
-    Paths "choice of paths" {
-        /// Every player has the link's.
+    /// Network paths to the players.
+    Paths "value of `paths`" {
+        /// Every player has the path of the link.
         Link = "link",
-        /// Those of the model, near and far players.
+        /// The players have the paths of the model, some near and some far.
         Model = "model",
     }
 }
 
 words! {
-    /// When video chunks are asked for.
-    Requests "rule for requests" {
-        /// Each rate once a cycle, `gap` apart, whatever the network does.
+    /// Rule by which the player requests chunks.
+    Requests "value of `requests`" {
+        /// Requests each rate once per cycle, `gap` apart, whatever the throughput is.
         Cycle = "cycle",
-        /// As playing time runs out, at the highest rate the throughput bears.
+        /// Requests the next chunk as the buffer runs down, at the highest rate that the throughput allows.
         Adaptive = "adaptive",
     }
 }
 
-/// Who sends a game's upstream packets.
+/// Sender of a game's upstream packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// The client of the model.
@@ -253,76 +258,44 @@ pub enum Client {
 /// One value, or a range.
 pub type Amount<T> = TextOrTable<T, Range<T>>;
 
-/// Uniform between two bounds.
+/// A uniform distribution between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Range<T> {
-    /// Smallest.
+    /// Smallest value.
     pub min: T,
-    /// Largest.
+    /// Largest value.
     pub max: T,
 }
 
-impl Flow {
-    /// The keys given here that only some applications read, each with those applications.
-    pub(crate) fn selective(&self) -> impl Iterator<Item = (&'static str, &'static [App])> {
-        let given = [
-            self.model.is_some(),
-            self.trace.is_some(),
-            self.role.is_some(),
-            self.peers.is_some(),
-            self.players.is_some(),
-            self.client.is_some(),
-            self.direction.is_some(),
-            self.rate.is_some(),
-            self.size.is_some(),
-            self.fps.is_some(),
-            self.codec.is_some(),
-            self.every.is_some(),
-            self.lasting.is_some(),
-            self.chunk.is_some(),
-            self.rates.is_some(),
-            self.requests.is_some(),
-            self.gap.is_some(),
-            self.period.is_some(),
-            self.buffer.is_some(),
-            self.connections.is_some(),
-            self.carriage.is_some(),
-            self.carriers.is_some(),
-            self.paths.is_some(),
-            self.tcp.is_some(),
-        ];
-        SELECTIVE.into_iter().zip(given).filter_map(|(row, given)| given.then_some(row))
-    }
+selective! {
+    Flow by App;
+    everywhere: name, app, enabled, host, start, stop, dscp, rtt, loss, path_jitter;
+    model: [Game, Cloud, Mmo];
+    trace: [Game, Trace, Mmo];
+    role: [Game];
+    peers: [Game];
+    players: [Game];
+    client: [Game, Trace];
+    direction: [Udp, Bulk, Web, Mmo];
+    rate: [Udp, Cloud];
+    size: [Udp, Bulk, Web];
+    fps: [Cloud];
+    codec: [Voip];
+    every: [Web];
+    lasting: [Web];
+    chunk: [Dash];
+    rates: [Dash];
+    requests: [Dash];
+    gap: [Dash];
+    period: [Dash];
+    buffer: [Dash];
+    connections: [Mmo];
+    carriage: [Mmo];
+    carriers: [Mmo];
+    paths: [Mmo];
+    tcp: [Bulk, Web, Dash, Mmo];
 }
-
-/// Keys that only some applications read.
-pub(crate) const SELECTIVE: [(&str, &[App]); 24] = [
-    ("model", &[App::Game, App::Cloud, App::Mmo]),
-    ("trace", &[App::Game, App::Trace, App::Mmo]),
-    ("role", &[App::Game]),
-    ("peers", &[App::Game]),
-    ("players", &[App::Game]),
-    ("client", &[App::Game, App::Trace]),
-    ("direction", &[App::Udp, App::Bulk, App::Web, App::Mmo]),
-    ("rate", &[App::Udp, App::Cloud]),
-    ("size", &[App::Udp, App::Bulk, App::Web]),
-    ("fps", &[App::Cloud]),
-    ("codec", &[App::Voip]),
-    ("every", &[App::Web]),
-    ("lasting", &[App::Web]),
-    ("chunk", &[App::Dash]),
-    ("rates", &[App::Dash]),
-    ("requests", &[App::Dash]),
-    ("gap", &[App::Dash]),
-    ("period", &[App::Dash]),
-    ("buffer", &[App::Dash]),
-    ("connections", &[App::Mmo]),
-    ("carriage", &[App::Mmo]),
-    ("carriers", &[App::Mmo]),
-    ("paths", &[App::Mmo]),
-    ("tcp", &[App::Bulk, App::Web, App::Dash, App::Mmo]),
-];
 
 impl FromStr for Client {
     type Err = Fault;
@@ -331,7 +304,7 @@ impl FromStr for Client {
             "game" => Ok(Self::Game),
             "pktgen" => Ok(Self::Pktgen),
             _ => text.parse().map(Self::Address).map_err(|_| {
-                let fault = Fault::new("this is neither a kind of client nor an address")
+                let fault = Fault::new("this is neither a client type nor an IP address")
                     .one_of(text, ["game", "pktgen"]);
                 fault.allowed("game, pktgen, or an IP address of a capture")
             }),

@@ -1,4 +1,4 @@
-//! `[gateway]`: the queues at both ends of the link, and what else the gateway does.
+//! `[gateway]`: the queues at both ends of the link, and the other functions of the gateway.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,45 +13,52 @@ use crate::text::each_way::EachWay;
 use crate::text::switch::Switch;
 use crate::text::units::Rate;
 
-/// The queues of the link; a direction left out is a FIFO of 1000 packets.
+/// The queues at both ends of the link, and the other functions of the gateway. A queue that is not given is a FIFO of
+/// 1000 packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gateway {
-    /// In front of the uplink, in the home gateway.
+    /// Queue in front of the uplink, in the home gateway.
     #[serde(default)]
     pub up: Queue,
-    /// In front of the downlink, at the provider's end; behind a shaper, or with kind `wifi-g`, in the home gateway.
+    /// Queue in front of the downlink, at the provider. With `shape.down`, or with kind `wifi-g`, it is in the home
+    /// gateway.
     #[serde(default)]
     pub down: Queue,
-    /// Rate the gateway shapes to, so that its queues are the ones that fill. Left out or `false`: not at all.
+    /// Rate that the gateway shapes to. Set it below the rate of the link, so that packets queue in the gateway.
+    /// Default, or `false`: no shaper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<EachWay<Switch<Rate>>>,
-    /// In the modem, where that is not the gateway: below `shape.up` or with kind `docsis`, there a FIFO of one second.
+    /// Queue in the modem, upstream. It exists with `shape.up` or with kind `docsis`. With `docsis`, its default limit
+    /// is one second at `link.up`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub modem: Queue,
-    /// At the provider's end, where `down` is not: above `shape.down` or with kind `wifi-g`.
+    /// Queue at the provider, downstream. It exists with `shape.down` or with kind `wifi-g`; `down` is then in the home
+    /// gateway.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub isp: Queue,
-    /// In each station and relay of kind `wifi-g`.
+    /// Queue in each station and relay of kind `wifi-g`.
     #[serde(default, skip_serializing_if = "Queue::is_plain")]
     pub station: Queue,
-    /// Flows that go first, by name: they make a class for `priority`, `drr` and `htb`. Other queues do not read it, nor the
-    /// classes and rules below.
+    /// Flows to send first, by name. They form one class and all other flows another, for `priority`, `drr` and `htb`.
+    /// Other queues ignore this key and the two below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Vec<String>>,
-    /// Classes of your own instead, most urgent first; what no rule takes goes to the last one.
+    /// Your own classes instead of `priority`, the most urgent first. Packets that match no rule go to the last class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Vec<Class>>,
-    /// Which packets go to which class. The first that matches decides.
+    /// Rules that assign packets to classes. The first rule that matches decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Vec<Rule>>,
-    /// What counts as real time for `behaviour` in a rule.
+    /// Bounds of a real-time flow, for rules with `behaviour`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detector: Option<Detector>,
-    /// Lowers TCP windows to keep the queue short. Left out or `false`: no. `true`: with the parameters of the paper.
+    /// VoAP: lowers TCP windows to keep the queue short. `true` takes the parameters of the paper. Default, or `false`:
+    /// off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voap: Option<Switch<Voap>>,
-    /// Follows a link whose rate varies: `shape` is where it begins. Left out or `false`: the shaper keeps its rate.
+    /// Autorate: adapts the shaper to a link whose rate varies, starting at `shape`. Default, or `false`: the shaper
+    /// keeps its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autorate: Option<EachWay<Switch<Autorate>>>,
 }

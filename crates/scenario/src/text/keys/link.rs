@@ -10,45 +10,45 @@ use crate::text::words::words;
 
 use super::medium::{Docsis, Wifi};
 
-/// The access link, and the path every flow takes beyond it.
+/// The access link, and the path beyond it that all flows take.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What carries the packets.
+    /// Type of link.
     #[serde(default)]
     pub kind: LinkKind,
-    /// Rate from the internet to the home. Required unless `trace` says it.
+    /// Rate from the internet to the home. Required unless `trace` sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub down: Option<Rate>,
-    /// Rate from the home to the internet. Required unless `trace` says it.
+    /// Rate from the home to the internet. Required unless `trace` sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up: Option<Rate>,
-    /// Base round trip of the path beyond the link, half of it in each direction. A flow may have its own.
+    /// Base round trip time of the path beyond the link, half of it in each direction. A flow can set its own.
     #[serde(default)]
     pub rtt: Time,
-    /// Propagation delay of the link itself, in each direction.
+    /// Propagation delay of the link in each direction. With kind `docsis`, `0s` stands for 100 us upstream.
     #[serde(default)]
     pub delay: Time,
-    /// Extra delay on the link, uniform from zero to this; packets stay in order.
+    /// Extra delay on the link, uniform from 0 to this value. Packets stay in order.
     #[serde(default)]
     pub jitter: EachWay<Time>,
-    /// Packets the link loses, at random or in bursts.
+    /// Packet loss on the link, at random or in bursts.
     #[serde(default)]
     pub loss: EachWay<Loss>,
-    /// What the link layer adds to each IP packet.
+    /// Bytes that the link layer adds to each IP packet.
     #[serde(default)]
     pub overhead: EachWay<Overhead>,
     /// Largest IP packet in bytes, 576 to 65535.
     #[serde(default = "ethernet_mtu")]
     pub mtu: u32,
-    /// The upstream channel of kind `docsis`.
+    /// Upstream channel of kind `docsis`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docsis: Option<Docsis>,
-    /// The network of kind `wifi-g`.
+    /// Wi-Fi network of kind `wifi-g`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Wifi>,
-    /// For kind `trace`: files of delivery opportunities (mahimahi) or of rates, which repeat. A direction without one has a
-    /// fixed rate.
+    /// Trace files of kind `trace`, with delivery opportunities (mahimahi format) or with rates. A trace repeats when
+    /// it ends. A direction without a trace has a fixed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<EachWay<String>>,
 }
@@ -58,15 +58,15 @@ fn ethernet_mtu() -> u32 {
 }
 
 words! {
-    /// What carries the packets.
-    LinkKind "link" {
-        /// Each direction serialises one packet at a time at a fixed rate.
+    /// Type of link.
+    LinkKind "link type" {
+        /// Sends one packet at a time, at a fixed rate in each direction.
         Wired = "wired",
-        /// A cable modem: upstream the channel is asked for and granted.
+        /// Cable modem. Upstream, the modem requests the channel and the CMTS grants it.
         Docsis = "docsis",
-        /// A wired link to an access point, and 802.11g from there to the stations.
+        /// Wired link to an access point, and 802.11g between it and the stations.
         WifiG = "wifi-g",
-        /// The rate follows a trace.
+        /// Link whose rate follows a trace.
         Trace = "trace",
     }
 }
@@ -78,18 +78,20 @@ impl Default for LinkKind {
     }
 }
 
-/// Lost packets: a share (`"1%"`), or the Gilbert-Elliott model, which loses them in bursts.
+/// Packet loss: a probability (`"1%"`), or the Gilbert-Elliott model for loss in bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Loss(pub TextOrTable<Percent, GilbertElliott>);
 
-/// Loss in bursts (Gilbert 1960, Elliott 1963).
+/// Loss in bursts (Gilbert 1960, Elliott 1963). The path alternates between a good and a bad state, each with a loss of
+/// its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
-    /// Chance per packet to enter the bad state.
+    /// Probability, at each packet, of changing to the bad state.
     pub good_to_bad: Percent,
-    /// Chance per packet to leave it; the mean burst is one over this.
+    /// Probability, at each packet, of changing back to the good state. The mean length of the bad state is 1 / this
+    /// value, in packets.
     pub bad_to_good: Percent,
     /// Loss in the good state.
     #[serde(default)]
@@ -110,35 +112,33 @@ impl Default for Loss {
 }
 
 words! {
-    /// Framing of a link.
+    /// Link-layer framing.
     Framing "framing" {
-        /// The rate counts IP bytes.
+        /// No framing: the rate counts IP bytes.
         None = "none",
-        /// Ethernet on the wire: 38 B a packet, at least 84 B.
+        /// Ethernet on the wire: adds 38 B to a packet, at least 84 B in total.
         Ethernet = "ethernet",
-        /// DOCSIS: 18 B a packet, at least 64 B.
+        /// DOCSIS: adds 18 B to a packet, at least 64 B in total.
         Docsis = "docsis",
         /// ATM cells: 53 B for each 48 B of packet and encapsulation.
         Atm = "atm",
-        /// VDSL's packet transfer mode: 65 B for each 64 B of packet and encapsulation.
+        /// VDSL packet transfer mode: 65 B for each 64 B of packet and encapsulation.
         Ptm = "ptm",
     }
 }
 
-/// What the link layer adds: a framing by name, or with the encapsulation of `atm` and `ptm` in bytes.
-///
-/// By name alone, `atm` has 40 B of encapsulation and `ptm` 30 B, which is PPPoE.
+/// Framing of the link layer: a name, or a table with the encapsulation of `atm` or `ptm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Overhead(pub TextOrTable<Framing, Encapsulation>);
 
-/// A framing and the bytes of encapsulation under it.
+/// A framing with its encapsulation. Without a table, `atm` has 40 B of encapsulation and `ptm` 30 B (PPPoE).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Encapsulation {
     /// `atm` or `ptm`.
     pub kind: Framing,
-    /// Bytes added to each packet before it is cut into cells or encoded, at most 256.
+    /// Bytes added to each packet before it is cut into cells or encoded, 0 to 256.
     pub bytes: u32,
 }
 

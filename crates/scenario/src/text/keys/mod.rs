@@ -1,5 +1,5 @@
-//! The keys of a scenario, section by section. Parsing, `--set`, the JSON Schema and `docs/scenario.md` all follow from
-//! these definitions; the doc comment of a field is its meaning in all of them.
+//! The keys of a scenario, one file per section. Parsing, `--set`, the JSON Schema and `docs/scenario.md` all follow
+//! from these definitions. The doc comment of a field is its description in all of them.
 
 pub mod autorate;
 pub mod behaviour;
@@ -10,6 +10,7 @@ pub mod link;
 pub mod medium;
 pub mod queue;
 pub mod rule;
+mod selective;
 pub mod tcp;
 pub mod voap;
 

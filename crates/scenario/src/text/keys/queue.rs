@@ -1,88 +1,100 @@
-//! A queue of `[gateway]`: its discipline, and what the discipline can be told.
+//! A queue of `[gateway]`: its discipline and the parameters of that discipline.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::link::Overhead;
+use super::selective::selective;
 use crate::text::range::Range;
 use crate::text::switch::Switch;
 use crate::text::units::{Percent, QueueLimit, Rate, Size, Span, Time};
 use crate::text::words::words;
 
-/// One queue. A parameter left out takes the value of the set named by `parameters`.
+/// One queue. A parameter that is not given takes its value from the set that `parameters` names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Queue {
-    /// Discipline.
+    /// Queue discipline.
     pub queue: Discipline,
-    /// Whose parameters and details hold where this table says nothing.
+    /// Implementation whose default parameters and details apply.
     pub parameters: Parameters,
-    /// Most it may hold, in packets or bytes.
+    /// Largest queue, in packets or bytes. `cake` takes bytes only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<QueueLimit>,
-    /// Delay the law aims for.
+    /// Target delay of the AQM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
-    /// Time the delay may stay above `target` before CoDel drops.
+    /// CoDel: time that the delay may stay above `target` before the first drop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
-    /// Time between PIE's or DualPI2's updates of the drop probability.
+    /// PIE and DualPI2: time between updates of the drop probability.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub update: Option<Span>,
-    /// Burst PIE lets through after a quiet time.
+    /// PIE: length of a burst that passes without drops after a quiet time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Time>,
-    /// Mark packets that support ECN instead of dropping them.
+    /// Marks packets that support ECN instead of dropping them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
-    /// Bytes a flow may send in its turn.
+    /// Bytes that a flow may send per turn, at most `1MiB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
     /// Number of flow queues, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
-    /// What becomes of pure ACKs. Left out: `plain`. With classes of your own, a rule of `ack = true` says it.
+    /// Treatment of pure ACKs. With your own classes, write a rule with `ack = true` instead.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "plain"))]
     pub acks: Option<Acks>,
-    /// Rate of the queue's own shaper. Left out or `false`: CAKE has none; HTB has the rate of `shape` or of the link, where
-    /// that has one.
+    /// Rate of the queue's own shaper. Default, or `false`: none for CAKE; for HTB `shape` or the rate of the link, if
+    /// that rate is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Switch<Rate>>,
-    /// How CAKE sorts packets by DSCP. Left out: `diffserv3`.
+    /// CAKE: tins, which sort packets by DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "diffserv3"))]
     pub tins: Option<Tins>,
-    /// Whom CAKE is fair among. Left out: `triple-isolate`.
+    /// CAKE: hosts and flows that get fair shares.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "triple-isolate"))]
     pub isolation: Option<Isolation>,
-    /// Round trip CAKE's law is made for. Left out: `100ms`.
+    /// CAKE: round trip time for which its AQM is tuned.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "100ms"))]
     pub rtt: Option<Span>,
-    /// What CAKE and HTB count on top of each IP packet. Left out: what the link below adds.
+    /// CAKE and HTB: framing that the shaper counts in addition to IP packets. Default: the framing of the link behind
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
-    /// DualPI2's factor from the base probability to that of marks for L4S (k). Left out: 2.
+    /// DualPI2: coupling factor k, from the base probability to the marking probability of L4S. Above 0.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "2"))]
     pub coupling: Option<f64>,
-    /// DualPI2's gain on the distance from the target, in 1/s. Left out: 0.16.
+    /// DualPI2: gain on the distance from `target`, in 1/s. 0 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "0.16"))]
     pub alpha: Option<f64>,
-    /// DualPI2's gain on the trend, in 1/s. Left out: 3.2.
+    /// DualPI2: gain on the trend of the delay, in 1/s. 0 or more.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "3.2"))]
     pub beta: Option<f64>,
-    /// Delay of the L4S queue from which everything is marked, or from which to which ever more is. Left out: `1ms`.
+    /// DualPI2: marking threshold of the L4S queue. One time: packets that waited longer are all marked. A range: the
+    /// marking probability rises from 0 to 1 between the two.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "1ms"))]
     pub step: Option<Range<Time>>,
-    /// Share of the bytes DualPI2 keeps for the Classic queue, in whole per cent. Left out: `10%`.
+    /// DualPI2: share of the bytes reserved for the Classic queue, in whole per cent, 1% to 99%.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "10%"))]
     pub classic_share: Option<Percent>,
-    /// Instead of `classic_share`: the packet that has waited longer goes first, where one of the L4S queue counts as
-    /// having waited so much longer.
+    /// DualPI2: schedules by waiting time instead of `classic_share`. This much is added to the waiting time of L4S
+    /// packets, so they usually go first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_shift: Option<Time>,
 }
 
 impl Default for Queue {
-    /// What a gateway without queue management has.
+    /// The queue of a gateway without queue management.
     fn default() -> Self {
         Self {
             queue: Discipline::Fifo,
@@ -113,76 +125,78 @@ impl Default for Queue {
 
 words! {
     /// Queue discipline.
-    Discipline "queue" {
-        /// One queue, tail drop.
+    Discipline "queue discipline" {
+        /// One queue with tail drop.
         Fifo = "fifo",
-        /// One queue under CoDel (RFC 8289).
+        /// One queue with CoDel (RFC 8289).
         Codel = "codel",
-        /// One queue under PIE (RFC 8033).
+        /// One queue with PIE (RFC 8033).
         Pie = "pie",
-        /// A queue for each flow, each under CoDel (RFC 8290).
+        /// One queue per flow, each with CoDel (RFC 8290).
         FqCodel = "fq_codel",
-        /// A queue for each flow, each under PIE.
+        /// One queue per flow, each with PIE.
         FqPie = "fq_pie",
-        /// Strict priority: one class before the next, each a FIFO of 50 packets unless `limit` says otherwise (ALTQ PRIQ).
-        /// Classes are the flows of `gateway.priority` and everything else, or those of `gateway.class`.
+        /// Strict priority (ALTQ PRIQ): a class sends only while all classes before it are empty. The classes are the
+        /// flows of `gateway.priority` and all others, or those of `gateway.class`. Each class is a FIFO of `limit`, by
+        /// default 50 packets.
         Priority = "priority",
-        /// Bandwidth based: the same classes take turns by their quanta (deficit round robin).
+        /// Deficit round robin: the same classes take turns, each with its quantum.
         Drr = "drr",
-        /// Class based: the same classes have rates, and borrow up to their ceilings (HTB). Those of `gateway.priority` and
-        /// the rest have equal rates, and the former borrow first.
+        /// Hierarchical token bucket: the same classes have guaranteed rates and borrow up to their ceilings. With
+        /// `gateway.priority`, the classes have equal rates, and the flows it names borrow first.
         Htb = "htb",
-        /// CAKE: tins by DSCP, fairness among hosts and flows, Cobalt, and a shaper if `bandwidth` says so.
+        /// CAKE: tins by DSCP, fair shares for hosts and flows, the COBALT AQM, and a shaper if `bandwidth` is given.
         Cake = "cake",
-        /// DualPI2 (RFC 9332): L4S beside Classic.
+        /// DualPI2 (RFC 9332): one queue for L4S and one for Classic traffic.
         DualPi2 = "dualpi2",
     }
 }
 
 words! {
-    /// What becomes of pure ACKs.
+    /// Treatment of pure ACKs.
     Acks "treatment of ACKs" {
-        /// They are packets like others.
+        /// Same as other packets.
         Plain = "plain",
-        /// They have a class of their own, after the flows that go first and before everything else.
+        /// A class of their own, after the flows of `gateway.priority` and before all others.
         Prioritise = "prioritise",
-        /// Of those that wait, redundant ones are dropped; where there are classes they also have one of their own.
+        /// Drops the oldest queued ACK if at least two queued ones are redundant. `priority`, `drr` and `htb` also give
+        /// ACKs a class of their own.
         Filter = "filter",
-        /// The same, and one that waits is dropped as soon as the next makes it redundant.
+        /// Like `filter`, but one redundant ACK is enough.
         FilterAggressive = "filter-aggressive",
     }
 }
 
 words! {
-    /// How CAKE sorts packets.
+    /// Tins of CAKE, which sort packets by DSCP.
     Tins "set of tins" {
-        /// Not at all.
+        /// One tin for all packets.
         BestEffort = "besteffort",
-        /// Bulk, best effort, voice.
+        /// Three tins: bulk, best effort, voice.
         Diffserv3 = "diffserv3",
-        /// Bulk, best effort, video, voice.
+        /// Four tins: bulk, best effort, video, voice.
         Diffserv4 = "diffserv4",
     }
 }
 
 words! {
-    /// Whom CAKE is fair among.
-    Isolation "kind of isolation" {
-        /// Flows.
+    /// Hosts and flows among which CAKE is fair.
+    Isolation "isolation" {
+        /// Fair among flows.
         Flows = "flows",
-        /// Sources, then flows: for the way up.
+        /// Fair among source hosts, then among their flows. For the upstream.
         DualSource = "dual-srchost",
-        /// Destinations, then flows: for the way down.
+        /// Fair among destination hosts, then among their flows. For the downstream.
         DualDestination = "dual-dsthost",
-        /// Sources and destinations, then flows.
+        /// Fair among source and destination hosts, then among their flows.
         Triple = "triple-isolate",
     }
 }
 
 words! {
-    /// Parameter set.
+    /// Implementation whose parameters apply.
     Parameters "parameter set" {
-        /// RFC 8289, 8033 and 8290.
+        /// RFC 8289, RFC 8033 and RFC 8290.
         Rfc = "rfc",
         /// Linux 6.1.
         Linux = "linux",
@@ -204,56 +218,28 @@ impl Queue {
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }
-
-    /// The keys given here that only some disciplines read, each with those disciplines.
-    pub(crate) fn selective(&self) -> impl Iterator<Item = (&'static str, &'static [Discipline])> {
-        let given = [
-            self.target.is_some(),
-            self.interval.is_some(),
-            self.update.is_some(),
-            self.max_burst.is_some(),
-            self.ecn.is_some(),
-            self.quantum.is_some(),
-            self.flows.is_some(),
-            self.acks.is_some_and(|acks| acks != Acks::Plain),
-            self.bandwidth.is_some_and(|rate| rate.on().is_some()),
-            self.tins.is_some(),
-            self.isolation.is_some(),
-            self.rtt.is_some(),
-            self.overhead.is_some(),
-            self.coupling.is_some(),
-            self.alpha.is_some(),
-            self.beta.is_some(),
-            self.step.is_some(),
-            self.classic_share.is_some(),
-            self.time_shift.is_some(),
-        ];
-        SELECTIVE.into_iter().zip(given).filter_map(|(row, given)| given.then_some(row))
-    }
 }
 
-/// Keys that only some disciplines read.
-pub(crate) const SELECTIVE: [(&str, &[Discipline]); 19] = {
-    use Discipline::{Cake, Codel, Drr, DualPi2, FqCodel, FqPie, Htb, Pie, Priority};
-    [
-        ("target", &[Codel, Pie, FqCodel, FqPie, DualPi2]),
-        ("interval", &[Codel, FqCodel]),
-        ("update", &[Pie, FqPie, DualPi2]),
-        ("max_burst", &[Pie, FqPie]),
-        ("ecn", &[Codel, Pie, FqCodel, FqPie]),
-        ("quantum", &[FqCodel, FqPie]),
-        ("flows", &[FqCodel, FqPie]),
-        ("acks", &[Priority, Drr, Htb, Cake]),
-        ("bandwidth", &[Htb, Cake]),
-        ("tins", &[Cake]),
-        ("isolation", &[Cake]),
-        ("rtt", &[Cake]),
-        ("overhead", &[Htb, Cake]),
-        ("coupling", &[DualPi2]),
-        ("alpha", &[DualPi2]),
-        ("beta", &[DualPi2]),
-        ("step", &[DualPi2]),
-        ("classic_share", &[DualPi2]),
-        ("time_shift", &[DualPi2]),
-    ]
-};
+selective! {
+    Queue by Discipline;
+    everywhere: queue, parameters, limit;
+    target: [Codel, Pie, FqCodel, FqPie, DualPi2];
+    interval: [Codel, FqCodel];
+    update: [Pie, FqPie, DualPi2];
+    max_burst: [Pie, FqPie];
+    ecn: [Codel, Pie, FqCodel, FqPie];
+    quantum: [FqCodel, FqPie];
+    flows: [FqCodel, FqPie];
+    acks: [Priority, Drr, Htb, Cake] if acks.is_some_and(|acks| acks != Acks::Plain);
+    bandwidth: [Htb, Cake] if bandwidth.is_some_and(|rate| rate.on().is_some());
+    tins: [Cake];
+    isolation: [Cake];
+    rtt: [Cake];
+    overhead: [Htb, Cake];
+    coupling: [DualPi2];
+    alpha: [DualPi2];
+    beta: [DualPi2];
+    step: [DualPi2];
+    classic_share: [DualPi2];
+    time_shift: [DualPi2];
+}

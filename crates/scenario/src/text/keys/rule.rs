@@ -1,4 +1,4 @@
-//! `[[gateway.rule]]`: which packets go to which class.
+//! `[[gateway.rule]]`: conditions that assign packets to classes.
 
 use gamelane_core::{Direction, Protocol};
 use gamelane_qdisc::classify;
@@ -12,66 +12,67 @@ use crate::text::range::{Deviation, Port, Range};
 use crate::text::units::{Rate, Size};
 use crate::text::words::words;
 
-/// A rule. A packet must be all that is said here; at least one thing must be.
+/// A rule that assigns packets to a class. A packet matches if it meets all conditions that are given. A rule without a
+/// condition is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What errors call it.
+    /// Name of the rule in error messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Where its packets go: a class without children.
+    /// Class for the packets that match. It must have no child classes.
     pub class: String,
-    /// Of one of these flows of the scenario, by name.
+    /// Condition: the packet belongs to one of these flows of the scenario, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// On the way up or down.
+    /// Condition: direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Way>,
-    /// Of this transport.
+    /// Condition: transport protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Transport>,
-    /// From this address or prefix.
+    /// Condition: source address or prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Prefix>,
-    /// To this one.
+    /// Condition: destination address or prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination: Option<Prefix>,
-    /// From or to this one.
+    /// Condition: source or destination address or prefix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<Prefix>,
-    /// From this port.
+    /// Condition: source port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_port: Option<Range<Port>>,
-    /// To this port.
+    /// Condition: destination port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub destination_port: Option<Range<Port>>,
-    /// From or to this port.
+    /// Condition: source or destination port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Range<Port>>,
-    /// With this differentiated services code point.
+    /// Condition: DSCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<Range<Dscp>>,
-    /// Of this size, as an IP packet.
+    /// Condition: size of the IP packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Range<Size>>,
-    /// A pure ACK of TCP (`true`) or not one.
+    /// Condition: the packet is a pure TCP ACK (`true`), or is not (`false`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack: Option<bool>,
-    /// Of a flow that went at this rate, this way, in the last second.
+    /// Condition: rate of the packet's flow in the last second, in the packet's direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Range<Rate>>,
-    /// Of a flow this regular, this way, in the last second: the standard deviation of the gaps between packets by their
-    /// mean. A metronome has `0%`, a Poisson process about `100%`.
+    /// Condition: variation of the gaps between the packets of the flow in the last second, in the packet's direction.
+    /// It is the standard deviation divided by the mean: `0%` for constant gaps, about `100%` for a Poisson process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_deviation: Option<Range<Deviation>>,
-    /// Of a flow that behaves like this. Our construction: see docs/models/classify.md.
+    /// Condition: behaviour of the packet's flow. Our construction (docs/models/classify.md).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behaviour: Option<Behaviour>,
 }
 
 words! {
-    /// A transport.
-    Transport "transport" {
+    /// Transport protocol.
+    Transport "transport protocol" {
         /// UDP.
         Udp = "udp",
         /// TCP.
@@ -80,19 +81,19 @@ words! {
 }
 
 words! {
-    /// What a flow behaves like.
+    /// Behaviour of a flow.
     Behaviour "behaviour" {
-        /// Small and regular both ways, over UDP: a game, a call.
+        /// Within the bounds of `gateway.detector`: a game or a call.
         RealTime = "real-time",
-        /// Anything else.
+        /// Outside the bounds.
         Other = "other",
-        /// Not seen for long enough to tell.
+        /// Not observed for long enough.
         Unknown = "unknown",
     }
 }
 
 impl Rule {
-    /// What a packet must be, but for the flows by name.
+    /// Conditions on a packet, except for flows by name.
     pub(crate) fn conditions(&self) -> classify::Conditions {
         let bytes = |size: Size| gamelane_core::IpLen(u32::try_from(size.0.bytes()).unwrap_or(u32::MAX));
         let ports = |range: Option<Range<Port>>| range.map(|range| range.span(|port| port.0, [0, u16::MAX]));
@@ -117,7 +118,7 @@ impl Rule {
             len: self.size.map(|range| range.span(bytes, any_len)),
             pure_ack: self.ack,
             rate: self.rate.map(|range| range.span(|rate| rate.0, any_rate)),
-            // A flow of fewer than two gaps is of no regularity: it has the largest number there is.
+            // The largest number stands for a flow with fewer than two gaps, which matches no range.
             gap_deviation_percent: self
                 .gap_deviation
                 .map(|range| range.span(|percent| percent.0, [0, u32::MAX - 1])),

@@ -1,4 +1,4 @@
-//! `[tcp]`: how the hosts' TCP behaves; both ends of a flow alike.
+//! `[tcp]`: TCP settings of both ends of a flow.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,118 +13,122 @@ use crate::text::from_text::in_text;
 use crate::text::units::{Size, Span, Time};
 use crate::text::words::words;
 
-/// TCP of a host. A key left out takes the value of the top-level `[tcp]`, and there that of a present-day Linux.
+/// TCP settings of both ends of a flow. A key that is not given in `flow.tcp` takes the value of the top-level `[tcp]`,
+/// and there the default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// How the congestion window grows and shrinks.
+    /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "newreno"))]
     pub congestion: Option<Congestion>,
-    /// How losses are found and repaired.
+    /// Loss recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "sack"))]
     pub recovery: Option<Recovery>,
-    /// How the retransmission timeout follows the round trip.
+    /// Retransmission timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "linux-6"))]
     pub timer: Option<Timer>,
-    /// The timeout of `timer = "fixed"`.
+    /// Retransmission timeout of `timer = "fixed"`. Required there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<Span>,
-    /// `timer = "modified"` holds while fewer segments than this are in flight, 1 to 1000. Left out: 3.
+    /// `timer = "modified"` applies while fewer segments than this are in flight, 1 to 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "3"))]
     pub modified_in_flight: Option<u32>,
-    /// The margin of `timer = "modified"` is at most the round trip shifted right by this, 0 to 16. Left out: 1, half of
-    /// it.
+    /// `timer = "modified"` adds a margin of at most RTT / 2^n to the RTT. This is n, 0 to 16.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "1"))]
     pub modified_margin_shift: Option<u8>,
-    /// What the congestion window counts.
+    /// Unit of the congestion window.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "bytes"))]
     pub window_counts: Option<WindowCounts>,
-    /// Receive buffer, which is the most the sender may have in flight; up to 1GiB.
+    /// Receive buffer, which limits the bytes in flight. Up to `1GiB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "4MiB"))]
     pub receive_window: Option<Size>,
-    /// Congestion window at the start, in segments, or `"rfc5681"` for 2 to 4 by their size.
+    /// Initial congestion window in segments, 1 to 1000. `"rfc5681"`: 2 to 4 segments, depending on their size.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "10"))]
     pub initial_window: Option<InitialWindow>,
-    /// How long an ACK may wait for a second segment, up to 500 ms; `"off"` acknowledges each at once.
+    /// Longest time that an ACK waits for a second segment, up to `500ms`. `"off"` acknowledges every segment at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "40ms"))]
     pub delayed_ack: Option<DelayedAck>,
-    /// RFC 7323 timestamps, 12 bytes in each segment.
+    /// Timestamps (RFC 7323), 12 B in each segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub timestamps: Option<bool>,
-    /// RFC 3042: new data on the first two duplicate ACKs.
+    /// Limited Transmit (RFC 3042): sends new data on the first two duplicate ACKs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub limited_transmit: Option<bool>,
-    /// Hold back small segments while data is unacknowledged.
+    /// Nagle's algorithm: holds back small segments while data is unacknowledged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub nagle: Option<bool>,
-    /// Negotiate ECN (RFC 3168).
+    /// Negotiates ECN (RFC 3168).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub ecn: Option<bool>,
-    /// Segments acknowledged at once at the start of a connection, and after a gap longer than the timeout.
+    /// Segments that are acknowledged at once at the start of a connection, and after a gap longer than the
+    /// retransmission timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "16"))]
     pub quick_acks: Option<u32>,
-    /// RFC 5681: back to the initial window after an idle retransmission timeout.
+    /// Returns to the initial window after an idle time longer than the retransmission timeout (RFC 5681 section 4.1).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "true"))]
     pub restart_after_idle: Option<bool>,
-    /// A stream is thin with fewer segments than this in flight, 1 to 1000, its first slow start behind it.
+    /// A stream is thin while fewer segments than this are in flight, after its first slow start. 1 to 1000.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "4"))]
     pub thin_below: Option<u32>,
-    /// Thin streams: no back-off on the first six timeouts in a row (Linux `tcp_thin_linear_timeouts`).
+    /// Thin streams: no exponential back-off for the first six timeouts in a row (Linux `tcp_thin_linear_timeouts`).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub linear_timeouts: Option<bool>,
-    /// Thin streams: the first duplicate ACK means a loss (Linux `TCP_THIN_DUPACK`, until 4.11).
+    /// Thin streams: the first duplicate ACK counts as a loss (Linux `TCP_THIN_DUPACK`, removed in 4.11).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub thin_dupack: Option<bool>,
-    /// RFC 5827: with few segments in flight fewer duplicate ACKs mean a loss.
+    /// Early Retransmit (RFC 5827): with few segments in flight, fewer duplicate ACKs count as a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub early_retransmit: Option<bool>,
-    /// RFC 2883: report and count what arrived twice.
+    /// DSACK (RFC 2883): the receiver reports segments that arrived twice, and the sender counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub dsack: Option<bool>,
-    /// RFC 5682: after a timeout, find out whether it was needed.
+    /// F-RTO (RFC 5682): detects whether a timeout was spurious.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub frto: Option<bool>,
-    /// Writes that wait share a segment, without Nagle too.
+    /// Writes that wait are merged into one segment, even without Nagle's algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub merge_writes: Option<bool>,
-    /// What a retransmission takes along of the small segments behind it.
+    /// Small segments that a retransmission carries along.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "off"))]
     pub piggyback: Option<Piggyback>,
-    /// Thin streams: new segments repeat what is not yet acknowledged (redundant data bundling).
+    /// Redundant data bundling, on thin streams: new segments repeat unacknowledged data.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub rdb: Option<bool>,
-    /// Earlier segments that a new one repeats at most, 1 to 255. Left out: as many as fit.
+    /// Redundant data bundling: most earlier segments that a new one repeats, 1 to 255. Default: as many as fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rdb_segments: Option<u8>,
-    /// A stream bundles while fewer segments are in flight than the round trip over this. Left out: 10 ms.
+    /// Redundant data bundling: applies while fewer segments than RTT / this time are in flight.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "10ms"))]
     pub rdb_shortest_interval: Option<Span>,
 }
 
 impl Tcp {
-    /// These keys, and those of `base` where there are none.
+    /// These keys; a key that is not given here is taken from `base`.
     pub(crate) fn over(&self, base: &Self) -> Self {
         macro_rules! either {
             ($($key:ident),+) => { Self { $($key: self.$key.or(base.$key)),+ } };
@@ -164,15 +168,15 @@ impl Tcp {
 words! {
     /// Congestion control.
     Congestion "congestion control" {
-        /// RFC 5681: slow start, congestion avoidance, halving on loss.
+        /// NewReno (RFC 5681): slow start, congestion avoidance, half the window after a loss.
         NewReno = "newreno",
-        /// RFC 9438: a cubic of the time since the last loss.
+        /// CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.
         Cubic = "cubic",
-        /// Binary increase towards the window of the last loss.
+        /// BIC (Linux `tcp_bic.c`): binary search towards the window of the last loss.
         Bic = "bic",
-        /// Two to four segments in the queue, seen in the round trip.
+        /// Vegas: keeps two to four segments in the queue, estimated from the round trip time.
         Vegas = "vegas",
-        /// Westwood+: after a loss, what the measured bandwidth fills.
+        /// Westwood+: after a loss, the window is the measured bandwidth times the shortest round trip time.
         Westwood = "westwood",
     }
 }
@@ -180,13 +184,13 @@ words! {
 words! {
     /// Loss recovery.
     Recovery "loss recovery" {
-        /// RFC 6582: one hole in a round trip, from duplicate ACKs alone.
+        /// NewReno (RFC 6582): finds losses from duplicate ACKs alone, one per round trip.
         NewReno = "newreno",
-        /// RFC 6675: every hole the selective acknowledgements show.
+        /// SACK (RFC 6675): finds all losses that selective acknowledgements show.
         Sack = "sack",
-        /// Forward acknowledgement: lost by distance from the highest byte received.
+        /// FACK: finds losses by their distance from the highest byte received.
         Fack = "fack",
-        /// RFC 8985, RACK-TLP: lost by time, with a probe at the tail.
+        /// RACK-TLP (RFC 8985): finds losses by time, and sends a probe for losses at the tail.
         Rack = "rack",
     }
 }
@@ -194,42 +198,43 @@ words! {
 words! {
     /// Retransmission timer.
     Timer "retransmission timer" {
-        /// RFC 6298: at least one second.
+        /// RFC 6298: at least 1 s.
         Rfc6298 = "rfc6298",
-        /// Linux 6.1: at least 200 ms above the round trip.
+        /// Linux 6.1: at least 200 ms above the round trip time.
         Linux = "linux-6",
-        /// Linux 2.6: the same estimator, three seconds before the first sample.
+        /// Linux 2.6: like Linux 6.1, but 3 s before the first round trip sample.
         Linux26 = "linux-2.6",
-        /// The modified timeout of griwodz2006: a round trip and a half, no back-off, while the stream is thin.
+        /// Modified timeout of griwodz2006: at most 1.5 round trip times, without back-off, while few segments are in
+        /// flight.
         Modified = "modified",
-        /// Always `fixed_rto`, never backed off.
+        /// Always `fixed_rto`, without back-off.
         Fixed = "fixed",
     }
 }
 
 words! {
-    /// What a congestion window counts.
-    WindowCounts "way to count" {
-        /// Bytes, as RFC 5681.
+    /// Unit of the congestion window.
+    WindowCounts "unit of the congestion window" {
+        /// Bytes, as in RFC 5681.
         Bytes = "bytes",
-        /// Segments, however small, as Linux.
+        /// Segments of any size, as in Linux.
         Segments = "segments",
     }
 }
 
 words! {
-    /// What a retransmission takes along.
-    Piggyback "piggy-backing" {
-        /// Nothing.
+    /// Small segments that a retransmission carries along.
+    Piggyback "value of `piggyback`" {
+        /// No segment.
         Off = "off",
-        /// The next segment, as Linux 2.6 (griwodz2006 Fig. 6).
+        /// The next segment, as in Linux 2.6 (griwodz2006 Fig. 6).
         Next = "next",
-        /// All that follow and fit.
+        /// All following segments that fit.
         All = "all",
     }
 }
 
-/// Congestion window at the start.
+/// Initial congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// A number of segments.
@@ -238,12 +243,12 @@ pub enum InitialWindow {
     Rfc5681,
 }
 
-/// How long an ACK may wait.
+/// Longest time that an ACK waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayedAck {
-    /// It does not.
+    /// Every segment is acknowledged at once.
     Off,
-    /// At most this long.
+    /// An ACK waits at most this long.
     After(Duration),
 }
 
@@ -253,8 +258,10 @@ impl FromStr for InitialWindow {
         match text.parse() {
             _ if text == "rfc5681" => Ok(Self::Rfc5681),
             Ok(segments @ 1..=1000) => Ok(Self::Segments(segments)),
-            _ => Err(Fault::new("this is not a window to start with")
-                .allowed("1 to 1000 (segments), or \"rfc5681\"")),
+            _ => {
+                Err(Fault::new("this is not an initial window")
+                    .allowed("1 to 1000 (segments), or \"rfc5681\""))
+            }
         }
     }
 }
@@ -295,7 +302,7 @@ impl FromStr for DelayedAck {
         match wait {
             Duration::ZERO => Ok(Self::Off),
             _ if wait <= Duration::from_millis(500) => Ok(Self::After(wait)),
-            _ => Err(Fault::new("no ACK may wait that long (RFC 5681 section 4.2)").allowed(ALLOWED)),
+            _ => Err(Fault::new("an ACK may wait 500 ms at most (RFC 5681 section 4.2)").allowed(ALLOWED)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `[gateway] voap`: the control of passing TCP windows.
+//! `[gateway] voap`: control of the TCP windows in passing segments.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::text::from_text::in_text;
 use crate::text::units::{Span, Time};
 use crate::text::words::words;
 
-/// VoAP: the gateway lowers the windows that passing TCP segments advertise, to keep the delay of the queue behind them
-/// between `alpha` and `beta` (palazzi-voap). It does not reach UDP, and so not QUIC.
+/// VoAP (palazzi-voap): the gateway lowers the windows in passing TCP segments, to keep the delay of its queue between
+/// `alpha` and `beta`. It cannot slow down UDP, and so not QUIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Voap {
@@ -23,17 +23,17 @@ pub struct Voap {
     pub alpha: Time,
     /// Queueing delay above which windows shrink.
     pub beta: Span,
-    /// By how many segments, 1 to 1000. Our choice: the paper does not give it.
+    /// Segments by which a window grows or shrinks at a time, 1 to 1000. Our choice: the paper does not give it.
     pub step: u32,
-    /// How often: `"ack"` for every segment that acknowledges something new, `"rtt"` for once in the connection's round
-    /// trip, or a time. Our choice: the paper does not give it.
+    /// Time between steps of a window. `"ack"`: one step per segment that acknowledges new data. `"rtt"`: one step per
+    /// round trip of the connection. Our choice: the paper does not give it.
     pub period: StepPeriod,
-    /// Segments a window is never set below, 2 to 1000.
+    /// Smallest window that VoAP sets, in segments, 2 to 1000.
     pub floor: u32,
-    /// Larger windows give way first and smaller ones grow first, so that downloads come to share alike. `false` is the
-    /// paper's law as it stands.
+    /// Makes larger windows shrink first and smaller ones grow first, so that downloads come to equal shares. `false`
+    /// is the law of the paper.
     pub even: bool,
-    /// Which data is slowed down; that of downloads goes down.
+    /// Direction of the data to slow down. Downloads go down.
     pub data: SteeredData,
 }
 
@@ -53,18 +53,18 @@ impl Default for Voap {
 }
 
 words! {
-    /// Which data VoAP slows down.
-    SteeredData "direction of data" {
+    /// Direction of the data that VoAP slows down.
+    SteeredData "value of `data`" {
         /// From the internet to the home.
         Down = "down",
         /// From the home to the internet.
         Up = "up",
-        /// Either way.
+        /// Both directions.
         Both = "both",
     }
 }
 
-/// The time between two steps of a window.
+/// Time between steps of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepPeriod(pub Period);
 
@@ -76,7 +76,7 @@ impl FromStr for StepPeriod {
             "rtt" => Ok(Self(Period::RoundTrip)),
             _ => match text.parse() {
                 Ok(Time(Duration::ZERO)) => {
-                    Err(Fault::new("a period of no length never ends").allowed(PERIODS))
+                    Err(Fault::new("the period must be more than zero").allowed(PERIODS))
                 }
                 Ok(Time(time)) => Ok(Self(Period::Every(time))),
                 Err(fault) => Err(fault.one_of(text, ["ack", "rtt"]).allowed(PERIODS)),
