@@ -88,9 +88,10 @@ def test_the_lab(scenario: _native.Scenario, simulated: _native.Run, packets: pl
     for (flow, direction), own in packets.group_by("flow", "direction"):
         number = ("call", "flood").index(str(flow))
         length = IP_BYTES[str(flow)]
-        columns = [own[name].to_numpy() for name in ("sent", "arrived", "waited")]
+        sent_ns, arrived_ns, waited_ns = (own[name].to_numpy() for name in ("sent", "arrived", "waited"))
         lengths = np.full(len(own), length, dtype=np.uint32)
-        recording.packets(number, str(direction), *columns, lengths, np.zeros(len(own), dtype=np.bool_))
+        unmarked = np.zeros(len(own), dtype=np.bool_)
+        recording.packets(number, str(direction), sent_ns, arrived_ns, waited_ns, lengths, unmarked)
         for sent, arrived in own.select("sent", "arrived").iter_rows():
             if arrived < 0:
                 recording.drop(number, str(direction), sent, sent, length, "tail")
@@ -124,13 +125,13 @@ def test_the_generator(
         np.array(records, dtype=RECORD).tofile(tmp_path / end)
     run = _native.played(scenario, 3, str(tmp_path / "client"), str(tmp_path / "server"))
     ours, theirs = _numbers(run), _numbers(simulated)
-    for name, own in ours["flows"].items():
-        for way in ("up", "down"):
-            seen, known = dict(own[way]), dict(theirs["flows"][name][way])
+    for name, flow_seen in ours["flows"].items():
+        for end in ("up", "down"):
+            seen, known = dict(flow_seen[end]), dict(theirs["flows"][name][end])
             assert set(seen.pop("queue_delay_ms").values()) == {None}, "no end of a match sees a queue"
             del known["queue_delay_ms"]
-            assert seen == known, (name, way)
-        assert own["goodput_bps"] == theirs["flows"][name]["goodput_bps"]
+            assert seen == known, (name, end)
+        assert flow_seen["goodput_bps"] == theirs["flows"][name]["goodput_bps"]
     counts = ("sent", "received", "lost", "marked", "bytes")
     assert _frame(run, "windows").select(counts).equals(_frame(simulated, "windows").select(counts))
     assert set(_frame(run, "drops")["reason"]) == {"path"}

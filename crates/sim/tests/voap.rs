@@ -7,7 +7,7 @@ mod queues;
 use std::path::Path;
 
 use gamelane_core::{Direction, Seed};
-use gamelane_record::{Records, RunSummary};
+use gamelane_record::Records;
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::{Household, Outcome};
 use queues::QUEUES;

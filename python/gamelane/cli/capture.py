@@ -45,10 +45,8 @@ SMALLEST_FILE = 1 << 16
     default=LARGEST_SNAPLEN,
     help="Bytes stored of each packet. 128 keeps all headers and almost no payload.",
 )
-@click.option(
-    "--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size, for example 100MiB."
-)
-@click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time, for example 10min.")
+@click.option("--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size: 100MiB.")
+@click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time: 10min.")
 @click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the N newest files and delete older ones.")
 @click.option("--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C stops.")
 @click.option("--packets", "-c", type=click.IntRange(1), metavar="N", help="Stop after about N packets.")
