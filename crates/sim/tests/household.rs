@@ -4,8 +4,8 @@ mod common;
 #[path = "common/queues.rs"]
 mod queues;
 
-use gamelane_core::{Direction, Duration, Instant, Seed};
-use gamelane_record::{Records, RunSummary};
+use gamelane_core::{Duration, Instant, Seed};
+use gamelane_record::Records;
 use gamelane_scenario::Model;
 use gamelane_sim::{Household, Outcome};
 use queues::QUEUES;

@@ -3,7 +3,7 @@
 use gamelane_core::{Direction, Packet};
 use gamelane_record::{Event, Recorder, Side};
 
-use super::{Household, SAMPLE_EVERY};
+use super::{Component, Household, SAMPLE_EVERY};
 use crate::bundle::NOBODY;
 use crate::frames::FrameId;
 use crate::payload::{Content, Passed, Tap};
@@ -85,7 +85,7 @@ impl<R: Recorder> Household<R> {
             }
         }
         self.next_sample = now + SAMPLE_EVERY;
-        self.timetable.set(self.sampler(), Some(self.next_sample));
+        self.set(Component::Sampler, Some(self.next_sample));
     }
 
     pub(super) fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<FrameId>) {
