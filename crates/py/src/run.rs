@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gamelane_capture::write::HEADERS_ONLY;
 use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
 use gamelane_sim::payload::{Content, connection_key, player_key};
 use gamelane_sim::{Household, Passed, Tap};
-use gamelane_tcp::segment::HEADER_LEN;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
@@ -21,8 +21,6 @@ use crate::arrow;
 use crate::error::Cancelled;
 use crate::scenario::Scenario;
 
-/// IPv4 and UDP.
-const UDP_HEADER_LEN: u32 = 28;
 /// Simulated time between looks at the cancel flag: some milliseconds of real time on a busy link.
 const SLICE: Duration = Duration::from_secs(1);
 
@@ -134,12 +132,14 @@ impl Run {
             };
             match &body.content {
                 Content::Datagram(payload) => writer.write_udp(interface, &header, *payload)?,
-                Content::Repeated(_) => writer.write_udp(interface, &header, meta.len.0 - UDP_HEADER_LEN)?,
+                Content::Repeated(_) => {
+                    writer.write_udp(interface, &header, meta.len.0 - IPV4_HEADER - UDP_HEADER)?
+                }
                 Content::Segment(segment) => {
                     let numbers = TcpNumbers {
                         initial_sequence: 0,
                         peer_initial_sequence: 0,
-                        maximum_segment_size: (flow.tcp.mtu.0 - HEADER_LEN) as u16,
+                        maximum_segment_size: (flow.tcp.mtu.0 - IPV4_HEADER - TCP_HEADER) as u16,
                     };
                     writer.write_tcp(interface, &header, segment, &numbers)?;
                 }

@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
 use gamelane_link::{Path, PathConfig};
@@ -16,9 +17,6 @@ use crate::frames::FrameId;
 use crate::payload::{Content, Echo, connection_key, player_key};
 use crate::repeats::Repeats;
 use crate::thin::{Order, ThinLane};
-
-/// Bytes of IPv4 and UDP headers.
-const UDP_HEADER_LEN: u32 = 28;
 
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
@@ -231,7 +229,7 @@ impl Host {
                 let (number, bytes) = repeats.poll_datagram(now)?;
                 return Some(Output::Send {
                     content: Content::Repeated(number),
-                    len: IpLen(bytes + UDP_HEADER_LEN),
+                    len: IpLen(bytes + IPV4_HEADER + UDP_HEADER),
                     ecn: Ecn::NotEct,
                 });
             }
@@ -247,7 +245,7 @@ impl Host {
             AppAction::SendDatagram { payload } => {
                 return Some(Output::Send {
                     content: Content::Datagram(payload),
-                    len: IpLen(payload + UDP_HEADER_LEN),
+                    len: IpLen(payload + IPV4_HEADER + UDP_HEADER),
                     ecn: Ecn::NotEct,
                 });
             }

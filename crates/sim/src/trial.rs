@@ -5,6 +5,7 @@
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Bitrate, Direction, Duration, IpLen, Protocol, Seed};
 use gamelane_qdisc::{DisciplineConfig, ParameterSet, QueueConfig, QueueKind};
 use gamelane_record::{Distribution, Records};
@@ -45,7 +46,7 @@ pub fn find_rate(
     seed: Seed,
 ) -> (Found, Vec<Trial>) {
     let overhead = model.hop(direction).link.overhead;
-    let len = IpLen(payload + HEADERS);
+    let len = IpLen(payload + IPV4_HEADER + UDP_HEADER);
     let mut finder = RateFinder::new(config);
     let mut trials = Vec::new();
     loop {
@@ -103,6 +104,3 @@ fn alone(model: &Model, stream: CbrConfig, duration: Duration) -> Model {
     }
     model
 }
-
-/// IPv4 and UDP.
-const HEADERS: u32 = 28;
