@@ -1,7 +1,7 @@
-"""The writes of a capture's TCP connections over other TCPs, links and gateways.
+"""Replays the writes of the TCP connections in a capture over another TCP, link or gateway.
 
-Writes are repeated at the times at which the capture first shows them; retransmissions are left out. The players of the
-capture reacted to their network, the replay does not react to ours.
+Each write is repeated at the time at which the capture first shows it; retransmissions are left out. The players in the
+capture reacted to their network. The replay does not react to the simulated one.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gamelane.experiment import Experiment
 from gamelane.records.results import Results
 
 FLOW = "replay"
-"""Name of the flow in the scenario that is made."""
+"""Name of the flow in the scenario of a replay."""
 
 LINGER_S = 5.0
-"""The run goes on for so long after the last write, so that what was lost last can still arrive."""
+"""Time that the run continues after the last write, so that late retransmissions can still arrive."""
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
 @dataclass(frozen=True)
 class Network:
-    """The network to replay over, as a scenario writes it."""
+    """The network to replay over, with values as in a scenario."""
 
     rtt: str = "0ms"
     loss: str = "0%"
@@ -41,7 +41,7 @@ class Network:
 
 
 def experiment(capture: str, network: Network) -> Experiment:
-    """Make the scenario of a replay: one flow called `replay`, a connection for each TCP connection of the capture."""
+    """Make the scenario of a replay: one flow `replay`, with one connection per TCP connection of the capture."""
     path = Path(capture)
     streams = _streams(path)
     last = max(max(stream[way]["last_s"] for way in ("up", "down")) for stream in streams)
@@ -75,10 +75,11 @@ window_counts = "segments"
 
 
 def happened(server_side: str, client_side: str) -> dict[str, Any]:
-    """Lag of TCP data from its first transmission to its delivery, beyond the fastest packets, from both ends.
+    """Return the lag of TCP data, measured from captures of both ends.
 
-    Milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles are
-    those of each connection, averaged by packets.
+    Lag is the time from the first transmission to the delivery, minus that of the fastest packets. The result is in
+    milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles of the
+    connections are averaged with their packets as weights.
     """
     flows = json.loads(_native.compare_captures(server_side, client_side))["pair"]["flows"]
     found: dict[str, Any] = {}
@@ -87,8 +88,8 @@ def happened(server_side: str, client_side: str) -> dict[str, Any]:
         packets = sum(lag["count"] for lag in lags)
         if packets == 0:
             raise UsageError(
-                f"{server_side} and {client_side}: no TCP data of one is found in the other\n"
-                "  hint:    give both ends of the same path, captured at the same time"
+                f"{server_side} and {client_side}: no TCP data appears in both captures\n"
+                "  hint:    give captures from both ends of the same path, made at the same time"
             )
         names = ("mean", *QUANTILES)
         found[way] = {"packets": packets, "max": max(lag["max"] for lag in lags)}
@@ -97,7 +98,7 @@ def happened(server_side: str, client_side: str) -> dict[str, Any]:
 
 
 def simulated(results: Results) -> dict[str, dict[str, Any]]:
-    """The same of each variant of a replay: delay of a message beyond the fastest, averaged over players."""
+    """Return the lag in each variant of a replay: delay minus that of the fastest message, averaged over players."""
     found: dict[str, dict[str, Any]] = {}
     frame = results.deliveries.with_columns(
         (pl.col("delay_ms") - pl.col("delay_ms").min().over("variant", "direction")).alias("lag")
@@ -124,7 +125,7 @@ def _streams(path: Path) -> list[Mapping[str, Any]]:
     if not streams:
         raise UsageError(
             f"{path}: there is no TCP connection in this capture\n"
-            '  hint:    a UDP flow is repeated by a scenario with app = "trace"'
+            '  hint:    to replay a UDP flow, write a scenario with app = "trace"'
         )
     return streams
 

@@ -54,7 +54,7 @@ def test_a_remedy_is_a_variant() -> None:
         (("nowhere.pcapng",), "No such file"),
         ((str(CAPTURES / "openarena-4p-srv.pcapng.gz"),), "there is no TCP connection in this capture"),
         ((SERVER, "--rtt", "100"), "link.rtt"),
-        ((SERVER, "--other-end", str(CAPTURES / "thin-tcp-lan-cli.pcapng.gz")), "no TCP data of one is found"),
+        ((SERVER, "--other-end", str(CAPTURES / "thin-tcp-lan-cli.pcapng.gz")), "no TCP data appears in both captures"),
     ],
 )
 def test_refusals(arguments: tuple[str, ...], message: str) -> None:
