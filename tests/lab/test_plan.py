@@ -77,7 +77,7 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
             "given:   false\n  allowed: true\n  hint:    --set tcp.limited_transmit=true",
         ),
         ("tcp.delayed_ack", "100ms", 'allowed: "40ms" or "off"'),
-        ("flow.upload.tcp.timestamps", "false", "Linux has one tcp_timestamps for all TCP of a host"),
+        ("flow.upload.tcp.timestamps", "false", "with another tcp_timestamps, and Linux has one value per host"),
     ],
 )
 def test_what_linux_or_the_lab_lacks_is_refused(key: str, value: str, said: str) -> None:

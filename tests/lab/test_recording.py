@@ -116,7 +116,7 @@ def test_a_mark_counts_where_the_packet_was_sent(planned: Plan) -> None:
 def test_a_reason_nobody_knows_is_refused(planned: Plan) -> None:
     samples = Samples(drops=[(0, 0, 0, "cosmic-ray", 1)])
     found = of(planned, [passage(True, 10, 11, None, None)], [], samples)
-    with pytest.raises(ValueError, match='no packet is dropped for "cosmic-ray"; the reasons are tail, '):
+    with pytest.raises(ValueError, match='drop reason is "cosmic-ray"; give one of tail, '):
         recorded(planned, found)
 
 

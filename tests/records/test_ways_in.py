@@ -88,9 +88,9 @@ def test_the_lab(scenario: _native.Scenario, simulated: _native.Run, packets: pl
     for (flow, direction), own in packets.group_by("flow", "direction"):
         number = ("call", "flood").index(str(flow))
         length = IP_BYTES[str(flow)]
-        columns = [own[name].to_numpy() for name in ("sent", "arrived", "waited")]
+        times = (own["sent"].to_numpy(), own["arrived"].to_numpy(), own["waited"].to_numpy())
         lengths = np.full(len(own), length, dtype=np.uint32)
-        recording.packets(number, str(direction), *columns, lengths, np.zeros(len(own), dtype=np.bool_))
+        recording.packets(number, str(direction), *times, lengths, np.zeros(len(own), dtype=np.bool_))
         for sent, arrived in own.select("sent", "arrived").iter_rows():
             if arrived < 0:
                 recording.drop(number, str(direction), sent, sent, length, "tail")
@@ -125,8 +125,8 @@ def test_the_generator(
     run = _native.played(scenario, 3, str(tmp_path / "client"), str(tmp_path / "server"))
     ours, theirs = _numbers(run), _numbers(simulated)
     for name, own in ours["flows"].items():
-        for way in ("up", "down"):
-            seen, known = dict(own[way]), dict(theirs["flows"][name][way])
+        for direction in ("up", "down"):
+            seen, known = dict(own[direction]), dict(theirs["flows"][name][direction])
             assert set(seen.pop("queue_delay_ms").values()) == {None}, "no end of a match sees a queue"
             del known["queue_delay_ms"]
             assert seen == known, (name, way)

@@ -1,4 +1,4 @@
-//! The household: hosts, paths and the network between them, moved from event to event in virtual time.
+//! The household: hosts, paths and the network between them, and the event loop in virtual time.
 //!
 //! ```text
 //! client --> network --> path up   --> server
@@ -49,21 +49,21 @@ pub struct Household<R> {
     following: Option<Following>,
     frames: Frames,
     recorder: R,
-    /// Packets at each tap, if they are kept.
+    /// Packets at each tap; `None` if they are not kept.
     passed: Option<Vec<Passed>>,
     next_sample: Instant,
-    /// Connections whose TCP is sampled: lane, flow, and number within the flow.
+    /// Connections whose TCP state is sampled: lane, flow, and number within the flow.
     sampled: Vec<(u32, u32, u32)>,
     events: u64,
 }
 
 impl<R: Recorder> Household<R> {
-    /// A household at time zero. `seed` replaces the model's own, so that repeats share a model.
+    /// Builds a household at time zero. `seed` replaces the seed of the model, so that repeated runs can share a model.
     pub fn new(model: &Model, seed: Seed, recorder: R) -> Self {
         Self::build(model, seed, recorder, None)
     }
 
-    /// As [`Self::new`], and keeps every packet at every tap: about 200 bytes for each.
+    /// Like [`Self::new`], but keeps every packet at every tap, about 200 bytes each.
     pub fn with_packets(model: &Model, seed: Seed, recorder: R) -> Self {
         Self::build(model, seed, recorder, Some(Vec::new()))
     }
@@ -73,8 +73,8 @@ impl<R: Recorder> Household<R> {
         self.now
     }
 
-    /// Runs until `until` or until nothing is left to happen; true while there is more. At the end of the scenario hosts
-    /// fall silent and what is in the network drains, so every packet sent is received or lost.
+    /// Runs until `until`, or until no deadline is left. Returns whether deadlines are left. At the end of the scenario the hosts
+    /// stop and the network drains, so every packet sent is received or lost.
     pub fn run_until(&mut self, until: Instant) -> bool {
         while let Some((component, at)) = self.timetable.first() {
             if at > self.end && !self.ended {

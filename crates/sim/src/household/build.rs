@@ -64,7 +64,7 @@ impl<R: Recorder> Household<R> {
     }
 }
 
-/// Flows that share connections, each with its bundle.
+/// Makes the bundles of flows that share connections.
 fn bundled(model: &Model, mut flows: Vec<Flow>, seed: Seed) -> (Vec<Flow>, Vec<Bundle>) {
     let mut bundles: Vec<Bundle> = Vec::new();
     for (lane, (flow, number)) in model.lanes().enumerate() {
@@ -79,7 +79,7 @@ fn bundled(model: &Model, mut flows: Vec<Flow>, seed: Seed) -> (Vec<Flow>, Vec<B
     (flows, bundles)
 }
 
-/// The first few connections of each flow: a hundred thousand alike need no curve each.
+/// Lists the first connections of each flow. A flow may have 100,000, and a few samples show their state.
 fn lanes_to_sample(model: &Model) -> Vec<(u32, u32, u32)> {
     let few = (0u32..).zip(model.lanes()).filter(|(_, (_, number))| *number < SAMPLED_CONNECTIONS);
     few.map(|(lane, (flow, number))| (lane, flow as u32, number)).collect()

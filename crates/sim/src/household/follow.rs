@@ -15,7 +15,7 @@ pub(super) const PROBE: u32 = 36;
 pub(super) const PROBE_LEN: IpLen = IpLen(PROBE + IPV4_HEADER + UDP_HEADER);
 
 impl<R: Recorder> Household<R> {
-    /// A packet has left one of the gateway's queues.
+    /// Takes a packet that left one of the gateway's queues.
     pub(super) fn left_gateway(
         &mut self,
         direction: Direction,
@@ -37,7 +37,7 @@ impl<R: Recorder> Household<R> {
         }
     }
 
-    /// A shaper that follows its link decides.
+    /// Lets a shaper decide, sets its rate, and sends a probe if it asks for one.
     pub(super) fn follow(&mut self, direction: Direction) {
         let Some(following) = &mut self.following else { return };
         let probe = following.handle_timeout(direction, self.now);

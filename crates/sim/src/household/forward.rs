@@ -1,4 +1,4 @@
-//! Packets on their way: through the network, and along the paths beyond it.
+//! Moves packets through the network and along the paths beyond it.
 
 use gamelane_core::{Direction, Packet};
 use gamelane_record::{Recorder, Side};

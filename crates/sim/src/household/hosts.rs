@@ -1,4 +1,4 @@
-//! Hosts in the event loop: packets that reach them, and what applications and transports do in turn.
+//! Hosts in the event loop: received packets, and the actions of applications and transports.
 
 use gamelane_core::{AckKind, ClassId, Duration, Ecn, IpLen, Packet, PacketMeta};
 use gamelane_record::{Event, Recorder, Side};
@@ -10,7 +10,7 @@ use crate::frames::FrameId;
 use crate::payload::{Content, Echo, Payload, Tap};
 
 impl<R: Recorder> Household<R> {
-    /// A packet reaches a host.
+    /// Takes a packet that reached a host.
     pub(super) fn receive(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
         let (now, meta) = (self.now, &packet.meta);
         let direction = side.peer().sends();
@@ -41,7 +41,7 @@ impl<R: Recorder> Household<R> {
                     self.recorder
                         .record(now, &Event::Goodput { lane: meta.flow, bytes: u64::from(*payload) });
                 }
-                // Taken in by `account_received`.
+                // `account_received` handles these.
                 Content::Repeated(_) => {}
                 Content::Segment(segment) => {
                     host.handle_segment(side, payload.connection, segment, meta.ecn == Ecn::Ce, now);
@@ -63,7 +63,7 @@ impl<R: Recorder> Household<R> {
         self.run_host(flow, side);
     }
 
-    /// Lets a host do all it wants to do now.
+    /// Does everything that a host asks for now, then sets its deadline.
     pub(super) fn run_host(&mut self, flow: usize, side: Side) {
         let now = self.now;
         let mut opened = false;
@@ -95,7 +95,7 @@ impl<R: Recorder> Household<R> {
         self.run_bundle(bundle, side);
     }
 
-    /// Lets an end of a bundle write all it may write now.
+    /// Writes all frames that an end of a bundle has now, then runs the hosts that got some.
     pub(super) fn run_bundle(&mut self, bundle: usize, side: Side) {
         let now = self.now;
         let mut touched = 0u64;
@@ -122,7 +122,7 @@ impl<R: Recorder> Household<R> {
         self.set(Component::Bundle { bundle, side }, deadline);
     }
 
-    /// The next packet of a host. Built in place: a packet returned from a call is copied once more.
+    /// Makes the next packet of a host. Inlined, because returning a packet from a call copies it.
     #[inline]
     pub(super) fn packet(
         &mut self,

@@ -14,51 +14,55 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 use super::Household;
 use crate::payload::Passed;
 
-/// What is left when a run is over.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Outcome<R> {
     /// The recorder, filled.
     pub recorder: R,
-    /// Packets at each tap, in order of time; empty unless they were kept.
+    /// Packets at each tap in order of time; empty unless they were kept.
     pub packets: Vec<Passed>,
-    /// Steps of the event loop.
+    /// Number of steps of the event loop.
     pub events: u64,
-    /// What the gateway's queues did, indexed by direction.
+    /// Totals of the gateway's queues, indexed by direction.
     pub hops: [QueueTotals; 2],
-    /// What the other queues on the way did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    /// Totals of the other queues, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
     pub others: Vec<(String, QueueTotals)>,
-    /// What each station cost the air, in the order of [`gamelane_scenario::WifiModel::stations`].
+    /// Counters of each Wi-Fi station, in the order of [`gamelane_scenario::WifiModel::stations`].
     pub stations: Vec<StationCounters>,
-    /// Transport counters of each connection, as [`Model::lanes`] numbers them: client and server, where one was opened.
+    /// Transport counters of client and server of each lane ([`Model::lanes`]); `None` without a connection.
     pub tcp: Vec<[Option<TcpCounters>; 2]>,
-    /// Retransmissions of the server of each connection of a game over TCP; nothing for others.
+    /// Retransmissions of the server of each lane; `None` unless it is a game over TCP.
     pub retransmissions: Vec<Option<RetransmissionTotals>>,
-    /// What VoAP did, if the gateway has it.
+    /// Counters of VoAP; `None` without it.
     pub voap: Option<VoapCounters>,
-    /// What shapers that follow their link did, indexed by direction.
+    /// Totals of shapers that follow their link, indexed by direction.
     pub autorate: [Option<FollowerTotals>; 2],
 }
 
 impl<R> Outcome<R> {
-    /// Packets that passed the bottleneck, both directions.
+    /// Packets that the gateway's hops delivered, both directions.
     pub fn bottleneck_packets(&self) -> u64 {
         self.hops.iter().map(|hop| hop.counters.delivered).sum()
     }
 }
 
 impl<R: Recorder> Household<R> {
-    /// Ends the run where it stands.
+    /// Ends the run at its current time.
     ///
     /// # Panics
     ///
-    /// If a hop or path lost a packet without counting it, or invented one: that is our bug.
+    /// If packets in and out of a hop or path do not balance, which is a bug of the simulator.
     pub fn finish(self) -> Outcome<R> {
         for path in self.flows.iter().flat_map(|flow| &flow.paths) {
             assert!(path.counters().balance(path.inside()), "a path does not conserve packets");
         }
         let inside = self.network.inside()
             + self.flows.iter().flat_map(|flow| &flow.paths).map(Path::inside).sum::<u64>();
-        assert_eq!(self.frames.in_use() as u64, inside, "a frame is lost or held twice");
+        assert_eq!(
+            self.frames.in_use() as u64,
+            inside,
+            "the number of frames in use differs from the number of packets in the network"
+        );
         let span = self.end.saturating_since(Instant::ZERO);
         Outcome {
             events: self.events,
