@@ -7,7 +7,7 @@ mod queues;
 use std::path::Path;
 
 use gamelane_core::{Direction, Seed};
-use gamelane_record::{Records, RunSummary};
+use gamelane_record::Records;
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::{Household, Outcome};
 use queues::QUEUES;
@@ -21,7 +21,7 @@ struct Result {
 
 fn run(model: &Model) -> Result {
     let outcome = Household::new(model, Seed(1), Records::new(model)).run();
-    let summary = outcome.summary(&model, 1);
+    let summary = outcome.summary(model, 1);
     let down = Direction::Down.index();
     let delays = outcome.recorder.flows.iter().flat_map(|flow| &flow.directions[down].arrivals);
     let late: Vec<f64> = delays
@@ -129,7 +129,7 @@ fn an_upload_is_steered_as_well_down_to_the_floor() {
     let model = common::model("household", &fields);
     let outcome = |model: &Model| {
         let outcome = Household::new(model, Seed(1), Records::new(model)).run();
-        let summary = outcome.summary(&model, 1);
+        let summary = outcome.summary(model, 1);
         (summary.flows[0].up.queue_delay_ms.mean, summary.flows[1].goodput_bps)
     };
     let steered = outcome(&model);

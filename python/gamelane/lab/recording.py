@@ -96,7 +96,7 @@ def _reasons(samples: Samples, flow: int, up: bool) -> list[str]:
 def _lost(flow: Flow, passage: Passage, reasons: list[str]) -> tuple[str | None, int]:
     """Return reason and time of a loss: before the gateway, in it, or behind it.
 
-    The gateway counts drops per flow, so each missing packet takes the next reason. Without a reason left, the packet
+    The gateway counts drops per flow, so each missing packet takes the next reason. If no reason is left, the packet
     still waits in a queue.
     """
     if passage.into_ns == NOWHERE:
