@@ -1,4 +1,4 @@
-"""A scenario to run, as the library and the command see it.
+"""Scenarios to run, for the library and the command. Examples:
 
 results = gamelane.load("household").with_({"link.up": "2mbit"}).run(seeds=5)
 queues = gamelane.compare(gamelane.load("household"), {"fifo": {"gateway.up.queue": "fifo"}, "as is": {}})
@@ -35,13 +35,13 @@ class Experiment:
         return Experiment(self.scenario.with_overrides(_pairs({**(overrides or {}), **keys})), self.file)
 
     def run(self, *, seeds: int | Sequence[int] = 1, threads: int | None = None, hooks: Hooks | None = None) -> Results:
-        """Run once per seed: that many from the scenario's own on, or exactly those given."""
+        """Run once per seed. A number of seeds starts at the scenario's own seed; a list gives them exactly."""
         return _execute(self, {ALONE: ({}, self.scenario)}, seeds=seeds, threads=threads, hooks=hooks)
 
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a caller wants to see of a batch while it runs. `packets` keeps every packet until `on_run` has seen it."""
+    """Callbacks and options of a batch. With `packets`, every packet of a run is kept until `on_run` returns."""
 
     on_run: Callable[[Job, _native.Run], None] | None = None
     on_done: Callable[[int], None] | None = None
@@ -52,7 +52,7 @@ class Hooks:
 
 @dataclass(frozen=True)
 class Engine:
-    """What runs the jobs instead of the simulator, and what to say beside its figures."""
+    """An engine other than the simulator: its name, a function that runs jobs, and caveats for its results."""
 
     name: str
     run_all: Callable[[Sequence[Job]], Batch]
@@ -74,9 +74,9 @@ def compare(
     threads: int | None = None,
     hooks: Hooks | None = None,
 ) -> Results:
-    """Run several variants of a scenario with the same seeds; each variant names the keys it changes."""
+    """Run several variants of a scenario with the same seeds. Each variant maps keys to new values."""
     if not variants:
-        raise UsageError("a comparison needs at least one variant")
+        raise UsageError("`variants` is empty; a comparison needs at least one variant")
     checked = {}
     for name, overrides in variants.items():
         pairs = _pairs(overrides)
@@ -85,14 +85,14 @@ def compare(
 
 
 def seeds_of(experiment: Experiment, seeds: int | Sequence[int]) -> list[int]:
-    """Spell out `seeds`: a count starts at the scenario's own seed."""
+    """Return the list of seeds. A count starts at the scenario's own seed."""
     if isinstance(seeds, int):
         if seeds < 1:
-            raise UsageError(f"{seeds} runs were asked for; at least one is needed")
+            raise UsageError(f"`seeds` is {seeds}; it must be at least one")
         return [experiment.scenario.seed + offset for offset in range(seeds)]
     chosen = list(dict.fromkeys(seeds))
     if not chosen:
-        raise UsageError("no seed was given")
+        raise UsageError("`seeds` is an empty list, so there is no seed to run; give at least one")
     return chosen
 
 
@@ -129,7 +129,7 @@ def _execute(
     if batch.interrupted:
         raise Interrupted(results, len(batch.finished), len(jobs))
     if results is None:
-        raise RuntimeError("no run finished, and none said why")
+        raise RuntimeError("no run finished, but none failed and none was interrupted: this is a bug")
     return results
 
 
@@ -170,7 +170,7 @@ def _gather(
 
 
 def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
-    """Return the flows of a scenario, labelled; a model that is our construction says so in its label."""
+    """Return the flows of a scenario. The label of a flow says if its model is our construction."""
     provenance = {model["name"]: model["provenance"] for model in _native.models()}
     models = {flow["name"]: flow.get("model") for flow in tomllib.loads(scenario.to_toml())["flow"]}
     return tuple(
@@ -186,7 +186,7 @@ def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:
 
 
 def _said(caveats: Sequence[str]) -> str | None:
-    """A model of a file beside the scenario does not ship; its caveat says where it comes from."""
+    """Return the provenance from the caveats of a flow. Models in a user's own file are not in `_native.models`."""
     return OURS if any(OURS in caveat for caveat in caveats) else None
 
 
@@ -194,5 +194,5 @@ OURS = "synthetic-default"
 
 
 def _mark(provenance: str | None) -> str:
-    """Say beside its name that a model is not measured and not the literature's."""
+    """Return a mark for models that come neither from a capture nor from the literature."""
     return "" if provenance in (None, "capture", "literature") else f" [{provenance}]"

@@ -1,4 +1,4 @@
-"""Real traffic as results: what `gamelane traffic serve|send` recorded, in the tables and reports of a simulation."""
+"""Results of real traffic: record files of `gamelane traffic serve|send`, with the tables of a simulation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def results(
 
 
 ONE_END = (
-    "Real packets, as the client saw them: what was lost on the way is not known without the server's file, and "
-    "queues are not seen."
+    "Real packets, recorded at the client only: losses are unknown without the server's file; queues are not visible."
 )
-BOTH_ENDS = "Real packets, as both ends saw them: queues are not seen, and a loss is of the path as a whole."
+BOTH_ENDS = "Real packets, recorded at both ends: queues are not visible; where a packet was lost is unknown."

@@ -31,7 +31,7 @@ QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 @dataclass(frozen=True)
 class Network:
-    """The network to replay over, as a scenario writes it."""
+    """The network to replay over, with values as in a scenario."""
 
     rtt: str = "0ms"
     loss: str = "0%"

@@ -1,6 +1,6 @@
-"""Runs scenarios on threads. The native run releases the interpreter, so threads are enough.
+"""Runs scenarios on threads. A native run releases the interpreter lock, so threads run in parallel.
 
-Results come back in the order of the jobs, whichever finished first: the number of threads cannot be seen in them.
+Results are in the order of the jobs, so they do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make."""
+    """A run to do: variant, scenario and seed."""
 
     variant: str
     scenario: _native.Scenario
@@ -32,7 +32,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """One run made."""
+    """A finished run."""
 
     job: Job
     record: RunRecord
@@ -41,7 +41,7 @@ class Finished:
 
 @dataclass
 class Batch:
-    """What came of the jobs; `interrupted` if Ctrl-C came before the last was done."""
+    """Finished runs of a batch; `interrupted` if Ctrl-C came before the last run ended."""
 
     finished: list[Finished] = field(default_factory=list)
     interrupted: bool = False
@@ -57,8 +57,8 @@ def run_all(
 ) -> Batch:
     """Run every job.
 
-    `on_run` sees each native run on its thread, before its packets are let go; `on_done` is told how many are done.
-    After Ctrl-C the runs under way are stopped and those that had finished are kept.
+    `on_run` is called on the thread of each run, before its packets are freed. `on_done` gets the number of finished
+    runs. Ctrl-C stops the runs in progress and keeps the finished ones.
     """
     cancel = _native.Cancel()
     variants = list(dict.fromkeys(job.variant for job in jobs))
@@ -109,9 +109,9 @@ def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequen
 def each(
     function: Callable[[Input], Output], jobs: Iterable[Input], *, threads: int, cancel: _native.Cancel
 ) -> Iterator[tuple[Input, Output]]:
-    """Call a function on threads for every job, and yield each job with its result as it is finished.
+    """Call a function on threads for every job. Yield each job with its result as soon as it is finished.
 
-    Whatever stops it, Ctrl-C or an error, also stops the runs that were given `cancel`.
+    Ctrl-C or an error also cancels the runs that use `cancel`.
     """
     interrupted = False
 
@@ -136,4 +136,4 @@ def each(
 
 
 GLANCE_S = 0.1
-"""How often to look whether Ctrl-C was heard."""
+"""Interval at which Ctrl-C is checked."""

@@ -27,7 +27,7 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--engine", "bench"], "gamelane doctor"),
         (["run", "{short}", "--engine", "lap"], "did you mean `lab`"),
         (["run", "{short}", "--engine", "sim,lab,sim"], "an engine is named twice"),
-        (["run", "{short}", "--engine", "lab", "--set", "tcp.recovery=fack"], "Linux cannot be told to do this"),
+        (["run", "{short}", "--engine", "lab", "--set", "tcp.recovery=fack"], "Linux has no setting for this"),
         (["run", "{short}", "--repeat", "0"], "--repeat"),
         (["run", "{short}", "--repeat", "many"], "--repeat"),
         (["run", "{short}", "--seed", "-1"], "--seed"),

@@ -1,4 +1,4 @@
-"""Real hosts: what follows needs root, and programs that `make test` builds (tests/needs.py says what if not)."""
+"""Fixtures with real hosts. They need root and programs of `make test`; without them tests/needs.py skips tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Triple:
 
 
 def program(wanted: programs.Program) -> Path:
-    """Find a program that cargo builds."""
+    """Return the path of a program that cargo builds."""
     try:
         return wanted.find()
     except UsageError as error:
@@ -34,7 +34,7 @@ def program(wanted: programs.Program) -> Path:
 
 @pytest.fixture
 def triple() -> Iterator[Triple]:
-    """Addresses 10.9.0.1 and 10.9.0.2, and nothing between that forwards yet."""
+    """Set addresses 10.9.0.1 and 10.9.0.2. Nothing between the hosts forwards yet."""
     if why := missing():
         lacking(why)
     with Lab() as lab:

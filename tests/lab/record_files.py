@@ -27,7 +27,7 @@ Records = npt.NDArray[Any]
 
 
 class Match(NamedTuple):
-    """What both ends of a match recorded."""
+    """Records of both ends of a match."""
 
     client: Records
     server: Records

@@ -32,7 +32,7 @@ size = "172B"
 
 
 class Bridge:
-    """`gamelane-impair` between the two, and a stream of 100 packets a second to measure it with."""
+    """`gamelane-impair` between two hosts, and a stream of 100 packets per second that measures it."""
 
     def __init__(self, triple: Triple, folder: Path, *words: str) -> None:
         self.triple, self.folder = triple, folder
@@ -50,7 +50,7 @@ class Bridge:
             time.sleep(0.02)
 
     def set(self, *words: str) -> dict[str, dict[str, int]]:
-        """Change what is in force, or show it."""
+        """Run a command on the running program: change or show its settings."""
         command = ["set", "home", *words] if words else ["show", "home"]
         answer: dict[str, dict[str, int]] = json.loads(self.triple.bridge.run(self.impair, *command, "--json"))
         return answer
@@ -75,7 +75,7 @@ class Bridge:
 
 
 def one_way_ms(match: record_files.Match) -> npt.NDArray[np.float64]:
-    """Return the delays of packets from player to server, in their order."""
+    """Return the delays of packets from player to server, in order of sending."""
     assert match.server is not None
     of = match.server[match.server["what"] == record_files.RECEIVED]
     took_ms: npt.NDArray[np.float64] = of["value_ns"] / 1e6
@@ -83,7 +83,7 @@ def one_way_ms(match: record_files.Match) -> npt.NDArray[np.float64]:
 
 
 def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
-    """Never early. What a loaded machine adds comes on top, so only the least delay is held to what was set."""
+    """No packet arrives early. A loaded machine adds delay, so the test bounds only the minimum."""
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
     before = one_way_ms(bridge.measure())
     assert len(before) == 200
@@ -172,7 +172,7 @@ def test_a_kill_leaves_the_interfaces_as_they_were(triple: Triple, tmp_path: Pat
     while not is_on():
         assert time.monotonic() < deadline, "nobody switched it on again"
         time.sleep(0.05)
-    # And its name is free again.
+    # Its name can be used again.
     Bridge(triple, tmp_path, "--delay", "1ms")
 
 

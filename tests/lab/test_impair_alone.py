@@ -1,4 +1,4 @@
-"""One interface impaired, that of the player's own machine: nothing else changes, whatever becomes of the program."""
+"""One impaired interface on the player's own machine. Nothing else changes, however the program ends."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
 
 
 class Own:
-    """A player's machine and a server, joined by Ethernet with all the offloads hosts have."""
+    """A player's machine and a server, joined by Ethernet with all offloads on."""
 
     def __init__(self, lab: Lab, folder: Path, mtu: int = 1500) -> None:
         self.lab, self.folder = lab, folder
@@ -111,24 +111,24 @@ class Own:
         return self.wait_for(self.lab.start(self.player, self.impair, "run", "eth0", *words, log=self.log(name)), name)
 
     def log(self, name: str = "impair") -> Path:
-        """Return where it says what it does."""
+        """Return the log of the program."""
         return self.folder / f"{name}.log"
 
     def wait_for(self, process: subprocess.Popen[str], name: str = "impair") -> subprocess.Popen[str]:
-        """Wait until it runs."""
+        """Wait until the program impairs the interface."""
         log = self.log(name)
         wait(lambda: "impairing eth0" in log.read_text() or process.poll() is not None)
         assert process.poll() is None, log.read_text()
         return process
 
     def show(self, *words: str) -> dict[str, dict[str, int]]:
-        """Change what is in force, or show it."""
+        """Run a command on the running program: change or show its settings."""
         command = ["set", "eth0", *words] if words else ["show", "eth0"]
         answer: dict[str, dict[str, int]] = json.loads(self.player.run(self.impair, *command, "--json"))
         return answer
 
     def state(self) -> str:
-        """Everything of the player's network that a user could miss."""
+        """Return the network settings of the player's machine that must not change."""
         looks = (
             ("ip", "-d", "link", "show", "eth0"),
             ("ip", "addr", "show", "eth0"),
@@ -151,7 +151,7 @@ def own(tmp_path: Path) -> Iterator[Own]:
         lacking(why)
     with Lab() as lab:
         yield Own(lab, tmp_path)
-        # A host's end is no promise: see that there is nothing to take down.
+        # The end of the namespace would remove interfaces, so check before it that none is left.
 
 
 def wait(is_true: Callable[[], bool], patience_s: float = 20) -> None:
@@ -166,7 +166,7 @@ def says(log: Path, word: str) -> bool:
 
 
 def least_ms(host: Host, to: str, *words: str) -> float:
-    """Return the shortest round trip of six: what a busy machine adds comes on top."""
+    """Return the shortest of six round trips, because a busy machine adds delay."""
     said = host.run("ping", "-n", "-q", "-c", "6", "-i", "0.05", "-W", "2", *words, to)
     found = re.search(r"= ([\d.]+)/", said)
     assert found, said
@@ -177,13 +177,13 @@ def test_a_machines_own_traffic_is_late_both_ways_and_nothing_else_changes(own: 
     before, links = own.state(), own.links()
     own.server.run("ip", "neigh", "flush", "all")
     own.player.run("ip", "neigh", "flush", "all")
-    # As a player would type it.
+    # The command as a player types it.
     command = (sys.executable, "-m", "gamelane", "impair", "eth0", "--delay", "40ms")
     process = own.wait_for(own.lab.start(own.player, *command, log=own.log()))
     assert own.state() == before
     for host, to in ((own.player, SERVER), (own.player, SERVER_V6), (own.server, "10.9.0.1")):
         assert 80 <= least_ms(host, to) < 110, to
-    # Up is what the player sends: each way alone.
+    # Up is the direction from the player. Each direction is tested alone.
     own.show("--clear", "--set", "delay.up=30ms")
     assert 30 <= least_ms(own.player, SERVER) < 60
     shown = own.show()
@@ -200,7 +200,7 @@ def test_a_machines_own_traffic_is_late_both_ways_and_nothing_else_changes(own: 
 
 
 def test_bytes_arrive_whole_through_loss_both_ways(own: Own) -> None:
-    """With segmentation offload on: the kernel takes apart what it put together, and checksums are right."""
+    """With segmentation offload, the kernel splits large segments again, and checksums are correct."""
     own.start("--delay", "2ms", "--loss", "0.5%")
     log = own.folder / "give.log"
     giver = own.lab.start(own.server, sys.executable, "-c", GIVE, log=log)
@@ -209,7 +209,7 @@ def test_bytes_arrive_whole_through_loss_both_ways(own: Own) -> None:
     assert giver.wait(timeout=20) == 0
     assert "whole" in log.read_text()
     shown = own.show()
-    # 4 MB are 2762 segments of 1448 B each way; 0.5 % of them is 13.8, and four standard deviations less is none.
+    # 4 MB are 2762 segments of 1448 B in each direction. 0.5 % are 13.8; four standard deviations less is below 0.
     assert shown["up"]["arrived"] > 2762
     assert shown["down"]["arrived"] > 2762
     assert shown["up"]["lost"] + shown["down"]["lost"] > 5
@@ -230,7 +230,7 @@ def test_datagrams_sent_as_one_arrive_as_they_would(own: Own) -> None:
 
 
 def test_tags_of_virtual_lans_stay_on(own: Own) -> None:
-    """A program that looks at the player's interface sees what comes in twice: when it comes, and when it is let in."""
+    """A capture on the player's interface shows received packets twice: on arrival, and after the impairment."""
     own.start("--delay", "2ms")
     for number, (sender, receiver, times) in enumerate(((own.player, own.server, 1), (own.server, own.player, 2))):
         log = own.folder / f"see{number}.log"
@@ -244,7 +244,7 @@ def test_tags_of_virtual_lans_stay_on(own: Own) -> None:
 
 
 def test_who_may_join_the_network_is_not_impaired(own: Own) -> None:
-    """Wi-Fi's keys come in frames of IEEE 802.1X: a lost one would end the game in another way."""
+    """Wi-Fi keys arrive in IEEE 802.1X frames. If one were lost, the connection would break."""
     own.start("--loss", "100%")
     for number, (sender, receiver) in enumerate(((own.player, own.server), (own.server, own.player))):
         log = own.folder / f"see{number}.log"
@@ -260,7 +260,7 @@ def test_who_may_join_the_network_is_not_impaired(own: Own) -> None:
 
 
 def test_a_download_and_an_upload_are_fast(own: Own) -> None:
-    """The path is no bottleneck of its own: well above what homes have, with all offloads on."""
+    """The impaired path carries far more than home links do, with all offloads on."""
     own.start()
     own.lab.start(own.server, "iperf3", "-s", "--forceflush", log=own.folder / "iperf.log")
     wait(lambda: "listening" in (own.folder / "iperf.log").read_text())
@@ -286,7 +286,7 @@ def test_a_kill_leaves_nothing_behind(own: Own) -> None:
         assert least_ms(own.player, SERVER) >= 80
         process.kill()
         process.wait(timeout=10)
-        # At once, and its name is free for the next.
+        # It ends at once, and its name can be used again.
         assert least_ms(own.player, SERVER) < 20
     assert own.state() == before
     wait(lambda: own.links() == links)
@@ -309,7 +309,7 @@ def test_what_is_lost_because_this_machine_is_late_is_counted(own: Own) -> None:
     own.player.run("ping", "-c", "1", SERVER)
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        # More than the ring of 4096 frames holds, well within the second that frames still go there.
+        # More frames than the ring of 4096 holds, sent within the second in which frames still go there.
         own.player.run(sys.executable, "-c", FLOOD)
     finally:
         os.kill(process.pid, signal.SIGCONT)
@@ -319,7 +319,7 @@ def test_what_is_lost_because_this_machine_is_late_is_counted(own: Own) -> None:
 
 
 def test_nothing_of_this_machine_gets_onto_the_path_by_itself(own: Own) -> None:
-    """Whoever sends on all interfaces there are, sends nothing twice."""
+    """A program that sends on all interfaces sends nothing twice."""
     others = own.links()
     own.start("--delay", "1ms")
     pairs = own.links() - others
@@ -392,7 +392,7 @@ def test_keys_change_what_is_in_force(own: Own) -> None:
 
 
 def shows(screen: int, word: bytes) -> None:
-    """Wait until a terminal shows something."""
+    """Wait until the terminal shows a text."""
     shown = b""
     deadline = time.monotonic() + 20
     while word not in shown:
@@ -416,7 +416,7 @@ def test_who_cannot_be_impaired_is_told_why_and_nothing_changes(own: Own) -> Non
     own.player.run("ip", "link", "set", "one", "master", "br0")
     own.player.run("ip", "tuntap", "add", "tun0", "mode", "tun")
     links = own.links()
-    # What is part of what stands in /sys, which has to be that of the namespace.
+    # /sys lists the members of bridges and bonds, so it must be the one of the namespace.
     there = ("unshare", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && exec "$@"', "sh")
     for name, why in (
         ("nowhere", "no such interface"),

@@ -1,4 +1,4 @@
-"""Namespaces come, are joined, and leave nothing behind, whatever ends their maker."""
+"""Namespaces are made and joined, and nothing remains, however the maker ends."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_nothing_survives_its_maker(how: signal.Signals) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """A process that has ended and whose parent has not looked yet does not run."""
+    """Whether a process runs. A zombie, which its parent has not waited for, does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""What the lab makes of a scenario, and what it refuses, without making anything."""
+"""Plans that the lab makes from scenarios, and scenarios that it refuses. No namespace is made."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("link.kind", "docsis", '`link.kind` in home.toml: the lab has no such link\n  given:   "docsis"'),
-        ("tcp.recovery", "fack", '`tcp.recovery` in home.toml: Linux cannot be told to do this\n  given:   "fack"'),
+        ("link.kind", "docsis", '`link.kind` in home.toml: the lab cannot run this kind of link\n  given:   "docsis"'),
+        ("tcp.recovery", "fack", '`tcp.recovery` in home.toml: Linux has no setting for this\n  given:   "fack"'),
         ("flow.upload.tcp.timer", "rfc6298", "`flow.upload.tcp.timer` in home.toml"),
         (
             "tcp.limited_transmit",
@@ -77,7 +77,7 @@ def test_tcp_of_a_flow_is_in_its_routes() -> None:
             "given:   false\n  allowed: true\n  hint:    --set tcp.limited_transmit=true",
         ),
         ("tcp.delayed_ack", "100ms", 'allowed: "40ms" or "off"'),
-        ("flow.upload.tcp.timestamps", "false", "Linux has one tcp_timestamps for all TCP of a host"),
+        ("flow.upload.tcp.timestamps", "false", "with another tcp_timestamps, and Linux has one value per host"),
     ],
 )
 def test_what_linux_or_the_lab_lacks_is_refused(key: str, value: str, said: str) -> None:
@@ -91,7 +91,7 @@ def test_shapers_follow_what_a_real_gateway_hears() -> None:
     shaped = ("gateway.shape.up", "900kbit")
     assert _plan(shaped, ("gateway.autorate.up.signals", '["tcp"]')).gateway["autorate"]["up"]["signals"] == ["tcp"]
     assert "up" in _plan(shaped, ("gateway.autorate.up", "true")).gateway["autorate"]
-    with pytest.raises(ScenarioError, match="no modem of the lab tells what waits in it") as refused:
+    with pytest.raises(ScenarioError, match="the modem of the lab does not report its backlog") as refused:
         _plan(shaped, ("gateway.autorate.up.signals", '["tcp", "backlog"]'))
     assert "`gateway.autorate.up.signals` in home.toml" in str(refused.value)
 
@@ -104,7 +104,7 @@ def test_one_host_has_one_receive_buffer() -> None:
 
 def test_a_game_over_tcp_is_left_to_the_simulator() -> None:
     experiment = gamelane.load("griwodz2006")
-    with pytest.raises(ScenarioError, match="the lab has no such application"):
+    with pytest.raises(ScenarioError, match="the lab cannot run this application"):
         plan(experiment.scenario, experiment.file)
 
 

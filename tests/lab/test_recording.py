@@ -1,4 +1,4 @@
-"""Packets that were seen, handed to the recorder: by hand, without a lab."""
+"""Observed packets handed to the recorder: made by hand, without a lab."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def planned() -> Plan:
 
 
 def passage(up: bool, *at_ms: float | None, **more: object) -> Passage:
-    """Sent, into the gateway, out of it, arrived."""
+    """Make a passage; times in ms: sent, into the gateway, out of it, arrived."""
     ns = [NOWHERE if at is None else BEGAN + round(at * MS) for at in at_ms]
     values = {"length": 100, "marked": False, "tcp": None, **more}
     return Passage(up, ns[0], ns[1], ns[2], ns[3], **values)  # type: ignore[arg-type]
@@ -70,7 +70,7 @@ def scenario() -> _native.Scenario:
 
 
 def recorded(planned: Plan, found: list[Fate]) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """Tables and summary of these packets."""
+    """Return tables and summary of these packets."""
     seen = Seen(planned, found, Samples(last=QUIET), [], 0, {})
     run = record(scenario(), seen).finish(1, 0.0)
     return frames(run, variant="run", variants=["run"]), json.loads(run.summary_json())
@@ -91,7 +91,7 @@ def test_a_packet_is_lost_where_it_was_seen_last(planned: Plan) -> None:
     ]
     found = of(planned, game, [], samples)
     reasons = [fate.reason for fate in found]
-    # The fourth still waits: nobody said it was dropped. What was on its way at the end is not lost either.
+    # The fourth still waits, because no drop was counted. Packets in flight at the end are not lost either.
     assert reasons == [None, "tail", "aqm-dequeue", None, "link", "path", None, None]
     assert [fate.arrived_ns for fate in found] == [32 * MS, *[None] * 7]
     tables, summary = recorded(planned, found)
@@ -116,7 +116,7 @@ def test_a_mark_counts_where_the_packet_was_sent(planned: Plan) -> None:
 def test_a_reason_nobody_knows_is_refused(planned: Plan) -> None:
     samples = Samples(drops=[(0, 0, 0, "cosmic-ray", 1)])
     found = of(planned, [passage(True, 10, 11, None, None)], [], samples)
-    with pytest.raises(ValueError, match='no packet is dropped for "cosmic-ray"; the reasons are tail, '):
+    with pytest.raises(ValueError, match='drop reason is "cosmic-ray"; give one of tail, '):
         recorded(planned, found)
 
 
@@ -131,7 +131,7 @@ def test_round_trips_are_of_packet_pairs(planned: Plan) -> None:
     ]
     tables, summary = recorded(planned, of(planned, game, []))
     rtt = tables["rtt"]
-    # The first answer to reach home pairs with the latest packet before it; the second has nothing new to answer.
+    # The first answer that reaches home pairs with the latest packet before it. The second answers no new packet.
     assert rtt["rtt_ms"].to_list() == [20 + 22, 20 + 22]
     assert rtt["t_s"].to_list() == [0.062, 0.112]
     assert summary["flows"]["game"]["rtt_deviation_ms"] == 0
@@ -148,7 +148,7 @@ def test_goodput_is_what_was_acknowledged_across_the_turn_of_numbers(planned: Pl
         acknowledgement(3, 900),
         acknowledgement(4, 2000),
     ]
-    upload.append(acknowledgement(5, 7777, port=50_000))  # iperf3's own connection
+    upload.append(acknowledgement(5, 7777, port=50_000))  # iperf3's control connection
     found = of(planned, [passage(True, 1, 1, 1, 21)], upload)
     assert list(goodput(found)) == [(0, 21 * MS, 72), (1, 1 * MS, 0), (1, 2 * MS, 1500), (1, 4 * MS, 1000)]
     assert len(found) == 5

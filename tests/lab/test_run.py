@@ -1,4 +1,4 @@
-"""`gamelane run --engine lab` with the real command: real packets, records as of a simulation, nothing left."""
+"""`gamelane run --engine lab` as a command: real packets, records like a simulation's, and no process remains."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def able() -> None:
 
 
 class Command:
-    """The command in a place of its own, so that what it leaves can be told from what others do."""
+    """The command with its own temporary folder, so that its leftovers differ from other tests' processes."""
 
     def __init__(self, folder: Path, scenario: str) -> None:
         self.place = folder / "working"
@@ -118,7 +118,7 @@ class Command:
         return said, complaint
 
     def processes(self) -> list[str]:
-        """Command lines of what runs for it: all that is written goes to its place."""
+        """Return the command lines of its processes: those that name its folder."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -157,12 +157,12 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
     assert document["engine"] == "lab"
     flows = {name: variant["runs"][0]["flows"] for name, variant in document["variants"].items()}
     rtt = {name: own["quake3"]["rtt_ms"] for name, own in flows.items()}
-    # 64 KiB at 1 Mbit/s take 524 ms; beside a queue of its own the game waits for a packet or two, of 12 ms each.
+    # 64 KiB at 1 Mbit/s take 524 ms. With its own queue the game waits for one or two packets of 12 ms each.
     assert rtt["fifo"]["p95"] > 450
     assert rtt["fifo"]["p95"] > 3 * rtt["fq_codel"]["p95"]
     assert rtt["fq_codel"]["p5"] >= 40
     for own in flows.values():
-        # 0.95 Mbit/s of data, from when iperf3 has begun.
+        # 0.95 Mbit/s of data, from the start of iperf3 on.
         assert 0.6e6 < own["upload"]["goodput_bps"] < 0.97e6
         assert own["quake3"]["rtt_echo_ms"]["p50"] == pytest.approx(own["quake3"]["rtt_ms"]["p50"], abs=3, rel=0.02)
         for flow in own.values():
@@ -184,7 +184,7 @@ def test_a_household_behind_two_queues(tmp_path: Path) -> None:
     assert backlog.to_numpy().max() > 30
     assert (out / "report.html").is_file()
 
-    # The same round trips from both sides' captures, by another program: ours, in Rust.
+    # The Rust analysis finds the same round trips in the captures of both sides.
     captures = [str(out / f"fifo-seed3-{side}.pcapng") for side in ("lan", "server")]
     paired = subprocess.run([GAMELANE, "analyze", *captures, "--json"], capture_output=True, text=True, check=True)
     games = [flow for flow in json.loads(paired.stdout)["pair"]["flows"] if flow["server"].endswith(":27960")]
@@ -201,7 +201,7 @@ def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path) 
     assert (out / "report.html").is_file()
     assert gamelane.read(out / "sim").engine == "sim"
     flows = document["variants"]["run (lab)"]["runs"][0]["flows"]
-    # 50 a second, from when both ends have met.
+    # 50 per second, from the handshake on.
     assert 200 < flows["call"]["up"]["received"] <= 250
     assert flows["page"]["transfers"] >= 3
     assert flows["video"]["chunks"] >= 3

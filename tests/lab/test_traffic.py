@@ -46,7 +46,7 @@ def _free_port() -> int:
 
 
 def _play(folder: Path, *client: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Serve and send once; the client's end and what the server said."""
+    """Serve and send once; return the client's end and the server's output."""
     traffic = program(programs.TRAFFIC)
     scenario = folder / "pair.toml"
     scenario.write_text(SCENARIO)
@@ -85,7 +85,7 @@ def test_both_ends_agree_and_become_records(tmp_path: Path) -> None:
     simulated = gamelane.load(tmp_path / "pair.toml").run().frames
     for name, frame in again.frames.items():
         assert frame.schema == simulated[name].schema, name
-    # Same generators, same seed: the same packets as simulated, but for those at the very end.
+    # Same generators, same seed: the same packets as in the simulator, except the last ones.
     up = match.client[(match.client["what"] == record_files.SENT) & (match.client["flow"] == 0)]
     assert len(up) == pytest.approx(said["game"]["client"]["sent"], abs=0)
     rtt = again.rtt["rtt_ms"].to_numpy()

@@ -1,4 +1,4 @@
-"""Results laid over one another: each variant once for each source, and what does not belong together is refused."""
+"""Overlaid results: each variant appears once per source, and results that do not fit together are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gamelane.records import TABLES
 
 @pytest.fixture(scope="module")
 def real(short: Experiment) -> Results:
-    """The same household with other seeds, doctored to have been measured by the lab."""
+    """The same household with other seeds; the engine is changed to `lab`."""
     both = {name: {"gateway.*.queue": name} for name in ("fq_codel", "fifo")}
     return replace(gamelane.compare(short, both, seeds=[101, 102]), engine="lab", gamelane="9.9.9")
 
@@ -99,7 +99,7 @@ def test_other_scenarios_are_refused_with_file_key_and_values(
     assert f"{tmp_path / 'other' / 'manifest.json'}: duration of fifo is 7s; in sim 1 it is 6s" in text
     assert "flow.upload.start of fifo is 3s; in sim 1 it is 2s" in text
     assert "seed" not in text
-    assert text.endswith("--allow-differences to see them side by side all the same")
+    assert text.endswith("add --allow-differences to overlay them anyway")
 
     both = gamelane.overlay([queues, tmp_path / "other"], allow_differences=True)
     assert both.duration_s == 7
@@ -116,11 +116,11 @@ def test_other_flows_are_refused(household: Path, alone: Results, tmp_path: Path
 
 
 def test_nothing_to_compare_is_refused(folders: tuple[Path, Path], queues: Results, alone: Results) -> None:
-    with pytest.raises(UsageError, match="it has no variants; sim 1 has fifo, fq_codel"):
+    with pytest.raises(UsageError, match="has no variants, sim 1 has fifo, fq_codel"):
         gamelane.overlay([queues, alone])
     with pytest.raises(UsageError, match="given twice"):
         gamelane.overlay([folders[0], folders[0].parent / "." / "one"])
-    with pytest.raises(UsageError, match="1 results to lay over one another\n  allowed: 2 to 4"):
+    with pytest.raises(UsageError, match="1 results to overlay\n  allowed: 2 to 4"):
         gamelane.overlay([queues])
-    with pytest.raises(UsageError, match="overlaid already, from sim and lab"):
+    with pytest.raises(UsageError, match="already an overlay of sim and lab"):
         gamelane.overlay([gamelane.overlay(folders), queues])

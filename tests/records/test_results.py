@@ -1,4 +1,4 @@
-"""What a run leaves in Python: named columns in readable units, and a summary over seeds."""
+"""Results in Python: named columns in readable units, and a summary over seeds."""
 
 from __future__ import annotations
 

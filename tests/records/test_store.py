@@ -1,4 +1,4 @@
-"""Records on disk: they come back as they were, and the same scenario and seed give the same bytes."""
+"""Records on disk: reading returns what was written, and the same scenario and seed give the same bytes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_spoilt_records_say_what_is_wrong(alone: Results, tmp_path: Path, spoil:
 
 
 def _contents(folder: Path) -> dict[str, object]:
-    """Bytes of every file; of the manifest everything but machine and CPU time."""
+    """Return the bytes of every file, without host and CPU time in the manifest."""
     found: dict[str, object] = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["host"]

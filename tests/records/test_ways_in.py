@@ -1,4 +1,4 @@
-"""The same packets through every engine's way into the recorder: the summaries are the same."""
+"""The same packets handed to the recorder by every engine give the same summaries."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ size = "500B"
 start = "1s"
 stop = "6s"
 """
-HEADERS = 28
+HEADERS = 28  # IPv4 and UDP
 IP_BYTES = {"call": 200, "flood": 528}
-"""Of every packet of these flows, whichever way."""
+"""IP length of every packet of these flows, in both directions."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def simulated(scenario: _native.Scenario) -> _native.Run:
 
 @pytest.fixture(scope="module")
 def packets(simulated: _native.Run) -> pl.DataFrame:
-    """Every packet, in nanoseconds. At a tail drop upstream a packet is lost the moment it is sent."""
+    """Return every packet, times in nanoseconds. With a tail drop upstream, a packet is lost when it is sent."""
     arrived = pl.DataFrame(simulated.table("delay")).select(
         pl.col("flow", "direction").cast(pl.String),
         arrived=(pl.col("t_s") * 1e9).round().cast(pl.Int64),
@@ -117,7 +117,7 @@ def test_the_generator(
             ends[sender].append((SENT, *common, BEGAN + sent, 0))
             if arrived >= 0:
                 ends[receiver].append((RECEIVED, *common, BEGAN + arrived, arrived - sent))
-    # The client's first packet says when the match began, so one is due at the very start.
+    # The match begins with the client's first packet, so one packet is due at time zero.
     first = min(record[7] for record in ends["client"])
     ends["client"].append((3, 1, 0, 0, 10, 0, 0, BEGAN, 0))
     assert first >= BEGAN

@@ -258,7 +258,7 @@ def test_the_command_refuses_early(three: Results, short: Experiment, tmp_path: 
     doctored(three, "sim", SIM).write(tmp_path / "sim")
     short.with_(duration="2s").run().write(tmp_path / "other")
     refusals = (
-        ((tmp_path / "sim", tmp_path / "other"), "nothing to compare"),
+        ((tmp_path / "sim", tmp_path / "other"), "no variant is in both"),
         ((tmp_path / "sim", tmp_path / "sim"), "given twice"),
         ((tmp_path / "sim", tmp_path / "nowhere"), "does not hold records"),
         ((tmp_path / "sim", tmp_path / "other", "--export", "csv"), "--export with several folders needs"),

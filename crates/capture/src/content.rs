@@ -6,11 +6,14 @@
 //!
 //! Addresses are left out, because NAT changes them. TTL, ECN and DSCP are left out, because routers change them.
 
+use gamelane_core::headers::UDP_HEADER;
+use gamelane_core::rng::Fnv1a;
+
 use crate::packet::{CapturedPacket, CapturedTransport};
 
 /// Hash of `packet`; `transport` begins with its transport header.
 pub(crate) fn hash(packet: &CapturedPacket, transport: &[u8]) -> u64 {
-    let mut state = Fnv::default();
+    let mut state = Fnv1a::default();
     state.write(&packet.identification.to_be_bytes());
     state.write(&packet.payload_len.to_be_bytes());
     match &packet.transport {
@@ -24,32 +27,12 @@ pub(crate) fn hash(packet: &CapturedPacket, transport: &[u8]) -> u64 {
             state.write(&[flags.syn.into(), flags.fin.into(), flags.rst.into(), flags.psh.into()]);
         }
         CapturedTransport::Udp => {
-            state.write(&transport[transport.len().min(8)..transport.len().min(8 + HASHED)])
+            let payload = transport.get(UDP_HEADER as usize..).unwrap_or_default();
+            state.write(&payload[..payload.len().min(HASHED)]);
         }
         CapturedTransport::LaterFragment => {}
     }
     state.finish()
-}
-
-/// The hash function FNV-1a (64 bit).
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-
-    const fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// Number of payload bytes in the hash. Captures with a short snap length still have them.

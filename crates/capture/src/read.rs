@@ -6,6 +6,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use gamelane_core::headers::UDP_HEADER;
 use gamelane_core::{FlowKey, IpLen, Protocol};
 
 use crate::container::{Container, Fault, Record};
@@ -309,8 +310,11 @@ fn parse(
         // UDP: the checksum is not needed, but a shorter header is invalid.
         let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);
         packet.payload_len =
-            if stated == 0 { above_ip } else { stated }.checked_sub(8).ok_or(Reason::CutHeader)?;
-        packet.start = ip.above.get(8..12).and_then(|start| start.try_into().ok());
+            if stated == 0 { above_ip } else { stated }.checked_sub(UDP_HEADER).ok_or(Reason::CutHeader)?;
+        packet.start = ip
+            .above
+            .get(UDP_HEADER as usize..UDP_HEADER as usize + 4)
+            .and_then(|start| start.try_into().ok());
         packet.transport = CapturedTransport::Udp;
     }
     if let FragmentOf::First { id } = ip.fragment {

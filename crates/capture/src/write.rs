@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use etherparse::{
     IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader, TcpOptionElement, UdpHeader, ip_number,
 };
+use gamelane_core::headers::{IPV4_HEADER_MAX, TCP_HEADER_MAX, UDP_HEADER};
 use gamelane_core::{Ecn, FlowKey, Instant};
 use gamelane_tcp::Segment;
 
@@ -23,7 +24,7 @@ pub struct WriteOptions {
 }
 
 /// Snap length in bytes that covers every IP and TCP header.
-pub const HEADERS_ONLY: u32 = 120;
+pub const HEADERS_ONLY: u32 = IPV4_HEADER_MAX + TCP_HEADER_MAX;
 
 /// An interface of the capture, from [`PcapngWriter::add_interface`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +101,7 @@ impl<W: Write> PcapngWriter<W> {
     ) -> Result<()> {
         let payload = zeros(payload_len)?;
         let ports = (header.key.source.port(), header.key.destination.port());
-        let ip = self.begin(header, ip_number::UDP, 8 + payload.len())?;
+        let ip = self.begin(header, ip_number::UDP, UDP_HEADER as usize + payload.len())?;
         let udp = match &ip {
             Ip::V4(ip) => UdpHeader::with_ipv4_checksum(ports.0, ports.1, ip, payload),
             Ip::V6(ip) => UdpHeader::with_ipv6_checksum(ports.0, ports.1, ip, payload),

@@ -93,7 +93,7 @@ impl FlowKey {
     /// Computes a 32-bit hash of the 5-tuple, the same on every machine. Each queue mixes in a salt of its own.
     /// So an attacker who knows this function cannot choose the bucket a flow falls in (RFC 8290 section 4.1.2).
     pub fn hash(&self) -> u32 {
-        let mut state = Fnv1a::new();
+        let mut state = Fnv1a::default();
         for end in [self.source, self.destination] {
             write_address(&mut state, end.ip());
             state.write(&end.port().to_be_bytes());
@@ -115,7 +115,7 @@ impl FlowKey {
 
 /// Computes a 32-bit hash of a host's IP address, the same on every machine.
 pub fn host_hash(address: IpAddr) -> u32 {
-    let mut state = Fnv1a::new();
+    let mut state = Fnv1a::default();
     write_address(&mut state, address);
     fold(state)
 }

@@ -11,7 +11,7 @@ pub struct Seed(pub u64);
 impl Seed {
     /// Makes the stream of the component at `path`, for example `gateway/up/pie`.
     pub fn stream(self, path: &str) -> Stream {
-        let mut state = Fnv1a::new();
+        let mut state = Fnv1a::default();
         state.write(path.as_bytes());
         Stream(Xoshiro256PlusPlus::seed_from_u64(mix(self.0) ^ state.finish()))
     }
@@ -57,21 +57,26 @@ pub const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The 64-bit FNV-1a hash. Unlike the standard library's hasher, its values never change between versions.
-pub(crate) struct Fnv1a(u64);
+/// The 64-bit FNV-1a hash (draft-eastlake-fnv). Unlike the standard library's hasher, its values never change between versions.
+#[derive(Clone, Debug)]
+pub struct Fnv1a(u64);
 
-impl Fnv1a {
-    pub(crate) const fn new() -> Self {
+impl Default for Fnv1a {
+    fn default() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
+}
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) {
+impl Fnv1a {
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    pub(crate) const fn finish(&self) -> u64 {
+    /// Returns the hash of all bytes so far.
+    pub const fn finish(&self) -> u64 {
         self.0
     }
 }

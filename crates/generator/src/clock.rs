@@ -2,6 +2,7 @@
 //! it.
 
 use gamelane_core::Instant;
+use gamelane_core::rng::{Fnv1a, mix};
 use nix::time::{ClockId, clock_gettime};
 
 /// The current time of `CLOCK_MONOTONIC`.
@@ -29,8 +30,7 @@ fn read(clock: ClockId) -> Instant {
 /// A number made of the host's boot id: equal at two ends only if they share a clock.
 pub fn boot() -> u64 {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    gamelane_core::rng::mix(hash)
+    let mut state = Fnv1a::default();
+    state.write(id.as_bytes());
+    mix(state.finish())
 }

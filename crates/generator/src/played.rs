@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, IpLen};
 use gamelane_record::records::WINDOW;
 use gamelane_record::{Event, Recorder, Records, Seen};
@@ -181,8 +182,5 @@ fn lane(record: &Record, records: &Records) -> Option<FlowId> {
 }
 
 fn ip_len(record: &Record) -> IpLen {
-    IpLen(record.payload + HEADERS)
+    IpLen(record.payload + IPV4_HEADER + UDP_HEADER)
 }
-
-/// IPv4 and UDP.
-const HEADERS: u32 = 28;

@@ -3,13 +3,14 @@
 
 use crate::varint;
 use gamelane_core::Duration;
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
 
 /// Header bytes of IPv4 (20) and TCP with timestamps (32).
-pub const IPV4_TCP_TIMESTAMPS: u32 = 52;
+pub const IPV4_TCP_TIMESTAMPS: u32 = IPV4_TCP + TCP_TIMESTAMPS;
 /// Header bytes of IPv4 (20) and TCP without options (20).
-pub const IPV4_TCP: u32 = 40;
+pub const IPV4_TCP: u32 = IPV4_HEADER + TCP_HEADER;
 /// Header bytes of IPv4 (20) and UDP (8).
-pub const IPV4_UDP: u32 = 28;
+pub const IPV4_UDP: u32 = IPV4_HEADER + UDP_HEADER;
 
 /// Load on a path, IP headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,7 +117,13 @@ mod tests {
     #[test]
     fn a_worked_example() {
         // 175 streams, each with one message of 68 B per second and 52 B of headers: 175 · (120 + 52) B/s.
-        let load = Load { streams: 175, messages_per_second: 1.0, payload: 68, header: 52, mtu: 1500 };
+        let load = Load {
+            streams: 175,
+            messages_per_second: 1.0,
+            payload: 68,
+            header: IPV4_TCP_TIMESTAMPS,
+            mtu: 1500,
+        };
         let second = Duration::from_secs(1);
         assert_eq!(load.direct(second), Wire { packets: 350, bytes: 175 * 172 });
         // 20 ms: 1 + 175 · 0.02 = 4.5 messages of 68 + 5 B per packet, so 38 packets and 19 acknowledgements.
@@ -128,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_deadline_of_nothing_saves_acknowledgements_only() {
-        let load = Load { streams: 10, messages_per_second: 4.0, payload: 100, header: 40, mtu: 1500 };
+        let load = Load { streams: 10, messages_per_second: 4.0, payload: 100, header: IPV4_TCP, mtu: 1500 };
         let muxed = load.multiplexed(Duration::from_secs(10), Duration::ZERO);
         assert_eq!(muxed, Wire { packets: 400 + 200, bytes: 400 * 104 + 600 * 40 });
     }

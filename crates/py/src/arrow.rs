@@ -1,4 +1,4 @@
-//! Tables of records for any reader of the Arrow C data interface. Columns are handed over, not copied.
+//! Tables of records through the Arrow C data interface, without copying columns.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-/// A table that polars, pyarrow and others read without copying: `polars.DataFrame(table)`.
+/// A table that polars, pyarrow and other libraries read without a copy: `polars.DataFrame(table)`.
 #[pyclass(frozen, module = "gamelane._native")]
 pub(crate) struct Table(RecordBatch);
 
 #[pymethods]
 impl Table {
-    /// The Arrow PyCapsule interface. The schema asked for is ignored, as the interface allows.
+    /// Exports the table (Arrow PyCapsule interface). The requested schema is ignored, which the interface allows.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -34,7 +34,7 @@ impl Table {
     }
 }
 
-/// The table called `name`. `own` are the flows of the records in their order, `all` those that the column `flow` can name.
+/// Makes the table `name`. `own` are the names of the flows of the records, `all` the categories of the column `flow`.
 pub(crate) fn table(records: &Records, name: &str, own: &[&str], all: &[String]) -> PyResult<Table> {
     let table =
         gamelane_record::table::Table::named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
@@ -47,7 +47,7 @@ pub(crate) fn table(records: &Records, name: &str, own: &[&str], all: &[String])
     made.map(Table).map_err(|error| PyRuntimeError::new_err(format!("{name}: {error}")))
 }
 
-/// Every table described: name, what a row is, and its columns.
+/// Describes every table: name, meaning of a row, and columns.
 #[pyfunction]
 pub(crate) fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let described = TABLES.iter().map(|table| {
@@ -114,10 +114,10 @@ fn dictionary<K: ArrowDictionaryKeyType>(
     Ok(Arc::new(DictionaryArray::<K>::try_new(keys, Arc::new(StringArray::from(words.to_vec())))?))
 }
 
-/// Metadata by which polars knows that a dictionary is an enumeration.
+/// Metadata key that makes polars read a dictionary as an `Enum`.
 const POLARS_ENUM: &str = "_PL_ENUM_VALUES2";
 
-/// The words as polars writes them: length, semicolon, word.
+/// Encodes words as polars does: length, semicolon, word.
 fn enumeration(words: &[&str]) -> String {
     words.iter().map(|word| format!("{};{word}", word.len())).collect()
 }

@@ -1,5 +1,5 @@
-//! The UDP packets of a capture as columns of times and sizes. Addresses stay here: Python sees endpoints numbered in
-//! order of appearance, so nothing made from these columns can name anybody.
+//! The UDP packets of a capture as columns of times and sizes. Python gets no addresses: endpoints are numbered in order of
+//! appearance, so results made from these columns identify nobody.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,7 +24,8 @@ struct Datagrams {
     damage: Option<String>,
 }
 
-/// Reads the UDP packets of a capture; what precedes damage is kept and the damage told. Releases the interpreter.
+/// Reads the UDP packets of a capture. If the file is damaged, returns the packets before the damage and its description.
+/// Releases the interpreter lock.
 #[pyfunction]
 pub(crate) fn udp_datagrams<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
     let read =

@@ -1,4 +1,4 @@
-//! Errors of the program as Python exceptions.
+//! Python exceptions.
 
 use gamelane_scenario::ScenarioError as Refusal;
 use pyo3::create_exception;
@@ -9,11 +9,11 @@ create_exception!(
     _native,
     ScenarioError,
     PyValueError,
-    "A scenario was refused; the message says why and what to do."
+    "A scenario was refused. The message has the reason and a hint."
 );
 create_exception!(_native, Cancelled, PyException, "A run was cancelled.");
 
-/// The exception for a refused scenario, with the parts of its message as attributes.
+/// Makes the exception for a refused scenario; the parts of its message are attributes.
 pub(crate) fn refused(py: Python<'_>, refusal: &Refusal) -> PyErr {
     let error = ScenarioError::new_err(refusal.to_string());
     let attributes = [

@@ -1,5 +1,5 @@
-//! What a game sends with no network in between: its two sources played alone, as columns or as a capture. The random
-//! streams are those of a simulation of the same scenario and seed, and so are the packets.
+//! Plays both sources of a game without a network, as columns or as a capture. The random streams are those of a simulation with
+//! the same scenario and seed, so the packets are the same.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,8 +21,8 @@ struct Sent {
     payload: u32,
 }
 
-/// Plays the first flow of `scenario`, which must be over UDP; writes a capture to `path` if there is one. Releases the
-/// interpreter.
+/// Plays the first flow of `scenario`, which must be over UDP. If given, `path` receives a capture. Releases the interpreter
+/// lock.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, *, path = None))]
 pub(crate) fn generate<'py>(
@@ -50,7 +50,7 @@ pub(crate) fn generate<'py>(
     Ok(columns)
 }
 
-/// Every datagram of both sides before `end`, in order of time.
+/// Returns every datagram of both sides before `end`, in order of time.
 fn play(flow: &FlowModel, seed: Seed, end: Instant) -> Vec<Sent> {
     let path = format!("flow/{}/app", flow.name);
     let (client, server) = gamelane_traffic::build(&flow.app, flow.schedule, seed, &path);

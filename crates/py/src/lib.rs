@@ -1,5 +1,5 @@
-//! The Python extension module `gamelane._native`: a scenario goes in, columns come out. No logic lives here; the types
-//! Python sees are described in `python/gamelane/_native.pyi`.
+//! The Python extension module `gamelane._native`: takes scenarios and captures, returns columns. It has no logic of its own.
+//! `python/gamelane/_native.pyi` describes its types.
 
 mod arrow;
 mod capture;
@@ -52,7 +52,7 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Players of the captured matches that a match of `players` is added up from.
+/// Returns the player counts of captured matches that add up to a match of `players`.
 #[pyfunction]
 fn match_parts(captured: Vec<u32>, players: u32) -> Option<Vec<u32>> {
     gamelane_traffic::measured::parts(&captured, players)

@@ -1,4 +1,4 @@
-//! The rate of a scenario's link, found by trials.
+//! Finds the rate of a scenario's link by trials.
 
 use gamelane_core::{Bitrate, Direction, Duration, Seed};
 use gamelane_sim::trial::{self, Trial};
@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::scenario::Scenario;
 
-/// Trials of UDP packets of so many bytes over the scenario's link alone; rates in bit/s as a shaper counts them.
+/// Runs trials with packets of `payload` bytes of UDP payload, alone on the link. Rates are bit/s as a shaper counts them.
 #[pyfunction]
 #[pyo3(signature = (scenario, direction, payload, seed, *, length_s, lowest_bps, highest_bps, resolution))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -26,7 +26,7 @@ pub(crate) fn find_rate<'py>(
     resolution: u32,
 ) -> PyResult<Bound<'py, PyDict>> {
     let Some(direction) = Direction::BOTH.into_iter().find(|way| way.name() == direction) else {
-        return Err(PyValueError::new_err("direction is \"up\" or \"down\""));
+        return Err(PyValueError::new_err(format!("direction is {direction:?}; give \"up\" or \"down\"")));
     };
     let config = FinderConfig {
         lowest: Bitrate::from_bps(lowest_bps),

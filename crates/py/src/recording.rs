@@ -1,4 +1,4 @@
-//! Runs of engines that are not the simulator, on their way into the recorder: Python hands over what it saw, in any order.
+//! Runs of other engines than the simulator: Python hands events over in any order, and the recorder gets them in order of time.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ impl Recording {
         Self { records: Records::new(&model), model, totals, events: Vec::new() }
     }
 
-    /// Takes the packets of a flow in one direction, one element each: `arrived_ns` is -1 of a packet that did not arrive.
+    /// Takes the packets of a flow in one direction, one element each. `arrived_ns` is -1 for a packet that did not arrive.
     #[expect(clippy::too_many_arguments, reason = "columns of a table")]
     fn packets(
         &mut self,
@@ -66,7 +66,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes a lost packet, which [`Self::packets`] had too.
+    /// Takes a lost packet. [`Self::packets`] must have it too.
     fn drop(
         &mut self,
         flow: u32,
@@ -91,7 +91,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes round trips that the application of a flow measured itself, from the file its client wrote.
+    /// Takes round trips that the application of a flow measured itself, from the record file of its client.
     fn echoes(&mut self, flow: u32, path: &str, began_ns: u64) -> PyResult<()> {
         let lane = self.lane(flow)?;
         for record in read(path)? {
@@ -107,7 +107,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes a backlog.
+    /// Takes the backlog of a direction at a time.
     fn backlog(&mut self, direction: &str, at_ns: i64, packets: u32, byte_count: u64) -> PyResult<()> {
         let event = Event::Queue {
             direction: direction_of(direction)?,
@@ -147,7 +147,7 @@ impl Recording {
             rto: Duration::from_nanos(rto_ns),
             in_flight: ByteCount(in_flight_bytes),
         };
-        let side = side.ok_or_else(|| PyValueError::new_err("side is `client` or `server`"))?;
+        let side = side.ok_or_else(|| PyValueError::new_err("side must be `client` or `server`"))?;
         self.events.push((instant(at_ns), Event::Tcp { flow, connection, side, state }));
         Ok(())
     }
@@ -167,7 +167,11 @@ impl Recording {
             "chunk" => AppReport::Chunk { index, bytes, took },
             "stall" => AppReport::Stall { lasted: took },
             "transfer" => AppReport::Transfer { bytes, took },
-            other => return Err(PyValueError::new_err(format!("no application reports a {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "kind is {other:?}; give `chunk`, `stall` or `transfer`"
+                )));
+            }
         };
         let event = Event::App { lane: self.lane(flow)?, report };
         self.events.push((instant(at_ns), event));
@@ -214,14 +218,14 @@ impl Recording {
         Ok(())
     }
 
-    /// Takes the segments that both ends of a flow sent again.
+    /// Takes the number of segments that both ends of a flow retransmitted.
     fn retransmissions(&mut self, flow: u32, segments: u64) -> PyResult<()> {
         self.lane(flow)?;
         self.totals.flows[flow as usize].retransmissions = segments;
         Ok(())
     }
 
-    /// Ends the run.
+    /// Ends the run and makes its tables and summary.
     fn finish(&mut self, seed: u64, cpu_seconds: f64) -> Run {
         self.pair();
         self.events.sort_by_key(|(at, _)| *at);
@@ -240,7 +244,7 @@ impl Recording {
         known.ok_or_else(|| PyValueError::new_err(format!("the scenario has no flow {flow}")))
     }
 
-    /// Makes round trips of the packets that arrived.
+    /// Adds the round trips of packet pairs.
     fn pair(&mut self) {
         let mut lanes: Vec<_> =
             (0..self.model.flows.len() as u32).filter_map(|flow| self.records.first_lane(flow)).collect();
@@ -262,7 +266,7 @@ impl Recording {
     }
 }
 
-/// What `gamelane-traffic` recorded of a match, from the files of one or both ends.
+/// Makes a run from the record files of `gamelane-traffic`, of one or both ends.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, client, server = None))]
 pub(crate) fn played(scenario: &Scenario, seed: u64, client: &str, server: Option<&str>) -> PyResult<Run> {
@@ -288,12 +292,10 @@ fn direction_of(word: &str) -> PyResult<Direction> {
 fn reason_of(word: &str) -> PyResult<DropReason> {
     let known = DropReason::ALL.into_iter().find(|reason| reason.name() == word);
     let names = || DropReason::ALL.map(DropReason::name).join(", ");
-    known.ok_or_else(|| {
-        PyValueError::new_err(format!("no packet is dropped for {word:?}; the reasons are {}", names()))
-    })
+    known.ok_or_else(|| PyValueError::new_err(format!("drop reason is {word:?}; give one of {}", names())))
 }
 
-/// A time before the start counts as the start.
+/// Converts a time; times before the start become the start.
 fn instant(nanos: i64) -> Instant {
     Instant::from_nanos(u64::try_from(nanos).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! What a capture holds for replay.
+//! The TCP connections of a capture, for replay.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-/// The TCP connections of a capture, as JSON: how much each side wrote, and when the last of it.
+/// Describes the TCP connections of a capture as JSON: number, bytes and last time of the writes of each side.
 #[pyfunction]
 pub(crate) fn recorded_streams(py: Python<'_>, path: &str) -> PyResult<String> {
     let read = py.detach(|| read_tcp_writes(Path::new(path)));

@@ -1,4 +1,4 @@
-//! Running a scenario without holding the interpreter.
+//! Runs scenarios without holding the interpreter lock.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gamelane_capture::write::HEADERS_ONLY;
 use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;
 use gamelane_sim::payload::{Content, connection_key, player_key};
 use gamelane_sim::{Household, Passed, Tap};
-use gamelane_tcp::segment::HEADER_LEN;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
@@ -21,12 +21,10 @@ use crate::arrow;
 use crate::error::Cancelled;
 use crate::scenario::Scenario;
 
-/// IPv4 and UDP.
-const UDP_HEADER_LEN: u32 = 28;
-/// Simulated time between looks at the cancel flag: some milliseconds of real time on a busy link.
+/// Simulated time between checks of the cancel flag: some milliseconds of real time on a busy link.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// Stops runs that were given it.
+/// Cancels the runs that use it.
 #[pyclass(frozen, module = "gamelane._native")]
 #[derive(Clone, Default)]
 pub(crate) struct Cancel(Arc<AtomicBool>);
@@ -51,7 +49,7 @@ pub(crate) struct Run {
     bottleneck_packets: u64,
     model: Model,
     records: Records,
-    /// Packets at each tap, if they were kept.
+    /// Packets at each tap; empty unless kept.
     packets: Vec<Passed>,
     summary: RunSummary,
 }
@@ -82,7 +80,7 @@ impl Run {
         serde_json::to_string(&self.summary).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// One table. `flows` are the names that its column `flow` can take: those of all runs it will stand beside.
+    /// Makes a table. `flows` are the categories of its column `flow`: pass the flows of all runs to concatenate.
     #[pyo3(signature = (name, flows = None))]
     fn table(&self, name: &str, flows: Option<Vec<String>>) -> PyResult<arrow::Table> {
         let own: Vec<&str> = self.model.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -90,7 +88,7 @@ impl Run {
         arrow::table(&self.records, name, &own, &all)
     }
 
-    /// Writes what passed one side of the gateway, `lan` or `wan`, or the server's host.
+    /// Writes a capture of one side of the gateway (`lan`, `wan`) or of the server's host (`server`).
     fn write_pcapng(&self, py: Python<'_>, path: &str, side: &str) -> PyResult<()> {
         let tap = match side {
             "lan" => Tap::Lan,
@@ -108,7 +106,7 @@ impl Run {
 }
 
 impl Run {
-    /// A run of another engine than the simulator.
+    /// Makes the run of another engine than the simulator.
     pub(crate) fn recorded(model: Model, records: Records, summary: RunSummary, cpu_seconds: f64) -> Self {
         let bottleneck_packets = summary.queues.values().map(|queue| queue.packets).sum();
         Self { cpu_seconds, events: 0, bottleneck_packets, model, records, packets: Vec::new(), summary }
@@ -134,12 +132,14 @@ impl Run {
             };
             match &body.content {
                 Content::Datagram(payload) => writer.write_udp(interface, &header, *payload)?,
-                Content::Repeated(_) => writer.write_udp(interface, &header, meta.len.0 - UDP_HEADER_LEN)?,
+                Content::Repeated(_) => {
+                    writer.write_udp(interface, &header, meta.len.0 - IPV4_HEADER - UDP_HEADER)?
+                }
                 Content::Segment(segment) => {
                     let numbers = TcpNumbers {
                         initial_sequence: 0,
                         peer_initial_sequence: 0,
-                        maximum_segment_size: (flow.tcp.mtu.0 - HEADER_LEN) as u16,
+                        maximum_segment_size: (flow.tcp.mtu.0 - IPV4_HEADER - TCP_HEADER) as u16,
                     };
                     writer.write_tcp(interface, &header, segment, &numbers)?;
                 }
@@ -149,7 +149,7 @@ impl Run {
     }
 }
 
-/// Runs `scenario` with `seed`; releases the interpreter.
+/// Runs `scenario` with `seed`. Releases the interpreter lock.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, *, samples = true, packets = false, cancel = None))]
 pub(crate) fn run(

@@ -1,4 +1,4 @@
-//! Scenarios for Python.
+//! The Python class `Scenario`.
 
 use gamelane_scenario as text;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::refused;
 
-/// A scenario that has been read and checked.
+/// A checked scenario.
 #[pyclass(frozen, module = "gamelane._native")]
 pub(crate) struct Scenario {
     pub(crate) text: text::Scenario,
@@ -88,13 +88,13 @@ impl Scenario {
     }
 }
 
-/// The JSON Schema of scenario files.
+/// Returns the JSON Schema of scenario files.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     text::schema().to_string()
 }
 
-/// The shipped models.
+/// Describes the shipped models.
 #[pyfunction]
 pub(crate) fn models(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let models = text::models().into_iter().map(|model| {

@@ -11,11 +11,11 @@ use gamelane_traffic::AppReport;
 
 /// Receives events.
 pub trait Recorder {
-    /// Takes an event that happened `at` that time. An engine calls it in order of time.
+    /// Takes an event that happened at time `at`. Engines call it in order of time.
     fn record(&mut self, at: Instant, event: &Event<'_>);
 }
 
-/// Forgets everything; for benchmarks of an engine alone.
+/// Discards all events, for benchmarks of an engine alone.
 impl Recorder for () {
     fn record(&mut self, _: Instant, _: &Event<'_>) {}
 }
@@ -58,7 +58,7 @@ impl Side {
     }
 }
 
-/// A packet, as far as records tell one from another.
+/// The fields of a packet that records need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Its connection, numbered as [`gamelane_scenario::Model::lanes`] does.

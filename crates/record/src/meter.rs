@@ -14,7 +14,7 @@ pub struct BacklogMeter {
 }
 
 impl BacklogMeter {
-    /// The backlog is `backlog` from `now` on.
+    /// Sets the backlog from `now` on.
     pub fn observe(&mut self, backlog: Backlog, now: Instant) {
         self.area += now.saturating_since(self.since).as_nanos() * u64::from(self.packets);
         self.since = now;

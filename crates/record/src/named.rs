@@ -1,4 +1,4 @@
-//! A small map that keeps the order of its making: flows as the scenario lists them, queues from the gateway outwards.
+//! A small map in insertion order: flows as in the scenario, queues from the gateway outwards.
 
 use alloc::string::String;
 use alloc::vec::Vec;

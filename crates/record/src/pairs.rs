@@ -1,6 +1,6 @@
 //! Round trips from packet pairs: a packet up, and the first packet down that its server sent after the arrival. The round
-//! trip is the sum of both one-way delays, so the time between the two at the server does not count. Every engine measures
-//! round trips so; the simulator pairs packets as they come, this function pairs those of a finished recording.
+//! trip is the sum of both one-way delays, so the time between the two packets at the server does not count. All engines use this
+//! definition. The simulator pairs packets when they arrive; this function pairs those of a finished recording.
 
 use gamelane_core::{Duration, Instant};
 

@@ -125,7 +125,7 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// Describes one value per window.
+    /// Describes values, one per window.
     pub fn of(values: &[f64]) -> Self {
         let mean = mean(values.iter().copied()).unwrap_or(0.0);
         if values.len() < 2 || mean <= 0.0 {

@@ -1,6 +1,6 @@
 //! `make bench`: how fast a household runs. Prints bottleneck packets and simulated seconds per CPU-second for both links
-//! of collom2016 and each queue, then for each other kind of link; medians over repeats of one run, because this is meant
-//! for ratios.
+//! of collom2016 and each queue, then for each other kind of link. Each number is the median of several runs. Compare
+//! ratios of numbers from one invocation only.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 const QUEUES: [(&str, &str); 5] =
     [("fifo", "100p"), ("pie", "1000p"), ("codel", "1000p"), ("fq_pie", "1000p"), ("fq_codel", "1000p")];
 const LINKS: [(&str, &str); 2] = [("12mbit", "1mbit"), ("50mbit", "20mbit")];
-/// Queues of several parts, each with what it needs beside its name.
+/// Queues with several parts, and the keys that they need.
 const COMPOSITE: [(&str, &[(&str, &str)]); 7] = [
     ("priority", &[("gateway.*.queue", "priority")]),
     ("acks", &[("gateway.*.queue", "priority"), ("gateway.*.acks", "filter")]),

@@ -1,5 +1,5 @@
-//! `make bench`: a hundred thousand players of a game over TCP behind one access link (issue: 60 simulated seconds in under
-//! 60 s of CPU and 4 GiB), and fewer of them, to see that the cost is linear. Peak memory includes all records.
+//! `make bench`: 100,000 players of a game over TCP behind one access link. The goal is 60 simulated seconds in under 60 s of
+//! CPU time and 4 GiB. Smaller numbers of players show that the cost is linear. Peak memory includes all records.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Peak resident memory of the process so far, where the system tells.
+/// Peak resident memory of the process so far, if the system reports it.
 fn peak_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! Players behind shared connections (S4 section 4.3): their messages go through one multiplexer at each end, which says what
-//! each carrier sends next; the proxy uses the same. The hop between proxy and player is left out, as in the paper.
+//! Players that share connections (griwodz2006 section 4.3). One multiplexer at each end decides which message a carrier sends
+//! next; the proxy uses the same code. The hop between proxy and player is left out, as in the paper.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use gamelane_traffic::{AppAction, AppEvent, Source, TrafficSource};
 
 use crate::timetable::Timetable;
 
-/// Messages of the multiplexer itself belong to nobody.
+/// Player number of frames that the multiplexer itself sends.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// All players of a flow that share connections.
+/// The players of a flow that shares connections, with both multiplexers.
 pub(crate) struct Bundle {
     /// The first of its connections.
     first_lane: usize,
@@ -30,7 +30,7 @@ struct End {
     carriers: u8,
 }
 
-/// A frame to be written to a connection.
+/// A frame to write to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) lane: usize,
@@ -49,7 +49,7 @@ impl Bundle {
         Self { first_lane, ends: [End::new(clients, carriers, true), End::new(servers, carriers, false)] }
     }
 
-    /// A connection is open at this end.
+    /// Tells the multiplexer of `side` that a connection is open.
     pub(crate) fn carrier_up(&mut self, side: Side, lane: usize, now: Instant) {
         let carrier = CarrierId((lane - self.first_lane) as u8);
         self.ends[side as usize].mux.carrier_up(carrier, CarrierKind::Ordered, now);
@@ -69,7 +69,7 @@ impl Bundle {
         end.mux.handle_timeout(now);
     }
 
-    /// What an end writes to its connections next; call until `None`.
+    /// Returns the next frame of `side`; call until `None`.
     pub(crate) fn poll_frame(&mut self, side: Side, now: Instant) -> Option<Written> {
         let end = &mut self.ends[side as usize];
         (0..end.carriers).find_map(|carrier| {
@@ -86,7 +86,7 @@ impl Bundle {
 
 impl End {
     fn new(mut players: Vec<Source>, carriers: u8, opens: bool) -> Self {
-        // Nothing limits a thin stream but its carrier: TCP below repairs and holds back.
+        // Credit and buffer are unlimited: TCP below repairs losses and limits the rate.
         let config = MuxConfig {
             carriers,
             retain: false,
@@ -112,7 +112,7 @@ impl End {
     fn write(&mut self, player: usize, now: Instant) {
         let source = &mut self.players[player];
         while let Some(action) = source.poll_action(now) {
-            // The carriers are opened for all players.
+            // Other actions do nothing: the carriers are open for all players.
             if let AppAction::Write { bytes } = action {
                 let written = self.mux.write(StreamId(player as u64), Length(bytes.bytes() as u32), now);
                 debug_assert!(written.is_ok(), "an unlimited buffer refused a write");
@@ -122,5 +122,5 @@ impl End {
     }
 }
 
-/// More than any run writes.
+/// More bytes than any run writes.
 const UNLIMITED: u64 = 1 << 60;

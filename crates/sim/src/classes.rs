@@ -1,4 +1,4 @@
-//! Classes in the household: every packet that comes to one of the gateway's own queues is put into one first.
+//! Assigns a class to every packet that reaches one of the gateway's own queues.
 
 use alloc::vec::Vec;
 use gamelane_core::{Direction, FlowKey, Instant, PacketMeta};
@@ -9,16 +9,16 @@ use crate::payload::{Payload, connection_key, player_key};
 
 pub(crate) struct Classes {
     classifier: Classifier,
-    /// Of the first connection of each lane, as the home sends it.
+    /// Addresses of the first connection of each lane, in the direction from the home.
     keys: Vec<FlowKey>,
 }
 
 impl Classes {
-    /// The classifier of a household, if it has one.
+    /// Builds the classifier of the gateway; `None` without rules.
     ///
     /// # Panics
     ///
-    /// If its rules contradict each other, which whoever made the model has checked.
+    /// If the rules contradict each other; the scenario parser has checked them.
     pub(crate) fn of(model: &Model) -> Option<Self> {
         let config = model.gateway.classifier.as_ref()?;
         let classifier =
@@ -27,7 +27,7 @@ impl Classes {
         Some(Self { classifier, keys })
     }
 
-    /// A packet comes to the gateway's queue of `direction`.
+    /// Sets the class of a packet that reaches the gateway's queue of `direction`.
     pub(crate) fn assign(
         &mut self,
         direction: Direction,

@@ -1,8 +1,9 @@
-//! One connection of an application in the simulator: a host at each end and the path between them beyond the link. Most
-//! flows of a scenario have one; a game over TCP has one for each player.
+//! One connection of an application in the simulator: a host at each end, and the path between them beyond the link. Most
+//! flows of a scenario have one connection; a game over TCP has one for each player.
 
 use alloc::boxed::Box;
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Ecn, FlowId, FlowKey, Instant, IpLen, Protocol, Seed};
 use gamelane_link::{Path, PathConfig};
@@ -17,23 +18,20 @@ use crate::payload::{Content, Echo, connection_key, player_key};
 use crate::repeats::Repeats;
 use crate::thin::{Order, ThinLane};
 
-/// Bytes of IPv4 and UDP headers.
-const UDP_HEADER_LEN: u32 = 28;
-
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
-    /// Which connection of its flow.
+    /// Number of the connection within its flow.
     pub(crate) number: u32,
     pub(crate) hosts: [Host; 2],
     /// Indexed by direction.
     pub(crate) paths: [Path<FrameId>; 2],
     pub(crate) dscp: u8,
     pub(crate) protocol: Protocol,
-    /// The newest client packet a packet pair has used.
+    /// Number of the newest client packet in a packet pair.
     pub(crate) last_pair: Option<u32>,
-    /// The bundle that it carries for.
+    /// The bundle whose frames this connection carries.
     pub(crate) bundle: Option<usize>,
-    /// Of a game over TCP.
+    /// Message accounts of a game over TCP.
     pub(crate) thin: Option<Box<ThinLane>>,
 }
 
@@ -84,7 +82,7 @@ impl Flow {
     }
 }
 
-/// The flow's own, or one that some of the players share.
+/// Returns the paths of a player: one of the weighted `player_paths`, or those of the flow.
 fn player_paths<'a>(model: &'a FlowModel, name: &str, seed: Seed) -> &'a [PathConfig; 2] {
     let total: f64 = model.player_paths.iter().map(|(weight, _)| weight).sum();
     let mut left = total * seed.stream(&alloc::format!("flow/{name}/path")).unit();
@@ -97,7 +95,7 @@ fn player_paths<'a>(model: &'a FlowModel, name: &str, seed: Seed) -> &'a [PathCo
     model.player_paths.last().map_or(&model.paths, |(_, paths)| paths)
 }
 
-/// One end: an application and the transport under it.
+/// One end of a connection: an application and its transport.
 pub(crate) struct Host {
     source: Source,
     transport: Transport,
@@ -108,20 +106,20 @@ pub(crate) struct Host {
     pub(crate) flow_hash: u32,
     pub(crate) hosts: [u32; 2],
     pub(crate) next_number: u32,
-    /// The last packet of the peer, for packet pairs.
+    /// The last packet from the peer, for packet pairs.
     pub(crate) last_seen: Option<Echo>,
-    /// In place of a connection, for messages in datagrams.
+    /// The transport of messages in datagrams, instead of a TCP connection.
     pub(crate) repeats: Option<Box<Repeats>>,
 }
 
-/// What a host wants the driver to do.
+/// An action or report of a host.
 pub(crate) enum Output {
     Send {
         content: Content,
         len: IpLen,
         ecn: Ecn,
     },
-    /// The application wrote so many bytes.
+    /// The application wrote this many bytes.
     Wrote(u32),
     Goodput(u64),
     /// A connection opened.
@@ -146,14 +144,14 @@ impl Host {
         }
     }
 
-    /// Messages go in datagrams, which need no connection.
+    /// Sends messages in datagrams, which need no connection.
     fn with_repeats(mut self) -> Self {
         self.source.handle_event(&AppEvent::Connected, Instant::ZERO);
         self.repeats = Some(Box::new(Repeats::new()));
         self
     }
 
-    /// Frames of a bundle go to the connection as they are.
+    /// Writes a frame of a bundle to the connection.
     pub(crate) fn write_frame(&mut self, bytes: u32) {
         self.with_endpoint(|endpoint| endpoint.write(ByteCount(u64::from(bytes))));
     }
@@ -177,13 +175,13 @@ impl Host {
         }
     }
 
-    /// A datagram arrived.
+    /// Takes a datagram that arrived.
     pub(crate) fn handle_datagram(&mut self, payload: u32, now: Instant) {
         self.source.handle_event(&AppEvent::Datagram { payload }, now);
     }
 
-    /// A segment of `connection` arrived at the given side. A server opens for a connection it has not seen; whatever
-    /// belongs to an older one is ignored, as a host without the socket would.
+    /// Takes a segment of `connection` that arrived at `side`. A server opens an endpoint for each new connection. Segments
+    /// of older connections are ignored.
     pub(crate) fn handle_segment(
         &mut self,
         side: Side,
@@ -202,7 +200,7 @@ impl Host {
         }
     }
 
-    /// The next thing to do at `now`; call until `None`.
+    /// Returns the next output at `now`; call until `None`.
     pub(crate) fn poll_output(&mut self, now: Instant) -> Option<Output> {
         loop {
             if let Some(event) = self.endpoint.as_mut().and_then(TcpEndpoint::poll_event) {
@@ -231,7 +229,7 @@ impl Host {
                 let (number, bytes) = repeats.poll_datagram(now)?;
                 return Some(Output::Send {
                     content: Content::Repeated(number),
-                    len: IpLen(bytes + UDP_HEADER_LEN),
+                    len: IpLen(bytes + IPV4_HEADER + UDP_HEADER),
                     ecn: Ecn::NotEct,
                 });
             }
@@ -247,7 +245,7 @@ impl Host {
             AppAction::SendDatagram { payload } => {
                 return Some(Output::Send {
                     content: Content::Datagram(payload),
-                    len: IpLen(payload + UDP_HEADER_LEN),
+                    len: IpLen(payload + IPV4_HEADER + UDP_HEADER),
                     ecn: Ecn::NotEct,
                 });
             }
@@ -272,7 +270,7 @@ impl Host {
         None
     }
 
-    /// An application may write or close only what it has opened; what it says before is lost, as on a closed socket.
+    /// Calls `act` on the endpoint. Without a connection nothing happens: writes before `connect` are lost.
     fn with_endpoint(&mut self, act: impl FnOnce(&mut TcpEndpoint)) {
         debug_assert!(self.transport == Transport::Tcp, "a datagram application used a stream");
         if let Some(endpoint) = &mut self.endpoint {
@@ -280,7 +278,7 @@ impl Host {
         }
     }
 
-    /// Starts over with a new connection: a client takes the next port, so queues see a new flow.
+    /// Starts a new connection. Its client port differs, so queues see a new flow.
     fn open(&mut self, endpoint: TcpEndpoint, connection: u16) {
         self.endpoint = Some(endpoint);
         self.connection = connection;

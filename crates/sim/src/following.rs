@@ -1,6 +1,10 @@
-//! Shapers that follow their link (`gateway.autorate`): what a gateway can see of the packets that pass it, told to
-//! [`gamelane_stage::Following`]. A probe's round trip is timed like TCP's. Of flows that the internet sends at even times the
-//! interval is taken from their model, and what was lost from their numbers, which RTP and most games have.
+//! Shapers that follow their link (`gateway.autorate`). This file gives [`gamelane_stage::Following`] the signals that a real
+//! gateway can see in passing packets:
+//!
+//! - round trips of TCP timestamps and of probes;
+//! - flows that a server sends at even intervals: the interval comes from the model, losses from packet numbers, which RTP and
+//!   most games have;
+//! - the backlog of the modem.
 
 use alloc::vec::Vec;
 use gamelane_core::dist::Dist;
@@ -24,30 +28,30 @@ pub(crate) struct Following {
     overheads: [Overhead; 2],
     links: [Option<LinkRate>; 2],
     lanes: Vec<Lane>,
-    /// The lane that probes go through.
+    /// Lane of the probes.
     probes: Option<usize>,
-    /// When probe n left the gateway, at n modulo its length.
+    /// When probe n left the gateway, at position n modulo [`PROBES`].
     probes_left: [Instant; PROBES],
 }
 
-/// What a link has.
+/// Rate of a link.
 enum LinkRate {
     Constant(Bitrate),
     Trace(RateTrace),
 }
 
-/// What the gateway remembers of a flow.
+/// State that the gateway keeps for a lane.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    /// Packets of the internet, if they come at even times.
+    /// The downstream packets, if the server sends them at even intervals.
     stream: Option<EvenStream>,
-    /// The newest connection.
+    /// Number of the newest connection.
     connection: u16,
     echo: Echo,
 }
 
 impl Lane {
-    /// What is remembered of a connection, the newest.
+    /// Returns the state of a connection; a new connection replaces the previous one.
     fn echo(&mut self, connection: u16) -> &mut Echo {
         if self.connection != connection {
             (self.connection, self.echo) = (connection, Echo::default());
@@ -57,7 +61,7 @@ impl Lane {
 }
 
 impl Following {
-    /// The shapers of a household that follow, if any does.
+    /// Builds the shapers that follow their link; `None` if no direction has one.
     pub(crate) fn of(model: &Model) -> Option<Self> {
         let shapers = following::Following::new(model.gateway.autorate, Instant::ZERO)?;
         let overheads = model
@@ -67,7 +71,7 @@ impl Following {
             .map(|shape| shape.as_ref().map_or(Overhead::None, |shape| shape.overhead));
         let intervals = model.lanes().map(|(flow, _)| even_interval(&model.flows[flow].app));
         let intervals: Vec<_> = intervals.collect();
-        // Of several even streams the fastest tells most.
+        // The fastest stream with even intervals gives the most samples.
         let fastest = (0..intervals.len())
             .filter(|lane| intervals[*lane].is_some())
             .min_by_key(|lane| intervals[*lane]);
@@ -87,12 +91,12 @@ impl Following {
         })
     }
 
-    /// The lane that probes go through.
+    /// Lane of the probes.
     pub(crate) const fn probes(&self) -> Option<usize> {
         self.probes
     }
 
-    /// A packet has left the gateway's queue of `direction`.
+    /// Takes a packet that left the gateway's queue of `direction`.
     pub(crate) fn left(
         &mut self,
         direction: Direction,
@@ -116,12 +120,12 @@ impl Following {
         }
     }
 
-    /// A probe has left the gateway.
+    /// Notes that a probe left the gateway.
     pub(crate) fn probe_left(&mut self, number: u32, now: Instant) {
         self.probes_left[number as usize % PROBES] = now;
     }
 
-    /// A packet from the internet has come to the gateway.
+    /// Takes a packet from the internet that reached the gateway.
     pub(crate) fn came(&mut self, packet: &Packet<FrameId>, payload: &Payload, now: Instant) {
         let lane = packet.meta.flow.index();
         if self.probes == Some(lane) {
@@ -147,7 +151,7 @@ impl Following {
         }
     }
 
-    /// The gateway has given the modem a packet, and so much waits in it.
+    /// Takes the backlog of the modem after the gateway sent it a packet.
     pub(crate) fn below(&mut self, waiting: Backlog, now: Instant) {
         if let Some(rate) = self.shapers.rate(Direction::Up) {
             let packets = u64::from(waiting.packets.max(1));
@@ -158,22 +162,22 @@ impl Following {
         }
     }
 
-    /// When the shaper of `direction` wants [`Following::handle_timeout`].
+    /// Deadline of the shaper of `direction`.
     pub(crate) fn poll_timeout(&self, direction: Direction) -> Option<Instant> {
         self.shapers.poll_timeout(direction)
     }
 
-    /// Lets the shaper of `direction` decide; whether it asks for a probe.
+    /// Lets the shaper of `direction` decide. Returns whether it asks for a probe.
     pub(crate) fn handle_timeout(&mut self, direction: Direction, now: Instant) -> bool {
         self.shapers.handle_timeout(direction, now)
     }
 
-    /// The rate of the shaper of `direction`, if it follows.
+    /// Rate of the shaper of `direction`; `None` if it does not follow its link.
     pub(crate) fn rate(&self, direction: Direction) -> Option<Bitrate> {
         self.shapers.rate(direction)
     }
 
-    /// The rate of the link behind the shaper of `direction`, where it has one.
+    /// Rate of the link behind the shaper of `direction`; `None` if the link has no rate of its own.
     pub(crate) fn link_rate(&self, direction: Direction, now: Instant) -> Option<Bitrate> {
         match self.links[direction.index()].as_ref()? {
             LinkRate::Constant(rate) => Some(*rate),
@@ -181,7 +185,7 @@ impl Following {
         }
     }
 
-    /// What each did in a run that ended at `end`.
+    /// Totals of each shaper in a run that ended at `end`.
     pub(crate) fn outcome(self, end: Instant) -> [Option<FollowerTotals>; 2] {
         Direction::BOTH.map(|direction| {
             let shaper = self.shapers.follower(direction)?;
@@ -194,7 +198,7 @@ impl Following {
     }
 }
 
-/// By direction; a modem that asks for each packet and a shared radio have no rate of their own.
+/// Rates by direction. A DOCSIS upstream channel, which grants each request, and a shared radio have no rate of their own.
 fn link_rates(model: &Model) -> [Option<LinkRate>; 2] {
     Direction::BOTH.map(|direction| {
         let constant = || Some(LinkRate::Constant(model.hop(direction).link.rate));
@@ -208,7 +212,7 @@ fn link_rates(model: &Model) -> [Option<LinkRate>; 2] {
     })
 }
 
-/// The time between packets of the internet that are sent at even times.
+/// Interval of downstream packets; `None` unless the server sends them at even intervals.
 fn even_interval(app: &AppConfig) -> Option<Duration> {
     match app {
         AppConfig::Voip(_) => Some(PACKET_TIME),
@@ -221,5 +225,5 @@ fn even_interval(app: &AppConfig) -> Option<Duration> {
     }
 }
 
-/// Probes whose times of leaving are remembered: three seconds of them.
+/// Number of probes whose departure times are kept: probes of three seconds.
 const PROBES: usize = 64;

@@ -1,16 +1,16 @@
-//! Payloads of the packets in the network, in one slab. Queues and links move a 4-byte id, as the gateway's move a pooled
-//! frame; whoever ends a packet's way, a host or a drop, gives its frame back.
+//! Payloads of the packets in the network, in one slab. Queues and links move a 4-byte id, just as those of the gateway move a
+//! pooled frame. The host that receives a packet, or the drop, gives its frame back.
 
 use alloc::vec::Vec;
 
 use crate::payload::Payload;
 
-/// Names a payload in [`Frames`].
+/// Identifies a payload in [`Frames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameId(u32);
 
 impl FrameId {
-    /// Below the most frames that were ever in use at once.
+    /// Position in the slab: less than the maximum number of frames in use at once so far.
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
@@ -30,7 +30,7 @@ impl Frames {
             return id;
         }
         self.payloads.push(payload);
-        // So that giving back never allocates.
+        // Room for every frame, so that `give_back` never allocates.
         self.free.reserve(self.payloads.len());
         FrameId((self.payloads.len() - 1) as u32)
     }
@@ -47,7 +47,7 @@ impl Frames {
         self.free.push(id);
     }
 
-    /// Frames in use.
+    /// Number of frames in use.
     pub(crate) fn in_use(&self) -> usize {
         self.payloads.len() - self.free.len()
     }

@@ -1,5 +1,5 @@
-//! The virtual-time driver: a household of hosts, two hops and a path per flow, run from event to event. The same
-//! components later run on real packets; only this crate knows that its time is not real.
+//! The simulator: runs a household of hosts, hops and one path per flow from event to event in virtual time. The gateway runs
+//! the same components on real packets; only this crate knows that its time is virtual.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Everything between the hosts at home and the paths beyond: hops, and how packets go from one to the next.
+//! The network between the hosts at home and the paths beyond the link: hops, and the routes of packets between them.
 
 mod build;
 
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) port: PortId,
 }
 
-/// Hops in a row, each direction its own or, on a shared medium, both together.
+/// Hops in a row. Each direction has its own hops; on a shared medium both directions share one.
 #[derive(Debug)]
 pub(crate) struct Network {
     hops: Vec<Hop<FrameId>>,
@@ -30,9 +30,9 @@ pub(crate) struct Network {
     ports: Vec<Vec<Port>>,
     /// The gateway's queue of each direction.
     gateway: [Place; 2],
-    /// Where packets from home come in, by flow.
+    /// First queue of packets from home, by flow.
     home: Vec<Place>,
-    /// Where packets from the internet come in.
+    /// First queue of packets from the internet.
     internet: Place,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Network {
 struct Port {
     name: String,
     direction: Direction,
-    /// Where its packets go next; `None` out of the network.
+    /// Next queue of its packets; `None` if they leave the network.
     next: Option<Place>,
     meter: BacklogMeter,
 }
@@ -51,7 +51,7 @@ impl Network {
         self.hops.len()
     }
 
-    /// The queue a packet of `flow` comes to first.
+    /// The first queue of a packet of `flow`.
     pub(crate) fn entry(&self, direction: Direction, flow: usize) -> Place {
         match direction {
             Direction::Up => self.home[flow],
@@ -59,7 +59,7 @@ impl Network {
         }
     }
 
-    /// Which way the packets of a port go, and where they come to next; `None` out of the network.
+    /// Direction of the packets of a port, and their next queue; `None` if they leave the network.
     pub(crate) fn beyond(&self, place: Place) -> (Direction, Option<Place>) {
         let port = &self.ports[place.hop][place.port.index()];
         (port.direction, port.next)
@@ -70,28 +70,28 @@ impl Network {
         Direction::BOTH.into_iter().find(|direction| self.gateway[direction.index()] == place)
     }
 
-    /// For each of the gateway's queues, whether packets wait.
+    /// Whether packets wait in each of the gateway's queues.
     pub(crate) fn gateway_waits(&self) -> [bool; 2] {
         self.gateway.map(|place| !self.hops[place.hop].backlog(place.port).is_empty())
     }
 
-    /// True if what the internet sends comes to the gateway before its queue, and not behind it.
+    /// Whether packets from the internet reach the gateway before its downstream queue. Otherwise that queue is at the provider.
     pub(crate) fn gateway_holds_downstream(&self) -> bool {
         self.gateway[Direction::Down.index()] != self.internet
     }
 
-    /// Where the gateway's own packets go up: below its shaper, or to its queue where it has none.
+    /// The queue for the gateway's own upstream packets: below its shaper, or its own queue without a shaper.
     pub(crate) fn gateway_exit(&self) -> Place {
         let up = self.gateway[Direction::Up.index()];
         self.beyond(up).1.unwrap_or(up)
     }
 
-    /// Sets the rate of the gateway's shaper, which there must be.
+    /// Sets the rate of the gateway's shaper, which must exist.
     pub(crate) fn shape(&mut self, direction: Direction, rate: Bitrate) {
         self.hops[self.gateway[direction.index()].hop].set_rate(rate);
     }
 
-    /// What waits in a queue.
+    /// Backlog of a queue.
     pub(crate) fn waiting(&self, place: Place) -> Backlog {
         self.hops[place.hop].backlog(place.port)
     }
@@ -125,14 +125,14 @@ impl Network {
         self.hops[hop].poll_timeout()
     }
 
-    /// Meters the queues of a hop.
+    /// Updates the backlog meters of a hop.
     pub(crate) fn observe(&mut self, hop: usize, now: Instant) {
         for (port, own) in (0..).map(PortId).zip(&mut self.ports[hop]) {
             own.meter.observe(self.hops[hop].backlog(port), now);
         }
     }
 
-    /// What waits on the way of a direction, in all its queues together.
+    /// Backlog of a direction, all its queues together.
     pub(crate) fn backlog(&self, direction: Direction) -> Backlog {
         let mut sum = Backlog::default();
         for (hop, ports) in self.hops.iter().zip(&self.ports) {
@@ -146,7 +146,7 @@ impl Network {
         sum
     }
 
-    /// Packets in the network.
+    /// Number of packets in the network.
     ///
     /// # Panics
     ///
@@ -162,12 +162,12 @@ impl Network {
         sum
     }
 
-    /// What the gateway's queues did in a run of `span`, by direction.
+    /// Totals of the gateway's queues in a run of `span`, by direction.
     pub(crate) fn gateway_outcomes(&self, span: Duration) -> [QueueTotals; 2] {
         self.gateway.map(|place| self.outcome(place, span))
     }
 
-    /// What the other queues did, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
+    /// Totals of the other queues, by name: `modem`, `isp`, `station/NAME`, `relay/N/up`.
     pub(crate) fn other_outcomes(&self, span: Duration) -> Vec<(String, QueueTotals)> {
         let places = self.ports.iter().enumerate().flat_map(|(hop, ports)| {
             let place = move |port| Place { hop, port };
@@ -177,7 +177,7 @@ impl Network {
         others.map(|(place, port)| (port.name.clone(), self.outcome(place, span))).collect()
     }
 
-    /// What each station cost its radio, if there is one.
+    /// Counters of each Wi-Fi station; empty without Wi-Fi.
     pub(crate) fn stations(&self) -> Vec<StationCounters> {
         let air = self.hops.iter().find_map(|hop| match hop.link() {
             AnyLink::Wifi(air) => Some(air.stations().to_vec()),
@@ -196,7 +196,7 @@ impl Network {
     }
 }
 
-/// Tells the recorder what a hop loses or marks, and frees the frames of what is lost.
+/// Records drops and marks of a hop, and gives back the frames of dropped packets.
 struct HopLosses<'a, R> {
     recorder: &'a mut R,
     frames: &'a mut Frames,
@@ -217,7 +217,7 @@ impl<R: Recorder> HopOutlet<FrameId> for HopLosses<'_, R> {
     }
 }
 
-/// The same for what a path loses.
+/// Records drops of a path, and gives back the frames of dropped packets.
 pub(crate) struct PathLosses<'a, R> {
     pub(crate) recorder: &'a mut R,
     pub(crate) frames: &'a mut Frames,

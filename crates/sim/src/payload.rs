@@ -1,4 +1,4 @@
-//! What simulated packets carry, and where they can be watched.
+//! Payloads of simulated packets, and the points where packets can be captured.
 
 use core::net::{Ipv4Addr, SocketAddr};
 
@@ -8,12 +8,12 @@ use gamelane_tcp::Segment;
 /// The body of a packet in the simulator.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload {
-    /// Which of the flow's consecutive connections it belongs to, from 0.
+    /// Number of its connection among the consecutive connections of the flow, from 0.
     pub connection: u16,
     /// Number of the packet within its flow and direction, from 0.
     pub number: u32,
-    /// On packets from the server: the last packet of the client it had seen (synthetic packet pair,
-    /// reference/measurement.md section 3.1).
+    /// On packets from the server: the last client packet that the server had received. The two are a synthetic packet pair, as
+    /// in the SPP tool of CAIA (S. Zander et al.).
     pub echo: Option<Echo>,
     /// Transport payload.
     pub content: Content,
@@ -24,7 +24,7 @@ pub struct Payload {
 pub struct Echo {
     /// Its [`Payload::number`].
     pub number: u32,
-    /// How long it took from host to host.
+    /// Its time from host to host.
     pub one_way: Duration,
 }
 
@@ -33,13 +33,13 @@ pub struct Echo {
 pub enum Content {
     /// A UDP datagram with this many payload bytes.
     Datagram(u32),
-    /// A datagram of a game that repeats its messages, by its number.
+    /// Number of a datagram that repeats unacknowledged messages.
     Repeated(u64),
     /// A TCP segment.
     Segment(Segment),
 }
 
-/// A place to watch packets: either side of the gateway.
+/// A capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tap {
     /// The home network: before the upstream queue, after the downstream link.
@@ -51,7 +51,7 @@ pub enum Tap {
 }
 
 impl Tap {
-    /// Where a packet of `direction` is when it enters the hop.
+    /// The side where packets of `direction` enter the gateway.
     pub const fn before(direction: Direction) -> Self {
         match direction {
             Direction::Up => Self::Lan,
@@ -59,7 +59,7 @@ impl Tap {
         }
     }
 
-    /// Where it is when it leaves.
+    /// The side where packets of `direction` leave the gateway.
     pub const fn after(direction: Direction) -> Self {
         Self::before(direction.reverse())
     }
@@ -68,19 +68,19 @@ impl Tap {
 /// A packet at a tap.
 #[derive(Clone, Copy, Debug)]
 pub struct Passed {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// Where.
+    /// Capture point.
     pub tap: Tap,
     /// Its direction.
     pub direction: Direction,
-    /// What queues see of it.
+    /// Fields that queues see.
     pub meta: PacketMeta,
-    /// What it carries.
+    /// Payload.
     pub payload: Payload,
 }
 
-/// The addresses of a flow's n-th player: the first has the flow's own, the others count up from 100.64.0.0 (RFC 6598).
+/// Addresses of the n-th player of a flow. The first has those of the flow; the others have 100.64.0.0 + n (RFC 6598).
 pub fn player_key(mut key: FlowKey, number: u32) -> FlowKey {
     if number > 0 {
         let address = Ipv4Addr::from_bits(PLAYERS.to_bits() + number);
@@ -90,10 +90,10 @@ pub fn player_key(mut key: FlowKey, number: u32) -> FlowKey {
     key
 }
 
-/// Shared address space of providers.
+/// Start of the shared address space (RFC 6598 section 7).
 const PLAYERS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 0);
 
-/// The addresses of a flow's n-th connection. The client's port, the one in the dynamic range, counts up.
+/// Addresses of the n-th connection of a flow: n is added to the client's port, the higher of the two.
 pub fn connection_key(mut key: FlowKey, connection: u16) -> FlowKey {
     let client =
         if key.source.port() >= key.destination.port() { &mut key.source } else { &mut key.destination };

@@ -1,5 +1,5 @@
-//! A player's messages in datagrams that repeat what is not yet acknowledged: the transport of a game that builds its own
-//! reliability on UDP. The logic is [`gamelane_mux`]'s; here is kept which datagram says what and when messages were written.
+//! A player's messages in datagrams that repeat every unacknowledged message: the transport of a game with its own reliability
+//! over UDP. The logic is in [`gamelane_mux`]. This file keeps the content of datagrams in flight, and when messages were written.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,23 +9,23 @@ use gamelane_mux::{Collector, Datagram, Length, RepeatLimits, Repeater};
 
 use crate::thin::Arrival;
 
-/// One end.
+/// One end of the transport.
 #[derive(Debug)]
 pub(crate) struct Repeats {
     repeater: Repeater<Length>,
     collector: Collector<Length>,
-    /// The last datagrams sent, by number modulo their count: what is in the network.
+    /// The last datagrams sent, by number modulo [`IN_NETWORK`].
     sent: Vec<Datagram<Length>>,
-    /// When messages were written, from this sequence on.
+    /// Sequence number of the first message, and when it and later ones were written.
     written: (u64, VecDeque<Instant>),
-    /// When messages that wait for others arrived.
+    /// Sequence number and arrival of messages that wait for earlier ones.
     arrived: Vec<(u64, Instant)>,
     received: Datagram<Length>,
 }
 
-/// Datagrams of one end in the network at most; a thin stream has a handful.
+/// Maximum number of datagrams of one end in the network. A thin stream has a few.
 const IN_NETWORK: usize = 32;
-/// An acknowledgement waits so long for a datagram to go along with.
+/// Time that an acknowledgement waits for a datagram that can carry it.
 const ACK_DELAY: Duration = Duration::from_millis(10);
 
 impl Repeats {
@@ -40,7 +40,7 @@ impl Repeats {
         }
     }
 
-    /// The application writes a message. False if too many are unacknowledged, and it is lost.
+    /// Takes a message of the application. Returns false if too many are unacknowledged; the message is then lost.
     pub(crate) fn write(&mut self, bytes: u32, now: Instant) -> bool {
         let taken = self.repeater.send(Length(bytes), now).is_ok();
         if taken {
@@ -53,7 +53,7 @@ impl Repeats {
         earliest(self.repeater.poll_timeout(), self.collector.poll_timeout())
     }
 
-    /// The next datagram: its number and its bytes.
+    /// Returns number and length of the next datagram.
     pub(crate) fn poll_datagram(&mut self, now: Instant) -> Option<(u64, u32)> {
         let along = self.repeater.poll_timeout().is_some_and(|at| at <= now);
         let ack = self.collector.poll_ack(along, now);
@@ -75,7 +75,7 @@ impl Repeats {
         said
     }
 
-    /// Datagram `number` of the peer arrived; what it completes goes to `deliver`.
+    /// Takes datagram `number` of the peer. Messages that can now be delivered go to `deliver`.
     pub(crate) fn handle_datagram(
         &mut self,
         peer: &mut Self,
@@ -88,7 +88,7 @@ impl Repeats {
         else {
             return;
         };
-        // A derived `clone_from` would allocate anew.
+        // A derived `clone_from` would allocate a new vector.
         let mut messages = core::mem::take(&mut self.received.messages);
         messages.clear();
         messages.extend_from_slice(&datagram.messages);
@@ -109,7 +109,7 @@ impl Repeats {
             let arrived = self.arrived.iter().position(|(sequence, _)| *sequence == message.sequence);
             let arrived = arrived.map_or(now, |place| self.arrived.swap_remove(place).1);
             while peer.written.0 < message.sequence {
-                // Given up by the peer.
+                // The peer gave up on this message.
                 peer.written.1.pop_front();
                 peer.written.0 += 1;
             }

@@ -1,18 +1,18 @@
-//! Messages of games over TCP, from the write to the delivery at the other end: how long each took, and how much of that it
-//! lay complete at the receiver behind what was lost before it (head-of-line blocking). TCP here moves lengths, so messages
-//! are kept as ranges of the stream.
+//! Messages of games over TCP, from the write to the delivery: the delay of each, and the part of it that the complete message
+//! waited at the receiver for earlier, lost data (head-of-line blocking). The simulator's TCP moves lengths, so messages are
+//! ranges of the stream.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
 use gamelane_tcp::accounting::{RetransmissionLedger, RetransmissionTotals};
 
-/// What is kept of one connection.
+/// Message accounts of one connection.
 #[derive(Debug)]
 pub(crate) struct ThinLane {
-    /// Messages on their way, by direction.
+    /// Messages that are not yet delivered, by direction.
     pub(crate) ways: [Messages; 2],
-    /// The server's packets.
+    /// Packets of the server.
     pub(crate) ledger: RetransmissionLedger,
     pub(crate) totals: RetransmissionTotals,
 }
@@ -27,23 +27,23 @@ impl ThinLane {
     }
 }
 
-/// Who waits for whom.
+/// Order of delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Every message for all before it: TCP.
+    /// A message waits for all earlier messages: TCP.
     Stream,
-    /// A player's messages for that player's alone: QUIC.
+    /// A message waits for earlier messages of the same player only: QUIC.
     PerPlayer,
 }
 
-/// A message that arrived.
+/// A delivered message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// Whose it is.
+    /// Its player.
     pub(crate) player: u32,
-    /// From the write to the delivery.
+    /// Time from the write to the delivery.
     pub(crate) delay: Duration,
-    /// How long it was complete and had to wait.
+    /// Part of `delay` that the complete message waited.
     pub(crate) held: Duration,
 }
 
@@ -51,11 +51,11 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) struct Messages {
     order: Order,
-    /// Ascending, without gaps.
+    /// In ascending order, without gaps.
     pending: VecDeque<Message>,
     /// Offset after the last byte written.
     end: u64,
-    /// Ranges that arrived beyond the first message's start: disjoint, ascending.
+    /// Ranges that arrived after the start of the first pending message: disjoint, ascending.
     arrived: Vec<(u64, u64)>,
 }
 
@@ -65,13 +65,13 @@ struct Message {
     end: u64,
     player: u32,
     written_at: Instant,
-    /// Bytes that have not arrived.
+    /// Number of bytes that have not arrived.
     missing: u32,
     complete_at: Instant,
     delivered: bool,
 }
 
-/// Data starts behind the SYN.
+/// The first data byte follows the SYN.
 const FIRST_OFFSET: u64 = 1;
 
 impl Messages {
@@ -79,7 +79,7 @@ impl Messages {
         Self { order, pending: VecDeque::new(), end: FIRST_OFFSET, arrived: Vec::new() }
     }
 
-    /// So many bytes were written for `player`, headers of the carriage included.
+    /// Notes that `bytes` were written for `player`, including headers of the carriage.
     pub(crate) fn wrote(&mut self, player: u32, bytes: u32, now: Instant) {
         let (start, end) = (self.end, self.end + u64::from(bytes));
         self.pending.push_back(Message {
@@ -94,7 +94,7 @@ impl Messages {
         self.end = end;
     }
 
-    /// A segment with these bytes arrived; all that it completes or frees goes to `deliver`.
+    /// Takes the bytes of a segment that arrived. Messages that can now be delivered go to `deliver`.
     pub(crate) fn arrived(&mut self, start: u64, len: u32, now: Instant, mut deliver: impl FnMut(Arrival)) {
         let end = start + u64::from(len);
         let Some(first) = self.pending.front() else { return };
@@ -114,7 +114,7 @@ impl Messages {
         self.arrived.retain(|range| range.1 > low);
     }
 
-    /// Takes what of `start..end` had not arrived off the messages it belongs to.
+    /// Counts the bytes of `start..end` that had not arrived before as arrived.
     fn take_fresh(&mut self, start: u64, end: u64, now: Instant) {
         let first = self.arrived.partition_point(|range| range.1 < start);
         let mut last = first;

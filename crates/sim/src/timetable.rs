@@ -1,5 +1,5 @@
-//! Who acts next: one deadline per component in a winner tree. Setting a deadline costs at most log2(n) comparisons and
-//! no allocation; equal deadlines go to the lower component number, so the order never depends on history.
+//! Finds the component that acts next: one deadline per component, in a winner tree. Setting a deadline takes at most log2(n)
+//! comparisons and no allocation. Equal deadlines go to the lower component number, so the order never depends on history.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,13 +9,13 @@ use gamelane_core::Instant;
 #[derive(Debug)]
 pub(crate) struct Timetable {
     /// A complete binary tree in heap order: node 1 is the root, component `i` is node `leaves + i`, and every inner node
-    /// holds the earlier of its two children. `Instant::MAX` means "waits for nothing".
+    /// holds the earlier of its two children. `Instant::MAX` means "no deadline".
     nodes: Vec<(Instant, u32)>,
     leaves: usize,
 }
 
 impl Timetable {
-    /// `components` components, none of them waiting.
+    /// Makes a timetable of `components` components without deadlines.
     pub(crate) fn new(components: usize) -> Self {
         let leaves = components.next_power_of_two().max(2);
         let mut nodes = vec![(Instant::MAX, 0); 2 * leaves];
@@ -47,7 +47,7 @@ impl Timetable {
         }
     }
 
-    /// The component with the earliest deadline, if any waits.
+    /// Returns the component with the earliest deadline; `None` without deadlines.
     pub(crate) fn first(&self) -> Option<(usize, Instant)> {
         let (at, component) = self.nodes[1];
         (at != Instant::MAX).then_some((component as usize, at))

@@ -1,4 +1,4 @@
-//! What a household counted, in the recorder's terms.
+//! Converts the counters of a household to the recorder's totals.
 
 use alloc::string::ToString;
 use alloc::vec;
@@ -55,7 +55,7 @@ impl<R> Outcome<R> {
 }
 
 impl Outcome<Records> {
-    /// The numbers of a run of `model` with `seed`.
+    /// Summary of a run of `model` with `seed`.
     pub fn summary(&self, model: &Model, seed: u64) -> RunSummary {
         RunSummary::new(model, seed, &self.recorder, &self.totals(model))
     }

@@ -1,10 +1,11 @@
-//! The rate of a household's link, found as but2006 section III.C found it: a stream of UDP packets of one size at one
-//! rate after another, over the link alone, until one meets a queue. [`RateFinder`] says which and judges; here each trial
-//! is a run of its own. Nothing else uses the link, and the gateway neither shapes nor manages its queue.
+//! Finds the rate of a household's link by trials (but2006 section III.C). Each trial sends UDP packets of one size at one rate.
+//! The search ends at the rate above which a queue builds up. [`RateFinder`] chooses the rates and judges; here each trial is a
+//! run. Nothing else uses the link, and the gateway neither shapes nor manages its queue.
 
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Bitrate, Direction, Duration, IpLen, Protocol, Seed};
 use gamelane_qdisc::{DisciplineConfig, ParameterSet, QueueConfig, QueueKind};
 use gamelane_record::{Distribution, Records};
@@ -18,9 +19,9 @@ use crate::household::Household;
 /// One trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// What was offered, counted as a shaper counts: with what the link adds to each packet.
+    /// Offered rate, including the link's overhead on each packet, as a shaper counts it.
     pub rate: Bitrate,
-    /// What it showed.
+    /// Result.
     pub judgement: Judgement,
     /// Packets sent.
     pub sent: u32,
@@ -30,8 +31,8 @@ pub struct Trial {
     pub delay_ms: Distribution,
 }
 
-/// Searches the rate of the link of `model` in `direction` with packets of so many bytes of UDP payload. Each trial is of
-/// `length`, or as long as the fewest packets a trial must have need.
+/// Finds the rate of the link of `model` in `direction`, with packets of `payload` bytes of UDP payload. A trial lasts `length`,
+/// or longer if it needs more time for its minimum number of packets.
 ///
 /// # Panics
 ///
@@ -45,7 +46,7 @@ pub fn find_rate(
     seed: Seed,
 ) -> (Found, Vec<Trial>) {
     let overhead = model.hop(direction).link.overhead;
-    let len = IpLen(payload + HEADERS);
+    let len = IpLen(payload + IPV4_HEADER + UDP_HEADER);
     let mut finder = RateFinder::new(config);
     let mut trials = Vec::new();
     loop {
@@ -58,7 +59,7 @@ pub fn find_rate(
         let least = rate.time_to_send(wire).saturating_mul(u64::from(config.fewest) + 1);
         let stream = CbrConfig { direction, rate: Bitrate::from_bps((bps as u64).max(1)), payload };
         let model = alone(model, stream, length.max(least));
-        // Each trial meets the link at another moment.
+        // Each trial sees other random values of the link.
         let seed = Seed(seed.0.wrapping_add(u64::from(finder.trials())));
         let outcome = Household::new(&model, seed, Records::new(&model)).run();
         let own = &outcome.recorder.flows[0].directions[direction.index()];
@@ -75,7 +76,7 @@ pub fn find_rate(
     }
 }
 
-/// The link of a model with one stream on it.
+/// Returns the model with one stream and no queue management.
 fn alone(model: &Model, stream: CbrConfig, duration: Duration) -> Model {
     let fifo = || DisciplineConfig::from(QueueConfig::new(QueueKind::Fifo, ParameterSet::Linux));
     let mut model = model.clone();
@@ -103,6 +104,3 @@ fn alone(model: &Model, stream: CbrConfig, duration: Duration) -> Model {
     }
     model
 }
-
-/// IPv4 and UDP.
-const HEADERS: u32 = 28;

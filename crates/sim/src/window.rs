@@ -1,7 +1,7 @@
-//! VoAP in the household: every packet that passes the home gateway is shown to the stage, which may lower the window of
-//! the segment inside. What it steers by is the delay of the last packet that left each queue, and none once that is
-//! empty. Unless the gateway shapes the downlink or feeds a radio, the downstream queue stands at the provider's end, where
-//! a home gateway could not measure it; here it tells all the same.
+//! VoAP in the household: the stage inspects every packet that passes the home gateway, and may lower the window of a segment.
+//! Its input is the delay of the last packet that left each queue, or zero if the queue is empty. Unless the gateway shapes
+//! the downlink or feeds a radio, the downstream queue is at the provider. A real home gateway could not measure its delay;
+//! the simulated one does.
 
 use alloc::vec::Vec;
 use gamelane_core::{Direction, Duration, FlowKey, Instant, Packet, Protocol, Seed};
@@ -14,15 +14,15 @@ use crate::payload::{Content, connection_key, player_key};
 
 pub(crate) struct Windows {
     voap: Voap,
-    /// Of the first connection of each lane, as the home sends it.
+    /// Addresses of the first connection of each lane, in the direction from the home.
     keys: Vec<FlowKey>,
     last_wait: [Duration; 2],
-    /// What the packet of each frame had waited before it came to the gateway.
+    /// Time that the packet of each frame had waited before it reached the gateway.
     waited_before: Vec<Duration>,
 }
 
 impl Windows {
-    /// The stage of a household, if it has one.
+    /// Builds the stage; `None` without VoAP.
     pub(crate) fn of(model: &Model, seed: Seed) -> Option<Self> {
         let config = model.gateway.voap?;
         let keys = model.lanes().map(|(flow, lane)| player_key(model.flows[flow].key, lane)).collect();
@@ -38,13 +38,13 @@ impl Windows {
         self.voap.counters()
     }
 
-    /// A packet has left the gateway's queue of `direction`.
+    /// Notes the delay of a packet that left the gateway's queue of `direction`.
     pub(crate) fn note_wait(&mut self, direction: Direction, packet: &Packet<FrameId>) {
         let before = self.waited_before[packet.body.index()];
         self.last_wait[direction.index()] = packet.meta.waited.saturating_sub(before);
     }
 
-    /// A packet comes to the gateway's queue of `direction`; `waiting` tells for each whether packets wait.
+    /// Inspects a packet that reaches the gateway's queue of `direction`. `waiting`: whether packets wait in each queue.
     pub(crate) fn pass(
         &mut self,
         direction: Direction,
@@ -67,7 +67,7 @@ impl Windows {
         let facts = TcpFacts {
             connection,
             direction,
-            // Offsets of the stream stand for sequence numbers; 32 bits of them are on the wire.
+            // Stream offsets serve as sequence numbers; packets carry the low 32 bits.
             seq: segment.seq as u32,
             ack: segment.ack as u32,
             payload: segment.len,

@@ -1,4 +1,4 @@
-//! In steady state the engine does not allocate: not per packet, not per second.
+//! In steady state the simulator allocates no memory, neither per packet nor per second.
 
 mod common;
 #[path = "common/queues.rs"]
@@ -29,7 +29,7 @@ fn nor_does_any_row_of_tcp() {
 fn nor_do_games_over_tcp() {
     for carriage in ["direct", "mux", "streams", "datagrams"] {
         let allocated = allocations_of("griwodz2006", 600, &[("flow.players.carriage", carriage)]);
-        // Buffers grow with the worst burst of losses so far, here and there still after ten minutes.
+        // Buffers grow with the worst burst of losses so far; a few grow even after ten minutes.
         assert!(allocated < 300, "{carriage}: {allocated} for 11000 packets");
     }
 }
@@ -46,7 +46,7 @@ fn nor_does_a_fitted_game_whether_captured_or_added_up() {
 fn nor_does_any_link() {
     assert_eq!(allocations_of("docsis", 60, &[]), 0);
     assert_eq!(allocations_of("lte", 60, &[]), 0);
-    // Short, so that the backup's queue has been full before the second minute.
+    // A short queue, so that the backup fills it before the second minute.
     assert_eq!(allocations_of("wifi", 60, &[("gateway.station.limit", "100p")]), 0);
 }
 

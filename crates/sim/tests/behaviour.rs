@@ -1,5 +1,5 @@
-//! Games and calls told from the rest by behaviour alone: every traffic model we have, and recorded games, through the
-//! detector of `gamelane_qdisc::classify` at the gateway. The snapshots are the confusion matrix.
+//! Detection of games and calls by behaviour alone (`gamelane_qdisc::classify`), with every traffic model and with recorded
+//! games. The snapshots are the confusion matrix.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use gamelane_sim::{Household, Passed, Tap};
 /// Flows that are games or calls, then flows that are not.
 const REAL_TIME: usize = 7 * 5 + 4;
 
-/// Seven games with five numbers of players, TEACUP's client, a recorded match, two calls; then what else we have.
+/// Seven games with five numbers of players, TEACUP's client, a recorded match and two calls; then all other models.
 fn scenario() -> String {
     let mut text = String::from(
         "name = \"behaviour\"\nquestion = \"Which flows are games?\"\nduration = \"20s\"\n\
@@ -96,7 +96,7 @@ impl Gateway {
     }
 }
 
-/// A line per flow and the matrix.
+/// Formats one line per flow, and the matrix.
 fn confusion(behaviour: BehaviourParameters) -> String {
     let model = model();
     let mut gateway = Gateway {
@@ -144,13 +144,13 @@ fn wide() -> BehaviourParameters {
     }
 }
 
-/// What wide bounds cost: which flows that are no games come close to a thin stream.
+/// The cost of wide bounds: other flows that are detected as thin streams.
 #[test]
 fn behaviour_within_wide_bounds() {
     insta::assert_snapshot!(confusion(wide()));
 }
 
-/// What the transport adds: without it the detector has only sizes and times to go by.
+/// The value of the transport protocol: without it, the detector has only sizes and times.
 #[test]
 fn behaviour_without_a_look_at_the_transport() {
     insta::assert_snapshot!(confusion(BehaviourParameters {
@@ -159,8 +159,7 @@ fn behaviour_without_a_look_at_the_transport() {
     }));
 }
 
-/// What the detector says at the end of a capture about each conversation, and after how many milliseconds it first said
-/// that it is a game.
+/// The verdict on each conversation at the end of a capture, and the time of the first verdict "game" in milliseconds.
 fn captured(name: &str, behaviour: BehaviourParameters) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/captures").join(name);
     let mut table = FlowTable::new(FlowTableParameters { behaviour, ..FlowTableParameters::default() });

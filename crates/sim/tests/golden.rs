@@ -1,5 +1,5 @@
-//! The whole result table of the paper's household, in integers: any change of behaviour anywhere shows here, and is read
-//! before it is accepted (`INSTA_UPDATE=always cargo test -p gamelane-sim --test golden`).
+//! All results of the household of collom2016, as integers. Every change of behaviour shows here. Read the difference before
+//! you accept it (`INSTA_UPDATE=always cargo test -p gamelane-sim --test golden`).
 
 mod common;
 #[path = "common/queues.rs"]

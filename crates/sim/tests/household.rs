@@ -1,4 +1,4 @@
-//! Whole households: conservation, repeatability, and the results that need no statistics.
+//! Whole households: conservation, repeatability, and results that need no statistics.
 
 mod common;
 #[path = "common/queues.rs"]
@@ -14,7 +14,7 @@ fn run(model: &Model, seed: u64) -> Outcome<Records> {
     Household::new(model, Seed(seed), Records::new(model)).run()
 }
 
-/// Every round trip and every drop: what a run is, in a form that compares.
+/// Returns every round trip and every drop of a run as text, for comparison.
 fn fingerprint(outcome: &Outcome<Records>) -> String {
     let records = &outcome.recorder;
     let mut text = format!("{:?}\n{:?}\n", outcome.hops, records.drops);

@@ -1,4 +1,4 @@
-//! Households on other links than wired ones.
+//! Households on DOCSIS, trace and Wi-Fi links.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn summary(name: &str, overrides: &[(&str, &str)]) -> RunSummary {
     run(&model).summary(&model, 1)
 }
 
-/// p50 of the game's queue delay upstream, milliseconds; it is the first flow.
+/// Median upstream queue delay of the first flow, the game, in milliseconds.
 fn game_delay_up(summary: &RunSummary) -> f64 {
     summary.flows[0].up.queue_delay_ms.quantiles[2]
 }
@@ -43,13 +43,16 @@ fn every_packet_is_received_or_lost_on_every_link() {
 
 #[test]
 fn a_shaped_gateway_empties_the_modem_and_an_unshaped_one_does_not() {
-    // but2006 section III.B: without a rate of its own the bridge passes everything on at 100 Mbit/s, and its queue stays
-    // empty whatever it does.
+    // but2006 section III.B: without a shaper the bridge forwards at 100 Mbit/s, so its queue stays empty, whatever the
+    // discipline.
     let modem = |model: &Model| {
         let outcome = run(model);
         let (name, modem) = &outcome.others[0];
         assert_eq!(name, "modem");
-        (modem.mean_backlog.expect("the simulator meters it"), game_delay_up(&outcome.summary(model, 1)))
+        (
+            modem.mean_backlog.expect("the simulator measures the mean backlog"),
+            game_delay_up(&outcome.summary(model, 1)),
+        )
     };
     let shaped = common::model("docsis", &[]);
     let mut unshaped = shaped.clone();
@@ -75,8 +78,8 @@ fn an_idle_modem_adds_what_request_and_grant_take() {
         [("flow.upload.enabled", "false"), ("flow.download.enabled", "false"), ("link.docsis.load", "0%")];
     let summary = summary("docsis", &alone);
     let game = &summary.flows[0];
-    // In the modem a packet waits U(0, 2 ms) for the next interval to ask in, 2 ms until that of the grant, and the 0.2 ms
-    // of opportunities it begins with. The shaper's queue is empty.
+    // In the modem a packet waits U(0, 2 ms) for the next request interval, 2 ms for the grant, and 0.2 ms for the
+    // opportunities at the start of the interval. The shaper's queue is empty.
     let delay = &game.up.queue_delay_ms;
     assert!((delay.mean - 3.2).abs() < 0.15, "{}", delay.mean);
     assert_eq!(game.up.lost, 0);
@@ -101,7 +104,7 @@ fn a_trace_link_carries_what_its_trace_does() {
     let summary = summary("lte", &[("flow.game.enabled", "false"), ("warmup", "0s")]);
     let model = common::model("lte", &[]);
     let gamelane_scenario::Medium::Trace([_, Some(trace)]) = &model.access.medium else {
-        panic!("the scenario has a trace downstream");
+        panic!("the scenario has no downstream trace");
     };
     let rate = summary.flows[0].down.throughput_bps.mean;
     let mean = trace.mean().bps() as f64;
@@ -124,7 +127,9 @@ fn the_same_seed_gives_the_same_run() {
 #[test]
 fn stations_are_hosts_and_their_airtime_is_counted() {
     let model = common::model("wifi", &[]);
-    let gamelane_scenario::Medium::WifiG(wifi) = &model.access.medium else { panic!("a wifi-g scenario") };
+    let gamelane_scenario::Medium::WifiG(wifi) = &model.access.medium else {
+        panic!("the scenario has no wifi-g link")
+    };
     let names: Vec<&str> = wifi.stations.iter().map(|station| station.name.as_str()).collect();
     assert_eq!(names, ["console", "laptop", "phone"]);
     let outcome = run(&model);

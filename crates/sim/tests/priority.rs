@@ -1,4 +1,4 @@
-//! Queues that tell classes apart, in a household: what but2006 claims of priority, and every other queue by its name.
+//! Queues with classes in a household: the claims of but2006 on priority, then each other queue.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn run(scenario: &str, overrides: &[(&str, &str)]) -> (RunSummary, Outcome<Recor
 
 #[test]
 fn loss_and_queueing_delay_of_the_game_fall_with_priority() {
-    // Shorter than the modem's second of buffer, as the bridge's own bands are.
+    // Shorter than the modem's buffer of one second, like the bridge's own bands.
     let (fifo, _) = run("priority", &[("gateway.up.queue", "fifo"), ("gateway.up.limit", "10p")]);
     let (first, _) = run("priority", &[("gateway.up.limit", "10p")]);
     let [before, after] = [&fifo, &first].map(|summary| summary.flows[0].up);
@@ -24,7 +24,7 @@ fn loss_and_queueing_delay_of_the_game_fall_with_priority() {
     assert!(after.loss == 0.0, "{after:?}");
     assert!(before.queue_delay_ms.mean > 150.0, "{before:?}");
     assert!(after.queue_delay_ms.mean < before.queue_delay_ms.mean / 2.0, "{after:?}");
-    // What is left of the link is the upload's.
+    // The upload gets the rest of the link.
     let goodput = [&fifo, &first].map(|summary| summary.flows[1].goodput_bps);
     assert!(goodput[1] > 0.5 * goodput[0], "{goodput:?}");
 }
@@ -34,7 +34,7 @@ fn priority_in_the_modem_needs_no_shaper() {
     let unshaped = [("gateway.shape", "{}"), ("gateway.priority", "[\"game\"]"), ("duration", "60s")];
     let with = |key| run("docsis", &[&unshaped[..], &[(key, "priority")]].concat()).0.flows[0].up;
     let (bridge, modem) = (with("gateway.up.queue"), with("gateway.modem.queue"));
-    assert!(bridge.queue_delay_ms.mean > 500.0, "the modem's own queue fills: {bridge:?}");
+    assert!(bridge.queue_delay_ms.mean > 500.0, "a queue builds up in the modem: {bridge:?}");
     assert!(modem.queue_delay_ms.mean < 50.0 && modem.loss == 0.0, "{modem:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Finding the rate of a simulated link, and following one that varies (but2006 section III.B and its "further work").
+//! Finds the rate of a simulated link, and follows a link whose rate varies (but2006 section III.B and "further work").
 
 mod common;
 
@@ -14,7 +14,7 @@ fn found(name: &str, overrides: &[(&str, &str)], direction: Direction, payload: 
     let model = common::model(name, overrides);
     let config = FinderConfig { resolution: 10, ..FinderConfig::default() };
     let (found, trials) =
-        // The modem lets a burst of 3044 B pass: what a trial is above its rate must come to more.
+        // The modem forwards a burst of 3044 B at once, so the excess of a trial over its rate must be larger.
         find_rate(&model, direction, payload, Duration::from_secs(30), config, Seed(1));
     let Found::Rate { free, queued } = found else { panic!("{name}: {found:?}") };
     assert!(trials.len() < 60, "{name}: {} trials", trials.len());
@@ -27,7 +27,7 @@ fn the_finder_finds_the_192_kbit_of_the_docsis_upstream() {
     let (free, queued) = found("docsis", &[("link.docsis.load", "0%")], Direction::Up, 1470);
     assert!((188_000..=193_000).contains(&free), "{free}");
     assert!((free..=196_000).contains(&queued), "{queued}");
-    // Small packets are 18 B larger on Ethernet and more than a third larger still on the channel, which has room.
+    // Small packets are 18 B larger on Ethernet, and over a third larger again on the channel, which has spare capacity.
     let (small, _) = found("docsis", &[("link.docsis.load", "0%")], Direction::Up, 72);
     assert!((186_000..=193_000).contains(&small), "{small}");
 }
@@ -55,7 +55,7 @@ fn a_wired_link_is_found_both_ways_and_a_faster_one_is_said_to_be_faster() {
     assert_eq!(found, Found::AboveHighest);
 }
 
-/// Shapers that do not follow, and what is there without one.
+/// Without autorate the shaper keeps its rate; `UNSHAPED` also removes the shaper.
 const FIXED: (&str, &str) = ("gateway.autorate", "false");
 const UNSHAPED: [(&str, &str); 3] = [FIXED, ("gateway.shape", "false"), ("gateway.down.queue", "fifo")];
 
@@ -74,16 +74,16 @@ fn a_shaper_that_follows_keeps_the_queue_at_home_and_uses_the_link() {
     let (low, least, _) = run(&[FIXED, ("gateway.shape.down", "3mbit")]);
     let (high, _, _) = run(&[FIXED, ("gateway.shape.down", "8mbit")]);
     let (followed, kept, summary) = run(&[]);
-    // A download alone takes 8.1 of a mean of 8.7 Mbit/s, and the game waits a second for it.
+    // The download alone gets 8.1 of a mean of 8.7 Mbit/s, and the game waits a second behind it.
     assert!(unshaped[0] > 500.0 && all > 7.5, "{unshaped:?}, {all}");
-    // A fixed rate is wrong one way or the other: below the link it wastes it, above it the queue is the provider's.
+    // A fixed rate below the link wastes capacity; above it, the queue builds up at the provider.
     assert!(least < 0.35 * all && low[0] < 60.0, "{low:?}, {least}");
     assert!(high[0] > 80.0, "{high:?}");
     assert!(followed[0] < 60.0 && followed[1] < 300.0 && followed[1] < high[1], "{followed:?}");
     assert!(kept > 0.6 * all, "{kept} of {all}");
     let own = summary.autorate["down"];
     assert!((5e6..9e6).contains(&own.rate_bps.mean), "{own:?}");
-    assert_eq!(own.probes, 0, "what passes anyway says enough");
+    assert_eq!(own.probes, 0, "passing traffic gives enough signals, so no probe is needed");
     assert_eq!(summary.autorate.get("up"), None);
 }
 
@@ -99,7 +99,7 @@ fn each_signal_alone_is_enough() {
         let counters = summary.autorate["down"];
         assert_eq!((counters.probes > 0, counters.signals > 0), (signal == "probe", signal != "probe"));
         if let Some(probes) = summary.flows.values().nth(3) {
-            // Each is answered, if not lost, and costs 64 B each way. The warm-up is counted in one and not in the other.
+            // Each probe is answered unless lost, and costs 64 B in each direction. Only the shaper's counters include the warm-up.
             let answered = u64::from(probes.down.received);
             assert!(answered <= counters.probes && answered > counters.probes * 9 / 10, "{counters:?}");
             assert_eq!(probes.up.sent_bytes, 64 * u64::from(probes.up.sent));
@@ -115,7 +115,7 @@ fn a_cable_modem_that_tells_its_backlog_is_followed_upstream() {
     ];
     let (_, _, summary) = follow(&common::model("docsis", &overrides));
     let own = summary.autorate["up"];
-    // A packet is 62 ms of 192 kbit/s and 120 ms of 100: less than that is no target.
+    // A packet takes 62 ms at 192 kbit/s and 120 ms at 100 kbit/s; a target below that makes no sense.
     assert!((140_000..=200_000).contains(&own.rate_bps.last), "{own:?}");
     assert!((130e3..=195e3).contains(&own.rate_bps.mean), "{own:?}");
 }

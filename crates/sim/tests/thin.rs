@@ -1,4 +1,4 @@
-//! Games over TCP: every carriage brings every message, and differs in how long a loss holds others up.
+//! Games over TCP: every carriage delivers every message; they differ in head-of-line blocking.
 
 mod common;
 
@@ -33,7 +33,7 @@ fn every_carriage_delivers_the_same_messages_in_order() {
                 assert!(written >= *before, "{carriage}: a player's messages changed order");
                 *before = written;
             }
-            // Those under way when the run ends differ.
+            // Messages in flight at the end of the run differ.
             records
                 .deliveries
                 .iter()
@@ -41,7 +41,7 @@ fn every_carriage_delivers_the_same_messages_in_order() {
                 .count()
         })
         .collect();
-    // Direct connections open one by one, and what was due by then is written when they do.
+    // Direct connections open one by one, and write the messages that are due when they open.
     assert!(counts[0] > 2_000, "{counts:?}");
     assert_eq!([counts[0]; 4], counts[..], "{CARRIAGES:?}");
 }

@@ -1,4 +1,4 @@
-//! VoAP in a household: what the paper claims of it (palazzi-voap section III), on a wired link of the radio's rate.
+//! VoAP in a household: the claims of palazzi-voap section III, on a wired link with the rate of the radio.
 
 mod common;
 #[path = "common/queues.rs"]
@@ -21,7 +21,7 @@ struct Result {
 
 fn run(model: &Model) -> Result {
     let outcome = Household::new(model, Seed(1), Records::new(model)).run();
-    let summary = outcome.summary(&model, 1);
+    let summary = outcome.summary(model, 1);
     let down = Direction::Down.index();
     let delays = outcome.recorder.flows.iter().flat_map(|flow| &flow.directions[down].arrivals);
     let late: Vec<f64> = delays
@@ -47,11 +47,11 @@ fn the_download_keeps_its_goodput_and_the_queue_falls_to_the_thresholds() {
         let model = common::model("voap", &[("flow.game.model", game)]);
         let (before, after) = (fifo(model.clone()), run(&model));
         assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{game}: {}", after.goodput_mbit);
-        // Between alpha and beta the law rests.
+        // Between alpha and beta the law changes nothing.
         assert!(before.delay_ms > 50.0, "{game}: {}", before.delay_ms);
         assert!((4.0..=16.0).contains(&after.delay_ms), "{game}: {}", after.delay_ms);
         assert!(before.mean_backlog - after.mean_backlog > 90.0, "{game}: {}", after.mean_backlog);
-        let counters = after.outcome.voap.expect("the gateway has it");
+        let counters = after.outcome.voap.expect("the gateway has VoAP");
         assert!(counters.lowered > 10_000 && counters.unknown == 0, "{counters:?}");
         assert_eq!(after.outcome.hops[Direction::Down.index()].counters.dropped.total(), 0);
     }
@@ -80,7 +80,7 @@ fn latecomers_get_their_share_unless_the_law_is_the_papers_alone() {
 fn what_it_cannot_reach_is_reported() {
     let model = common::model("voap", &[("flow.game.model", "ut-2-3")]);
     let after = run(&model);
-    let counters = after.outcome.voap.expect("the gateway has it");
+    let counters = after.outcome.voap.expect("the gateway has VoAP");
     let down = Direction::Down.index();
     let unreachable = counters.other[down].bytes() + counters.quic[down].bytes();
     // 4.2 Mbit/s for 60 s.
@@ -94,7 +94,7 @@ fn it_goes_with_every_queue() {
         let model = common::model("voap", &[("gateway.*.queue", queue), ("duration", "30s")]);
         let (before, after) = (fifo(model.clone()), run(&model));
         assert!(after.goodput_mbit > 0.95 * before.goodput_mbit, "{queue}: {}", after.goodput_mbit);
-        // An AQM of its own may aim lower than beta.
+        // The AQM of the queue may have a target below beta.
         assert!(after.delay_ms < before.delay_ms.max(16.0), "{queue}: {}", after.delay_ms);
     }
 }
@@ -129,7 +129,7 @@ fn an_upload_is_steered_as_well_down_to_the_floor() {
     let model = common::model("household", &fields);
     let outcome = |model: &Model| {
         let outcome = Household::new(model, Seed(1), Records::new(model)).run();
-        let summary = outcome.summary(&model, 1);
+        let summary = outcome.summary(model, 1);
         (summary.flows[0].up.queue_delay_ms.mean, summary.flows[1].goodput_bps)
     };
     let steered = outcome(&model);

@@ -3,12 +3,11 @@
 //! between queues, so one fits into a cache line: control bits take one byte, and SACK blocks are relative to the ACK.
 
 use core::num::NonZeroU16;
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{AckKind, IpLen};
 
 /// Bytes of the IPv4 and TCP headers without options.
-pub const HEADER_LEN: u32 = 40;
-/// Bytes of the timestamp option, padding included.
-pub const TIMESTAMP_OPTION_LEN: u32 = 12;
+pub const HEADER_LEN: u32 = IPV4_HEADER + TCP_HEADER;
 
 /// A range of bytes received above the cumulative ACK: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,7 +191,7 @@ impl Segment {
     pub const fn ip_len(&self) -> IpLen {
         let mut options = 0;
         if self.timestamps.is_some() {
-            options += TIMESTAMP_OPTION_LEN;
+            options += TCP_TIMESTAMPS;
         }
         if self.flags.syn() {
             // MSS takes 4 bytes. SACK permitted takes 2, which fit into the padding of the timestamps if there are any.

@@ -1,6 +1,7 @@
 //! UDP at a constant rate in one direction. The rate counts whole IPv4 packets, so a rate equal to that of a link fills
 //! the link exactly. Only the phase of the first packet is random.
 
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration};
 
 use crate::config::{CbrConfig, Schedule};
@@ -54,7 +55,7 @@ impl Pattern for Fixed {
 }
 
 /// Bytes of IPv4 and UDP headers.
-const HEADERS: u64 = 28;
+const HEADERS: u64 = (IPV4_HEADER + UDP_HEADER) as u64;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! forward error correction, sound. So the rate is constant, even under loss.
 
 use gamelane_core::dist::Dist;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Bitrate, Duration, Instant, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
@@ -129,7 +130,7 @@ fn interval(rate: Bitrate, payload: u32) -> Duration {
 /// Maximum number of frames that a late call sends.
 const CATCH_UP: usize = 4;
 /// Bytes of the IPv4 and UDP headers.
-const HEADERS: f64 = 28.0;
+const HEADERS: f64 = (IPV4_HEADER + UDP_HEADER) as f64;
 /// Maximum size of a frame in bytes: 200 full packets.
 const LARGEST_FRAME: f64 = 200.0 * 1472.0;
 

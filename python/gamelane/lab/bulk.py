@@ -1,4 +1,4 @@
-"""One long TCP transfer by iperf3. Its control connection is another one: ours is known by its port at home."""
+"""One long TCP transfer by iperf3. The client port tells the data connection from iperf3's control connection."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gamelane.lab.topology import Household, server_address
 
 FIRST_PORT = 40_000
 HANDSHAKES = 5
-"""Round trips over the control connection before the data's begins, which has to begin in time."""
+"""Round trips on the control connection before data starts. The client starts this much earlier."""
 
 
 @dataclass
 class Bulk:
-    """A server that waits, and a client once it has started."""
+    """Both ends of a flow."""
 
     home: Household
     flow: Flow
@@ -25,7 +25,7 @@ class Bulk:
 
     @property
     def port(self) -> int:
-        """Of the data connection, at home."""
+        """Client port of the data connection."""
         return port(self.flow)
 
     def prepare(self) -> None:
@@ -37,7 +37,7 @@ class Bulk:
 
     @property
     def begins_s(self) -> float:
-        """When to start."""
+        """Time to start the client, in seconds of the run."""
         return max(0.0, self.flow.start_s - HANDSHAKES * self.flow.path.rtt_s)
 
     def start(self) -> None:
@@ -55,11 +55,11 @@ class Bulk:
         self.client = self.home.lab.start(self.home.host_of(flow), *words, log=log)
 
     def stop(self) -> None:
-        """End it, if it has not."""
+        """End the client if it still runs."""
         if self.client is not None and self.client.poll() is None:
             self.client.terminate()
 
 
 def port(flow: Flow) -> int:
-    """Port at home of a flow's data connection."""
+    """Return the client port of a flow's data connection."""
     return FIRST_PORT + flow.number

@@ -1,4 +1,4 @@
-"""Video in chunks over one HTTP connection: the simulator's player (crates/traffic/src/dash.rs) on a real one."""
+"""Video in chunks over one HTTP connection: the simulator's player (crates/traffic/src/dash.rs) on real sockets."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Dash:
         class Chunks(httpd.Handler):
             code_point = video.flow.dscp
 
-            def do_GET(self) -> None:  # noqa: N802 - the library's
+            def do_GET(self) -> None:  # noqa: N802 - the name is the library's
                 self.send_bytes(video.size(int(self.path.removeprefix("/"))))
 
         self._server = httpd.serve(self.home.servers[self.flow.name], server_address(self.flow), Chunks)
 
     def size(self, rate: int) -> int:
-        """Bytes of a chunk."""
+        """Return the bytes of a chunk."""
         return max(1, int(self.rates[rate] * self.chunk_s / 8))
 
     def start(self) -> None:
@@ -56,7 +56,7 @@ class Dash:
         threading.Thread(target=self._play, name=self.flow.name, daemon=True).start()
 
     def stop(self) -> None:
-        """Ask for no more; a picture that stands still is said."""
+        """Stop requests, and report a stall in progress."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -67,7 +67,7 @@ class Dash:
             self._server.server_close()
 
     def _play(self) -> None:
-        """Until the end; a connection that breaks before it is a fault of the lab, and said."""
+        """Play until the end. If the connection breaks before, the lab run fails."""
         try:
             self._ask()
         except (OSError, http.client.HTTPException) as error:
@@ -93,7 +93,7 @@ class Dash:
                 number += 1
 
     def _arrived(self, number: int, rate: int, asked_ns: int) -> int:
-        """Play it; the highest rate that what was measured allows."""
+        """Report an arrived chunk, update the buffer, and return the highest rate below the measured throughput."""
         now = time.monotonic_ns()
         took = now - asked_ns
         self.reports.add(Report(now, self.flow.number, CHUNK, number, self.size(rate), took))
@@ -108,7 +108,7 @@ class Dash:
             self.reports.add(Report(round(now_s * NS), self.flow.number, STALL, 0, 0, lasted))
 
     def _next_s(self, began: float, number: int) -> float:
-        """When the next chunk is asked for."""
+        """Return the time of the next request, monotonic seconds."""
         if self.adaptive:
             return 0.0 if self._dry_s is None else self._dry_s - self.buffer_s
         turn, place = divmod(number, len(self.rates))

@@ -1,4 +1,4 @@
-"""Games, calls, traces and fixed rates: `gamelane-traffic`, the simulator's own generators on real UDP sockets."""
+"""Games, calls, traces and fixed rates: `gamelane-traffic` runs the generators of the simulator on real UDP sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET = "between two namespaces of one machine"
 
 @dataclass
 class Datagrams:
-    """Both ends of a flow. Its schedule runs from the start of the run, with the pauses the scenario has."""
+    """Both ends of a flow. The client starts with the run and follows the schedule of the scenario itself."""
 
     home: Household
     flow: Flow
@@ -41,12 +41,12 @@ class Datagrams:
         self.client = self.home.lab.start(self.home.host_of(flow), programs.TRAFFIC.find(), *words, log=log)
 
     def stop(self) -> None:
-        """Say goodbye, if that has not been said."""
+        """End the client if it still runs; it then says goodbye to the server."""
         if self.client is not None and self.client.poll() is None:
             self.client.terminate()
 
     def records(self, end: str) -> Path:
-        """What an end writes down of each packet."""
+        """Return the record file of an end."""
         return self.home.folder / f"{self.flow.name}-{end}.rec"
 
     def _common(self, end: str) -> list[str]:

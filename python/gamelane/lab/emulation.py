@@ -1,4 +1,4 @@
-"""How well this machine emulates: delay and rate set, delay and goodput measured, between namespaces made for it."""
+"""Measures how accurately this machine emulates delay and rate, between temporary network namespaces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ direction = "up"
 rate = "160kbit"
 size = "172B"
 """
-"""100 packets a second, as a busy game."""
+"""Sends 100 packets per second, as many as a busy game."""
 
 DELAY_MS = 40.0
 RATE_BPS = 20_000_000
@@ -44,13 +44,13 @@ PATIENCE_S = 20
 
 @dataclass(frozen=True)
 class DelayError:
-    """What was measured with `DELAY_MS` set: milliseconds, kernel stamp of the arrival less the sender's stamp."""
+    """Measured delay with `DELAY_MS` set: the kernel's time stamp at arrival minus the sender's."""
 
     packets: int
     median_ms: float
     p99_ms: float
     load: float
-    """Processes that wanted a core, per core: with more than one the figure is of the load."""
+    """Load average per core. Above 1, the load of the machine dominates the delays."""
 
     @property
     def ok(self) -> bool:
@@ -60,13 +60,13 @@ class DelayError:
 
 @dataclass(frozen=True)
 class RateError:
-    """What came through with `RATE_BPS` set and half as much again offered: bits of UDP payload a second."""
+    """Measured rate of UDP payload with `RATE_BPS` set and 1.5 times as much offered."""
 
     goodput_bps: float
 
     @property
     def expected_bps(self) -> float:
-        """The payload's share of the rate, which counts IP packets."""
+        """The expected rate of payload; `RATE_BPS` includes IP and UDP headers."""
         return RATE_BPS * DATAGRAM / (DATAGRAM + HEADERS)
 
     @property
@@ -76,7 +76,7 @@ class RateError:
 
 
 def measure(seconds: int = 5) -> tuple[DelayError, RateError | None]:
-    """Make two hosts with an impaired bridge between them, and measure it. Without iperf3 there is no rate."""
+    """Measure an impaired bridge between two hosts. The rate needs iperf3; without it the second value is None."""
     impair, traffic = programs.IMPAIR.find(), programs.TRAFFIC.find()
     with TemporaryDirectory(prefix="gamelane-") as name, Lab() as lab:
         folder = Path(name)
@@ -123,7 +123,7 @@ def _delay(folder: Path, load: float) -> DelayError:
     arrived = pl.DataFrame(run.table("delay")).filter(pl.col("direction") == "up")
     took_ms = arrived["one_way_ms"].to_numpy()
     if not len(took_ms):
-        raise LabError("no packet came through the bridge")
+        raise LabError("no packet crossed the impaired bridge between the two test hosts")
     return DelayError(len(took_ms), float(np.median(took_ms)), float(np.quantile(took_ms, 0.99)), load)
 
 
@@ -140,5 +140,5 @@ def _wait(program: subprocess.Popen[str], log: Path, word: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while word not in log.read_text(encoding="utf-8"):
         if program.poll() is not None or time.monotonic() > deadline:
-            raise LabError(log.read_text(encoding="utf-8").strip() or "it does not start")
+            raise LabError(log.read_text(encoding="utf-8").strip() or f"{log.name} did not start and printed nothing")
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Runs of an experiment in the lab: one after another, in real time."""
+"""Runs the jobs of an experiment in the lab, one after another, in real time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gamelane.runner import Batch, Finished, Job, flow_names
 
 ENGINE = "lab"
 AROUND_S = 7.0
-"""What building, settling and reading take beside the run itself, on an idle machine."""
+"""Time for set-up and evaluation of a run on an idle machine."""
 CAVEATS = (
-    "Real hosts on one machine: other work on it shows in the figures. TCP is the kernel's, which from Linux 6.17 on "
-    'finds losses by RACK also where the scenario says recovery = "sack".',
+    "Real hosts on one machine: its other load affects the results. TCP is the kernel's: from Linux 6.17 on it detects "
+    'losses by RACK even if the scenario sets recovery = "sack".',
 )
 
 Said = Callable[[str], None]
@@ -31,7 +31,7 @@ def run_all(
     say: Said | None = None,
     pcap: Path | None = None,
 ) -> Batch:
-    """Run every job; what cannot be run is refused before the first one is. Ctrl-C keeps those that had finished."""
+    """Run every job. All jobs are checked before the first one runs. Ctrl-C keeps the finished runs."""
     path = str(library.find(file))
     plans = [plan(job.scenario, path) for job in jobs]
     check()

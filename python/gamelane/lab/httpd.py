@@ -1,4 +1,4 @@
-"""A web server in another host's network, and connections to it from a third: Python's own, on threads."""
+"""A web server in the network namespace of a host, and client connections to it: Python's `http`, on threads."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ PIECE = bytes(16 << 10)
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers; says nothing on the terminal. What is below it says what."""
+    """Base of the request handlers: marks packets, and prints no log."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm: ClassVar[bool] = False
     code_point: ClassVar[int] = 0
 
     def setup(self) -> None:
-        """Mark what is sent."""
+        """Set the DSCP of the connection."""
         super().setup()
         mark(self.connection, self.code_point)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the library's
-        """Keep silent."""
+        """Print nothing."""
 
     def send_bytes(self, count: int) -> None:
-        """Answer with so many bytes."""
+        """Answer with `count` bytes."""
         self.send_response(200)
         self.send_header("Content-Length", str(count))
         self.end_headers()
@@ -41,17 +41,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Ends with the connections it has: hosts that go away do not say goodbye."""
+    """A server that does not wait for open connections when it ends."""
 
     daemon_threads = True
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A connection that broke is part of the traffic."""
+        """Ignore broken connections: clients close them in the middle of a transfer."""
 
 
 def serve(host: Host, address: str, handler: type[Handler]) -> Server:
-    """Listen there from now on, until `shutdown`."""
+    """Start a server on `host`; it listens until `shutdown`."""
     with inside(host):
         server = Server((address, PORT), handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, name="httpd", daemon=True).start()
@@ -59,7 +59,7 @@ def serve(host: Host, address: str, handler: type[Handler]) -> Server:
 
 
 def connection(address: str, code_point: int, *, nagle: bool = True) -> http.client.HTTPConnection:
-    """Connect, from the network of the calling thread."""
+    """Connect from the network namespace of the calling thread."""
     opened = http.client.HTTPConnection(address, PORT, timeout=None)
     opened.sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     mark(opened.sock, code_point)
@@ -69,12 +69,12 @@ def connection(address: str, code_point: int, *, nagle: bool = True) -> http.cli
 
 
 def mark(connection: socket.socket, code_point: int) -> None:
-    """Set the differentiated services code point of what is sent."""
+    """Set the differentiated services code point (DSCP) of sent packets."""
     connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, code_point << 2)
 
 
 def hang_up(connection: http.client.HTTPConnection | None) -> None:
-    """End a connection that another thread may be reading from."""
+    """Shut a connection down, even if another thread is reading from it."""
     if connection is not None and connection.sock is not None:
         try:
             connection.sock.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""A thread in another host's network: the sockets it opens there are that host's, and stay so."""
+"""Moves a thread into the network namespace of a host. Sockets that it opens there stay in that namespace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def inside(host: Host) -> Iterator[None]:
-    """Move the calling thread, and no other, into the host's network for the time of the block."""
+    """Move the calling thread, and no other, into the network namespace of `host` during the block."""
     with Path("/proc/thread-self/ns/net").open() as home, Path(f"/proc/{host.pid}/ns/net").open() as there:
         _enter(there.fileno())
         try:
@@ -25,7 +25,7 @@ def inside(host: Host) -> Iterator[None]:
 
 
 def _enter(namespace: int) -> None:
-    """`os.setns` is of Python 3.12."""
+    """Enter a namespace through libc: `os.setns` needs Python 3.12."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(namespace, CLONE_NEWNET) != 0:
         number = ctypes.get_errno()

@@ -1,8 +1,8 @@
-"""Network namespaces that vanish with whoever made them.
+"""Network namespaces that the kernel removes when the process that made them ends.
 
-Each is held by a process that waits for the end of its input, and has no name in /run/netns: when the maker ends, by
-SIGKILL too, the kernel closes the pipe, the holder ends, and with it the namespace, its interfaces and their peers.
-Programs started inside are told to die with their parent. Nothing of the host is changed: there is nothing to put back.
+A holder process keeps each namespace open; it has no name in /run/netns. The holder reads from a pipe. When the maker
+ends, even by SIGKILL, the kernel closes the pipe, and the holder ends. Then the kernel removes the namespace, its
+interfaces and their peers. Programs inside die with their parent. The host itself is not changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ TOOLS = ("ip", "unshare", "nsenter", "setpriv")
 
 
 def missing() -> str | None:
-    """Say why there can be no namespaces here; None if there can."""
+    """Return the reason why this machine cannot make namespaces; None if it can."""
     lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
     if lacking:
-        return f"{', '.join(lacking)} not found: apt-get install iproute2 util-linux"
+        return f"{', '.join(lacking)} not found; install with `apt-get install iproute2 util-linux`"
     probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
-    return None if probe.returncode == 0 else f"no network namespaces: {probe.stderr.strip()}; run as root"
+    return None if probe.returncode == 0 else f"cannot make a network namespace: {probe.stderr.strip()}; run as root"
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class Host:
 
     @property
     def pid(self) -> int:
-        """The process whose namespace it is."""
+        """Process id of the holder."""
         return self.holder.pid
 
     def command(self, words: Sequence[str | os.PathLike[str]]) -> list[str]:
-        """Return what runs `words` in here, to end with the process that starts it."""
+        """Return a command that runs `words` in this namespace and dies with this process."""
         enter = ["nsenter", f"--net=/proc/{self.pid}/ns/net", "--", "setpriv", "--pdeathsig", "KILL", "--"]
-        # A parent that died before it could be told of would not be mourned.
+        # The kernel sends no signal if the parent died before setpriv asked for one, so compare the parent's id.
         still = ["sh", "-c", f'[ "$PPID" = {os.getpid()} ] && exec "$@"', "sh"]
         return [*enter, *still, *(os.fspath(word) for word in words)]
 
     def run(self, *words: str | os.PathLike[str], timeout_s: float = 60) -> str:
-        """Run to the end and return what it printed."""
+        """Run a command to its end and return its output."""
         done = subprocess.run(
             self.command(words),
             capture_output=True,
@@ -75,14 +75,14 @@ class Host:
 
 
 class Lab:
-    """Namespaces and links for the time of a `with`."""
+    """Namespaces and links that exist during a `with` block."""
 
     def __init__(self) -> None:
         """Make nothing yet."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        """Refuse at once what cannot be."""
+        """Raise if this machine cannot make namespaces."""
         if why := missing():
             raise LabError(why)
         return self
@@ -92,7 +92,7 @@ class Lab:
         self._stack.close()
 
     def host(self, name: str, *, bridge: bool = False) -> Host:
-        """Make a namespace with its loopback up. A bridge's own stack stays silent on its interfaces."""
+        """Make a namespace with its loopback up. With `bridge`, IPv6 is off, so that it sends no packets of its own."""
         settle = "ip link set lo up"
         if bridge:
             settle += "; sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 2>/dev/null"
@@ -105,11 +105,11 @@ class Lab:
         self._stack.callback(_end, holder)
         if holder.stdout is None or holder.stdout.readline().strip() != b"ready":
             said = holder.stderr.read().decode() if holder.stderr else ""
-            raise LabError(f"no namespace for {name}: {said.strip() or 'its holder ended'}")
+            raise LabError(f"cannot make a namespace for {name}: {said.strip() or 'its holder process ended'}")
         return Host(name, holder)
 
     def link(self, a: Host, b: Host, *, names: tuple[str, str], mtu: int = 1500) -> None:
-        """Join two hosts by a veth pair with these interface names, both up. Segmentation is left to no one."""
+        """Join two hosts by a veth pair with these interface names, both up and with segmentation offload off."""
         whole = "ethtool -K {} gro off gso off tso off" if shutil.which("ethtool") else "true"
         pair = f"type veth peer name {names[1]} mtu {mtu} netns {b.pid}"
         for host, name, first in ((a, names[0], f"ip link add {names[0]} mtu {mtu} {pair}"), (b, names[1], "true")):
@@ -118,7 +118,7 @@ class Lab:
     def start(
         self, host: Host, *words: str | os.PathLike[str], log: Path | None = None, cwd: Path | None = None
     ) -> subprocess.Popen[str]:
-        """Start a program that runs until the end of the lab or its own."""
+        """Start a program. It is ended with the lab if it still runs then."""
         with ExitStack() as files:
             to = files.enter_context(log.open("w", encoding="utf-8")) if log else subprocess.PIPE
             program = subprocess.Popen(
@@ -134,7 +134,7 @@ class Lab:
 
 
 def _end(program: subprocess.Popen[Any]) -> None:
-    """Ask it to end, then make it."""
+    """Terminate a program; kill it if it does not end in time."""
     if program.stdin is not None:
         program.stdin.close()
     elif program.poll() is None:

@@ -1,4 +1,4 @@
-"""What tcpdump wrote as pcapng, the one kind of capture gamelane writes: headers, with times in nanoseconds."""
+"""Converts pcap files of tcpdump to pcapng with nanosecond times, the capture format that gamelane writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NANOSECONDS = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
 
 
 def convert(pcap: Path, target: Path) -> None:
-    """Write a capture of nanosecond pcap, little-endian, to another file."""
+    """Convert a little-endian pcap file with nanosecond times to pcapng."""
     data, at = pcap.read_bytes(), 24
     parts = [
         _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),

@@ -1,6 +1,7 @@
-"""A scenario as the lab runs it: which hosts, which flows when, over which paths; and what no lab of ours can run.
+"""The plan of a lab run, made from a scenario: hosts, flows and their times, and paths.
 
-It is refused here, before anything is made, with the key, the value given, what is allowed and a hint.
+Scenarios that the lab cannot run are refused here, before any namespace is made. The error has the key, its value, the
+allowed values and a hint.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DIRECTIONS = ("up", "down")
 
 @dataclass(frozen=True)
 class Path:
-    """The way beyond the link. Flows with losses or jitter of their own share theirs with nobody, as simulated."""
+    """The path beyond the link. A flow with its own loss or jitter has a path of its own, as in the simulator."""
 
     rtt_s: float
     owner: str = ""
@@ -32,7 +33,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Flow:
-    """An application between a host at home and a server of its own."""
+    """A flow between a host at home and its own server."""
 
     number: int
     name: str
@@ -47,13 +48,13 @@ class Flow:
 
     @property
     def up(self) -> bool:
-        """Whether its bytes go up, where they go one way."""
+        """Whether a transfer in one direction is an upload."""
         return bool(self.keys.get("direction", "down") == "up")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be built."""
+    """A lab run: link, gateway, hosts and flows."""
 
     name: str
     toml: str
@@ -67,25 +68,31 @@ class Plan:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The different ways beyond the link."""
+        """The distinct paths of the flows."""
         return tuple(dict.fromkeys(flow.path for flow in self.flows))
 
 
 def plan(scenario: _native.Scenario, file: str) -> Plan:
-    """Read a scenario; raise `ScenarioError` if real hosts here cannot run it."""
+    """Make the plan of a scenario; raise `ScenarioError` if the lab cannot run it."""
     toml = scenario.to_toml()
     document = tomllib.loads(toml)
     refuse = Refusal(file)
     link, gateway = document["link"], document.get("gateway", {})
     if link["kind"] != "wired":
-        refuse("link.kind", link["kind"], "the lab has no such link", '"wired"', "simulate it, or give its rates")
+        refuse(
+            "link.kind",
+            link["kind"],
+            "the lab cannot run this kind of link",
+            '"wired"',
+            "simulate it, or use a wired link with its rates",
+        )
     for direction, follows in zip(DIRECTIONS, each_way(gateway.get("autorate"), None), strict=True):
         signals = (follows.get("signals") or []) if isinstance(follows, dict) else []
         for signal in {"backlog", "probe"}.intersection(signals):
             why = (
-                "no modem of the lab tells what waits in it"
+                "the modem of the lab does not report its backlog"
                 if signal == "backlog"
-                else "a real gateway sends no probes"
+                else "the gateway sends no probes in the lab"
             )
             key = f"gateway.autorate.{direction}.signals"
             refuse(key, signal, why, "tcp, game", f"--set '{key}=[\"tcp\"]'")
@@ -117,7 +124,7 @@ class Refusal:
     file: str
 
     def __call__(self, key: str, value: Any, why: str, allowed: str, hint: str) -> NoReturn:
-        """Say why, what would do, and what to try."""
+        """Raise an error with the reason, the allowed values and a hint."""
         given = f'"{value}"' if isinstance(value, str) else str(value).lower()
         raise ScenarioError(
             f"`{key}` in {self.file}: {why}\n  given:   {given}\n  allowed: {allowed}\n  hint:    {hint}"
@@ -130,8 +137,8 @@ def _flow(
     name, app = keys["name"], keys["app"]
     if app not in APPS:
         refuse(
-            f"flow.{name}.app", app, "the lab has no such application", ", ".join(APPS),
-            f"leave it out with --set flow.{name}.enabled=false, or simulate it",
+            f"flow.{name}.app", app, "the lab cannot run this application", ", ".join(APPS),
+            f"disable the flow with --set flow.{name}.enabled=false, or simulate it",
         )  # fmt: skip
     link = document["link"]
     rtt = keys.get("rtt", link["rtt"])
@@ -161,23 +168,23 @@ def _flow(
 
 
 def _share(flows: tuple[Flow, ...], refuse: Refusal) -> None:
-    """What Linux sets for a host as a whole must be the same for all TCP flows of a host at home."""
+    """Refuse TCP flows of one host with different values where Linux has one setting per host."""
     seen: dict[str, Flow] = {}
     windows: dict[str, Flow] = {}
     for flow in (flow for flow in flows if flow.app not in DATAGRAMS):
         if not flow.up and windows.setdefault(flow.host, flow).tcp.window != flow.tcp.window:
             refuse(
                 f"flow.{flow.name}.tcp.receive_window", flow.keys.get("tcp", {}).get("receive_window"),
-                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer for a host",
-                "a host whose TCP flows agree", f"give `{flow.name}` another host",
+                f"`{windows[flow.host].name}` receives there too, and Linux has one receive buffer setting per host",
+                "the same value for all TCP flows of a host", f"give `{flow.name}` another host",
             )  # fmt: skip
         first = seen.setdefault(flow.host, flow)
         for key, value in flow.tcp.settings.items():
             if first.tcp.settings[key] != value:
                 refuse(
                     f"flow.{flow.name}.host", flow.host,
-                    f"`{first.name}` runs there too, and Linux has one {key} for all TCP of a host",
-                    "a host whose TCP flows agree", f"give `{flow.name}` another host",
+                    f"`{first.name}` runs on the same host with another {key}, and Linux has one value per host",
+                    "the same value for all TCP flows of a host", f"give `{flow.name}` another host",
                 )  # fmt: skip
 
 
@@ -186,20 +193,20 @@ def _nothing(value: Any) -> bool:
 
 
 def each_way(value: Any, absent: Any) -> tuple[Any, Any]:
-    """Up and down of a value that may be written once for both."""
+    """Return the values for up and down. A scenario may write one value for both."""
     if isinstance(value, dict) and set(value) <= set(DIRECTIONS):
         return value.get("up", absent), value.get("down", absent)
     return value, value
 
 
 def seconds(text: str) -> float:
-    """A time of a scenario that has been checked."""
+    """Return a time of a checked scenario in seconds."""
     value = quantity.parse(text, "ms")
     return math.nan if value is None else value / 1e3
 
 
 def code_point(value: str | int) -> int:
-    """The number of a differentiated services code point."""
+    """Return the number of a differentiated services code point."""
     if isinstance(value, int) or value.isdigit():
         return int(value)
     if value.startswith("CS"):

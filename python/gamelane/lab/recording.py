@@ -1,7 +1,7 @@
-"""Hands what the lab saw to the recorder, which makes the tables and the summary (docs/records.md).
+"""Hands the observations of a lab run to the recorder, which makes the tables and the summary (docs/records.md).
 
-Times are nanoseconds from the start of the run. Packets sent after its end are left out. Packets that still wait then
-are neither received nor lost.
+Times are nanoseconds from the start of the run. Packets sent after its end are left out. Packets that still wait at the
+end are neither received nor lost.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gamelane.lab.sockdiag import TcpState
 from gamelane.lab.taps import NOWHERE, Passage
 
 CONNECTIONS = 4
-"""Of a flow, in the table `tcp`."""
+"""Connections of a flow that the table `tcp` shows."""
 SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Fate:
-    """A passage, times from the start of the run, and what became of it: `reason` only of a packet that was lost."""
+    """A packet with times from the start of the run. `reason` is set if it was lost."""
 
     passage: Passage
     flow: int
@@ -41,7 +41,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class Seen:
-    """Everything the recorder is told."""
+    """Input of the recorder."""
 
     plan: Plan
     fates: list[Fate]
@@ -49,11 +49,11 @@ class Seen:
     reports: list[Report]
     began_monotonic_ns: int
     echoes: Mapping[int, Path]
-    """What the generators of games and calls recorded at the client, by flow."""
+    """Record files of the clients of games and calls, by flow."""
 
 
 def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, began_ns: int) -> list[Fate]:
-    """Say of each packet of the run what became of it; `began_ns` is Unix time."""
+    """Decide for each packet of the run whether it arrived or was lost, and where. `began_ns` is Unix time."""
     found = []
     end_ns = round(plan.duration_s * SECOND_NS)
     for flow in plan.flows:
@@ -81,22 +81,23 @@ def fates(plan: Plan, passages: Sequence[Sequence[Passage]], samples: Samples, b
 
 
 def _is_own(flow: Flow, passage: Passage) -> bool:
-    """Whether it is of the application's connection; iperf3 has another one, to control it."""
+    """Whether a packet belongs to the connection of the application, not to iperf3's control connection."""
     if flow.app != "bulk" or passage.tcp is None:
         return True
     return passage.tcp[0 if passage.up else 1] == bulk.port(flow)
 
 
 def _reasons(samples: Samples, flow: int, up: bool) -> list[str]:
-    """Reasons of a flow's drops one way, oldest first, as the gateway counted them."""
+    """Return the reasons of a flow's drops in one direction, oldest first, as the gateway counted them."""
     own = (drop for drop in samples.drops if drop[2] == flow and (drop[1] == 0) == up)
     return [reason for _, _, _, reason, count in own for _ in range(count)]
 
 
 def _lost(flow: Flow, passage: Passage, reasons: list[str]) -> tuple[str | None, int]:
-    """Say where a packet that did not arrive was lost: before the gateway, in it, or behind it.
+    """Return reason and time of a loss: before the gateway, in it, or behind it.
 
-    The gateway tells drops by flow, so each takes the next reason; a packet that nobody dropped still waits.
+    The gateway counts drops per flow, so each missing packet takes the next reason. If no reason is left, the packet
+    still waits in a queue.
     """
     if passage.into_ns == NOWHERE:
         return "path", passage.sent_ns
@@ -107,7 +108,7 @@ def _lost(flow: Flow, passage: Passage, reasons: list[str]) -> tuple[str | None,
 
 
 def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
-    """Yield flow, time and bytes delivered to applications: UDP's as they came, TCP's as they were acknowledged."""
+    """Yield flow, time and bytes delivered to applications: of UDP at arrival, of TCP at the acknowledgement."""
     acknowledged: dict[tuple[int, bool, int, int], int] = {}
     for fate in of:
         passage = fate.passage
@@ -127,7 +128,7 @@ def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
 
 
 def record(scenario: _native.Scenario, seen: Seen) -> _native.Recording:
-    """Tell the recorder everything."""
+    """Hand all observations to a new recorder."""
     recording = _native.Recording(scenario)
     _packets(recording, seen)
     for flow, at_ns, delivered in goodput(seen.fates):
@@ -163,7 +164,7 @@ def _packets(recording: _native.Recording, seen: Seen) -> None:
 
 
 def _tcp(recording: _native.Recording, seen: Seen) -> None:
-    """State of the first few connections of a flow; segments that all of them sent again."""
+    """Hand over TCP state of the first connections of each flow, and retransmitted segments of all connections."""
     resent: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     for t_ns, flow, connection, side, state in tcp_samples(seen):
         resent[flow][connection, side] = state.retransmissions
@@ -184,7 +185,7 @@ def _tcp(recording: _native.Recording, seen: Seen) -> None:
 
 
 def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
-    """Yield time, flow, connection, side and state, of the applications' connections in the order they appeared."""
+    """Yield time, flow, connection, side and state. Connections are numbered in order of appearance."""
     flows = {flow.number: flow for flow in seen.plan.flows}
     known: dict[int, list[int]] = defaultdict(list)
     for at, number, side, state in seen.samples.tcp:
@@ -200,7 +201,7 @@ def tcp_samples(seen: Seen) -> Iterator[tuple[int, int, int, int, TcpState]]:
 
 
 def _gateway(recording: _native.Recording, seen: Seen) -> None:
-    """Samples and counters of the gateway's queues, and of its shapers that follow their link."""
+    """Hand over samples and counters of the gateway's queues and of shapers that follow their link."""
     end_ns = seen.plan.duration_s * SECOND_NS
     began = seen.began_monotonic_ns
     for at, way, packets, waiting in seen.samples.queues:
@@ -231,6 +232,6 @@ def _gateway(recording: _native.Recording, seen: Seen) -> None:
 UDP_HEADERS = 28
 ACK, RST = 0x10, 0x04
 UNBOUNDED = 2**32
-"""From here on the kernel's slow start threshold means "not set yet"."""
+"""At or above this value, the slow start threshold of the kernel is not set yet."""
 SLACK_S = 0.5
-"""What stops at the end is reported a little after it."""
+"""Applications that stop at the end of the run report this much later at most."""

@@ -1,4 +1,4 @@
-"""What applications of the lab say of themselves, in the words of the `app` table."""
+"""Reports of the lab's own applications; the kinds are those of the table `app`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHUNK, STALL, TRANSFER = "chunk", "stall", "transfer"
 
 @dataclass(frozen=True)
 class Report:
-    """Something finished: monotonic nanoseconds, and how long it took."""
+    """A chunk, stall or transfer that ended: monotonic nanoseconds of the end, and its duration."""
 
     at_ns: int
     flow: int
@@ -21,25 +21,25 @@ class Report:
 
 
 class Reports:
-    """Takes reports from any thread."""
+    """Collects reports from any thread."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start empty."""
         self._lock = threading.Lock()
         self._reports: list[Report] = []
         self.failure: str | None = None
-        """Why an application ended that should not have."""
+        """Why an application failed; None if none did."""
 
     def fail(self, why: str) -> None:
-        """An application could not go on."""
+        """Note that an application failed."""
         self.failure = why
 
     def add(self, report: Report) -> None:
-        """Keep one."""
+        """Add a report."""
         with self._lock:
             self._reports.append(report)
 
     def all(self) -> list[Report]:
-        """Return what there is, in order of time."""
+        """Return all reports in order of time."""
         with self._lock:
             return sorted(self._reports, key=lambda report: report.at_ns)

@@ -1,4 +1,4 @@
-"""One run of a scenario in the lab, in real time: build, start what is due, watch, take down, and make tables of it."""
+"""Runs a scenario once in the lab, in real time: builds the household, plays the flows, and makes tables."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from gamelane.records.frames import frames
 from gamelane.records.results import ALONE, RunRecord
 
 TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
-"""What the lab runs, and the packages they come in."""
+"""Tools that the lab needs, and their Debian packages."""
 GLANCE_S = 0.02
 Stopped = Callable[[], bool]
 
 
 class Application(Protocol):
-    """One flow's programs."""
+    """Client and server of a flow."""
 
     @property
     def begins_s(self) -> float:
-        """When to start it, in seconds from the start of the run."""
+        """Time to start the client, in seconds from the start of the run."""
 
     def prepare(self) -> None:
         """Start the server, before the run."""
@@ -53,12 +53,12 @@ class Application(Protocol):
         """Start the client."""
 
     def stop(self) -> None:
-        """End both; may be called again."""
+        """End client and server. A second call does nothing."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a run gave."""
+    """Record and tables of a finished run."""
 
     record: RunRecord
     frames: dict[str, pl.DataFrame]
@@ -66,7 +66,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to run, and how its rows are to be called."""
+    """A run to do. `variants` and `flows` are the names that may appear in its tables."""
 
     scenario: _native.Scenario
     file: str
@@ -77,25 +77,25 @@ class Wanted:
 
 
 def lacking() -> str | None:
-    """Say why nothing can run in the lab here; None if it can."""
+    """Return the reason why the lab cannot run on this machine; None if it can."""
     if why := missing():
         return why
     absent = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if absent:
-        return f"{', '.join(absent)} not found: apt-get install {' '.join(absent)}"
+        return f"{', '.join(absent)} not found; install with `apt-get install {' '.join(absent)}`"
     words = ["unshare", "--net", "ip", "link", "add", "switch", "type", "bridge"]
     made = subprocess.run(words, capture_output=True, check=False)
-    return None if made.returncode == 0 else "the kernel has no bridges: `modprobe bridge` loads them"
+    return None if made.returncode == 0 else "the kernel has no network bridges; load them with `modprobe bridge`"
 
 
 def congestion_controls() -> list[str]:
-    """TCP's that scenarios can ask for here."""
+    """Return the congestion controls that scenarios can use in the lab on this machine."""
     names = {"reno": "newreno"}
     return [names.get(name, name) for name in tcp.available() if name in tcp.KNOWN]
 
 
 def check() -> None:
-    """Raise if nothing can run in the lab here."""
+    """Raise if the lab cannot run on this machine."""
     if why := lacking():
         raise LabError(f"--engine lab: {why}")
     for program in (programs.GATEWAY, programs.IMPAIR, programs.TRAFFIC):
@@ -103,9 +103,9 @@ def check() -> None:
 
 
 def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Path | None = None) -> Finished | None:
-    """Run it once; None if `stopped` says so before the end.
+    """Run once. Return None if `stopped` returned true before the end.
 
-    Captures go to the folder `pcap`, working files to `keep`, if they are given.
+    If given, the folder `pcap` receives captures and the folder `keep` receives working files.
     """
     planned = plan(wanted.scenario, wanted.file)
     began_cpu = sum(os.times()[:4])
@@ -116,7 +116,7 @@ def run(wanted: Wanted, *, stopped: Stopped, keep: Path | None = None, pcap: Pat
         except LabError:
             if not stopped():
                 raise
-            return None  # Ctrl-C reaches whatever was just running, too
+            return None  # Ctrl-C also ends the lab's programs, so their errors do not matter.
         if pcap is not None and played is not None:
             _captures(planned, folder, pcap, wanted)
     if played is None:
@@ -159,7 +159,7 @@ def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _nat
 
 
 def _follow(home: Household, applications: Sequence[Application], stopped: Stopped) -> bool:
-    """Start and stop what is due, until the end; False if somebody stopped it."""
+    """Start and stop applications on time. Return False if `stopped` returned true before the end."""
     began = time.monotonic()
     flows = home.plan.flows
     due = [(application.begins_s, application.start) for application in applications]
@@ -186,18 +186,18 @@ def _application(home: Household, flow: Flow, seed: int, reports: Reports) -> Ap
 
 
 def _servers(planned: Plan) -> dict[int, int]:
-    """Flow by address of its server."""
+    """Return the flow of each server address."""
     return {int(IPv4Address(server_address(flow))): flow.number for flow in planned.flows}
 
 
 def _echoes(applications: Sequence[Application]) -> dict[int, Path]:
-    """Files with round trips as the applications themselves measured them, from the echoes in their packets."""
+    """Return the files with round trips that applications measured themselves, by echoes in their packets."""
     games = [application for application in applications if isinstance(application, Datagrams)]
     return {game.flow.number: game.records("client") for game in games if game.records("client").is_file()}
 
 
 def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None:
-    """Both sides of the gateway, and the servers: those of several paths are files of their own."""
+    """Write captures of both sides of the gateway and of the servers; each path has its own server file."""
     name = f"seed{wanted.seed}" if wanted.variant == ALONE else f"{wanted.variant}-seed{wanted.seed}".replace("/", "_")
     sides = {"lan": "lan", "wan": "wan", "site0": "server"}
     sides |= {f"site{number}": f"server{number + 1}" for number in range(1, len(planned.paths))}
@@ -209,7 +209,7 @@ def _captures(planned: Plan, folder: Path, target: Path, wanted: Wanted) -> None
 
 
 def absolute(toml: str, folder: Path) -> str:
-    """Files that a scenario names beside itself, by their whole paths."""
+    """Make the paths of files that a scenario names absolute."""
 
     def whole(found: re.Match[str]) -> str:
         path = folder / found[2]

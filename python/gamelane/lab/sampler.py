@@ -1,4 +1,4 @@
-"""Every 100 ms: what waits in the gateway's queues, what it dropped and why, its rate, and the state of all TCP."""
+"""Samples every 100 ms: backlogs, drops with reasons and shaper rates of the gateway, and the state of all TCP."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SIDES = ("client", "server")
 
 @dataclass
 class Samples:
-    """What was seen; times are of the monotonic clock in nanoseconds."""
+    """Samples of a run; times are nanoseconds of the monotonic clock."""
 
     queues: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Time, direction, packets, bytes."""
     rates: list[tuple[int, int, int]] = field(default_factory=list)
-    """Time, direction, bit/s that a shaper which follows its link has come to."""
+    """Time, direction, bit/s of a shaper that follows its link."""
     drops: list[tuple[int, int, int, str, int]] = field(default_factory=list)
-    """Time, direction, flow, reason, how many since the time before."""
+    """Time, direction, flow, reason, packets since the previous sample."""
     tcp: list[tuple[int, int, int, TcpState]] = field(default_factory=list)
     """Time, flow, side, state."""
     last: dict[str, Any] = field(default_factory=dict)
@@ -40,10 +40,10 @@ class Samples:
 
 
 class Sampler:
-    """A thread that asks until it is stopped."""
+    """A thread that takes samples until it is stopped."""
 
     def __init__(self, home: Household) -> None:
-        """Prepare to ask; nothing is asked yet."""
+        """Prepare; sampling begins with `start`."""
         self.home = home
         self.samples = Samples()
         self._stop = threading.Event()
@@ -53,15 +53,17 @@ class Sampler:
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start sampling."""
         self._thread.start()
 
     def stop(self) -> Samples:
-        """Ask a last time and return what was seen."""
+        """Take a last sample and return all samples."""
         self._stop.set()
         self._thread.join(timeout=PATIENCE_S * 2)
         if self._failure is not None:
-            raise LabError(f"the gateway does not say what it does: {self._failure}") from self._failure
+            raise LabError(
+                f"cannot read the status of the gateway or the TCP state of a host: {self._failure}"
+            ) from self._failure
         return self.samples
 
     def _run(self) -> None:
@@ -87,7 +89,7 @@ class Sampler:
                 diagnosis.close()
 
     def _ask_boxes(self) -> None:
-        """The gateway, and the modem if there is one."""
+        """Sample the gateway, and the modem if there is one."""
         for box in self.home.boxes:
             with inside(box):
                 status = ask()
@@ -111,7 +113,7 @@ class Sampler:
                     self._count((flow, number, reason), f"{box} {known['home']}", count, now)
 
     def _count(self, what: tuple[int, int, str], where: str, count: int, now: int) -> None:
-        """Conversations count since their own beginning; a flow may have many."""
+        """Note new drops. The gateway counts per conversation since its start, and a flow may have several."""
         key = (*what, where)
         more = count - self._counted[key]
         if more > 0:
@@ -127,7 +129,7 @@ class Sampler:
 
 
 def ask() -> dict[str, Any]:
-    """What the gateway in the calling thread's network says of itself."""
+    """Return the status of the gateway in the network namespace of the calling thread."""
     link = http.client.HTTPConnection(*STATUS, timeout=PATIENCE_S)
     try:
         link.request("GET", "/status")

@@ -1,4 +1,4 @@
-"""What a kernel knows of its TCP connections: `tcp_info` of all in a namespace at once, over netlink (sock_diag(7))."""
+"""Reads `tcp_info` of all TCP connections in a network namespace, over netlink (sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TcpState:
-    """A connection as one end has it."""
+    """State of one end of a TCP connection."""
 
     local_port: int
     remote: str
@@ -24,19 +24,19 @@ class TcpState:
 
 
 class Diagnosis:
-    """A way to ask one namespace: that of the thread which opens it, from then on from any thread."""
+    """A netlink socket in the namespace of the thread that opens it. Any thread may use it."""
 
     def __init__(self) -> None:
-        """Open it."""
+        """Open the socket."""
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, SOCK_DIAG)
         self._socket.settimeout(PATIENCE_S)
 
     def close(self) -> None:
-        """Let it go."""
+        """Close the socket."""
         self._socket.close()
 
     def connections(self) -> Iterator[TcpState]:
-        """Every established connection over IPv4."""
+        """Yield every established connection over IPv4."""
         request = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (INFO - 1), ESTABLISHED)
         header = struct.pack("=IHHII", HEADER + len(request), BY_FAMILY, REQUEST | DUMP, 0, 0)
         self._socket.send(header + request)

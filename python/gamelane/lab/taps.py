@@ -1,7 +1,7 @@
-"""Packets seen on both sides of the gateway and at both ends, matched: which were lost where, and how long each took.
+"""Captures packets at both ends and on both sides of the gateway, and matches them: where each was lost or delayed.
 
-`tcpdump` writes what passes, headers only. A packet is known again by its own bytes, apart from what a gateway may
-change: the ECN bits, TCP's window, and checksums. All clocks are one.
+`tcpdump` captures headers. Packets are matched by their bytes, except for fields that a gateway may change: ECN bits,
+TCP window and checksums. All capture points share one clock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gamelane.lab.topology import Household, Point
 SNAPLEN = 128
 BUFFER_KIB = 8192
 SETTLE_S = 2.2
-"""tcpdump gets packets from the kernel in blocks, the last one after a second; some are still on their way."""
+"""Time before tcpdump is stopped: packets are still in flight, and the kernel hands over the last block after 1 s."""
 NOWHERE = -1
 
 Ints = npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Packet:
-    """A frame at one point."""
+    """A packet at one capture point."""
 
     at_ns: int
     key: bytes
@@ -46,7 +46,7 @@ class Packet:
 
 @dataclass(frozen=True)
 class Passage:
-    """One packet of a flow from end to end; times are Unix nanoseconds, `NOWHERE` if it did not get there."""
+    """A packet of a flow from end to end. Times are Unix nanoseconds; `NOWHERE` if it did not reach a point."""
 
     up: bool
     sent_ns: int
@@ -59,10 +59,10 @@ class Passage:
 
 
 class Taps:
-    """tcpdump at every point, from now until `stop`."""
+    """Runs tcpdump at every point until `stop`."""
 
     def __init__(self, lab: Lab, home: Household) -> None:
-        """Start and wait until all of them listen."""
+        """Start tcpdump at every point and wait until all capture."""
         points = {"home": home.home, "lan": home.lan, "wan": home.wan}
         points |= {f"site{number}": point for number, point in enumerate(home.sites)}
         self.folder = home.folder
@@ -72,7 +72,7 @@ class Taps:
         for name, program in zip(self.names, self.programs, strict=True):
             while "listening on" not in (said := self._said(name)):
                 if program.poll() is not None or time.monotonic() > deadline:
-                    raise LabError(f"tcpdump: {said.strip() or 'it does not start'}")
+                    raise LabError(f"tcpdump at {name}: {said.strip() or 'did not start and printed nothing'}")
                 time.sleep(0.01)
 
     def _start(self, lab: Lab, name: str, point: Point) -> subprocess.Popen[str]:
@@ -82,11 +82,11 @@ class Taps:
         return lab.start(point.host, *words, "-w", str(self.file(name)), "ip", log=self.folder / f"tcpdump-{name}.log")
 
     def file(self, name: str) -> Path:
-        """What a point's packets are written to."""
+        """Return the capture file of a point."""
         return self.folder / f"{name}.pcap"
 
     def stop(self) -> None:
-        """Let the last packets be written; refuse to go on if the kernel had to leave some out."""
+        """Stop after the last packets are written. Raise if the kernel dropped packets."""
         time.sleep(SETTLE_S)
         for program in self.programs:
             program.terminate()
@@ -99,7 +99,7 @@ class Taps:
         return (self.folder / f"tcpdump-{name}.log").read_text(encoding="utf-8")
 
     def passages(self, servers: dict[int, int]) -> list[list[Passage]]:
-        """Match the points: by flow, in the order they were sent. `servers` is the flow of each server's address."""
+        """Return the matched packets of each flow in order of sending. `servers` maps server addresses to flows."""
         sites = [name for name in self.names if name.startswith("site")]
         seen = {name: list(_packets(self.file(name))) for name in self.names}
         ends = sorted((packet for name in sites for packet in seen[name]), key=lambda packet: packet.at_ns)
@@ -140,10 +140,10 @@ def _by_key(packets: list[Packet], up: bool, servers: dict[int, int]) -> dict[by
 
 
 def _packets(path: Path) -> Iterator[Packet]:
-    """IPv4 over Ethernet, TCP and UDP, of the lab's own hosts; control messages of our generator are left out."""
+    """Yield TCP and UDP packets over IPv4 and Ethernet. Control messages of `gamelane-traffic` are left out."""
     data = path.read_bytes()
     if data[:4] != NANOSECONDS:
-        raise LabError(f"{path.name}: tcpdump did not write nanoseconds")
+        raise LabError(f"{path.name}: tcpdump did not write nanosecond times")
     at = 24
     while at + 16 <= len(data):
         seconds, nanos, kept, _ = RECORD.unpack_from(data, at)
@@ -183,4 +183,4 @@ SHORTEST = 42
 TCP, UDP = 6, 17
 CONGESTION = 3
 DATA = 0x80
-"""First bit of a data packet's payload, of `gamelane-traffic` (crates/generator/src/wire.rs)."""
+"""First payload bit of a data packet of `gamelane-traffic` (crates/generator/src/wire.rs)."""

@@ -1,7 +1,7 @@
-"""TCP of a scenario in terms of a Linux kernel.
+"""Translates the TCP keys of a scenario into settings of the Linux kernel.
 
-Attributes of routes say what a flow has of its own, since every flow has a server of its own; settings of the host the
-rest. What the kernel cannot be told is refused. What it does by itself is left to it: docs/lab.md.
+Every flow has its own server, so route attributes set values per flow. Other values are settings of the host. Keys that
+Linux cannot set are refused. docs/lab.md lists where the kernel differs.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ Refuse = Callable[[str, Any, str, str, str], NoReturn]
 
 @dataclass(frozen=True)
 class Tcp:
-    """How both ends of a flow are set."""
+    """TCP settings of both ends of a flow."""
 
     route: tuple[str, ...] = ()
     """Attributes of the routes between its two hosts, as `ip route` takes them."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Below `net.ipv4`."""
+    """Values of sysctl keys below `net.ipv4`."""
     window: int = 0
-    """Most the receiver advertises, in bytes."""
+    """Maximum window that the receiver advertises, in bytes."""
     nagle: bool = True
 
 
 def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
-    """Translate `[tcp]`; `refuse` is told of a key, its value, why, what is allowed, and a hint."""
+    """Translate `[tcp]`. `refuse` gets key, value, reason, allowed values and a hint."""
     for key, value in keys.items():
         if key in FIXED and value not in FIXED[key]:
             allowed = " or ".join(_written(one) for one in FIXED[key])
-            refuse(key, value, "Linux cannot be told to do this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
+            refuse(key, value, "Linux has no setting for this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
     asked = keys.get("congestion", "newreno")
     congestion = {"newreno": "reno"}.get(asked, asked)
     if congestion not in available():
         refuse(
-            "congestion", asked, "this kernel does not have it",
+            "congestion", asked, "this kernel does not have this congestion control",
             ", ".join(f'"{"newreno" if name == "reno" else name}"' for name in available() if name in KNOWN),
-            f"`modprobe tcp_{congestion}` loads it where the kernel came with it; or simulate it",
+            f"try `modprobe tcp_{congestion}`, or simulate it",
         )  # fmt: skip
     recovery = keys.get("recovery", "sack")
     window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
@@ -74,7 +74,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
 
 
 def settings_of(flows: list[Tcp]) -> dict[str, str]:
-    """Settings of a host that is an end of these flows. Receive buffers stay as they are made (`windows.py`)."""
+    """Return the settings of a host that is an end of these flows. `windows.py` sets the receive buffers."""
     found = {key: value for tcp in flows for key, value in tcp.settings.items()}
     return {
         **found,
@@ -86,7 +86,7 @@ def settings_of(flows: list[Tcp]) -> dict[str, str]:
 
 
 def available() -> list[str]:
-    """Congestion controls the kernel has at hand."""
+    """Return the congestion controls that the kernel has loaded."""
     try:
         return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     except OSError:
@@ -94,7 +94,7 @@ def available() -> list[str]:
 
 
 def _initial(value: int | str, mtu: int) -> int:
-    """Segments; RFC 5681 section 3.1 goes by their size."""
+    """Return the initial window in segments. RFC 5681 section 3.1 makes it depend on the segment size."""
     if isinstance(value, int):
         return value
     segment = mtu - HEADERS
@@ -127,4 +127,4 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "piggyback": ("off",),
     "rdb": (False,),
 }
-"""Keys with one meaning in Linux, and the values that mean it."""
+"""Keys that Linux cannot set, and the values that match its behaviour."""

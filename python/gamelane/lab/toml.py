@@ -1,4 +1,4 @@
-"""Values as TOML on one line, for the small files that programs of the lab are given."""
+"""Writes TOML: the small input files of the lab's programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def inline(value: Any) -> str:
-    """Write text, numbers, truth, lists and tables."""
+    """Write a value on one line: text, number, boolean, list or table."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -19,5 +19,5 @@ def inline(value: Any) -> str:
 
 
 def lines(values: Mapping[str, Any]) -> str:
-    """Write a table, a key a line."""
+    """Write a table with one key per line."""
     return "".join(f"{json.dumps(key)} = {inline(value)}\n" for key, value in values.items())

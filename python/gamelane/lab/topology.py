@@ -2,9 +2,9 @@
 
     hosts - home - [link, down] - gateway - (modem) - [link, up] - internet - [path] - servers
 
-What is in brackets is `gamelane-impair`, one process each; the gateway is `gamelane-gateway` with the scenario's own
-`[gateway]`; the modem, a second one, is there only behind a gateway that shapes. `home` and `internet` are switches:
-bridges of the kernel. Neighbours are known beforehand, so that nothing but the scenario's packets is on the way.
+Each name in brackets is a process of `gamelane-impair`. The gateway is `gamelane-gateway` with the `[gateway]` of the
+scenario. If it shapes, a second `gamelane-gateway` is the modem behind it. `home` and `internet` are kernel bridges.
+ARP entries are set beforehand, so that only packets of the scenario are on the links.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from gamelane.lab.plan import Path as Way
 from gamelane.lab.tcp import settings_of
 
 FASTER = 1.02
-"""The line behind the gateway's shaper is this much faster, so that what a late wake-up left standing there drains."""
+"""Rate of the emulated link over the gateway's rate. If the link process wakes up late, its backlog can then drain."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """An interface to look at."""
+    """An interface where packets are captured."""
 
     host: Host
     interface: str
@@ -37,7 +37,7 @@ class Point:
 
 @dataclass
 class Household:
-    """What was built."""
+    """Namespaces and programs of a run."""
 
     plan: Plan
     lab: Lab
@@ -49,38 +49,38 @@ class Household:
     home: Point = field(init=False)
     """Next to the hosts."""
     lan: Point = field(init=False)
-    """The gateway's side of home."""
+    """The gateway's interface to the home."""
     wan: Point = field(init=False)
-    """Its other side, or that of the modem behind it."""
+    """The interface to the internet: of the gateway, or of the modem behind it."""
     sites: list[Point] = field(default_factory=list)
     """Next to the servers, one for each path."""
     policy: Path = field(init=False)
     boxes: list[Host] = field(default_factory=list)
-    """What has queues: the gateway, and the modem behind it if there is one."""
+    """Hosts with queues: the gateway, and the modem if there is one."""
     programs: list[tuple[subprocess.Popen[str], Path]] = field(default_factory=list)
 
     def host_of(self, flow: Flow) -> Host:
-        """Its end at home."""
+        """Return the host of a flow at home."""
         return self.hosts[flow.host]
 
     def home_address(self, flow: Flow) -> str:
-        """Address of its host at home."""
+        """Return the address of a flow's host at home."""
         return f"10.77.1.{self.plan.hosts.index(flow.host) + 1}"
 
     def check(self) -> None:
-        """Raise if something that should run all the time has ended."""
+        """Raise if a gateway or path program has ended."""
         for program, log in self.programs:
             if program.poll() is not None:
                 raise LabError(f"{log.stem} ended: {log.read_text(encoding='utf-8').strip() or program.returncode}")
 
 
 def server_address(flow: Flow) -> str:
-    """Address of the flow's own server: it tells the flow of a packet."""
+    """Return the address of the flow's own server. Captures tell flows apart by it."""
     return f"10.77.{2 + flow.number // 250}.{1 + flow.number % 250}"
 
 
 def build(lab: Lab, plan: Plan, scenario: Path, folder: Path) -> Household:
-    """Make namespaces and links, and start what forwards. `scenario` is the file whose `[gateway]` the gateway runs."""
+    """Make namespaces and links, and start gateways and paths. The gateway reads `[gateway]` of the file `scenario`."""
     home = Household(plan, lab, folder)
     switch, down = lab.host("home", bridge=True), lab.host("link-down", bridge=True)
     home.gateway, up = lab.host("gateway", bridge=True), lab.host("link-up", bridge=True)
@@ -134,7 +134,7 @@ def _port(host: Host, interface: str, bridge: str) -> None:
 
 
 def _addresses(home: Household) -> None:
-    """Addresses, settings, and routes with what TCP of each flow is to do."""
+    """Set addresses, ARP entries, TCP settings of hosts, and routes with the TCP settings of each flow."""
     plan = home.plan
     at_home = {name: (f"10.77.1.{number + 1}", home.hosts[name]) for number, name in enumerate(plan.hosts)}
     macs = {id(host): _mac(host) for host in (*home.hosts.values(), *home.servers.values())}
@@ -171,13 +171,13 @@ def _mac(host: Host) -> str:
 
 
 def _start_path(home: Household, box: Host, number: int, way: Way) -> None:
-    """Half the round trip each way, with what the path loses and how it varies."""
+    """Start a path: half the round trip in each direction, with loss and jitter."""
     values = _delayed(each_way(way.jitter, "0s"), (way.rtt_s / 2,) * 2) | _both("loss", each_way(way.loss, "0%"))
     _impair(home, box, f"path{number}", values, ("near", "far"))
 
 
 def _start_link(home: Household, box: Host, direction: str, ends: tuple[str, str]) -> None:
-    """The line itself, whose queue the gateway is: a packet arrives whole, after the link's delay, or not at all."""
+    """Start one direction of the link: its rate, delay, jitter and loss. The queue of the link is in the gateway."""
     link, at = home.plan.link, DIRECTIONS.index(direction)
     rate = quantity.parse(link[direction], "bit/s") or 0.0
     pair = [0.0, 0.0]
@@ -194,7 +194,7 @@ def _start_link(home: Household, box: Host, direction: str, ends: tuple[str, str
 
 
 def _delayed(jitter: tuple[str, str], base_s: tuple[float, float]) -> dict[str, Any]:
-    """Jitter of a scenario is on top of the delay; that of `impair` is to both sides of it."""
+    """Translate jitter: a scenario adds it to the delay, `gamelane-impair` spreads it to both sides of the delay."""
     half_s = [(quantity.parse(one, "ms") or 0.0) / 2e3 for one in jitter]
     delays = {way: _time(base + more) for way, base, more in zip(DIRECTIONS, base_s, half_s, strict=True)}
     varied = {way: {"spread": _time(more)} for way, more in zip(DIRECTIONS, half_s, strict=True) if more}
@@ -217,7 +217,11 @@ def _impair(home: Household, box: Host, name: str, values: Mapping[str, Any], en
 
 
 def _start_gateways(home: Household, scenario: Path, modem: Host | None) -> None:
-    """The gateway with the scenario's policy: in front of the link it shapes to the link's rate, being its queue."""
+    """Start the gateway, and the modem if there is one.
+
+    The gateway holds the queue of the link: it shapes to the link's rate. In a direction in which the scenario sets a
+    rate below it (`gateway.shape`), the modem holds that queue.
+    """
     home.policy = scenario
     shape = _shape(home.plan.gateway)
     link = home.plan.link
@@ -240,7 +244,7 @@ def _start_gateways(home: Household, scenario: Path, modem: Host | None) -> None
 
 
 def _shape(gateway: Mapping[str, Any]) -> dict[str, str | None]:
-    """The gateway's own shaper, each way."""
+    """Return the rate of the gateway's own shaper in each direction."""
     values = each_way(gateway.get("shape"), None)
     return {way: value if isinstance(value, str) else None for way, value in zip(DIRECTIONS, values, strict=True)}
 

@@ -1,4 +1,4 @@
-"""Programs that say when they are ready, and sizes as scenarios write them."""
+"""Waits for programs to be ready, and parses sizes of a scenario."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ PATIENCE_S = 30
 
 
 def for_word(program: subprocess.Popen[str], log: Path, word: str) -> None:
-    """Wait until the program has said it."""
+    """Wait until the log of a program contains `word`."""
     deadline = time.monotonic() + PATIENCE_S
     while word not in (said := log.read_text(encoding="utf-8")):
         if program.poll() is not None or time.monotonic() > deadline:
-            raise LabError(f"{log.stem}: {said.strip() or 'it does not start'}")
+            raise LabError(f"{log.stem}: {said.strip() or 'did not start and printed nothing'}")
         time.sleep(0.01)
 
 
 def size(text: str) -> int:
-    """Bytes of a size of a scenario that has been checked."""
+    """Return a size of a checked scenario in bytes."""
     return round(quantity.parse(text, "B") or 0)

@@ -1,6 +1,6 @@
-"""Web pages over HTTP as the simulator has them: at each period a new connection, for a drawn time or a drawn size.
+"""Web pages over HTTP, as in the simulator: each period opens a connection for a random time or a random size.
 
-What is drawn has the simulator's distributions, from a generator of its own: the draws are other ones.
+Times and sizes have the distributions of the simulator, but other random values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Web:
     """Server and browser of a flow."""
 
     def __init__(self, home: Household, flow: Flow, seed: int, reports: Reports) -> None:
-        """Draw every burst there can be."""
+        """Draw the times or sizes of all pages."""
         self.home, self.flow, self.reports = home, flow, reports
         self.every_s = seconds(flow.keys.get("every", "10s"))
         self.begins_s = flow.start_s
@@ -47,14 +47,14 @@ class Web:
         class Page(httpd.Handler):
             code_point = web.flow.dscp
 
-            def do_GET(self) -> None:  # noqa: N802 - the library's
+            def do_GET(self) -> None:  # noqa: N802 - the name is the library's
                 burst = web.bursts[int(self.path.removeprefix("/"))]
                 if web.sized:
                     self.send_bytes(round(burst))
                 else:
                     self.send_for(burst)
 
-            def do_PUT(self) -> None:  # noqa: N802 - the library's
+            def do_PUT(self) -> None:  # noqa: N802 - the name is the library's
                 while self.connection.recv(1 << 16):
                     pass
 
@@ -73,7 +73,7 @@ class Web:
         threading.Thread(target=self._browse, name=self.flow.name, daemon=True).start()
 
     def stop(self) -> None:
-        """Load no more."""
+        """Stop loading pages."""
         self._stop.set()
         httpd.hang_up(self._connection)
         if self._server is not None:
@@ -90,7 +90,7 @@ class Web:
                 threading.Thread(target=self._load, args=(number,), daemon=True).start()
 
     def _load(self, number: int) -> None:
-        """One page, on a thread that is in the home's network as the one that started it is."""
+        """Load one page. A new thread stays in the network namespace of the thread that started it."""
         opened = time.monotonic_ns()
         with contextlib.suppress(OSError, http.client.HTTPException):
             own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
@@ -126,7 +126,7 @@ PIECE = 1 << 12
 
 
 def _draw(rng: np.random.Generator, given: str | Mapping[str, Any] | None, count: int, *, sized: bool) -> list[float]:
-    """Bytes or seconds: one size or a uniform one; an exponential time or a uniform one."""
+    """Draw sizes (constant or uniform) in bytes, or times (exponential or uniform) in seconds."""
     number = waiting.size if sized else seconds
     if isinstance(given, Mapping):
         return [float(value) for value in rng.uniform(number(given["min"]), number(given["max"]), count)]

@@ -1,7 +1,7 @@
-"""Receive windows as a scenario has them, on kernels that think in memory.
+"""Sets receive buffers so that hosts advertise the receive window of the scenario.
 
-Linux advertises a share of its buffer, and finds out from the first packets what share: their data over the memory they
-take. So one connection is made through the household beforehand, and asked; buffers are set by what it says.
+Linux advertises a share of its receive buffer. It learns that share from the first packets: their data over the memory
+they take. So one connection through the household measures the share before the run, and buffers are set by it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ PORT = 9
 ENOUGH = 24 * 1460
 PATIENCE_S = 20.0
 _known: dict[int, float] = {}
-"""Share by MTU: it is the kernel's, and the same in every run."""
+"""Measured share by MTU. It depends on the kernel only, so all runs use it."""
 
 
 def set_windows(home: Household) -> None:
-    """Set the receive buffers of all hosts that TCP sends to."""
+    """Set the receive buffers of all hosts that receive TCP data."""
     flows = [flow for flow in home.plan.flows if flow.app not in DATAGRAMS]
     if not flows:
         return
@@ -37,7 +37,7 @@ def set_windows(home: Household) -> None:
 
 
 def _share(home: Household, flow: Flow) -> float:
-    """Window over buffer, of a server that has received some packets."""
+    """Return window over buffer of a server that has received some packets."""
     address = server_address(flow)
     with inside(home.servers[flow.name]):
         listener = socket.create_server((address, PORT))
@@ -55,7 +55,7 @@ def _share(home: Household, flow: Flow) -> float:
                 window = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP)
                 buffer = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         except TimeoutError:
-            raise LabError("no TCP connection comes through the household") from None
+            raise LabError(f"no TCP data arrived through the household in {PATIENCE_S:g} s") from None
     sender.join()
     return window / buffer
 

@@ -1,4 +1,4 @@
-"""What every engine leaves behind: tables of samples and a manifest. Nothing from here on can run an engine."""
+"""Records of a run, whichever engine made it: tables of samples and a manifest. This package runs no engine."""
 
 from gamelane.records.frames import TABLES
 from gamelane.records.overlaid import overlay

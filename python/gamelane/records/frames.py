@@ -1,6 +1,6 @@
 """Tables of a run as polars frames. The recorder describes and fills them (`_native.tables`, docs/records.md).
 
-Every table starts with the columns `variant` and `seed`, so that runs can be put below one another.
+Every table starts with the columns `variant` and `seed`, so that tables of several runs can be concatenated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TABLES = tuple(table["name"] for table in _native.tables())
 def frames(
     run: _native.Run, *, variant: str, variants: Sequence[str], flows: Sequence[str] | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Return every table of a run; `flows` are those of all variants (default: its own)."""
+    """Return every table of a run. `flows` names the flows of all variants; the default is the flows of this run."""
     common = [
         pl.lit(variant, dtype=pl.Enum(variants)).alias("variant"),
         pl.lit(run.seed, dtype=pl.UInt64).alias("seed"),

@@ -1,4 +1,4 @@
-"""Documents that say what a folder holds: read with the same complaints, whatever it is."""
+"""Reads the JSON document that describes a folder: the manifest of records, sweeps and others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gamelane.errors import RecordsError
 
 
 def read(path: Path, *, schema: int, holds: str, command: str) -> dict[str, Any]:
-    """Return the document at `path`; its folder `holds` what `command` writes."""
+    """Return the document at `path`. Errors say what the folder should hold (`holds`) and which `command` writes it."""
     try:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RecordsError(
-            f"{path.parent}: no {path.name} in it, so it does not hold {holds}\n"
+            f"{path.parent}: there is no {path.name} in this folder, so it does not hold {holds}\n"
             f"  hint:    `{command} -o {path.parent}` writes {holds}"
         ) from None
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Results of the same question from several engines or versions laid over one another, as one `Results`.
+"""Overlays results from several engines or versions: the variants of all of them, in one `Results`.
 
-Each variant then stands once for each source: `fifo (sim)`, `fifo (lab)`. What would make the comparison unfair, a
-flow, a rate or a duration that differs, is refused with its key unless somebody wants to see just that.
+Each variant appears once per source: `fifo (sim)`, `fifo (lab)`. Scenarios that differ, for example in a rate, are
+refused with the keys that differ, unless the caller allows differences.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from gamelane.records.store import MANIFEST, read
 Given = str | PathLike[str] | Results
 
 MOST = 4
-"""Sources: figures have a style of line for each."""
+"""Maximum number of sources: figures have four line styles."""
 
 FREE = ("name", "question", "seed")
-"""Keys of a scenario that may differ: they change no packet, or only which random ones."""
+"""Keys of a scenario that may differ: text, and the seed of the random draws."""
 
 
 def overlay(given: Sequence[Given] | Mapping[str, Given], *, allow_differences: bool = False) -> Results:
-    """Lay results, or folders that hold records, over one another; others are compared with the first.
+    """Overlay results, or folders that hold records. The first source is the one that others are compared with.
 
-    A source is called by its engine (`sim`, `lab`, `live`), where that does not tell them apart by its version too, or
-    by its folder; a mapping gives them names of your own. Scenarios must be the same but for name, question and seed;
-    with `allow_differences` each key that differs becomes a caveat.
+    Sources are named by engine (`sim`, `lab`, `live`). If engines are equal, the version is added; if that is equal
+    too, the folder is the name. A mapping sets the names. Scenarios may differ in name, question and seed only; with
+    `allow_differences`, each other key that differs becomes a caveat.
     """
     members = _members(given)
     differences = _differences(members)
@@ -58,24 +58,24 @@ def overlay(given: Sequence[Given] | Mapping[str, Given], *, allow_differences: 
     )
 
 
-HINT = "  hint:    run the same scenario with both, or --allow-differences to see them side by side all the same"
+HINT = "  hint:    run the same scenario with both, or add --allow-differences to overlay them anyway"
 
 
 @dataclass(frozen=True)
 class _Member:
-    """Results to lay over others."""
+    """One of the results to overlay."""
 
     source: Source
     results: Results
 
     @property
     def place(self) -> str:
-        """Where a message sends its reader."""
+        """The file or source that an error message names."""
         return str(Path(self.source.folder) / MANIFEST) if self.source.folder else self.source.name
 
     @property
     def variants(self) -> dict[str, Variant]:
-        """Return variants by the names they have here, renamed."""
+        """Return the renamed variants by their original names."""
         source = self.source.name
         return {
             variant.name: replace(variant, name=_renamed(variant.name, source), source=source, own_name=variant.name)
@@ -90,18 +90,18 @@ def _renamed(variant: str, source: str) -> str:
 def _members(given: Sequence[Given] | Mapping[str, Given]) -> list[_Member]:
     values = list(given.values() if isinstance(given, Mapping) else given)
     if not 2 <= len(values) <= MOST:
-        raise UsageError(f"{len(values)} results to lay over one another\n  allowed: 2 to {MOST}")
+        raise UsageError(f"{len(values)} results to overlay\n  allowed: 2 to {MOST}")
     folders = ["" if isinstance(value, Results) else os.fspath(value) for value in values]
     places = [Path(folder).resolve() for folder in folders if folder]
     for folder in filter(None, folders):
         if places.count(Path(folder).resolve()) > 1:
-            raise UsageError(f"{folder}: given twice\n  hint:    lay it over records of another engine or version")
+            raise UsageError(f"{folder}: given twice\n  hint:    overlay it with records of another engine or version")
     results = [value if isinstance(value, Results) else read(value) for value in values]
     for folder, of in zip(folders, results, strict=True):
         if of.sources:
             raise UsageError(
-                f"{folder or of.name}: overlaid already, from {' and '.join(source.name for source in of.sources)}\n"
-                "  hint:    give the folders it was made of"
+                f"{folder or of.name}: already an overlay of {' and '.join(source.name for source in of.sources)}\n"
+                "  hint:    give the folders of the original records"
             )
     names = list(given) if isinstance(given, Mapping) else _names(results, folders)
     return [
@@ -111,7 +111,7 @@ def _members(given: Sequence[Given] | Mapping[str, Given]) -> list[_Member]:
 
 
 def _names(results: Sequence[Results], folders: Sequence[str]) -> list[str]:
-    """Choose the shortest names that differ."""
+    """Choose the first kind of name that differs between sources: engine, engine and version, folder, number."""
     tries = (
         [of.engine for of in results],
         [f"{of.engine} {of.gamelane}" for of in results],
@@ -123,7 +123,7 @@ def _names(results: Sequence[Results], folders: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Difference:
-    """A key of the scenario that differs between two members, in these variants."""
+    """A key of the scenario that differs between two members, and the variants in which it does."""
 
     members: tuple[_Member, _Member]
     key: str
@@ -145,7 +145,7 @@ def _differences(members: Sequence[_Member]) -> list[_Difference]:
         if not common:
             own, others = (", ".join(map(_spoken, of.variants)) for of in (member, first))
             raise UsageError(
-                f"{member.place}: it has {own}; {first.place} has {others}: nothing to compare\n"
+                f"{member.place} has {own}, {first.place} has {others}: no variant is in both\n"
                 "  hint:    run both with the same --compare and --variant"
             )
         where: dict[tuple[str, str, str], list[str]] = {}
@@ -187,7 +187,7 @@ def _flat(of: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _frames(members: Sequence[_Member], variants: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """Put the tables below one another, variants renamed and in their order; a flow may be missing from some."""
+    """Concatenate the tables, with variants renamed and in order. Members need not have the same flows."""
     flows = dict.fromkeys(flow.name for member in members for flow in member.results.flows)
     return {
         table: pl.concat([_renumbered(member, table, variants, list(flows)) for member in members]).sort(

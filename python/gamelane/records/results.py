@@ -21,7 +21,7 @@ ALONE = "run"
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow, as labels name it. `label` carries "[synthetic-default]" where the model is our construction."""
+    """A flow and its label. The label ends in "[synthetic-default]" if the model is our construction."""
 
     name: str
     app: str
@@ -32,7 +32,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One finished run: what it cost and its summary, an element of `runs` in the JSON output."""
+    """One finished run: CPU time, event count and summary (an element of `runs` in the JSON output)."""
 
     seed: int
     cpu_seconds: float
@@ -42,13 +42,13 @@ class RunRecord:
 
     @classmethod
     def of(cls, run: _native.Run) -> RunRecord:
-        """Take over what the recorder made of a run."""
+        """Copy cost and summary from a native run."""
         return cls(run.seed, run.cpu_seconds, run.events, run.bottleneck_packets, json.loads(run.summary_json()))
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A scenario with some of its keys changed, and the runs of it."""
+    """A scenario with some of its keys changed, and its runs."""
 
     name: str
     overrides: Mapping[str, str]
@@ -57,20 +57,20 @@ class Variant:
     flows: tuple[Flow, ...]
     runs: tuple[RunRecord, ...]
     source: str = ""
-    """Which of `Results.sources` it is from, where several are overlaid; `name` is then "fifo (sim)"."""
+    """Name of its source in `Results.sources`; empty unless overlaid. With a source, `name` is "fifo (sim)"."""
     own_name: str = ""
-    """Its name among the records it is from: "fifo"."""
+    """Its name in the source: "fifo"."""
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Mean and 95 % half-width over the runs, shaped like a run without its seed."""
+        """Mean and half-width of the 95 % interval over the runs, with the keys of a run except its seed."""
         shapes = [{key: run.summary[key] for key in ("flows", "queues")} for run in self.runs]
         return stats.over_runs(shapes) if shapes else {}
 
 
 @dataclass(frozen=True)
 class Source:
-    """Results that lie over others: how they are called there, and what they were measured with."""
+    """One of several overlaid results: its name in the overlay, engine, version, folder, command and host."""
 
     name: str
     engine: str
@@ -82,7 +82,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything measured, and what it was measured on. The frames are attributes: `.rtt` and so on."""
+    """All results of an experiment: scenario, variants, host and tables. Tables are attributes, for example `.rtt`."""
 
     name: str
     question: str
@@ -97,14 +97,14 @@ class Results:
     host: Mapping[str, str | int]
     command: tuple[str, ...] = ()
     gamelane: str = field(default_factory=_native.version)
-    """The version that measured."""
+    """Version of gamelane that measured."""
     sources: tuple[Source, ...] = ()
-    """What is overlaid (`gamelane.overlay`), else nothing."""
+    """Overlaid sources (`gamelane.overlay`); otherwise empty."""
     differences: tuple[str, ...] = ()
-    """Keys of the scenario in which overlaid sources differ, where that was asked for."""
+    """Keys of the scenario in which overlaid sources differ; empty unless differences were allowed."""
 
     def __getitem__(self, variant: str) -> Results:
-        """Narrow to one variant."""
+        """Return the results of one variant only."""
         names = [known.name for known in self.variants]
         if variant not in names:
             raise UsageError(f"no variant {variant!r}; there are: {', '.join(names)}{did_you_mean(variant, names)}")
@@ -139,12 +139,12 @@ class Results:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Mean and 95 % half-width over the runs of the only variant."""
+        """Mean and half-width of the 95 % interval over the runs of the only variant."""
         return self.only.summary
 
     @property
     def flows(self) -> tuple[Flow, ...]:
-        """The flows of all variants; one that differs among them carries each of its labels."""
+        """The flows of all variants. If labels of a flow differ between variants, its label joins them with "or"."""
         found: dict[str, Flow] = {}
         for flow in (flow for variant in self.variants for flow in variant.flows):
             known = found.setdefault(flow.name, flow)
@@ -158,7 +158,7 @@ class Results:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What to keep in mind about the models, each said once."""
+        """Caveats of the models, without repetition, then the differences between overlaid sources."""
         said: dict[str, dict[str, None]] = {}
         for variant in self.variants:
             for caveat in (caveat for flow in variant.flows for caveat in flow.caveats):
@@ -169,7 +169,7 @@ class Results:
 
     @property
     def finished_runs(self) -> int:
-        """Runs that were not cut short."""
+        """Number of runs that ended before Ctrl-C."""
         return sum(len(variant.runs) for variant in self.variants)
 
     @property
@@ -194,27 +194,27 @@ class Results:
 
     @property
     def tcp(self) -> pl.DataFrame:
-        """State of TCP senders each 100 ms."""
+        """State of TCP endpoints every 100 ms."""
         return self.frames["tcp"]
 
     @property
     def queues(self) -> pl.DataFrame:
-        """Backlog of both queues each 100 ms."""
+        """Packets and bytes waiting in each direction, every 100 ms."""
         return self.frames["queues"]
 
     @property
     def rates(self) -> pl.DataFrame:
-        """What each shaper that follows its link shaped to, and what the link had, each 100 ms."""
+        """Rate of each shaper that follows its link, and rate of the link, every 100 ms."""
         return self.frames["rates"]
 
     @property
     def app(self) -> pl.DataFrame:
-        """What applications reported: video chunks and stalls."""
+        """Reports of applications: video chunks, stalls and transfers."""
         return self.frames["app"]
 
     @property
     def deliveries(self) -> pl.DataFrame:
-        """Every message of a game over TCP, with how late it was."""
+        """Every delivered message of a game over TCP, with its delay."""
         return self.frames["deliveries"]
 
     @property
@@ -223,7 +223,7 @@ class Results:
         return self.frames["retransmissions"]
 
     def write(self, folder: str | PathLike[str]) -> None:
-        """Write tables and manifest; `gamelane.read` and `gamelane report` take them from there."""
+        """Write tables and manifest. `gamelane.read` and `gamelane report` read them."""
         from gamelane.records.store import write  # noqa: PLC0415 - the store reads results too
 
         write(self, folder)

@@ -1,6 +1,6 @@
-"""Records on disk: one Parquet file per table and `manifest.json`, which says what they are (docs/records.md).
+"""Records on disk: one Parquet file per table, and `manifest.json`, which describes them (docs/records.md).
 
-The same scenario, seeds and versions give the same bytes, but for what the manifest says of host and CPU time.
+The same scenario, seeds and versions give the same bytes, except for host and CPU time in the manifest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MANIFEST = "manifest.json"
 
 
 def write(results: Results, folder: str | PathLike[str]) -> None:
-    """Write tables first and the manifest last: a folder with a manifest is complete."""
+    """Write the tables, then the manifest: a folder that has a manifest is complete."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -35,14 +35,14 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
 
 
 def read(folder: str | PathLike[str]) -> Results:
-    """Read what `write` wrote."""
+    """Read records that `write` wrote."""
     path = Path(folder)
     document = documents.read(path / MANIFEST, schema=SCHEMA, holds="records", command="gamelane run SCENARIO")
     try:
         frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES if name in document["tables"]}
     except (OSError, pl.exceptions.PolarsError) as error:
         raise RecordsError(f"{path}: a table of the records is missing or damaged: {error}") from error
-    if "rates" not in frames:  # written before there was this table
+    if "rates" not in frames:  # The records are older than this table.
         rates = [pl.lit(None, dtype=pl.UInt64).alias(name) for name in ("shaped_bps", "link_bps")]
         frames["rates"] = frames["queues"].clear().select("variant", "seed", "t_s", "direction", *rates)
     return Results(
@@ -67,7 +67,7 @@ def read(folder: str | PathLike[str]) -> Results:
 
 
 def manifest(results: Results) -> dict[str, Any]:
-    """What `manifest.json` holds."""
+    """Return the content of `manifest.json`."""
     document = {
         "schema": SCHEMA,
         "gamelane": results.gamelane,
@@ -97,7 +97,7 @@ def manifest(results: Results) -> dict[str, Any]:
 
 
 def _described(variant: Variant) -> dict[str, Any]:
-    """What is of overlaid results alone stands in their manifests alone."""
+    """Describe a variant; keys about its source appear only if results are overlaid."""
     entry = asdict(variant)
     return entry if variant.source else {key: entry[key] for key in entry if key not in ("source", "own_name")}
 

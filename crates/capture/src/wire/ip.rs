@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use gamelane_core::Ecn;
+use gamelane_core::headers::{IPV4_HEADER, IPV6_HEADER};
 
 use super::{u16_at, u32_at};
 
@@ -50,9 +51,9 @@ impl<'a> Ip<'a> {
 
     #[inline]
     fn v4(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
-        let header = bytes.first_chunk::<20>()?;
+        let header = bytes.first_chunk::<V4_HEADER>()?;
         let mut headers = usize::from(header[0] & 15) * 4;
-        if headers < 20 {
+        if headers < V4_HEADER {
             return None;
         }
         let len = match u16::from_be_bytes([header[2], header[3]]) {
@@ -89,14 +90,14 @@ impl<'a> Ip<'a> {
     }
 
     fn v6(bytes: &'a [u8], frame_len: u32) -> Option<Self> {
-        let header = bytes.first_chunk::<40>()?;
+        let header = bytes.first_chunk::<V6_HEADER>()?;
         let class = header[0] << 4 | header[1] >> 4;
         let len = match u16::from_be_bytes([header[4], header[5]]) {
             0 => frame_len,
-            payload => 40 + u32::from(payload),
+            payload => IPV6_HEADER + u32::from(payload),
         };
         let mut protocol = header[6];
-        let mut headers = 40;
+        let mut headers = V6_HEADER;
         let mut part = FragmentOf::Whole;
         for _ in 0..MAX_EXTENSIONS {
             let rest = captured(bytes, headers, len);
@@ -164,6 +165,8 @@ const fn ecn(class: u8) -> Ecn {
     }
 }
 
+const V4_HEADER: usize = IPV4_HEADER as usize;
+const V6_HEADER: usize = IPV6_HEADER as usize;
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;

@@ -3,11 +3,13 @@
 
 use gamelane_tcp::Flags;
 
+use gamelane_core::headers::TCP_HEADER;
+
 use super::{u16_at, u32_at};
 use crate::packet::TcpFields;
 
 /// Header length in bytes without options.
-const HEADER: usize = 20;
+const HEADER: usize = TCP_HEADER as usize;
 
 /// Reads the header into `fields` and returns its length. The capture may cut the options. Checksum and urgent pointer
 /// are not needed.

@@ -89,7 +89,7 @@ pub struct NthSummary {
     pub successful: u64,
     /// Mean time of these packets from the first transmission to the last, milliseconds; null if there are none.
     pub delay_ms: Option<f64>,
-    /// The same of packets that were never included in another's retransmission.
+    /// `delay_ms` of only those packets that were never included in another packet's retransmission.
     pub delay_ms_self: Option<f64>,
 }
 

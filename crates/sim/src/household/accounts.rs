@@ -1,16 +1,16 @@
-//! What a household tells its recorder: messages that arrived, samples of queues and TCP, packets that passed a tap.
+//! Events for the recorder: messages that arrived, samples of queues and TCP, and packets at taps.
 
 use gamelane_core::{Direction, Packet};
 use gamelane_record::{Event, Recorder, Side};
 
-use super::{Household, SAMPLE_EVERY};
+use super::{Component, Household, SAMPLE_EVERY};
 use crate::bundle::NOBODY;
 use crate::frames::FrameId;
 use crate::payload::{Content, Passed, Tap};
 use crate::thin::Arrival;
 
 impl<R: Recorder> Household<R> {
-    /// The server of a game over TCP sends a segment.
+    /// Notes that the server of a game over TCP sends a segment.
     pub(super) fn account_sent(&mut self, flow: usize, packet: &Packet<FrameId>) {
         let Some(thin) = &mut self.flows[flow].thin else { return };
         if let Content::Segment(segment) = &self.frames.get(packet.body).content {
@@ -18,7 +18,7 @@ impl<R: Recorder> Household<R> {
         }
     }
 
-    /// A segment of a game over TCP arrives: messages are delivered, the server's packets acknowledged.
+    /// Takes a segment of a game over TCP that arrived: delivers messages, and acknowledges packets of the server.
     pub(super) fn account_received(&mut self, flow: usize, side: Side, packet: &Packet<FrameId>) {
         if self.ended {
             return;
@@ -49,7 +49,7 @@ impl<R: Recorder> Household<R> {
         }
     }
 
-    /// A datagram with messages arrives.
+    /// Takes a datagram with messages that arrived.
     fn receive_repeats(&mut self, flow: usize, side: Side, number: u64) {
         let (now, recorder) = (self.now, &mut self.recorder);
         let lane = &mut self.flows[flow];
@@ -85,7 +85,7 @@ impl<R: Recorder> Household<R> {
             }
         }
         self.next_sample = now + SAMPLE_EVERY;
-        self.timetable.set(self.sampler(), Some(self.next_sample));
+        self.set(Component::Sampler, Some(self.next_sample));
     }
 
     pub(super) fn pass(&mut self, tap: Tap, direction: Direction, packet: &Packet<FrameId>) {

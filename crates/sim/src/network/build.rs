@@ -1,4 +1,4 @@
-//! From a model to its network.
+//! Builds the network of a model.
 //!
 //! ```text
 //! wired, trace   home -> [gateway.up] link ->                          -> [gateway.down] link -> home
@@ -50,7 +50,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The gateway's queue upstream, with what stands below it.
+    /// Adds the gateway's upstream queue and the hops below it.
     fn up(&mut self) -> Place {
         let access = &self.model.access;
         let medium = self.medium(Direction::Up);
@@ -66,7 +66,7 @@ impl Builder<'_> {
         self.one("up", Direction::Up, queue, shaper.into(), Some(modem))
     }
 
-    /// The gateway's queue downstream, and the queue packets from the internet come to.
+    /// Adds the gateway's downstream queue and, if it shapes, the provider's; returns it and the first queue from the internet.
     fn down(&mut self) -> (Place, Place) {
         let access = &self.model.access;
         let medium = self.medium(Direction::Down);
@@ -80,7 +80,7 @@ impl Builder<'_> {
         (down, self.one("isp", Direction::Down, &access.isp, medium, Some(down)))
     }
 
-    /// The link to or from the provider.
+    /// Builds the link to or from the provider.
     fn medium(&self, direction: Direction) -> AnyLink {
         let config = self.model.hop(direction).link.clone();
         let path = format!("link/{}", direction.name());
@@ -96,8 +96,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The air: the gateway's port first, then a port for each station, then for each relay one down and one up. Packets
-    /// from home end up at `wan`.
+    /// Adds the radio hop. Its ports are the gateway, each station, and for each relay one down and one up. Packets from home
+    /// continue at `wan`.
     fn radio(&mut self, wifi: &WifiModel, wan: Place) -> (Vec<Place>, Place) {
         let hop = self.hops.len();
         let place = |port: usize| Place { hop, port: PortId(port as u16) };
@@ -149,7 +149,7 @@ impl Builder<'_> {
         (home, place(0))
     }
 
-    /// A hop with one queue.
+    /// Adds a hop with one queue.
     fn one(
         &mut self,
         name: &str,
@@ -163,12 +163,12 @@ impl Builder<'_> {
         Place { hop: self.hops.len() - 1, port: PortId(0) }
     }
 
-    /// Panics if no queue can be built from its configuration, which whoever made the model has checked.
+    /// Builds a queue. Panics if its configuration is invalid; the scenario parser has checked it.
     fn queue(&self, queue: &DisciplineConfig, name: &str) -> AnyQueue<FrameId> {
         let mtu: IpLen = self.model.hop(Direction::Up).mtu;
         let queue =
             AnyQueue::build(queue, self.model.gateway.classes, mtu, self.seed, &format!("gateway/{name}"));
-        queue.unwrap_or_else(|error| panic!("the queue `{name}` was not checked: {error}"))
+        queue.unwrap_or_else(|error| panic!("the configuration of queue `{name}` is invalid: {error}"))
     }
 }
 

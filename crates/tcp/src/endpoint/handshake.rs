@@ -6,8 +6,9 @@ use crate::config::{RecoveryKind, TcpConfig};
 use crate::congestion::Congestion;
 use crate::receiver::window_shift;
 use crate::recovery::Recovery;
-use crate::segment::{Flags, HEADER_LEN, Segment, TIMESTAMP_OPTION_LEN};
+use crate::segment::{Flags, HEADER_LEN, Segment};
 use core::num::NonZeroU16;
+use gamelane_core::headers::TCP_TIMESTAMPS;
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// State of our SYN or SYN-ACK.
@@ -160,7 +161,7 @@ impl TcpEndpoint {
 
     /// Payload of a full segment in both directions.
     fn segment_size(&self, peer: &PeerSyn) -> u32 {
-        let options = if self.timestamps { TIMESTAMP_OPTION_LEN } else { 0 };
+        let options = if self.timestamps { TCP_TIMESTAMPS } else { 0 };
         self.offered_mss().min(peer.mss).saturating_sub(options).max(MIN_MSS)
     }
 
