@@ -357,12 +357,12 @@ def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
     others = own.links()
     process = own.start("--delay", "1ms")
     own.player.run("ip", "link", "delete", (own.links() - others).pop())
-    assert process.wait(timeout=10) == 4
+    assert process.wait(timeout=10) == 5
     assert "the virtual interfaces beside eth0 were removed" in own.log().read_text()
     assert least_ms(own.player, SERVER) < 20
     process = own.start("--delay", "1ms")
     own.player.run("ip", "link", "delete", "eth0")
-    assert process.wait(timeout=10) == 4
+    assert process.wait(timeout=10) == 5
     assert "the interface eth0 was removed" in own.log().read_text()
 
 

@@ -310,7 +310,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
         "another link",
     );
     refused(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "0.0.0.0:80"], 2, "not on loopback");
-    refused(&["status"], 4, "does the gateway run?");
+    refused(&["status"], 6, "does the gateway run?");
 
     // Logged in over the LAN, as sshd's variable says.
     net.run(Place::Gateway, &["ip", "addr", "add", "192.0.2.1/24", "dev", "lan"]);
@@ -343,7 +343,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     ];
     let out = net.command(Place::Gateway, &words).output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(4), "{error}");
+    assert_eq!(out.status.code(), Some(5), "{error}");
     assert!(error.contains("CAP_NET_RAW"), "{error}");
 
     let (code, said, _) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--dry-run"]);
@@ -357,7 +357,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     net.run(Place::Gateway, &["ip", "link", "del", "br0"]);
     let _first = net.gateway(FQ);
     let (code, _, error) = net.program(&["run", "--lan", "lan", "--wan", "wan", policy, "--listen", "none"]);
-    assert!(code == 4 && error.contains("another gateway"), "{error}");
+    assert!(code == 5 && error.contains("another gateway"), "{error}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     let found = net.state();
     let run = ["run", "--lan", "lan", "--wan", "wan", policy, "--io", "xdp"];
     let (code, _, error) = net.program(&run);
-    assert!(code == 4 && error.contains("lan: its driver refuses") && error.contains("queues"), "{error}");
+    assert!(code == 5 && error.contains("lan: its driver refuses") && error.contains("queues"), "{error}");
     assert!(wait(Duration::from_secs(5), || net.state() == found), "{}", net.state());
 
     // Locked memory has a limit for users without CAP_IPC_LOCK.
@@ -60,14 +60,14 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     let words: Vec<&str> = limited.iter().chain(&run).copied().collect();
     let out = net.command(Place::Gateway, &words).output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
-    assert!(out.status.code() == Some(4) && error.contains("LimitMEMLOCK"), "{error}");
+    assert!(out.status.code() == Some(5) && error.contains("LimitMEMLOCK"), "{error}");
     assert!(wait(Duration::from_secs(5), || net.state() == found), "{}", net.state());
 
     let unprivileged = ["setpriv", "--bounding-set=-bpf,-sys_admin", common::PROGRAM];
     let words: Vec<&str> = unprivileged.iter().chain(&run).copied().collect();
     let out = net.command(Place::Gateway, &words).output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
-    assert!(out.status.code() == Some(4) && error.contains("CAP_BPF"), "{error}");
+    assert!(out.status.code() == Some(5) && error.contains("CAP_BPF"), "{error}");
 }
 
 #[test]

@@ -21,6 +21,7 @@ use gamelane_generator::socket::Socket;
 use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
+use gamelane_service::output::{print, print_to_reader};
 use gamelane_traffic::source::Transport;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -98,12 +99,18 @@ fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Fai
     let mut records = common.records()?;
     let stop = stopped()?;
     eprintln!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" });
+    let mut printed = Ok(true);
     let mut on_end = |from: SocketAddr, seen: Seen| {
-        println!("{}", json!({ "client": from.to_string(), "server": counts(&seen) }));
+        // Without a reader the server goes on for its clients.
+        if printed == Ok(true) {
+            let line = json!({ "client": from.to_string(), "server": counts(&seen) });
+            printed = print_to_reader(&format!("{line}\n"));
+        }
     };
     let served = serve(&mut server, &mut socket, once, &stop, &mut records, &mut on_end);
     served.map_err(|error| Failure(Exit::CannotRun, format!("{at}: {error}")))?;
-    common.finish(records)
+    common.finish(records)?;
+    printed.map(|_| ())
 }
 
 fn run_client(
@@ -156,7 +163,7 @@ fn run_client(
         }
     }
     if !said.is_empty() {
-        println!("{}", json!({ "schema": 1, "seed": seed.0, "flows": said }));
+        print(&format!("{}\n", json!({ "schema": 1, "seed": seed.0, "flows": said })))?;
     }
     if failures.is_empty() { Ok(()) } else { Err(Failure(Exit::Peer, failures.join("\n"))) }
 }

@@ -8,6 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
+use gamelane_service::exit::{Exit, Failure};
 use serde::{Deserialize, Serialize};
 
 /// A request.
@@ -130,7 +131,18 @@ fn serve(connection: UnixStream, asked: &Sender<Asked>, mut wake: &UnixStream) -
 }
 
 /// Asks the process that impairs `interface` in this network namespace.
-pub fn ask(interface: &str, request: &Request) -> io::Result<Answer> {
+///
+/// # Errors
+/// Nobody impairs it, or there is no answer in time: [`Exit::Peer`].
+pub fn ask(interface: &str, request: &Request) -> Result<Answer, Failure> {
+    exchange(interface, request).map_err(|error| {
+        let hint =
+            format!("start it with `gamelane impair {interface} …`, and ask in the same network namespace");
+        Failure(Exit::Peer, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
+    })
+}
+
+fn exchange(interface: &str, request: &Request) -> io::Result<Answer> {
     let connection = UnixStream::connect_addr(&address(interface)?)?;
     connection.set_read_timeout(Some(PATIENCE))?;
     let mut text = serde_json::to_string(request)?;

@@ -1,8 +1,7 @@
 //! `gamelane-impair run IF [--to IF] --delay 40ms --loss 1%`, `set IF --delay 80ms`, `show IF`, `tune IF`, `profiles`,
 //! `check`.
 //!
-//! Exit codes: 0 ended as asked; 2 the command, a value or an interface is wrong; 4 it cannot run: a privilege is missing, no process
-//! impairs that interface, an interface was removed, the kernel cannot divert frames of one interface.
+//! Exit codes: docs/exit-codes.md.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,9 +17,8 @@ use gamelane_impair::run::{Options, Place, run};
 use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
-
-const USAGE: u8 = 2;
-const CANNOT_RUN: u8 = 4;
+use gamelane_service::exit::{Exit, Failure, end};
+use gamelane_service::output::print;
 
 /// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
@@ -139,43 +137,36 @@ struct Values {
     set: Vec<String>,
 }
 
-/// What to print, and the exit code.
-struct Failure(u8, String);
+fn usage(error: impl ToString) -> Failure {
+    Failure(Exit::Usage, error.to_string())
+}
+
+/// The failure's own exit code if `error` is one, [`Exit::CannotRun`] otherwise.
+fn cannot_run(error: anyhow::Error) -> Failure {
+    error.downcast().unwrap_or_else(|error| Failure(Exit::CannotRun, format!("{error:#}")))
+}
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    end(match Arguments::parse().command {
         Command::Run(arguments) => begin(arguments),
         Command::Set { interface, clear, profile, values, json } => {
             let begin = profile.map(Begin::Profile).or(clear.then_some(Begin::Nothing));
             values.pairs().and_then(|set| {
                 if begin.is_none() && set.is_empty() {
-                    let why = "set: no value is given\n  hint:    `show` shows what is in force";
-                    return Err(Failure(USAGE, why.into()));
+                    return Err(usage("set: no value is given\n  hint:    `show` shows what is in force"));
                 }
                 ask(&interface, &Request { begin, set }, json)
             })
         }
         Command::Show { interface, json } => ask(&interface, &Request::default(), json),
-        Command::Guard { words } => {
-            guard::run(&words).map_err(|error| Failure(CANNOT_RUN, error.to_string()))
-        }
-        Command::Tune { interface } => {
-            tune(&interface).map_err(|error| Failure(CANNOT_RUN, format!("{interface}: {error:#}")))
-        }
+        Command::Guard { words } => guard::run(&words).map_err(|error| cannot_run(error.into())),
+        Command::Tune { interface } => tune(&interface).map_err(cannot_run),
         Command::Check => detour::check().map_err(unable),
         Command::Profiles { json } => profiles(json),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(code, message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(code)
-        }
-    }
+    })
 }
 
 fn begin(arguments: Run) -> Result<(), Failure> {
-    let usage = |message: String| Failure(USAGE, message);
     let set = arguments.values.pairs()?;
     let impair = match (&arguments.profile, &arguments.file) {
         (Some(name), _) => Impair::shipped(name, &set),
@@ -186,8 +177,8 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         }
         (None, None) => Impair::parse("", "nothing", &set),
     };
-    let impair = impair.map_err(|error| usage(error.to_string()))?;
-    impair.to_configs().map_err(|error| usage(error.to_string()))?;
+    let impair = impair.map_err(usage)?;
+    impair.to_configs().map_err(usage)?;
     let duration = arguments.duration.as_deref().map(|text| {
         let span = text.parse::<Span>().map_err(|fault| usage(format!("--duration {text}: {fault}")))?;
         Ok::<Duration, Failure>(span.0)
@@ -202,20 +193,19 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         eprintln!("note: {note}");
     }
     if arguments.dry_run {
-        print!("{}{}", describe(&place), impair.to_toml());
-        return Ok(());
+        return print(&(describe(&place) + &impair.to_toml()));
     }
     let memory = (arguments.memory as usize) << 20;
     let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log };
-    run(&place, &options).map_err(|error| Failure(CANNOT_RUN, format!("{error:#}")))
+    run(&place, &options).map_err(cannot_run)
 }
 
 /// Checks whether it can run, and changes nothing.
 fn place(arguments: &Run) -> Result<Place, Failure> {
     let allow = arguments.allow_login_interface;
     let refused = |error: PreflightError| {
-        let code = if error.is_privilege() { CANNOT_RUN } else { USAGE };
-        Failure(code, error.to_string())
+        let exit = if error.is_privilege() { Exit::CannotRun } else { Exit::Usage };
+        Failure(exit, error.to_string())
     };
     match &arguments.to {
         Some(to) => {
@@ -238,7 +228,7 @@ fn unable(error: anyhow::Error) -> Failure {
         Some(std::io::ErrorKind::PermissionDenied) => "run it as root",
         _ => "a bridge between two interfaces, with --to IF, works everywhere",
     };
-    Failure(CANNOT_RUN, format!("one interface cannot be impaired here: {error:#}\n  hint:    {hint}"))
+    Failure(Exit::CannotRun, format!("one interface cannot be impaired here: {error:#}\n  hint:    {hint}"))
 }
 
 /// Describes for people what would be done.
@@ -280,9 +270,9 @@ impl Values {
         ];
         let own = own.into_iter().filter_map(|(key, value)| Some(Ok((key.to_owned(), value.clone()?))));
         let set = self.set.iter().map(|text| {
-            let (key, value) = text.split_once('=').ok_or_else(|| {
-                Failure(USAGE, format!("--set {text}: this takes KEY=VALUE, such as delay.up=40ms"))
-            })?;
+            let (key, value) = text
+                .split_once('=')
+                .ok_or_else(|| usage(format!("--set {text}: this takes KEY=VALUE, such as delay.up=40ms")))?;
             Ok((key.to_owned(), value.to_owned()))
         });
         own.chain(set).collect()
@@ -290,29 +280,25 @@ impl Values {
 }
 
 fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
-    let answer = control::ask(interface, request).map_err(|error| {
-        let hint =
-            format!("start it with `gamelane impair {interface} …`, and ask in the same network namespace");
-        Failure(CANNOT_RUN, format!("{interface}: nobody impairs it: {error}\n  hint:    {hint}"))
-    })?;
+    let answer = control::ask(interface, request)?;
     if let Some(error) = answer.error {
-        return Err(Failure(USAGE, error));
+        return Err(usage(error));
     }
-    if json {
-        println!("{}", serde_json::to_string_pretty(&answer).unwrap_or_default());
-    } else {
-        print!("{}", page(&answer));
-    }
-    Ok(())
+    print(&if json { json_of(&answer)? } else { page(&answer) })
+}
+
+fn json_of(document: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document);
+    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
 }
 
 fn profiles(json: bool) -> Result<(), Failure> {
-    let read = |name| Impair::shipped(name, &[]).map_err(|error| Failure(USAGE, error.to_string()));
+    let read = |name| Impair::shipped(name, &[]).map_err(usage);
     let all: Vec<(&str, Impair)> = PROFILES
         .iter()
         .map(|profile| Ok((profile.name, read(profile.name)?)))
         .collect::<Result<_, Failure>>()?;
-    if json {
+    let text = if json {
         let all: Vec<_> = all
             .iter()
             .map(|(name, own)| {
@@ -322,11 +308,9 @@ fn profiles(json: bool) -> Result<(), Failure> {
                 })
             })
             .collect();
-        println!("{}", serde_json::json!({ "schema": 1, "profiles": all }));
+        format!("{}\n", serde_json::json!({ "schema": 1, "profiles": all }))
     } else {
-        for (name, own) in all {
-            println!("{name:<14} {} [{}]", own.title, own.provenance);
-        }
-    }
-    Ok(())
+        all.iter().map(|(name, own)| format!("{name:<14} {} [{}]\n", own.title, own.provenance)).collect()
+    };
+    print(&text)
 }

@@ -1,9 +1,9 @@
 //! `gamelane-impair run`: impairs the frames of one interface, or between two, until a signal.
 
 use std::fs::{File, OpenOptions};
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -15,6 +15,7 @@ use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::{Alone, Plan};
 use gamelane_device::{Engine, Io, Offload, Turn, privileges, run_in_real_time};
 use gamelane_scenario::Impair;
+use gamelane_service::exit::{Exit, Failure};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -171,7 +172,7 @@ impl<'a> Impairing<'a> {
             }
         }
         self.detour = None;
-        self.note("end")
+        Ok(self.note("end")?)
     }
 
     fn is_over(&self) -> bool {
@@ -213,7 +214,7 @@ impl<'a> Impairing<'a> {
     }
 
     /// Writes a line to the log.
-    fn note(&mut self, what: &str) -> anyhow::Result<()> {
+    fn note(&mut self, what: &str) -> Result<(), Failure> {
         let counters = self.counters();
         self.log.write(what, &self.impair, &counters)
     }
@@ -267,27 +268,28 @@ fn change(
 }
 
 /// A log with a line of JSON for each change; `unix_s` is the wall clock.
-struct Log(Option<File>);
+struct Log(Option<(PathBuf, File)>);
 
 impl Log {
-    fn open(path: Option<&std::path::Path>) -> anyhow::Result<Self> {
-        let open = |path: &std::path::Path| {
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(path)
-                .with_context(|| path.display().to_string())
+    fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let open = |path: &Path| match OpenOptions::new().create(true).append(true).open(path) {
+            Ok(file) => Ok((path.to_owned(), file)),
+            Err(error) => Err(unwritable(path, &error)),
         };
         Ok(Self(path.map(open).transpose()?))
     }
 
-    fn write(&mut self, what: &str, impair: &Impair, [up, down]: &[Counters; 2]) -> anyhow::Result<()> {
-        let Some(file) = &mut self.0 else { return Ok(()) };
+    fn write(&mut self, what: &str, impair: &Impair, [up, down]: &[Counters; 2]) -> Result<(), Failure> {
+        let Some((path, file)) = &mut self.0 else { return Ok(()) };
         let line = json!({
             "unix_s": unix_s(), "what": what, "config": impair.to_toml(), "up": up, "down": down,
         });
-        writeln!(file, "{line}").context("the log cannot be written to")
+        writeln!(file, "{line}").map_err(|error| unwritable(path, &error))
     }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure(Exit::Output, format!("--log {}: cannot be written: {error}", path.display()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the log has wall-clock times")]

@@ -10,7 +10,9 @@ use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
+use gamelane_service::output::print;
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -93,7 +95,7 @@ fn main() -> ExitCode {
         Command::Far { config } => serve(&config, Role::Far),
         Command::Certificates { folder, days } => certificates(&folder, days),
         Command::Check { role, config } => {
-            load(&config, role.into()).map(|_| println!("{}: ok", config.display()))
+            load(&config, role.into()).and_then(|_| print(&format!("{}: ok\n", config.display())))
         }
         Command::Status { config, json } => status(&config, json),
     })
@@ -119,10 +121,7 @@ fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
     let written = gamelane_proxy::certificates::make(folder, days).map_err(|error| {
         Failure(Exit::Output, format!("{error}\n  hint:    existing files are not overwritten"))
     })?;
-    for path in written {
-        println!("{}", path.display());
-    }
-    Ok(())
+    print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
 fn serve(file: &Path, role: Role) -> Result<(), Failure> {
@@ -270,24 +269,22 @@ fn status(file: &Path, json: bool) -> Result<(), Failure> {
     };
     let answer = http::get(&Address::Tcp(admin.listen), "/status").map_err(|error| failed(&error))?;
     let status: Value = serde_json::from_slice(&answer).map_err(|_| failed(&"not a gamelane-proxy"))?;
-    if json {
-        println!("{status:#}");
-    } else {
-        print_status(&status);
-    }
-    Ok(())
+    print(&if json { format!("{status:#}\n") } else { page(&status) })
 }
 
-fn print_status(status: &Value) {
+fn page(status: &Value) -> String {
+    let mut out = String::new();
     let percent =
         |fraction: &Value| fraction.as_f64().map_or("-".into(), |part| format!("{:.1} %", part * 100.0));
-    println!("{} proxy, version {}", text(&status["role"]), text(&status["version"]));
-    println!("streams          {}", status["streams"]);
-    println!("packets saved    {}", percent(&status["saved"]["packets"]));
-    println!("bytes saved      {}", percent(&status["saved"]["bytes"]));
+    let _ = writeln!(out, "{} proxy, version {}", text(&status["role"]), text(&status["version"]));
+    let _ = writeln!(out, "streams          {}", status["streams"]);
+    let _ = writeln!(out, "packets saved    {}", percent(&status["saved"]["packets"]));
+    let _ = writeln!(out, "bytes saved      {}", percent(&status["saved"]["bytes"]));
     let delays = &status["delay_ms"];
-    println!("added delay      p50 {}  p99 {}", ms(&delays["added_p50"]), ms(&delays["added_p99"]));
-    println!(
+    let _ =
+        writeln!(out, "added delay      p50 {}  p99 {}", ms(&delays["added_p50"]), ms(&delays["added_p99"]));
+    let _ = writeln!(
+        out,
         "acknowledged     p50 {}  p99 {}",
         ms(&delays["acknowledged_p50"]),
         ms(&delays["acknowledged_p99"])
@@ -296,7 +293,8 @@ fn print_status(status: &Value) {
         let rtts = session["carrier_rtt_ms"].as_array().into_iter().flatten();
         let rtts: Vec<String> =
             rtts.map(|rtt| rtt.as_f64().map_or("down".into(), |ms| format!("{ms:.2} ms"))).collect();
-        println!(
+        let _ = writeln!(
+            out,
             "carriers         {} of {} up: {}",
             session["carriers_up"],
             session["carriers"],
@@ -305,7 +303,8 @@ fn print_status(status: &Value) {
     }
     for client in status["clients"].as_array().into_iter().flatten().take(SHOWN) {
         let (added, acknowledged) = (&client["added_delay"], &client["acknowledged"]);
-        println!(
+        let _ = writeln!(
+            out,
             "client {:<21} added p50 {}  p99 {}  acknowledged p50 {}  p99 {}  stalls {}",
             text(&client["client"]),
             ms(&added["p50_ms"]),
@@ -315,6 +314,7 @@ fn print_status(status: &Value) {
             client["stalls"]
         );
     }
+    out
 }
 
 fn ms(delay: &Value) -> String {

@@ -1,5 +1,6 @@
 //! Exit codes, the same for every program (docs/exit-codes.md, `python/gamelane/errors.py`), and how a program ends with one.
 
+use std::fmt;
 use std::process::ExitCode;
 
 /// How a program ended.
@@ -47,6 +48,15 @@ impl From<Exit> for ExitCode {
 /// Why a program ends early: its exit code, and the message for stderr.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(pub Exit, pub String);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.1)
+    }
+}
+
+/// Allows [`Failure`] as the cause of an `anyhow` error, so that its exit code reaches `main`.
+impl std::error::Error for Failure {}
 
 /// Ends `main`: prints a failure's message to stderr and returns its code.
 pub fn end(result: Result<(), Failure>) -> ExitCode {

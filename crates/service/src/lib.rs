@@ -1,5 +1,5 @@
-//! What every program of gamelane shares: [`exit`] codes, delay [`histogram`]s, metrics in [`prometheus`] text, and with feature
-//! `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
+//! What every program of gamelane shares: [`exit`] codes, [`output`] to stdout, delay [`histogram`]s, metrics in [`prometheus`]
+//! text, and with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
 //!
 //! An async program spawns [`http::serve`]. A synchronous one calls [`http::spawn`], which serves on a thread of its own; its
 //! [`http::Site`] asks the loop through a mailbox:
@@ -56,4 +56,5 @@ pub mod histogram;
 pub mod http;
 #[cfg(feature = "http")]
 pub mod mailbox;
+pub mod output;
 pub mod prometheus;

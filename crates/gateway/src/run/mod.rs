@@ -15,6 +15,7 @@ use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::Plan;
 use gamelane_device::{Engine, Turn, privileges, run_in_real_time};
+use gamelane_service::exit::{Exit, Failure};
 
 use crate::gateway::Gateway;
 use crate::http::{self, Board};
@@ -222,7 +223,9 @@ fn start_tap(
         pool: [frames.capacity(), frames.slot()],
     };
     let started = Tap::start(tap, &about, &policies.text, frames);
-    Ok(Some(started.with_context(|| format!("cannot record to {}", tap.folder.display()))?))
+    Ok(Some(started.map_err(|error| {
+        Failure(Exit::Output, format!("--tap {}: cannot record there: {error}", tap.folder.display()))
+    })?))
 }
 
 fn report(tap: &tap::TapStatus) {

@@ -22,11 +22,11 @@ use knobs::{Key, is_nothing, keys, loss_percent, press};
 /// Shows and changes the impairment of `interface` until the user leaves. The impairment then stays in force.
 ///
 /// # Errors
-/// If there is no terminal, or no process impairs the interface any more.
+/// If there is no terminal. A [`Failure`](gamelane_service::exit::Failure) if no process impairs the interface any more.
 pub fn tune(interface: &str) -> anyhow::Result<()> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stdout().is_terminal(),
-        "this needs a terminal\n  hint:    `gamelane impair set {interface} …` changes it without one"
+        "{interface}: this needs a terminal\n  hint:    `gamelane impair set {interface} …` changes it without one"
     );
     let mut answer = control::ask(interface, &Request::default())?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -35,7 +35,7 @@ pub fn tune(interface: &str) -> anyhow::Result<()> {
     }
     let mut kept = None;
     let mut said = None;
-    let _terminal = Terminal::open().context("the terminal cannot be used")?;
+    let _terminal = Terminal::open().with_context(|| format!("{interface}: the terminal cannot be used"))?;
     while !stop.load(Ordering::Relaxed) {
         draw(&page(interface, &answer, &configs(&answer)?, said.as_deref()))?;
         let pressed = pressed()?;

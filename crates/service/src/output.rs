@@ -1,0 +1,26 @@
+//! Results on stdout.
+
+use std::io::{ErrorKind, Write as _};
+
+use crate::exit::{Exit, Failure};
+
+/// Prints `text` to stdout. It is no error if the reader has ended, as in `gamelane-impair profiles | head -1`.
+///
+/// # Errors
+/// Stdout cannot be written, for example because the disk is full.
+pub fn print(text: &str) -> Result<(), Failure> {
+    print_to_reader(text).map(|_| ())
+}
+
+/// Prints `text` to stdout, for a program that prints repeatedly. Returns false if the reader has ended.
+///
+/// # Errors
+/// As of [`print`].
+pub fn print_to_reader(text: &str) -> Result<bool, Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure(Exit::Output, format!("stdout: cannot be written: {error}"))),
+    }
+}
