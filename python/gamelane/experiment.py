@@ -1,4 +1,4 @@
-"""Scenarios to run, for the library and the command. Examples:
+"""Scenarios to run, for the library and the command.
 
 results = gamelane.load("household").with_({"link.up": "2mbit"}).run(seeds=5)
 queues = gamelane.compare(gamelane.load("household"), {"fifo": {"gateway.up.queue": "fifo"}, "as is": {}})
