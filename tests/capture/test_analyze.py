@@ -158,7 +158,7 @@ DATAGRAM = bytes.fromhex("45ba002000010000401100000a0000010a00000203e807d0000c00
         (b"PK\x03\x04 a zip", 2, "not a packet capture"),
         (pcap((1.0, DATAGRAM), link=105), 2, "link type 105 is not supported"),
         (pcap()[:20], 2, "the file's header"),
-        (pcap((1.0, DATAGRAM)) + b"\0" * 7, 4, "a record's header of 16 B has 7 B"),
+        (pcap((1.0, DATAGRAM)) + b"\0" * 7, 4, "of 16 B has only 7 B"),
         (gzip.compress(pcap((1.0, DATAGRAM)))[:-12], 2, "the compressed data ends"),
         (pcap(), 0, ""),
         (pcap((9.0, DATAGRAM), (5.0, DATAGRAM)), 0, ""),
