@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::status::Status;
-use crate::status::metrics::prometheus;
+use crate::status::metrics::metrics;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_REQUEST: usize = 4096;
@@ -86,7 +86,7 @@ fn answer(mut connection: TcpStream, board: &Board) -> Result<()> {
     let status = if known { board.ask() } else { None };
     let (code, kind, body) = match (path, status) {
         (Some(b"/status"), Some(status)) => ("200 OK", "application/json", serde_json::to_string(&*status)?),
-        (Some(b"/metrics"), Some(status)) => ("200 OK", "text/plain; version=0.0.4", prometheus(&status)),
+        (Some(b"/metrics"), Some(status)) => ("200 OK", "text/plain; version=0.0.4", metrics(&status).into_text()),
         (Some(b"/status" | b"/metrics"), None) => {
             ("503 Service Unavailable", "text/plain", "the gateway does not answer\n".into())
         }

@@ -11,6 +11,7 @@ use gamelane_core::{Direction, Instant, Seed};
 use gamelane_device::{EngineCounters, Frames, Plane as _};
 use gamelane_gateway::http::{self, Board};
 use gamelane_gateway::status::Status;
+use gamelane_gateway::status::metrics::metrics;
 use gamelane_gateway::{Gateway, Policy};
 
 /// An IPv4 header and a UDP datagram of four bytes.
@@ -58,6 +59,14 @@ fn every_value_of_the_status_has_a_name() {
     assert_eq!(up["jitter_ms"], serde_json::json!({ "arriving": 0.0, "leaving": 0.0 }));
     assert_eq!(up["gaps"], serde_json::json!({ "arriving": 0, "leaving": 0 }));
     assert_no_bare_array("status", &status);
+}
+
+#[test]
+fn a_scenario_of_any_name_gives_valid_metrics() {
+    let status = Status { policy: "the \"new\" line \\ 2".into(), ..status() };
+    let text = metrics(&status).into_text();
+    let line = r#"gamelane_gateway_game_fine{policy="the \"new\" line \\ 2"} 1"#;
+    assert!(text.lines().any(|own| own == line), "{text}");
 }
 
 /// Arrays hold objects or text, never numbers whose meaning is their place.
