@@ -197,3 +197,14 @@ impl Truth {
 const SILENT: Duration = Duration::from_secs(5);
 /// Place of packets without a conversation.
 const NOBODY: FlowId = FlowId(u32::MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_takes_at_most_8_kib() {
+        let size = size_of::<Conversation>();
+        assert!(size <= 8 << 10, "{size} bytes");
+    }
+}
