@@ -150,7 +150,7 @@ fn behind_a_provider_that_slows_down_a_real_download_is_followed_and_its_queue_i
     let moved = own.moved.as_ref().expect("it fell");
     assert_eq!((moved.signal.as_deref(), own.lowered > 0), (Some("tcp"), true), "{own:?}");
     assert!(own.windows_unheard * 2 < own.windows, "{own:?}");
-    let metrics = gamelane_gateway::status::metrics::prometheus(&status);
+    let metrics = gamelane_gateway::status::metrics::metrics(&status).into_text();
     let line = format!("autorate_rate_bps{{direction=\"down\"}} {}", own.rate_bps);
     assert!(metrics.contains(&line) && metrics.contains("signal=\"tcp\""), "{metrics}");
     let page = gamelane_gateway::status::page(&status, false);

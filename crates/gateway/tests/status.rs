@@ -2,16 +2,21 @@
 
 mod common;
 
-use std::net::{SocketAddr, TcpListener};
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gamelane_core::{Direction, Instant, Seed};
 use gamelane_device::{EngineCounters, Frames, Plane as _};
-use gamelane_gateway::http::{self, Board};
+use gamelane_gateway::http::{self, Pages};
 use gamelane_gateway::status::Status;
+use gamelane_gateway::status::metrics::metrics;
 use gamelane_gateway::{Gateway, Policy};
+use gamelane_service::http::{Address, Listener, spawn};
+use gamelane_service::mailbox;
 
 /// An IPv4 header and a UDP datagram of four bytes.
 const DATAGRAM: &[u8] = &[
@@ -31,15 +36,14 @@ fn status() -> Status {
 
 /// Serves the status until the test ends.
 fn serve() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let board = Board::new().unwrap();
-    let asked = Arc::clone(&board);
-    std::thread::spawn(move || http::serve(&listener, &asked));
+    let listener = Listener::bind(&Address::Tcp(([127, 0, 0, 1], 0).into())).unwrap();
+    let Ok(Address::Tcp(address)) = listener.address() else { unreachable!("it listens on a port") };
+    let (mut mailbox, asker) = mailbox::new().unwrap();
+    spawn(listener, Pages(asker)).unwrap();
     std::thread::spawn(move || {
         loop {
-            if board.is_asked() {
-                board.post(status());
+            while let Some(asked) = mailbox.take() {
+                asked.answer(Arc::new(status()));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -58,6 +62,14 @@ fn every_value_of_the_status_has_a_name() {
     assert_eq!(up["jitter_ms"], serde_json::json!({ "arriving": 0.0, "leaving": 0.0 }));
     assert_eq!(up["gaps"], serde_json::json!({ "arriving": 0, "leaving": 0 }));
     assert_no_bare_array("status", &status);
+}
+
+#[test]
+fn a_scenario_of_any_name_gives_valid_metrics() {
+    let status = Status { policy: "the \"new\" line \\ 2".into(), ..status() };
+    let text = metrics(&status).into_text();
+    let line = r#"gamelane_gateway_game_fine{policy="the \"new\" line \\ 2"} 1"#;
+    assert!(text.lines().any(|own| own == line), "{text}");
 }
 
 /// Arrays hold objects or text, never numbers whose meaning is their place.
@@ -84,4 +96,27 @@ fn watch_ends_when_its_reader_does() {
     let error = String::from_utf8(out.stderr).unwrap();
     assert!(String::from_utf8(out.stdout).unwrap().contains("no game"), "{error}");
     assert!(error.contains("code 0") && !error.contains("panicked"), "{error}");
+}
+
+/// Sends a request whose head never ends, a byte at a time, until `stop`.
+fn drip(address: SocketAddr, stop: &AtomicBool) {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.write_all(b"GET /status HTTP/1.1\r\nX: ").unwrap();
+    while !stop.load(Ordering::Relaxed) && socket.write_all(b"x").is_ok() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_client_that_drips_bytes_does_not_hold_up_another() {
+    let (address, stop) = (serve(), AtomicBool::new(false));
+    let answer = std::thread::scope(|scope| {
+        scope.spawn(|| drip(address, &stop));
+        // The slow client is there first.
+        std::thread::sleep(Duration::from_millis(200));
+        let answer = http::ask(address);
+        stop.store(true, Ordering::Relaxed);
+        answer
+    });
+    assert_eq!(answer.unwrap().schema, 2);
 }

@@ -1,14 +1,11 @@
-//! Requests to a running process. It listens on a Unix socket named after its interface. Each connection carries one request, a line
-//! of JSON, and its answer, another line. The kernel keeps such names for each network namespace and forgets them with the process.
-//! Only the same user and root may ask.
+//! Requests to a running process, as JSON over HTTP. It listens on a Unix socket named after its interface. The kernel keeps such
+//! names for each network namespace and forgets them with the process. Only the same user and root may ask.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::time::Duration;
+use std::io;
 
 use gamelane_service::exit::{Exit, Failure};
+use gamelane_service::http::{self, Address, Bytes, Listener, Method, Route, Site, StatusCode};
+use gamelane_service::mailbox::Asker;
 use serde::{Deserialize, Serialize};
 
 /// A request.
@@ -77,57 +74,33 @@ pub struct Counters {
     pub not_sent: u64,
 }
 
-/// A request, and where its answer goes.
+/// Hands requests to the loop.
 #[derive(Debug)]
-pub struct Asked {
-    /// The request.
-    pub request: Request,
-    answer: SyncSender<Answer>,
-}
+pub struct Control(pub Asker<Request, Answer>);
 
-impl Asked {
-    /// Answers it. The client may have left; that is no error.
-    pub fn answer(self, answer: Answer) {
-        let _ = self.answer.send(answer);
+impl Site for Control {
+    fn routes(&self) -> &'static [Route] {
+        const { &[(Method::POST, PATH)] }
     }
-}
 
-/// Binds the socket of `interface`; an error if another process has it.
-pub fn bind(interface: &str) -> io::Result<UnixListener> {
-    UnixListener::bind_addr(&address(interface)?)
-}
-
-/// Listens in a thread of its own, so that a slow client does not delay frames. Each request writes a byte to `wake`.
-pub fn listen(listener: UnixListener, wake: UnixStream) -> io::Result<Receiver<Asked>> {
-    let (sender, receiver) = channel();
-    std::thread::Builder::new().name("control".into()).spawn(move || {
-        for connection in listener.incoming().flatten() {
-            // An error ends only this connection.
-            let _ = serve(connection, &sender, &wake);
+    async fn answer(&self, request: http::Request<Bytes>) -> http::Answer {
+        let request = match serde_json::from_slice(request.body()) {
+            Ok(request) => request,
+            Err(error) => return http::text(StatusCode::BAD_REQUEST, &format!("not a request: {error}")),
+        };
+        match self.0.ask(request).await {
+            Some(answer) => http::json(&answer),
+            None => http::unavailable("it does not answer"),
         }
-    })?;
-    Ok(receiver)
+    }
 }
 
-fn serve(connection: UnixStream, asked: &Sender<Asked>, mut wake: &UnixStream) -> io::Result<()> {
-    let asker = rustix::net::sockopt::socket_peercred(&connection)?.uid;
-    if !asker.is_root() && asker != rustix::process::getuid() {
-        return Ok(());
-    }
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(PATIENCE))?;
-    let mut line = String::new();
-    BufReader::new((&connection).take(LONGEST)).read_line(&mut line)?;
-    let request = serde_json::from_str(&line)?;
-    let (answer, answered) = sync_channel(1);
-    if asked.send(Asked { request, answer }).is_err() {
-        return Ok(());
-    }
-    wake.write_all(&[0])?;
-    let Ok(answer) = answered.recv_timeout(PATIENCE) else { return Ok(()) };
-    let mut text = serde_json::to_string(&answer)?;
-    text.push('\n');
-    (&connection).write_all(text.as_bytes())
+/// Binds the socket of `interface`.
+///
+/// # Errors
+/// Another process has it.
+pub fn bind(interface: &str) -> io::Result<Listener> {
+    Listener::bind(&address(interface))
 }
 
 /// Asks the process that impairs `interface` in this network namespace.
@@ -142,33 +115,38 @@ pub fn ask(interface: &str, request: &Request) -> Result<Answer, Failure> {
     })
 }
 
-fn exchange(interface: &str, request: &Request) -> io::Result<Answer> {
-    let connection = UnixStream::connect_addr(&address(interface)?)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
-    let mut text = serde_json::to_string(request)?;
-    text.push('\n');
-    (&connection).write_all(text.as_bytes())?;
-    let mut line = String::new();
-    BufReader::new(&connection).read_line(&mut line)?;
-    Ok(serde_json::from_str(&line)?)
+fn exchange(interface: &str, request: &Request) -> anyhow::Result<Answer> {
+    let answer = http::post(&address(interface), PATH, serde_json::to_vec(request)?)?;
+    Ok(serde_json::from_slice(&answer)?)
 }
 
-fn address(interface: &str) -> io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("gamelane-impair/{interface}"))
+fn address(interface: &str) -> Address {
+    Address::Name(format!("gamelane-impair/{interface}"))
 }
 
-const PATIENCE: Duration = Duration::from_secs(2);
-const LONGEST: u64 = 64 << 10;
+const PATH: &str = "/impairment";
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixStream};
+    use std::time::Duration;
+
+    use gamelane_service::mailbox;
+
     use super::*;
 
+    fn connect(interface: &str) -> UnixStream {
+        let name = address(interface).to_string();
+        UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap()
+    }
+
     #[test]
-    fn a_request_comes_back_answered_and_nonsense_does_no_harm() {
+    fn a_request_is_answered_beside_slow_clients_and_nonsense() {
         let name = format!("test-{}", std::process::id());
-        let (wake, mut woken) = UnixStream::pair().unwrap();
-        let asked = listen(bind(&name).unwrap(), wake).unwrap();
+        let (mut mailbox, asker) = mailbox::new().unwrap();
+        http::spawn(bind(&name).unwrap(), Control(asker)).unwrap();
         let answer = Answer {
             schema: 1,
             error: None,
@@ -178,17 +156,27 @@ mod tests {
         };
         let expected = answer.clone();
         let server = std::thread::spawn(move || {
-            woken.read_exact(&mut [0]).unwrap();
-            let one = asked.recv().unwrap();
-            assert_eq!(one.request.set, [("delay".to_owned(), "40ms".to_owned())]);
-            one.answer(answer);
+            loop {
+                if let Some(asked) = mailbox.take() {
+                    assert_eq!(asked.question.set, [("delay".to_owned(), "40ms".to_owned())]);
+                    return asked.answer(answer);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
         });
-        let nonsense = UnixStream::connect_addr(&address(&name).unwrap()).unwrap();
-        (&nonsense).write_all(b"{]\n").unwrap();
+        // Both stay connected; neither request ever ends.
+        let waiting = [b"POST /impairment HTTP/1.1\r\nX: ".as_slice(), b"{]"].map(|start| {
+            let mut socket = connect(&name);
+            socket.write_all(start).unwrap();
+            socket
+        });
+        let error = http::post(&address(&name), PATH, "{]").unwrap_err().to_string();
+        assert!(error.contains("not a request"), "{error}");
         let set = vec![("delay".to_owned(), "40ms".to_owned())];
         let got = ask(&name, &Request { begin: Some(Begin::Profile("lte".into())), set }).unwrap();
         assert_eq!(got, expected);
         server.join().unwrap();
+        drop(waiting);
         assert!(bind(&name).is_err(), "one at a time");
     }
 }

@@ -1,12 +1,11 @@
 //! `gamelane-impair run`: impairs the frames of one interface, or between two, until a signal.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 use std::time::{Duration as StdDuration, Instant as StdInstant};
 
 use anyhow::Context as _;
@@ -16,10 +15,12 @@ use gamelane_device::preflight::{Alone, Plan};
 use gamelane_device::{Engine, Io, Offload, Turn, privileges, run_in_real_time};
 use gamelane_scenario::Impair;
 use gamelane_service::exit::{Exit, Failure};
+use gamelane_service::http::spawn;
+use gamelane_service::mailbox::{self, Mailbox};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::control::{self, Answer, Asked, Begin, Counters, Request};
+use crate::control::{self, Answer, Begin, Control, Counters, Request};
 use crate::detour::Detour;
 use crate::plane::Impaired;
 
@@ -86,10 +87,8 @@ struct Impairing<'a> {
     plane: Impaired,
     engine: Engine,
     detour: Option<Detour>,
-    /// Readable after a request or a signal.
-    wakes: UnixStream,
     stop: Arc<AtomicBool>,
-    requests: Receiver<Asked>,
+    requests: Mailbox<Request, Answer>,
     log: Log,
     seed: u64,
     began: StdInstant,
@@ -101,12 +100,10 @@ impl<'a> Impairing<'a> {
     /// Opens everything, then gives up privileges.
     fn open(place: &'a Place, options: &'a Options) -> anyhow::Result<Self> {
         let name = place.name();
-        let (wakes, wake) = UnixStream::pair()?;
-        wakes.set_nonblocking(true)?;
         let listener = control::bind(name).with_context(|| {
             format!("{name}: it is impaired already\n  hint:    `gamelane impair set {name} …` changes how")
         })?;
-        let stop = stopped(&wake)?;
+        let (stop, signalled) = stopped()?;
         let log = Log::open(options.log.as_deref())?;
         guard::switch_off(place.offloads())?;
         let seed = options
@@ -125,29 +122,17 @@ impl<'a> Impairing<'a> {
         };
         let mut engine =
             Engine::open(home, internet, io, options.memory).context("cannot open the interfaces")?;
-        engine.also_wait_for(&wakes)?;
+        engine.also_wait_for(&signalled)?;
+        let (requests, asker) = mailbox::new()?;
+        engine.also_wait_for(requests.wake())?;
         keep_time();
         if let Some(detour) = &mut detour {
             detour.begin().with_context(|| format!("{name}: cannot divert its frames"))?;
         }
         privileges::drop_all().context("cannot give up privileges")?;
-        let requests = control::listen(listener, wake)?;
+        spawn(listener, Control(asker))?;
         let (began, looked) = (now(), engine.now());
-        Ok(Self {
-            place,
-            options,
-            impair,
-            plane,
-            engine,
-            detour,
-            wakes,
-            stop,
-            requests,
-            log,
-            seed,
-            began,
-            looked,
-        })
+        Ok(Self { place, options, impair, plane, engine, detour, stop, requests, log, seed, began, looked })
     }
 
     fn run(mut self) -> anyhow::Result<()> {
@@ -195,11 +180,8 @@ impl<'a> Impairing<'a> {
 
     /// Answers the requests that arrived.
     fn answer_all(&mut self) -> anyhow::Result<()> {
-        if self.wakes.read(&mut [0; 16]).is_err() {
-            return Ok(());
-        }
-        while let Ok(asked) = self.requests.try_recv() {
-            let changed = change(&self.impair, &asked.request);
+        while let Some(asked) = self.requests.take() {
+            let changed = change(&self.impair, &asked.question);
             let error = changed.as_ref().err().map(ToString::to_string);
             if let Ok(Some((next, configs))) = changed {
                 let at = self.engine.now();
@@ -303,11 +285,13 @@ fn now() -> StdInstant {
     StdInstant::now()
 }
 
-fn stopped(wake: &UnixStream) -> anyhow::Result<Arc<AtomicBool>> {
+/// Returns a flag that SIGTERM and SIGINT set, and a socket that is readable after one of them.
+fn stopped() -> anyhow::Result<(Arc<AtomicBool>, UnixStream)> {
+    let (arrived, writer) = UnixStream::pair()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
-        signal_hook::low_level::pipe::register(signal, wake.try_clone()?)?;
+        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
     }
-    Ok(stop)
+    Ok((stop, arrived))
 }

@@ -367,3 +367,14 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     assert_eq!(code, 2);
     assert!(error.contains("cannot be read: No such file"), "{error}");
 }
+
+#[test]
+fn a_reader_that_ends_first_is_no_error() {
+    let folder = TempDir::new().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let words = ["certificates", folder.path().to_str().unwrap()];
+    let out = proxy(&words).stdout(writer).output().unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert_eq!((out.status.code(), error.as_str()), (Some(0), ""));
+}

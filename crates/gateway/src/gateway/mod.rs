@@ -11,13 +11,13 @@ use gamelane_core::{
 };
 use gamelane_device::{FrameId, Frames, Headers, Plane, at_home};
 use gamelane_qdisc::{Backlog, Classifier};
+use gamelane_service::histogram::Fine;
 use gamelane_stage::following::Follower;
 use gamelane_stage::voap::VoapCounters;
 use gamelane_stage::{HopView, Verdict, Voap};
 
 use crate::policy::Policy;
 use crate::truth::Truth;
-use crate::truth::histogram::Histogram;
 use following::Listening;
 use lane::Lane;
 
@@ -72,7 +72,7 @@ pub struct Account {
     /// Frames that left the queue and that the interface refused.
     pub not_sent: u64,
     /// Queueing delay of frames that left.
-    pub sojourn: Histogram,
+    pub sojourn: Fine<u64>,
     /// Most frames in the queue at once.
     pub most: u32,
 }

@@ -4,7 +4,7 @@ mod check;
 mod policies;
 mod signals;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
@@ -16,9 +16,11 @@ use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::Plan;
 use gamelane_device::{Engine, Turn, privileges, run_in_real_time};
 use gamelane_service::exit::{Exit, Failure};
+use gamelane_service::http::{Address, Listener, spawn};
+use gamelane_service::mailbox::{self, Mailbox};
 
 use crate::gateway::Gateway;
-use crate::http::{self, Board};
+use crate::http::Pages;
 use crate::policy::Policy;
 use crate::status::{IoStatus, SelfTest, Status};
 use crate::tap::{self, About, Tap, Tapped};
@@ -50,10 +52,10 @@ const LOOK: Duration = Duration::from_millis(200);
 /// If it cannot start, or an interface is removed.
 pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
-    let listener = options
-        .listen
-        .map(|address| TcpListener::bind(address).with_context(|| format!("cannot listen on {address}")))
-        .transpose()?;
+    let listen = |address| {
+        Listener::bind(&Address::Tcp(address)).with_context(|| format!("cannot listen on {address}"))
+    };
+    let listener = options.listen.map(listen).transpose()?;
     let guard = Guard::start(&plan.offloads).context("cannot start the process that restores offloads")?;
     let policies = Policies::new(options, policy, text);
     let result = Forwarding::open(plan, policies, options, listener).and_then(Forwarding::run);
@@ -69,7 +71,7 @@ struct Forwarding<'a> {
     gateway: Gateway,
     tap: Option<Tap>,
     signals: Signals,
-    board: Arc<Board>,
+    mailbox: Mailbox<(), Arc<Status>>,
     io: IoStatus,
     self_test: SelfTest,
     /// When policy file and shaper were looked at last.
@@ -82,7 +84,7 @@ impl<'a> Forwarding<'a> {
         plan: &'a Plan,
         policies: Policies<'a>,
         options: &'a Options,
-        listener: Option<TcpListener>,
+        listener: Option<Listener>,
     ) -> anyhow::Result<Self> {
         for (interface, offload) in &plan.offloads {
             tracing::info!(interface, offload = offload.name, "switched off while this runs");
@@ -92,14 +94,12 @@ impl<'a> Forwarding<'a> {
             .with_context(|| format!("cannot open the interfaces by {}", plan.io))?;
         let signals = Signals::register()?;
         engine.also_wait_for(&signals)?;
-        let board = Board::new()?;
-        engine.also_wait_for(board.wake())?;
+        let (mailbox, asker) = mailbox::new()?;
+        engine.also_wait_for(mailbox.wake())?;
         keep_time();
         privileges::drop_all().context("cannot give up privileges")?;
         if let Some(listener) = listener {
-            let board = Arc::clone(&board);
-            let serve = move || http::serve(&listener, &board);
-            std::thread::Builder::new().name("status".into()).spawn(serve)?;
+            spawn(listener, Pages(asker))?;
         }
         let seed = draw_seed()?;
         let mut gateway = Gateway::new(&policies.current, seed);
@@ -109,7 +109,7 @@ impl<'a> Forwarding<'a> {
         }
         let now = engine.now();
         let (io, self_test) = (IoStatus::of(plan, &engine), SelfTest::new(now));
-        Ok(Self { plan, policies, engine, gateway, tap, signals, board, io, self_test, looked: now })
+        Ok(Self { plan, policies, engine, gateway, tap, signals, mailbox, io, self_test, looked: now })
     }
 
     fn run(mut self) -> anyhow::Result<()> {
@@ -133,8 +133,8 @@ impl<'a> Forwarding<'a> {
             if now.saturating_since(self.looked) >= LOOK || hung_up {
                 self.look(hung_up, now);
             }
-            if called && self.board.is_asked() {
-                self.post(now);
+            if called {
+                self.answer(now);
             }
         }
         tracing::info!("stopping");
@@ -169,12 +169,19 @@ impl<'a> Forwarding<'a> {
         self_test.look(gateway, &policies.current, &engine.counters(), names, now);
     }
 
-    /// Answers those who asked for the status.
-    fn post(&mut self, now: Instant) {
+    /// Answers all who asked for the status.
+    fn answer(&mut self, now: Instant) {
+        let mut status = None;
+        while let Some(asked) = self.mailbox.take() {
+            asked.answer(Arc::clone(status.get_or_insert_with(|| Arc::new(self.status(now)))));
+        }
+    }
+
+    fn status(&mut self, now: Instant) -> Status {
         let counters = self.engine.counters();
         let Self { plan, policies, engine, gateway, .. } = self;
         let names = Direction::BOTH.map(|direction| direction.name().to_string());
-        self.board.post(Status {
+        Status {
             policy_refused: policies.refused.clone(),
             tap: self.tap.as_ref().map(Tap::status),
             io: self.io.clone(),
@@ -182,7 +189,7 @@ impl<'a> Forwarding<'a> {
                 .into(),
             shaper: names.into_iter().zip(*self.self_test.result()).collect(),
             ..Status::of(gateway, &policies.current, engine.frames(), &counters, now)
-        });
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use gamelane_core::{Direction, DropCounts, DropReason, Duration};
+use gamelane_service::histogram::{Counter, Histogram};
 use gamelane_stage::voap::VoapCounters;
 use serde::{Deserialize, Serialize};
 
 use crate::gateway::Gateway;
 use crate::policy::Policy;
-use crate::truth::histogram::Histogram;
 
 /// A queue. Keys up to `ecn_mark` are named as `tc` names them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -62,14 +62,15 @@ pub struct Spread {
     pub max: f64,
 }
 
-impl From<&Histogram> for Spread {
-    fn from(histogram: &Histogram) -> Self {
+impl<C: Counter, const N: usize> From<&Histogram<C, N>> for Spread {
+    fn from(histogram: &Histogram<C, N>) -> Self {
         let ms = |delay: Duration| delay.as_millis_f64();
+        let quantile = |quantile| histogram.quantile(quantile).map_or(0.0, ms);
         Self {
             mean: ms(histogram.mean()),
-            p50: ms(histogram.quantile(0.5)),
-            p95: ms(histogram.quantile(0.95)),
-            p99: ms(histogram.quantile(0.99)),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
             max: ms(histogram.max()),
         }
     }

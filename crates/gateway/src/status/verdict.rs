@@ -75,7 +75,7 @@ fn waits(
     server: &str,
     now: Instant,
 ) -> Option<Complaint> {
-    let waits = way.recent.histogram(now).quantile(0.95);
+    let waits = way.recent.histogram(now).quantile(0.95)?;
     let lane = &policy.lanes[direction.index()];
     let remedy = match (lane.kind(), lane.shape.is_some()) {
         ("fifo" | "codel" | "pie", _) => "one queue for all: fq_codel, cake or priority would let it pass",

@@ -2,7 +2,6 @@
 //! trips. The table has a fixed size and is eight-way associative. A silent conversation is evicted first, then one with a single
 //! packet, then one that is not a game.
 
-pub mod histogram;
 pub mod recent;
 pub mod round_trip;
 pub mod ticks;
@@ -13,9 +12,9 @@ use gamelane_core::{
 };
 use gamelane_device::{Headers, at_home};
 use gamelane_qdisc::classify::{Behaviour, FlowTable, FlowTableParameters};
+use gamelane_service::histogram::Fine;
 use gamelane_stage::Echo;
 
-use histogram::Histogram;
 use recent::Recent;
 use round_trip::RoundTrips;
 use ticks::Ticks;
@@ -53,7 +52,7 @@ pub struct Way {
     /// Packets marked.
     pub marks: u64,
     /// Queueing delay of packets that left.
-    pub sojourn: Histogram,
+    pub sojourn: Fine<u32>,
     /// Queueing delays and drops of the last seconds.
     pub recent: Recent,
     /// Rhythm of packets as they arrive.
@@ -198,3 +197,14 @@ impl Truth {
 const SILENT: Duration = Duration::from_secs(5);
 /// Place of packets without a conversation.
 const NOBODY: FlowId = FlowId(u32::MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_takes_at_most_8_kib() {
+        let size = size_of::<Conversation>();
+        assert!(size <= 8 << 10, "{size} bytes");
+    }
+}

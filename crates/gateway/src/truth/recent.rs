@@ -1,8 +1,7 @@
 //! Delays and drops of the last seconds: two spans of five seconds. When the newer span is full, the older is discarded.
 
 use gamelane_core::{Duration, Instant};
-
-use super::histogram::Histogram;
+use gamelane_service::histogram::Fine;
 
 /// What happened in the last five to ten seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +13,7 @@ pub struct Recent {
 struct Span {
     /// Number of the five seconds, from 1; 0 for none.
     number: u64,
-    delays: Histogram,
+    delays: Fine<u32>,
     drops: u32,
 }
 
@@ -32,8 +31,8 @@ impl Recent {
     }
 
     /// Delays of packets that left.
-    pub fn histogram(&self, now: Instant) -> Histogram {
-        let mut sum = Histogram::default();
+    pub fn histogram(&self, now: Instant) -> Fine<u32> {
+        let mut sum = Fine::default();
         for span in self.valid(now) {
             sum.add(&span.delays);
         }
