@@ -66,7 +66,7 @@ impl Port {
     /// Sends the first of `ids`, as many as the interface takes. Those taken may be given back at once.
     ///
     /// # Errors
-    /// Why it does not take even the first.
+    /// Returns the reason if not even the first frame was taken.
     pub fn send(&mut self, frames: &Frames, ids: &[FrameId]) -> std::result::Result<Sent, Refusal> {
         match &mut self.0 {
             Way::Packet(_, sender) => sender.send(frames, ids).map(|taken| Sent { taken, lost: 0 }),

@@ -32,7 +32,7 @@ impl Sender {
     /// Sends the first of `ids`, as many as the interface takes, and returns how many. Those may be given back at once.
     ///
     /// # Errors
-    /// Why it does not take even the first.
+    /// Returns the reason if not even the first frame was taken.
     pub fn send(&mut self, frames: &Frames, ids: &[FrameId]) -> std::result::Result<usize, Refusal> {
         // SAFETY: all zeros is a valid value of both.
         let (mut vectors, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =

@@ -116,7 +116,8 @@ impl XdpPort {
     /// Sends the first of `ids`, as many as there is room for. Those taken may be given back at once.
     ///
     /// # Errors
-    /// Why it does not take even the first. After [`Refusal::Full`] the caller has to try again: room cannot be waited for.
+    /// Returns the reason if not even the first frame was taken. After [`Refusal::Full`] try again later: no event tells when there is
+    /// room.
     pub fn send(&mut self, frames: &Frames, ids: &[FrameId]) -> std::result::Result<Sent, Refusal> {
         self.queues[0].send(frames, ids)
     }
