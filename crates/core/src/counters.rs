@@ -13,6 +13,11 @@ impl DropCounts {
         self.0[reason.index()] += 1;
     }
 
+    /// Counts several packets dropped for one reason.
+    pub fn add_many(&mut self, reason: DropReason, packets: u64) {
+        self.0[reason.index()] += packets;
+    }
+
     /// Packets dropped for one reason.
     pub fn of(&self, reason: DropReason) -> u64 {
         self.0[reason.index()]

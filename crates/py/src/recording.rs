@@ -58,9 +58,9 @@ impl Recording {
             self.events.push((packet.sent_at, Event::Sent { direction, packet }));
             if arrived >= 0 {
                 self.events.push((instant(arrived), Event::Received { direction, packet }));
-            }
-            if marked {
-                self.events.push((instant(arrived), Event::Marked { direction, packet }));
+                if marked {
+                    self.events.push((instant(arrived), Event::Marked { direction, packet }));
+                }
             }
         }
         Ok(())
@@ -191,10 +191,7 @@ impl Recording {
         own.counters.arrived = packets;
         own.counters.marked = marks;
         for (reason, count) in drops {
-            let reason = reason_of(&reason)?;
-            for _ in 0..count {
-                own.counters.dropped.add(reason);
-            }
+            own.counters.dropped.add_many(reason_of(&reason)?, count);
         }
         self.totals.queues.push((name.to_owned(), own));
         Ok(())

@@ -8,7 +8,7 @@ use gamelane_core::Bitrate;
 /// A configuration from which no queue can be built. *Place* stands for a band, a DRR class or an HTB leaf.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// A discipline with classes has no place for packets.
+    /// A discipline that sorts packets into places was given none.
     NoPlaces,
     /// A discipline has more places than it supports.
     TooManyPlaces {

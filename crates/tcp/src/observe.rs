@@ -9,7 +9,7 @@ use gamelane_core::{ByteCount, Duration};
 pub enum TcpEvent {
     /// The handshake is complete.
     Connected,
-    /// Bytes arrived in order and were delivered to the application. All bytes since the last such event are in one.
+    /// Bytes arrived in order and were delivered to the application. One event covers all bytes since the previous one.
     Delivered {
         /// Number of bytes.
         bytes: ByteCount,

@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Runs until SIGTERM or SIGINT. `text` is what the policy was read from.
 ///
 /// # Errors
-/// If it cannot start, or an interface is removed.
+/// If the gateway cannot start, or an interface is removed while it runs.
 pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyhow::Result<()> {
     let _locks = [lock(&plan.home.name)?, lock(&plan.internet.name)?];
     let listen = |address| {
