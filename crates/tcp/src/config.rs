@@ -1,8 +1,6 @@
 //! Configuration of a TCP endpoint. Each mechanism is a choice of values, so every combination can be simulated. The
 //! file of each mechanism says what it leaves out.
 
-pub use crate::sender::Bundling;
-use crate::timer::ModifiedRto;
 use gamelane_core::{ByteCount, Duration, IpLen};
 
 /// Method of loss recovery: which segments count as lost and are sent again.
@@ -196,3 +194,42 @@ impl Default for TcpTuning {
         }
     }
 }
+
+/// Parameters of the modified timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModifiedRto {
+    /// The modified timeout applies while fewer segments than this are in flight (paper: `packets_out < 3`).
+    pub in_flight_below: u32,
+    /// Shift that limits the margin to a fraction of the round trip; 1 is one half (paper: `srtt >> 4`, since `srtt` is
+    /// stored times 8).
+    pub margin_shift: u8,
+    /// Maximum timeout (`TCP_RTO_MAX`: 120 s).
+    pub longest: Duration,
+}
+
+impl Default for ModifiedRto {
+    /// The values of the paper.
+    fn default() -> Self {
+        Self { in_flight_below: 3, margin_shift: 1, longest: MAX_RTO }
+    }
+}
+
+/// Settings of redundant data bundling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bundling {
+    /// Maximum number of earlier segments in a bundle. The patch has 1 (`tcp_rdb_max_packets`); the default here is as
+    /// many as fit.
+    pub segments: u8,
+    /// Shortest time between two segments of a thin stream. A stream may bundle while fewer segments are in flight than
+    /// the round trip divided by this (patch: `tcp_thin_dpifl_itt_lower_bound`, 10 ms).
+    pub shortest_interval: Duration,
+}
+
+impl Default for Bundling {
+    fn default() -> Self {
+        Self { segments: u8::MAX, shortest_interval: Duration::from_millis(10) }
+    }
+}
+
+/// Maximum timeout (Linux `TCP_RTO_MAX`); RFC 6298 section 2.5 requires at least 60 s.
+pub const MAX_RTO: Duration = Duration::from_secs(120);

@@ -7,7 +7,7 @@ mod handshake;
 use crate::config::{TcpConfig, TcpTuning};
 use crate::observe::{PendingEvents, TcpCounters, TcpEvent, TcpObservation};
 use crate::receiver::Receiver;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, MAX_OFFSET, Segment};
 use crate::sender::{Outgoing, Sender};
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Duration, Ecn, Instant};
@@ -74,8 +74,6 @@ enum State {
     Closed,
 }
 
-/// Maximum offset accepted from outside. No stream gets that far, and sums of two such offsets cannot overflow.
-pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 impl TcpEndpoint {
     /// A client; its SYN is ready to be polled.
     pub fn connect(config: TcpConfig, _now: Instant) -> Self {

@@ -30,11 +30,10 @@ mod sender;
 pub mod timer;
 
 pub use config::{
-    Bundling, CongestionKind, InitialWindow, Piggyback, RecoveryKind, TcpConfig, TcpTuning, TimerKind,
-    WindowCounts,
+    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
+    TimerKind, WindowCounts,
 };
 pub use endpoint::TcpEndpoint;
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};
 pub use recovery::Phase;
 pub use segment::{FlagBits, Flags, SackBlock, SackBlocks, Segment};
-pub use timer::ModifiedRto;

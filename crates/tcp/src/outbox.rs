@@ -1,6 +1,7 @@
 //! Data written by the application and not sent yet. Only offsets are kept, since this TCP moves lengths, not bytes.
 //! The ends of writes are kept for PSH, and because without Nagle a small write becomes a segment of its own.
 
+use crate::segment::MAX_OFFSET;
 use alloc::collections::VecDeque;
 use gamelane_core::ByteCount;
 
@@ -28,7 +29,7 @@ impl Outbox {
         if self.closing || self.endless || bytes == ByteCount::ZERO {
             return;
         }
-        self.end = self.end.saturating_add(bytes.bytes()).min(crate::endpoint::MAX_OFFSET);
+        self.end = self.end.saturating_add(bytes.bytes()).min(MAX_OFFSET);
         match self.writes.back_mut() {
             Some(last) if self.held => *last = self.end,
             _ => self.writes.push_back(self.end),

@@ -9,6 +9,9 @@ use gamelane_core::{AckKind, IpLen};
 /// Bytes of the IPv4 and TCP headers without options.
 pub const HEADER_LEN: u32 = IPV4_HEADER + TCP_HEADER;
 
+/// Maximum offset accepted from outside. No stream gets that far, and sums of two such offsets cannot overflow.
+pub(crate) const MAX_OFFSET: u64 = 1 << 62;
+
 /// A range of bytes received above the cumulative ACK: `start..end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {

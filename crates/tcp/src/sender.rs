@@ -18,7 +18,6 @@ use crate::recovery::{LossRecovery, Phase, Recovery, Resend};
 use crate::scoreboard::{Scoreboard, Sent, Weight};
 use crate::segment::Segment;
 use crate::timer::RetransmissionTimeout;
-pub use bundle::Bundling;
 use gamelane_core::{ByteCount, Duration, Instant};
 use spurious::Undo;
 use tail::TailProbe;

@@ -6,28 +6,12 @@
 //! The receiver needs no change. The byte limit of the patch is left out.
 
 use super::{Outgoing, Sender};
+use crate::config::Bundling;
 use crate::congestion::CongestionControl;
 use crate::observe::TcpCounters;
 use crate::recovery::Phase;
 use crate::scoreboard::Acked;
 use gamelane_core::{ByteCount, Duration, Instant};
-
-/// Settings of redundant data bundling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bundling {
-    /// Maximum number of earlier segments in a bundle. The patch has 1 (`tcp_rdb_max_packets`); the default here is as
-    /// many as fit.
-    pub segments: u8,
-    /// Shortest time between two segments of a thin stream. A stream may bundle while fewer segments are in flight than
-    /// the round trip divided by this (patch: `tcp_thin_dpifl_itt_lower_bound`, 10 ms).
-    pub shortest_interval: Duration,
-}
-
-impl Default for Bundling {
-    fn default() -> Self {
-        Self { segments: u8::MAX, shortest_interval: Duration::from_millis(10) }
-    }
-}
 
 impl Sender {
     /// Extends the newest segment, about to be sent as `outgoing`, with earlier data in front.

@@ -2,7 +2,8 @@
 //! least 200 ms and falls at most once per round trip, so the RTO is the RTT plus 200 ms or more. Left out: rounding to
 //! jiffies.
 
-use super::{MAX_RTO, RtoEstimator};
+use super::RtoEstimator;
+use crate::config::MAX_RTO;
 use gamelane_core::Duration;
 
 /// Minimum of the variation and of the timeout in microseconds (`TCP_RTO_MIN`).

@@ -9,10 +9,10 @@ mod rfc6298;
 
 pub use fixed::Fixed;
 pub use linux::Linux;
-pub use modified::{Modified, ModifiedRto};
+pub use modified::Modified;
 pub use rfc6298::Rfc6298;
 
-use crate::config::TimerKind;
+use crate::config::{MAX_RTO, TimerKind};
 use gamelane_core::Duration;
 
 /// Initial timeout (RFC 6298 section 2.1).
@@ -21,8 +21,6 @@ pub const INITIAL_RTO: Duration = Duration::from_secs(1);
 pub const OLD_INITIAL_RTO: Duration = Duration::from_secs(3);
 /// Timeout after a retransmitted SYN that gave no sample (RFC 6298 section 5.7).
 pub const FALLBACK_RTO: Duration = Duration::from_secs(3);
-/// Maximum timeout (Linux `TCP_RTO_MAX`); RFC 6298 section 2.5 requires at least 60 s.
-pub const MAX_RTO: Duration = Duration::from_secs(120);
 
 /// Estimator of the round trip and the timeout.
 pub trait RtoEstimator {

@@ -2,27 +2,9 @@
 //! `min((srtt >> 3) + min(srtt >> 4, rttvar), 120 s)` without back-off; otherwise Linux's timer applies. `srtt` is
 //! stored times 8, so the timeout is 1.5 round trips unless the variation is smaller. Rounding to jiffies is left out.
 
-use super::{Linux, MAX_RTO, RtoEstimator};
+use super::{Linux, RtoEstimator};
+use crate::config::ModifiedRto;
 use gamelane_core::Duration;
-
-/// Parameters of the modified timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModifiedRto {
-    /// The modified timeout applies while fewer segments than this are in flight (paper: `packets_out < 3`).
-    pub in_flight_below: u32,
-    /// Shift that limits the margin to a fraction of the round trip; 1 is one half (paper: `srtt >> 4`, since `srtt` is
-    /// stored times 8).
-    pub margin_shift: u8,
-    /// Maximum timeout (`TCP_RTO_MAX`: 120 s).
-    pub longest: Duration,
-}
-
-impl Default for ModifiedRto {
-    /// The values of the paper.
-    fn default() -> Self {
-        Self { in_flight_below: 3, margin_shift: 1, longest: MAX_RTO }
-    }
-}
 
 /// The Linux estimator with the modified timeout.
 #[derive(Clone, Debug)]

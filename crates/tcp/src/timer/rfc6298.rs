@@ -1,7 +1,8 @@
 //! The standard estimator (RFC 6298 sections 2.2 to 2.5) in nanoseconds: RTO = SRTT + max(G, 4 RTTVAR), at least 1 s.
 //! Back-off is left to the timer.
 
-use super::{MAX_RTO, RtoEstimator};
+use super::RtoEstimator;
+use crate::config::MAX_RTO;
 use gamelane_core::Duration;
 
 /// Clock granularity G: one tick of the timestamp clock.

@@ -1,8 +1,8 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
 use gamelane_core::{ByteCount, IpLen};
-use gamelane_tcp::config::{Bundling, Piggyback, TcpTuning, WindowCounts};
-use gamelane_tcp::timer::{INITIAL_RTO, ModifiedRto};
+use gamelane_tcp::config::{Bundling, ModifiedRto, Piggyback, TcpTuning, WindowCounts};
+use gamelane_tcp::timer::INITIAL_RTO;
 use gamelane_tcp::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
 
 use super::Place;
