@@ -22,7 +22,7 @@ use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::output::{print, print_to_reader};
-use gamelane_traffic::source::Transport;
+use gamelane_traffic::Transport;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_scenario::Model;
-use gamelane_traffic::source::Transport;
+use gamelane_traffic::Transport;
 
 use crate::client::accepted;
 use crate::cookie::{Cookies, Token};

@@ -45,7 +45,9 @@ impl Flow {
             Carriage::Direct | Carriage::Datagrams => {
                 gamelane_traffic::build_connection(&model.app, number, model.schedule, seed, &app_path)
             }
-            Carriage::Mux { .. } | Carriage::Streams { .. } => gamelane_traffic::mmo::carrier(model.schedule),
+            Carriage::Mux { .. } | Carriage::Streams { .. } => {
+                gamelane_traffic::source::carrier(model.schedule)
+            }
         };
         let key = player_key(model.key, number);
         let paths = player_paths(model, &name, seed);

@@ -72,6 +72,15 @@ pub enum AppReport {
     },
 }
 
+/// Transport of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP datagrams without a connection.
+    Udp,
+    /// A TCP byte stream; the client opens it with [`AppAction::Connect`].
+    Tcp,
+}
+
 /// One side of an application.
 pub trait TrafficSource {
     /// Handles an event.

@@ -4,20 +4,21 @@
 use gamelane_core::Direction;
 
 use crate::config::{BulkConfig, Schedule};
-use crate::source::{Source, Streams};
+use crate::streams::Streams;
 use crate::transfer::{Half, Load, TransferClient, TransferServer};
 
-pub(crate) fn build(config: BulkConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(
+    config: BulkConfig,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (TransferClient, TransferServer) {
     let load = config.size.map_or(Load::Endless, Load::Bytes);
     let writer = Half::writer(load, streams.of("size"), schedule);
     let (client, server) = match config.direction {
         Direction::Up => (writer, Half::reader(load)),
         Direction::Down => (Half::reader(load), writer),
     };
-    (
-        Source::TransferClient(TransferClient::new(schedule, None, client)),
-        Source::TransferServer(TransferServer(server)),
-    )
+    (TransferClient::new(schedule, None, client), TransferServer(server))
 }
 
 #[cfg(test)]
@@ -30,7 +31,7 @@ mod tests {
     const SCHEDULE: Schedule =
         Schedule { start: Duration::from_secs(10), stop: Some(Duration::from_secs(60)) };
 
-    fn actions(source: &mut Source, now: Instant) -> Vec<AppAction> {
+    fn actions(source: &mut impl TrafficSource, now: Instant) -> Vec<AppAction> {
         core::iter::from_fn(|| source.poll_action(now)).collect()
     }
 
@@ -65,7 +66,7 @@ mod tests {
         let config = BulkConfig { direction: Direction::Down, size: Some(bytes) };
         let (mut client, mut server) = build(config, SCHEDULE, Streams::for_test(1, "bulk"));
         let at = Instant::from_secs;
-        for side in [&mut client, &mut server] {
+        for side in [&mut client as &mut dyn TrafficSource, &mut server] {
             side.handle_event(&AppEvent::Connected, at(10));
         }
         assert_eq!(actions(&mut client, at(10)), []);

@@ -10,14 +10,15 @@ use gamelane_core::{Bitrate, Duration, Instant, Stream};
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::cbr::Fixed;
 use crate::config::{CloudConfig, Schedule};
-use crate::source::{Source, Streams, bounds};
+use crate::paced::Paced;
+use crate::streams::Streams;
 
-pub(crate) fn build(config: CloudConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(config: CloudConfig, schedule: Schedule, streams: Streams<'_>) -> (Paced<Fixed>, Video) {
     let input =
         Fixed { interval: interval(config.input_rate, config.input_payload), payload: config.input_payload };
     (
-        input.source(schedule, streams, "client/phase"),
-        Source::Video(Video::new(config, schedule, streams.of("server/frame"), streams.of("server/phase"))),
+        Paced::new(input, schedule, streams.of("client/phase")),
+        Video::new(config, schedule, streams.of("server/frame"), streams.of("server/phase")),
     )
 }
 
@@ -62,7 +63,7 @@ pub struct Video {
 
 impl Video {
     fn new(config: CloudConfig, schedule: Schedule, rng: Stream, mut phase: Stream) -> Self {
-        let (start, stop) = bounds(schedule);
+        let (start, stop) = schedule.bounds();
         let mean = config.mean_frame_bytes() * config.ordinary_share();
         // Mean m and coefficient of variation c give sigma² = ln(1 + c²) and mu = ln m - sigma² / 2.
         let variance = libm::log(1.0 + config.variation * config.variation);
@@ -152,7 +153,7 @@ mod tests {
         }
     }
 
-    fn packets(source: &mut Source, until: Instant) -> Vec<(Instant, u32)> {
+    fn packets(source: &mut impl TrafficSource, until: Instant) -> Vec<(Instant, u32)> {
         let mut sent = Vec::new();
         while let Some(now) = source.poll_timeout().filter(|at| *at < until) {
             source.handle_timeout(now);
@@ -163,7 +164,7 @@ mod tests {
         sent
     }
 
-    fn sides(config: CloudConfig) -> (Source, Source) {
+    fn sides(config: CloudConfig) -> (Paced<Fixed>, Video) {
         let schedule = Schedule { start: Duration::ZERO, stop: None };
         build(config, schedule, Streams::for_test(1, "cloud"))
     }

@@ -3,7 +3,9 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use gamelane_core::dist::{Dist, Mixture};
-use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
+use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant};
+
+use crate::app::Transport;
 
 /// Running time of an application, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,13 @@ pub struct Schedule {
     pub start: Duration,
     /// Time of the last activity; `None` is the end of the run.
     pub stop: Option<Duration>,
+}
+
+impl Schedule {
+    /// Start and stop as instants. Without a stop, the second is [`Instant::MAX`].
+    pub(crate) fn bounds(self) -> (Instant, Instant) {
+        (Instant::ZERO + self.start, self.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop))
+    }
 }
 
 /// An application with both sides. Its kind determines the transport.
@@ -54,6 +63,22 @@ impl AppConfig {
             Self::Dash(_) => "dash",
             Self::Mmo(_) => "mmo",
             Self::Probe => "probe",
+        }
+    }
+}
+
+impl AppConfig {
+    /// Transport of this application.
+    pub const fn transport(&self) -> Transport {
+        match self {
+            Self::Game(_)
+            | Self::Hosted(_)
+            | Self::Cloud(_)
+            | Self::Trace(_)
+            | Self::Cbr(_)
+            | Self::Voip(_)
+            | Self::Probe => Transport::Udp,
+            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
         }
     }
 }

@@ -13,17 +13,16 @@ use gamelane_core::{Bitrate, ByteCount, Duration, Instant};
 
 use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::config::{DashConfig, DashRequests, Schedule};
-use crate::source::{Source, bounds};
 
 /// Length in bytes of a request for the lowest rate.
 pub const REQUEST_LEN: u64 = 300;
 
-pub(crate) fn build(config: &DashConfig, schedule: Schedule) -> (Source, Source) {
+pub(crate) fn build(config: &DashConfig, schedule: Schedule) -> (DashClient, DashServer) {
     assert!(!config.rates.is_empty(), "a video needs at least one rate");
     let chunk = |rate: &Bitrate| rate.bytes_in(config.chunk).max(ByteCount(1));
     let chunks: Vec<ByteCount> = config.rates.iter().map(chunk).collect();
     let server = DashServer { chunks: chunks.clone(), asked: 0, owed: ByteCount::ZERO, closing: false };
-    (Source::DashClient(DashClient::new(config, chunks, schedule)), Source::DashServer(server))
+    (DashClient::new(config, chunks, schedule), server)
 }
 
 /// The video player.
@@ -64,7 +63,7 @@ enum ClientState {
 
 impl DashClient {
     fn new(config: &DashConfig, chunks: Vec<ByteCount>, schedule: Schedule) -> Self {
-        let (start, stop) = bounds(schedule);
+        let (start, stop) = schedule.bounds();
         let policy = match config.requests {
             DashRequests::Cycle { gap, period } => Policy::Cycle { round_at: start, next: 0, gap, period },
             DashRequests::Adaptive { buffer } => Policy::Adaptive { buffer },
@@ -302,8 +301,8 @@ mod tests {
 
     /// Client and server over a pipe of `rate` without delay, which delivers data in pieces of `piece` bytes.
     struct Rig {
-        client: Source,
-        server: Source,
+        client: DashClient,
+        server: DashServer,
         rate: Bitrate,
         piece: u64,
         /// Arrival time and size of the chunk in the pipe.
@@ -387,7 +386,7 @@ mod tests {
         }
     }
 
-    fn deliver(to: &mut Source, bytes: ByteCount, piece: u64, now: Instant) {
+    fn deliver(to: &mut impl TrafficSource, bytes: ByteCount, piece: u64, now: Instant) {
         let mut left = bytes.bytes();
         while left > 0 {
             let bytes = ByteCount(left.min(piece));

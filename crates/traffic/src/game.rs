@@ -12,7 +12,7 @@ use crate::arma::{Arma, ArmaParameters};
 use crate::config::{ClientStream, CommandSize, GameConfig, Schedule, SizeSeries, UpdateSize};
 use crate::measured::{self, Series};
 use crate::paced::{Paced, Pattern};
-use crate::source::{Source, Streams};
+use crate::streams::Streams;
 
 impl UpdateSize {
     /// Mean UDP payload in bytes for this number of players, before truncation. `None` if the model does not cover that
@@ -40,12 +40,16 @@ impl ClientStream {
     }
 }
 
-pub(crate) fn build(config: &GameConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(
+    config: &GameConfig,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (Paced<Commands>, Paced<Updates>) {
     let commands = Commands::new(&config.client, streams);
     let updates = Updates::new(config, streams, streams);
     (
-        Source::Commands(Paced::new(commands, schedule, streams.of("client/phase"))),
-        Source::Updates(Paced::new(updates, schedule, streams.of("server/phase"))),
+        Paced::new(commands, schedule, streams.of("client/phase")),
+        Paced::new(updates, schedule, streams.of("server/phase")),
     )
 }
 
@@ -250,9 +254,8 @@ const MAX_PAYLOAD: u32 = 1472;
 mod tests {
     use super::*;
     use crate::app::{AppAction, TrafficSource};
-    use crate::config::{AppConfig, ServerStream};
-    use crate::source::build;
-    use gamelane_core::{Instant, Seed};
+    use crate::config::ServerStream;
+    use gamelane_core::Instant;
     use std::vec::Vec;
 
     fn quake3(players: u32) -> GameConfig {
@@ -279,7 +282,7 @@ mod tests {
     }
 
     /// Times and payloads of the first `n` packets.
-    fn packets(source: &mut Source, n: usize) -> Vec<(Instant, u32)> {
+    fn packets(source: &mut dyn TrafficSource, n: usize) -> Vec<(Instant, u32)> {
         let mut sent = Vec::new();
         while sent.len() < n {
             let now = source.poll_timeout().expect("a game never ends by itself");
@@ -292,9 +295,9 @@ mod tests {
         sent
     }
 
-    fn sides(config: GameConfig) -> (Source, Source) {
+    fn sides(config: GameConfig) -> (Paced<Commands>, Paced<Updates>) {
         let schedule = Schedule { start: Duration::from_secs(3), stop: None };
-        build(&AppConfig::Game(config), schedule, Seed(11), "flow/game")
+        build(&config, schedule, Streams::for_test(11, "flow/game"))
     }
 
     fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -363,7 +366,9 @@ mod tests {
             },
         };
         let (mut client, mut server) = sides(config);
-        for (source, size_b, gap_ms) in [(&mut server, 140.8, 58.46), (&mut client, 48.3, 40.0)] {
+        for (source, size_b, gap_ms) in
+            [(&mut server as &mut dyn TrafficSource, 140.8, 58.46), (&mut client, 48.3, 40.0)]
+        {
             let sent = packets(source, 50_000);
             let size = mean(sent.iter().map(|p| f64::from(p.1)));
             let gap = (sent[sent.len() - 1].0 - sent[0].0).as_millis_f64() / (sent.len() - 1) as f64;

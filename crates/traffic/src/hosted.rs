@@ -11,9 +11,13 @@ use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::config::{HostedConfig, Schedule};
 use crate::game::{Commands, Updates};
 use crate::paced::{Paced, Pattern};
-use crate::source::{Source, Streams};
+use crate::streams::Streams;
 
-pub(crate) fn build(config: &HostedConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(
+    config: &HostedConfig,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (Bundle<Updates>, Bundle<Commands>) {
     let paths: Vec<_> = (0..config.peers).map(|peer| streams.path_of(&format!("peer/{peer}"))).collect();
     let own = |path| streams.at(path);
     let updates = paths
@@ -32,7 +36,7 @@ pub(crate) fn build(config: &HostedConfig, schedule: Schedule, streams: Streams<
             Paced::new(pattern, schedule, own(path).of("client/phase"))
         })
         .collect();
-    (Source::HostedUpdates(Bundle { members: updates }), Source::HostedCommands(Bundle { members: commands }))
+    (Bundle { members: updates }, Bundle { members: commands })
 }
 
 /// Several streams sent by one host.
@@ -76,7 +80,7 @@ mod tests {
         }
     }
 
-    fn sent(source: &mut Source) -> Vec<(Instant, u32)> {
+    fn sent(source: &mut impl TrafficSource) -> Vec<(Instant, u32)> {
         let mut sent = Vec::new();
         while let Some(now) = source.poll_timeout() {
             source.handle_timeout(now);

@@ -22,10 +22,11 @@ pub mod measured;
 pub mod mmo;
 pub mod paced;
 pub mod source;
+mod streams;
 pub mod trace;
 pub mod transfer;
 pub mod voip;
 pub mod web;
 
-pub use app::{AppAction, AppEvent, AppReport, TrafficSource};
-pub use source::{Source, Transport, build, build_connection};
+pub use app::{AppAction, AppEvent, AppReport, TrafficSource, Transport};
+pub use source::{Source, build, build_connection};

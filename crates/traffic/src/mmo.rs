@@ -10,7 +10,7 @@ use gamelane_core::{ByteCount, Direction, Duration, Instant, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::config::{MmoConfig, MmoStreams, Schedule, TracePacket, WriteModel};
-use crate::source::{Source, Streams, bounds};
+use crate::streams::Streams;
 
 /// Builds both sides of one connection.
 pub(crate) fn build(
@@ -18,7 +18,7 @@ pub(crate) fn build(
     connection: u32,
     schedule: Schedule,
     streams: Streams<'_>,
-) -> (Source, Source) {
+) -> (Writer, Writer) {
     let writes = |direction: Direction, side: &str| {
         if config.direction.is_some_and(|only| only != direction) {
             return Writes::None;
@@ -41,7 +41,7 @@ pub(crate) fn build(
             }
         }
     };
-    let (start, stop) = bounds(schedule);
+    let (start, stop) = schedule.bounds();
     // Players do not log in at the same time. A recording has its own times.
     let phase = match &config.streams {
         MmoStreams::Model(_) => {
@@ -54,19 +54,19 @@ pub(crate) fn build(
     let start = start.saturating_add(phase);
     let origin = match &config.streams {
         MmoStreams::Model(_) => start,
-        MmoStreams::Trace(_) => bounds(schedule).0,
+        MmoStreams::Trace(_) => schedule.bounds().0,
     };
     let mut client = Writer::new(writes(Direction::Up, "client"), Some(start), origin, stop);
     let mut server = Writer::new(writes(Direction::Down, "server"), None, origin, stop);
     client.arm_first();
     server.arm_first();
-    (Source::Writer(client), Source::Writer(server))
+    (client, server)
 }
 
 /// Both sides of a connection that carries data of others. The client opens it at the start of the schedule.
-pub fn carrier(schedule: Schedule) -> (Source, Source) {
-    let (start, stop) = bounds(schedule);
-    let side = |opens: bool| Source::Writer(Writer::new(Writes::None, opens.then_some(start), start, stop));
+pub(crate) fn carrier(schedule: Schedule) -> (Writer, Writer) {
+    let (start, stop) = schedule.bounds();
+    let side = |opens: bool| Writer::new(Writes::None, opens.then_some(start), start, stop);
     (side(true), side(false))
 }
 

@@ -6,7 +6,6 @@ use gamelane_core::{Duration, Instant, Stream};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::config::Schedule;
-use crate::source::bounds;
 
 /// Times and sizes of a stream of datagrams.
 pub trait Pattern {
@@ -33,7 +32,7 @@ impl<P: Pattern> Paced<P> {
     /// A stream whose first packet leaves at the schedule's start plus a random phase of up to one mean interval. So
     /// the sources of one scenario do not run in step. TEACUP 0.9.3 also delays the start of games, by up to 1/25 s.
     pub fn new(pattern: P, schedule: Schedule, mut phase: Stream) -> Self {
-        let (start, stop) = bounds(schedule);
+        let (start, stop) = schedule.bounds();
         let offset = Duration::from_secs_f64(pattern.mean_interval_s() * phase.unit());
         let mut paced = Self { pattern, next: None, stop, owed: 0 };
         paced.arm(start.saturating_add(offset));

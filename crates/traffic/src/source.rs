@@ -2,9 +2,7 @@
 //! forwards to the application without allocation or virtual calls. Addresses, connections and paths are left to the
 //! driver.
 
-use alloc::format;
-use alloc::string::String;
-use gamelane_core::{Instant, Seed, Stream};
+use gamelane_core::{Instant, Seed};
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::cbr::Fixed;
@@ -15,34 +13,10 @@ use crate::game::{Commands, Updates};
 use crate::hosted::Bundle;
 use crate::mmo::Writer;
 use crate::paced::Paced;
+use crate::streams::Streams;
 use crate::trace::Replay;
 use crate::transfer::{TransferClient, TransferServer};
 use crate::{bulk, cbr, cloud, dash, game, hosted, mmo, trace, voip, web};
-
-/// Transport of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// UDP datagrams without a connection.
-    Udp,
-    /// A TCP byte stream; the client opens it with [`AppAction::Connect`].
-    Tcp,
-}
-
-impl AppConfig {
-    /// Transport of this application.
-    pub const fn transport(&self) -> Transport {
-        match self {
-            Self::Game(_)
-            | Self::Hosted(_)
-            | Self::Cloud(_)
-            | Self::Trace(_)
-            | Self::Cbr(_)
-            | Self::Voip(_)
-            | Self::Probe => Transport::Udp,
-            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
-        }
-    }
-}
 
 /// Builds both sides of an application: the client at home, then the server on the internet. `path` is the prefix of
 /// their random streams, as in `flow/quake3/server/size`.
@@ -60,18 +34,48 @@ pub fn build_connection(
 ) -> (Source, Source) {
     let streams = Streams { seed, path };
     match config {
-        AppConfig::Game(game) => game::build(game, schedule, streams),
-        AppConfig::Hosted(hosted) => hosted::build(hosted, schedule, streams),
-        AppConfig::Cloud(cloud) => cloud::build(*cloud, schedule, streams),
-        AppConfig::Trace(trace) => trace::build(trace, schedule),
-        AppConfig::Cbr(cbr) => cbr::build(*cbr, schedule, streams),
-        AppConfig::Voip(voip) => voip::build(*voip, schedule, streams),
-        AppConfig::Bulk(bulk) => bulk::build(*bulk, schedule, streams),
-        AppConfig::Web(web) => web::build(web, schedule, streams),
-        AppConfig::Dash(dash) => dash::build(dash, schedule),
-        AppConfig::Mmo(mmo) => mmo::build(mmo, connection, schedule, streams),
+        AppConfig::Game(game) => {
+            wrap(game::build(game, schedule, streams), Source::Commands, Source::Updates)
+        }
+        AppConfig::Hosted(hosted) => {
+            wrap(hosted::build(hosted, schedule, streams), Source::HostedUpdates, Source::HostedCommands)
+        }
+        AppConfig::Cloud(cloud) => {
+            wrap(cloud::build(*cloud, schedule, streams), Source::Fixed, Source::Video)
+        }
+        AppConfig::Trace(trace) => wrap(trace::build(trace, schedule), Source::Replay, Source::Replay),
+        AppConfig::Cbr(cbr) => {
+            let side = |fixed: Option<_>| fixed.map_or(Source::Silent, Source::Fixed);
+            wrap(cbr::build(*cbr, schedule, streams), side, side)
+        }
+        AppConfig::Voip(voip) => wrap(voip::build(*voip, schedule, streams), Source::Fixed, Source::Fixed),
+        AppConfig::Bulk(bulk) => transfer(bulk::build(*bulk, schedule, streams)),
+        AppConfig::Web(web) => transfer(web::build(web, schedule, streams)),
+        AppConfig::Dash(dash) => wrap(dash::build(dash, schedule), Source::DashClient, Source::DashServer),
+        AppConfig::Mmo(mmo) => writers(mmo::build(mmo, connection, schedule, streams)),
         AppConfig::Probe => (Source::Silent, Source::Silent),
     }
+}
+
+/// Both sides of a connection that carries data of others. The client opens it at the start of the schedule.
+pub fn carrier(schedule: Schedule) -> (Source, Source) {
+    writers(mmo::carrier(schedule))
+}
+
+fn transfer(sides: (TransferClient, TransferServer)) -> (Source, Source) {
+    wrap(sides, Source::TransferClient, Source::TransferServer)
+}
+
+fn writers(sides: (Writer, Writer)) -> (Source, Source) {
+    wrap(sides, Source::Writer, Source::Writer)
+}
+
+fn wrap<C, S>(
+    (client, server): (C, S),
+    of_client: impl FnOnce(C) -> Source,
+    of_server: impl FnOnce(S) -> Source,
+) -> (Source, Source) {
+    (of_client(client), of_server(server))
 }
 
 /// One side of any application.
@@ -144,46 +148,10 @@ impl TrafficSource for Source {
     }
 }
 
-/// The random streams of one application, by name.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Streams<'a> {
-    seed: Seed,
-    path: &'a str,
-}
-
-impl Streams<'_> {
-    /// The random stream of one quantity, such as `server/size`.
-    pub(crate) fn of(&self, name: &str) -> Stream {
-        self.seed.stream(&self.path_of(name))
-    }
-
-    /// The path of a part of the application.
-    pub(crate) fn path_of(&self, part: &str) -> String {
-        format!("{}/{part}", self.path)
-    }
-
-    /// The random streams below `path`.
-    pub(crate) const fn at<'b>(&self, path: &'b str) -> Streams<'b> {
-        Streams { seed: self.seed, path }
-    }
-}
-
-#[cfg(test)]
-impl<'a> Streams<'a> {
-    /// Random streams for a test.
-    pub(crate) const fn for_test(seed: u64, path: &'a str) -> Self {
-        Self { seed: Seed(seed), path }
-    }
-}
-
-/// Start and stop of a schedule as instants. Without a stop, the second is [`Instant::MAX`].
-pub(crate) fn bounds(schedule: Schedule) -> (Instant, Instant) {
-    (Instant::ZERO + schedule.start, schedule.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::Transport;
     use crate::config::{
         BulkConfig, CbrConfig, ClientStream, CloudConfig, Codec, DashConfig, DashRequests, GameConfig,
         HostedConfig, ServerStream, TraceConfig, TracePacket, UpdateSize, VoipConfig, WebBurst, WebConfig,

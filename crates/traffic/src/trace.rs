@@ -6,13 +6,9 @@ use gamelane_core::Instant;
 
 use crate::app::{AppAction, AppEvent, TrafficSource};
 use crate::config::{Schedule, TraceConfig, TracePacket};
-use crate::source::{Source, bounds};
 
-pub(crate) fn build(config: &TraceConfig, schedule: Schedule) -> (Source, Source) {
-    (
-        Source::Replay(Replay::new(config.up.as_slice().into(), schedule)),
-        Source::Replay(Replay::new(config.down.as_slice().into(), schedule)),
-    )
+pub(crate) fn build(config: &TraceConfig, schedule: Schedule) -> (Replay, Replay) {
+    (Replay::new(config.up.as_slice().into(), schedule), Replay::new(config.down.as_slice().into(), schedule))
 }
 
 /// One direction of the recording.
@@ -31,7 +27,7 @@ impl Replay {
     /// Replays `packets`, which must be in order of time, from the start of the schedule.
     pub fn new(packets: Arc<[TracePacket]>, schedule: Schedule) -> Self {
         debug_assert!(packets.is_sorted_by_key(|packet| packet.at), "a recording is in order of time");
-        let (start, stop) = bounds(schedule);
+        let (start, stop) = schedule.bounds();
         Self { packets, start, stop, next: 0, due_end: 0 }
     }
 
@@ -74,7 +70,7 @@ mod tests {
         TracePacket { at: Duration::from_millis(at_ms), payload }
     }
 
-    fn drain(source: &mut Source, now_ms: u64) -> Vec<u32> {
+    fn drain(source: &mut Replay, now_ms: u64) -> Vec<u32> {
         let now = Instant::from_millis(now_ms);
         source.handle_timeout(now);
         core::iter::from_fn(|| source.poll_action(now))

@@ -8,7 +8,6 @@ use gamelane_core::{ByteCount, Duration, Instant, Stream};
 
 use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
 use crate::config::Schedule;
-use crate::source::bounds;
 
 /// Amount that the writing side sends on one connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +43,7 @@ pub struct TransferClient {
 impl TransferClient {
     /// A client that connects at the start of the schedule, and then once per `period` if there is one.
     pub(crate) fn new(schedule: Schedule, period: Option<Duration>, half: Half) -> Self {
-        let (start, stop) = bounds(schedule);
+        let (start, stop) = schedule.bounds();
         let connect_at = (start < stop).then_some(start);
         Self { connect_at, period, stop, connecting: false, half }
     }
@@ -144,7 +143,7 @@ enum State {
 
 impl Half {
     pub(crate) fn writer(load: Load, rng: Stream, schedule: Schedule) -> Self {
-        Self { load: Some((load, rng)), stop: bounds(schedule).1, state: State::Quiet, arrival: None }
+        Self { load: Some((load, rng)), stop: schedule.bounds().1, state: State::Quiet, arrival: None }
     }
 
     /// The reading side of a transfer with this load.

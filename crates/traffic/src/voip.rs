@@ -5,7 +5,8 @@ use gamelane_core::Duration;
 
 use crate::cbr::Fixed;
 use crate::config::{Codec, Schedule, VoipConfig};
-use crate::source::{Source, Streams};
+use crate::paced::Paced;
+use crate::streams::Streams;
 
 impl Codec {
     /// Bytes of speech in one packet.
@@ -17,9 +18,14 @@ impl Codec {
     }
 }
 
-pub(crate) fn build(config: VoipConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(
+    config: VoipConfig,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (Paced<Fixed>, Paced<Fixed>) {
     let speech = Fixed { interval: PACKET_TIME, payload: RTP_HEADER + config.codec.frame_bytes() };
-    (speech.source(schedule, streams, "client/phase"), speech.source(schedule, streams, "server/phase"))
+    let side = |phase| Paced::new(speech, schedule, streams.of(phase));
+    (side("client/phase"), side("server/phase"))
 }
 
 /// Time between two packets.

@@ -5,10 +5,14 @@
 use gamelane_core::Direction;
 
 use crate::config::{Schedule, WebBurst, WebConfig};
-use crate::source::{Source, Streams};
+use crate::streams::Streams;
 use crate::transfer::{Half, Load, TransferClient, TransferServer};
 
-pub(crate) fn build(config: &WebConfig, schedule: Schedule, streams: Streams<'_>) -> (Source, Source) {
+pub(crate) fn build(
+    config: &WebConfig,
+    schedule: Schedule,
+    streams: Streams<'_>,
+) -> (TransferClient, TransferServer) {
     let load = match config.burst {
         WebBurst::Lasting(seconds) => Load::Lasting(seconds),
         WebBurst::Sized(bytes) => Load::Sized(bytes),
@@ -18,10 +22,7 @@ pub(crate) fn build(config: &WebConfig, schedule: Schedule, streams: Streams<'_>
         Direction::Up => (writer("client/burst"), Half::reader(load)),
         Direction::Down => (Half::reader(load), writer("server/burst")),
     };
-    (
-        Source::TransferClient(TransferClient::new(schedule, Some(config.period), client)),
-        Source::TransferServer(TransferServer(server)),
-    )
+    (TransferClient::new(schedule, Some(config.period), client), TransferServer(server))
 }
 
 #[cfg(test)]
@@ -36,12 +37,12 @@ mod tests {
     const SCHEDULE: Schedule =
         Schedule { start: Duration::from_secs(5), stop: Some(Duration::from_secs(60)) };
 
-    fn sides(burst: WebBurst) -> (Source, Source) {
+    fn sides(burst: WebBurst) -> (TransferClient, TransferServer) {
         let config = WebConfig { direction: Direction::Down, period: Duration::from_secs(10), burst };
         build(&config, SCHEDULE, Streams::for_test(2, "web"))
     }
 
-    fn actions(source: &mut Source, now: Instant) -> Vec<AppAction> {
+    fn actions(source: &mut impl TrafficSource, now: Instant) -> Vec<AppAction> {
         core::iter::from_fn(|| source.poll_action(now)).collect()
     }
 
