@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gamelane import _native, host, programs
+from gamelane.catalogue import QUEUES
 from gamelane.errors import LabError, UsageError
 from gamelane.lab import namespaces
 
-QDISCS = ("fq_codel", "codel", "pie", "fq_pie", "cake", "netem", "htb")
+QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values()), "netem")
+"""Disciplines of the kernel that `tune` writes commands for, and the one that adds delay."""
 CAP_NET_ADMIN = 12
 CAP_SYS_ADMIN = 21
 CAP_BPF = 39
@@ -124,7 +126,7 @@ def _lab() -> Check:
     except (LabError, UsageError) as error:
         why, hint = _first_two(str(error).removeprefix("--engine lab: "))
         return Check("engine lab", False, why, hint or "see docs/lab.md")
-    return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(run.congestion_controls())}")
+    return Check("engine lab", True, f"real hosts in real time; TCP: {', '.join(tcp.congestion_controls())}")
 
 
 def _impair_one() -> Check:

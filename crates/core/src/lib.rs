@@ -1,5 +1,5 @@
 //! Types that every gamelane crate shares: integer time and units, packets and flow keys, header sizes, seeded random
-//! streams, drop and mark reasons, packet counters. The crate is pure: no clock, no I/O, no global state.
+//! streams, drop and mark reasons, packet counters, and the form of the catalogue. The crate is pure: no clock, no I/O, no global state.
 //!
 //! # The contract of every component
 //!
@@ -24,6 +24,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod catalogue;
 pub mod counters;
 pub mod dist;
 pub mod flow;
@@ -37,6 +38,7 @@ pub mod rng;
 pub mod time;
 pub mod units;
 
+pub use catalogue::{Catalogued, Descriptor};
 pub use counters::{DropCounts, HopCounters};
 pub use flow::{Direction, FlowId, FlowKey, Protocol};
 pub use outlet::{DropReason, MarkReason, Outlet};

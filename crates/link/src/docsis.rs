@@ -16,7 +16,7 @@ mod tests;
 
 use alloc::format;
 use gamelane_core::loss::Loss;
-use gamelane_core::{ByteCount, Instant, PacketMeta, Seed, WireLen};
+use gamelane_core::{ByteCount, Descriptor, Instant, PacketMeta, Seed, WireLen};
 use gamelane_qdisc::Backlog;
 
 use crate::link::{Flight, Link, PortId};
@@ -24,6 +24,16 @@ use crate::overhead::Overhead;
 use bucket::TokenBucket;
 use channel::{Channel, Given};
 pub use config::{DocsisConfig, Neighbours};
+
+/// DOCSIS in the catalogue.
+pub const DOCSIS: Descriptor = Descriptor {
+    word: "docsis",
+    label: "DOCSIS",
+    about: "Cable modem. Upstream, the modem requests the channel and the CMTS grants it.",
+    keys: &["docsis"],
+    page: "docsis",
+    facts: (),
+};
 
 /// Bytes of the MAC header, with the extended header that carries a piggy-backed request (docsis-ns3).
 const MAC_HEADER: u32 = 10;

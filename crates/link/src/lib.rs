@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod catalogue;
 pub mod config;
 #[cfg(test)]
 mod conformance;
@@ -25,6 +26,7 @@ pub mod wired;
 
 pub use gamelane_core::overhead::{self, Overhead};
 
+pub use catalogue::LinkKind;
 pub use config::{LinkConfig, PathConfig};
 pub use docsis::{DocsisConfig, DocsisUpstream, Neighbours};
 pub use hop::{Hop, HopOutlet};

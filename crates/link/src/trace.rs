@@ -13,7 +13,17 @@ pub use opportunities::Opportunities;
 pub use parse::{TraceError, TraceProblem};
 pub use pieces::RatePieces;
 
-use gamelane_core::{Bitrate, Instant};
+use gamelane_core::{Bitrate, Descriptor, Instant};
+
+/// Rate trace in the catalogue.
+pub const TRACE: Descriptor = Descriptor {
+    word: "trace",
+    label: "rate trace",
+    about: "Link whose rate follows a trace.",
+    keys: &["trace"],
+    page: "rate-trace",
+    facts: (),
+};
 
 /// A rate trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,13 +17,23 @@ mod tests;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use gamelane_core::{Duration, Instant, IpLen, PacketMeta, Seed, Stream};
+use gamelane_core::{Descriptor, Duration, Instant, IpLen, PacketMeta, Seed, Stream};
 use gamelane_qdisc::Backlog;
 
 use crate::link::{Flight, Link, PortId};
 pub use config::{Radio, Slot, WifiConfig, WifiPort};
 use exchange::Exchange;
 pub use rate::{PhyRate, Preamble};
+
+/// 802.11g in the catalogue.
+pub const WIFI_G: Descriptor = Descriptor {
+    word: "wifi-g",
+    label: "802.11g",
+    about: "Wired link to an access point, and 802.11g between it and the stations.",
+    keys: &["wifi"],
+    page: "wifi-g",
+    facts: (),
+};
 
 /// Length in bytes of the MAC frame that [`Radio::error`] is given for: 1500 B of IP.
 const STATED_FRAME: f64 = exchange::mac_len(IpLen(1500)) as f64;

@@ -3,11 +3,21 @@
 
 use alloc::format;
 use gamelane_core::loss::Loss;
-use gamelane_core::{Bitrate, Duration, Instant, PacketMeta, Seed, Stream};
+use gamelane_core::{Bitrate, Descriptor, Duration, Instant, PacketMeta, Seed, Stream};
 use gamelane_qdisc::Backlog;
 
 use crate::config::LinkConfig;
 use crate::link::{Flight, Link, PortId};
+
+/// Wired link in the catalogue.
+pub const WIRED: Descriptor = Descriptor {
+    word: "wired",
+    label: "wired link",
+    about: "Sends one packet at a time, at a fixed rate in each direction.",
+    keys: &[],
+    page: "link",
+    facts: (),
+};
 
 /// Longest lateness that a driver may catch up. If it asks for the next packet at most this late, the packet still
 /// starts when the last one ended. A real-time driver wakes up about 100 µs late; without this credit it would lose

@@ -1,6 +1,7 @@
 //! The Python class `Scenario`.
 
 use gamelane_scenario as text;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -92,6 +93,13 @@ impl Scenario {
 #[pyfunction]
 pub(crate) fn schema() -> String {
     text::schema().to_string()
+}
+
+/// Returns the catalogue as JSON.
+#[pyfunction]
+pub(crate) fn catalogue() -> PyResult<String> {
+    serde_json::to_string(&text::text::catalogue::catalogue())
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Describes the shipped models.

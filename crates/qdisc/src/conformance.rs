@@ -25,8 +25,6 @@ use crate::shaper::ShaperConfig;
 use crate::tree::DisciplineConfig;
 use crate::{AnyQueue, QueueDiscipline};
 
-const KINDS: [QueueKind; 5] =
-    [QueueKind::Fifo, QueueKind::Codel, QueueKind::Pie, QueueKind::FqCodel, QueueKind::FqPie];
 const SETS: [ParameterSet; 4] =
     [ParameterSet::Rfc, ParameterSet::Linux, ParameterSet::Dummynet, ParameterSet::Ns3];
 const FLOWS: u32 = 5;
@@ -65,12 +63,13 @@ fn plain() -> impl Strategy<Value = QueueConfig> {
         (1u32..60).prop_map(Limit::Packets),
         (1500u64..60_000).prop_map(|bytes| Limit::Bytes(ByteCount(bytes))),
     ];
-    (0..KINDS.len(), 0..SETS.len(), limit, any::<Option<bool>>(), 1u32..9).prop_map(
+    let kind = prop::sample::select(QueueKind::all().collect::<Vec<_>>());
+    (kind, prop::sample::select(&SETS), limit, any::<Option<bool>>(), 1u32..9).prop_map(
         |(kind, set, limit, ecn, flows)| QueueConfig {
             limit: Some(limit),
             ecn,
             flows: Some(flows),
-            ..QueueConfig::new(KINDS[kind], SETS[set])
+            ..QueueConfig::new(kind, set)
         },
     )
 }

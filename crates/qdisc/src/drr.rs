@@ -11,8 +11,19 @@ use gamelane_core::{ByteCount, Instant, Outlet, Packet};
 use crate::class_map::ClassMap;
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::priority::check_places;
 use crate::tree::DisciplineConfig;
+
+/// DRR in the catalogue.
+pub const DRR: QueueDescriptor = QueueDescriptor {
+    word: "drr",
+    label: "DRR",
+    about: "Deficit round robin: the same classes take turns, each with its quantum.",
+    keys: &["acks"],
+    page: "drr",
+    facts: QueueFacts { isolates: Isolates::Classes, plain: None, tc: Tc { name: "drr", options: &[] } },
+};
 
 /// Largest number of classes: the number of a class is one byte.
 const MOST_CLASSES: usize = 256;

@@ -4,7 +4,23 @@ use alloc::collections::VecDeque;
 use gamelane_core::{DropReason, Instant, Outlet, Packet};
 
 use crate::config::Limit;
+use crate::config::QueueKind;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
+
+/// FIFO in the catalogue.
+pub const FIFO: QueueDescriptor = QueueDescriptor {
+    word: "fifo",
+    label: "FIFO",
+    about: "One queue with tail drop.",
+    keys: &[],
+    page: "fifo",
+    facts: QueueFacts {
+        isolates: Isolates::Nothing,
+        plain: Some(QueueKind::Fifo),
+        tc: Tc { name: "pfifo", options: &[("limit", "limit")] },
+    },
+};
 
 /// A first-in first-out queue.
 #[derive(Debug)]

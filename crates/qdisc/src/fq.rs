@@ -8,8 +8,58 @@ use gamelane_core::{DropReason, Instant, IpLen, Outlet, Packet, PacketMeta};
 use crate::ack_filter::{self, AckFilterMode};
 use crate::aqm::{Aqm, apply};
 use crate::config::Limit;
+use crate::config::QueueKind;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::pool::{Chain, PacketPool};
+
+/// FQ-CoDel in the catalogue.
+pub const FQ_CODEL: QueueDescriptor = QueueDescriptor {
+    word: "fq_codel",
+    label: "FQ-CoDel",
+    about: "One queue per flow, each with CoDel (RFC 8290).",
+    keys: &["target", "interval", "ecn", "quantum", "flows"],
+    page: "fq",
+    facts: QueueFacts {
+        isolates: Isolates::Flows,
+        plain: Some(QueueKind::FqCodel),
+        tc: Tc {
+            name: "fq_codel",
+            options: &[
+                ("limit", "limit"),
+                ("target", "target"),
+                ("interval", "interval"),
+                ("quantum", "quantum"),
+                ("flows", "flows"),
+                ("ecn", "ecn"),
+            ],
+        },
+    },
+};
+
+/// FQ-PIE in the catalogue.
+pub const FQ_PIE: QueueDescriptor = QueueDescriptor {
+    word: "fq_pie",
+    label: "FQ-PIE",
+    about: "One queue per flow, each with PIE.",
+    keys: &["target", "update", "max_burst", "ecn", "quantum", "flows"],
+    page: "fq",
+    facts: QueueFacts {
+        isolates: Isolates::Flows,
+        plain: Some(QueueKind::FqPie),
+        tc: Tc {
+            name: "fq_pie",
+            options: &[
+                ("limit", "limit"),
+                ("target", "target"),
+                ("update", "tupdate"),
+                ("quantum", "quantum"),
+                ("flows", "flows"),
+                ("ecn", "ecn"),
+            ],
+        },
+    },
+};
 
 /// Parameters of the scheduler. [`crate::parameters::fq`] has the values of each parameter set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,20 @@ use crate::class_map::ClassMap;
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::tree::DisciplineConfig;
+
+/// Priority in the catalogue.
+pub const PRIORITY: QueueDescriptor = QueueDescriptor {
+    word: "priority",
+    label: "Priority",
+    about: "Strict priority (ALTQ PRIQ): a class sends only while all classes before it are empty. The \
+            classes are the flows of `gateway.priority` and all others, or those of `gateway.class`. Each \
+            class is a FIFO of `limit`, by default 50 packets.",
+    keys: &["acks"],
+    page: "priority",
+    facts: QueueFacts { isolates: Isolates::Classes, plain: None, tc: Tc { name: "prio", options: &[] } },
+};
 
 /// Largest number of bands, as in PRIQ (`PRIQ_MAXPRI`) and in Linux (`TCQ_PRIO_BANDS`).
 const MOST_BANDS: usize = 16;

@@ -2,6 +2,7 @@
 
 use crate::ack_filter::AckFilterConfig;
 use crate::cake::CakeConfig;
+use crate::catalogue::Discipline;
 use crate::config::QueueConfig;
 use crate::config_error::ConfigError;
 use crate::drr::DrrConfig;
@@ -52,6 +53,20 @@ impl DisciplineConfig {
             Self::Shaped(config) => config.check(classes),
             Self::DualPi2(config) => config.check(),
             Self::Cake(config) => config.check(),
+        }
+    }
+
+    /// The discipline in the catalogue. A FIFO that drops ACKs is a FIFO; a queue behind a shaper is that queue.
+    pub fn discipline(&self) -> Discipline {
+        match self {
+            Self::Leaf(config) => config.kind.discipline(),
+            Self::AckFilter(_) => Discipline::Fifo,
+            Self::Priority(_) => Discipline::Priority,
+            Self::Drr(_) => Discipline::Drr,
+            Self::Htb(_) => Discipline::Htb,
+            Self::Shaped(config) => config.queue.discipline(),
+            Self::DualPi2(_) => Discipline::DualPi2,
+            Self::Cake(_) => Discipline::Cake,
         }
     }
 

@@ -16,9 +16,11 @@ extern crate alloc;
 extern crate std;
 
 pub mod accounting;
+pub mod catalogue;
 pub mod config;
 pub mod congestion;
 pub mod endpoint;
+pub mod facts;
 pub mod observe;
 mod outbox;
 mod reassembly;
@@ -29,11 +31,13 @@ pub mod segment;
 mod sender;
 pub mod timer;
 
+pub use catalogue::Timer;
 pub use config::{
     Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
     TimerKind, WindowCounts,
 };
 pub use endpoint::TcpEndpoint;
+pub use facts::{TcpDescriptor, TcpFacts};
 pub use observe::{TcpCounters, TcpEvent, TcpObservation};
 pub use recovery::Phase;
 pub use segment::{FlagBits, Flags, SackBlock, SackBlocks, Segment};

@@ -2,6 +2,7 @@
 //! actions. Payload is left out; only lengths are exchanged.
 
 use gamelane_core::{ByteCount, Duration, Instant};
+use serde::Serialize;
 
 /// Event from the transport for one side of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,8 @@ pub enum AppReport {
 }
 
 /// Transport of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// UDP datagrams without a connection.
     Udp,

@@ -3,9 +3,21 @@
 
 use gamelane_core::Direction;
 
+use crate::app::Transport;
 use crate::config::{BulkConfig, Schedule};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::streams::Streams;
 use crate::transfer::{Half, Load, TransferClient, TransferServer};
+
+/// Transfer in the catalogue.
+pub const BULK: AppDescriptor = AppDescriptor {
+    word: "bulk",
+    label: "transfer",
+    about: "One long TCP transfer.",
+    keys: &["direction", "size", "tcp"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Transfer, transport: Transport::Tcp, server_port: 443 },
+};
 
 pub(crate) fn build(
     config: BulkConfig,

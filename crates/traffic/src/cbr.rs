@@ -4,9 +4,21 @@
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration};
 
+use crate::app::Transport;
 use crate::config::{CbrConfig, Schedule};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::paced::{Paced, Pattern};
 use crate::streams::Streams;
+
+/// UDP in the catalogue.
+pub const UDP: AppDescriptor = AppDescriptor {
+    word: "udp",
+    label: "UDP",
+    about: "UDP packets at a constant rate.",
+    keys: &["direction", "rate", "size"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Other, transport: Transport::Udp, server_port: 5001 },
+};
 
 /// The client and the server, as far as they send.
 pub(crate) fn build(

@@ -7,11 +7,22 @@ use gamelane_core::dist::Dist;
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Bitrate, Duration, Instant, Stream};
 
-use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::app::{AppAction, AppEvent, TrafficSource, Transport};
 use crate::cbr::Fixed;
 use crate::config::{CloudConfig, Schedule};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::paced::Paced;
 use crate::streams::Streams;
+
+/// Cloud game in the catalogue.
+pub const CLOUD: AppDescriptor = AppDescriptor {
+    word: "cloud",
+    label: "cloud game",
+    about: "A cloud game: video from a server, over UDP.",
+    keys: &["model", "rate", "fps"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Game, transport: Transport::Udp, server_port: 50_000 },
+};
 
 pub(crate) fn build(config: CloudConfig, schedule: Schedule, streams: Streams<'_>) -> (Paced<Fixed>, Video) {
     let input =

@@ -5,8 +5,6 @@ use alloc::vec::Vec;
 use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Bitrate, ByteCount, Direction, Duration, Instant};
 
-use crate::app::Transport;
-
 /// Running time of an application, from the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -48,39 +46,6 @@ pub enum AppConfig {
     Mmo(MmoConfig),
     /// Probe datagrams of a gateway that measures a round trip, and their answers. Not an application by itself.
     Probe,
-}
-
-impl AppConfig {
-    /// Name of the application in a scenario. A recorded game also has the name `game`.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Game(_) | Self::Hosted(_) | Self::Trace(_) => "game",
-            Self::Cloud(_) => "cloud",
-            Self::Cbr(_) => "udp",
-            Self::Voip(_) => "voip",
-            Self::Bulk(_) => "bulk",
-            Self::Web(_) => "web",
-            Self::Dash(_) => "dash",
-            Self::Mmo(_) => "mmo",
-            Self::Probe => "probe",
-        }
-    }
-}
-
-impl AppConfig {
-    /// Transport of this application.
-    pub const fn transport(&self) -> Transport {
-        match self {
-            Self::Game(_)
-            | Self::Hosted(_)
-            | Self::Cloud(_)
-            | Self::Trace(_)
-            | Self::Cbr(_)
-            | Self::Voip(_)
-            | Self::Probe => Transport::Udp,
-            Self::Bulk(_) | Self::Web(_) | Self::Dash(_) | Self::Mmo(_) => Transport::Tcp,
-        }
-    }
 }
 
 /// A client-server game over UDP.

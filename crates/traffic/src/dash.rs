@@ -11,8 +11,19 @@
 use alloc::vec::Vec;
 use gamelane_core::{Bitrate, ByteCount, Duration, Instant};
 
-use crate::app::{AppAction, AppEvent, AppReport, TrafficSource};
+use crate::app::{AppAction, AppEvent, AppReport, TrafficSource, Transport};
 use crate::config::{DashConfig, DashRequests, Schedule};
+use crate::facts::{AppDescriptor, AppFacts, Group};
+
+/// Video in the catalogue.
+pub const DASH: AppDescriptor = AppDescriptor {
+    word: "dash",
+    label: "video",
+    about: "Video in chunks over TCP.",
+    keys: &["chunk", "rates", "requests", "gap", "period", "buffer", "tcp"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Video, transport: Transport::Tcp, server_port: 443 },
+};
 
 /// Length in bytes of a request for the lowest rate.
 pub const REQUEST_LEN: u64 = 300;

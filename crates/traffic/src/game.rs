@@ -8,11 +8,23 @@ use alloc::vec::Vec;
 use gamelane_core::dist::{Dist, Mixture};
 use gamelane_core::{Duration, Stream};
 
+use crate::app::Transport;
 use crate::arma::{Arma, ArmaParameters};
 use crate::config::{ClientStream, CommandSize, GameConfig, Schedule, SizeSeries, UpdateSize};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::measured::{self, Series};
 use crate::paced::{Paced, Pattern};
 use crate::streams::Streams;
+
+/// Game in the catalogue.
+pub const GAME: AppDescriptor = AppDescriptor {
+    word: "game",
+    label: "game",
+    about: "A game over UDP, from a model or a trace.",
+    keys: &["model", "trace", "role", "peers", "players", "client"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Game, transport: Transport::Udp, server_port: 27_960 },
+};
 
 impl UpdateSize {
     /// Mean UDP payload in bytes for this number of players, before truncation. `None` if the model does not cover that

@@ -8,9 +8,20 @@ use alloc::vec::Vec;
 use gamelane_core::dist::Mixture;
 use gamelane_core::{ByteCount, Direction, Duration, Instant, Stream};
 
-use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::app::{AppAction, AppEvent, TrafficSource, Transport};
 use crate::config::{MmoConfig, MmoStreams, Schedule, TracePacket, WriteModel};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::streams::Streams;
+
+/// Game over TCP in the catalogue.
+pub const MMO: AppDescriptor = AppDescriptor {
+    word: "mmo",
+    label: "game over TCP",
+    about: "An online game over TCP, with one thin connection per player.",
+    keys: &["model", "trace", "direction", "connections", "carriage", "carriers", "paths", "tcp"],
+    page: "mmo",
+    facts: AppFacts { group: Group::Game, transport: Transport::Tcp, server_port: 7500 },
+};
 
 /// Builds both sides of one connection.
 pub(crate) fn build(

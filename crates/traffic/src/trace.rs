@@ -4,8 +4,19 @@
 use alloc::sync::Arc;
 use gamelane_core::Instant;
 
-use crate::app::{AppAction, AppEvent, TrafficSource};
+use crate::app::{AppAction, AppEvent, TrafficSource, Transport};
 use crate::config::{Schedule, TraceConfig, TracePacket};
+use crate::facts::{AppDescriptor, AppFacts, Group};
+
+/// Recorded flow in the catalogue.
+pub const TRACE: AppDescriptor = AppDescriptor {
+    word: "trace",
+    label: "recorded flow",
+    about: "Replay of a recorded UDP flow.",
+    keys: &["trace", "client"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Game, transport: Transport::Udp, server_port: 27_960 },
+};
 
 pub(crate) fn build(config: &TraceConfig, schedule: Schedule) -> (Replay, Replay) {
     (Replay::new(config.up.as_slice().into(), schedule), Replay::new(config.down.as_slice().into(), schedule))

@@ -3,10 +3,22 @@
 
 use gamelane_core::Duration;
 
+use crate::app::Transport;
 use crate::cbr::Fixed;
 use crate::config::{Codec, Schedule, VoipConfig};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::paced::Paced;
 use crate::streams::Streams;
+
+/// Voice call in the catalogue.
+pub const VOIP: AppDescriptor = AppDescriptor {
+    word: "voip",
+    label: "voice call",
+    about: "A voice call, in both directions.",
+    keys: &["codec"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Call, transport: Transport::Udp, server_port: 5004 },
+};
 
 impl Codec {
     /// Bytes of speech in one packet.

@@ -4,9 +4,21 @@
 
 use gamelane_core::Direction;
 
+use crate::app::Transport;
 use crate::config::{Schedule, WebBurst, WebConfig};
+use crate::facts::{AppDescriptor, AppFacts, Group};
 use crate::streams::Streams;
 use crate::transfer::{Half, Load, TransferClient, TransferServer};
+
+/// Web in the catalogue.
+pub const WEB: AppDescriptor = AppDescriptor {
+    word: "web",
+    label: "web",
+    about: "TCP downloads at regular times.",
+    keys: &["direction", "size", "every", "lasting", "tcp"],
+    page: "traffic",
+    facts: AppFacts { group: Group::Web, transport: Transport::Tcp, server_port: 443 },
+};
 
 pub(crate) fn build(
     config: &WebConfig,

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from gamelane import _native, quantity
+from gamelane.catalogue import APPS
 from gamelane.errors import ScenarioError
 from gamelane.lab.tcp import Tcp, tcp_of
 
-DATAGRAMS = ("game", "cloud", "trace", "udp", "voip")
-APPS = (*DATAGRAMS, "bulk", "web", "dash")
+DATAGRAMS = tuple(word for word, app in APPS.items() if app.transport == "udp" and app.group != "gateway")
+TRANSFERS = ("bulk", "web", "dash")
+"""Applications over TCP that the lab can run."""
 DIRECTIONS = ("up", "down")
 
 
@@ -135,9 +137,9 @@ def _flow(
     keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
 ) -> Flow:
     name, app = keys["name"], keys["app"]
-    if app not in APPS:
+    if app not in (*DATAGRAMS, *TRANSFERS):
         refuse(
-            f"flow.{name}.app", app, "the lab cannot run this application", ", ".join(APPS),
+            f"flow.{name}.app", app, "the lab cannot run this application", ", ".join((*DATAGRAMS, *TRANSFERS)),
             f"disable the flow with --set flow.{name}.enabled=false, or simulate it",
         )  # fmt: skip
     link = document["link"]

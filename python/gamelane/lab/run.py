@@ -88,12 +88,6 @@ def lacking() -> str | None:
     return None if made.returncode == 0 else "the kernel has no network bridges; load them with `modprobe bridge`"
 
 
-def congestion_controls() -> list[str]:
-    """Return the congestion controls that scenarios can use in the lab on this machine."""
-    names = {"reno": "newreno"}
-    return [names.get(name, name) for name in tcp.available() if name in tcp.KNOWN]
-
-
 def check() -> None:
     """Raise if the lab cannot run on this machine."""
     if why := lacking():

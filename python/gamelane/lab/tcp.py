@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gamelane import quantity
+from gamelane.catalogue import CONGESTION, RECOVERY, TIMERS
 
 DEFAULT_WINDOW = "4MiB"
 HEADERS = 40
@@ -39,14 +40,13 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
             allowed = " or ".join(_written(one) for one in FIXED[key])
             refuse(key, value, "Linux has no setting for this", allowed, f"--set tcp.{key}={_bare(FIXED[key][0])}")
     asked = keys.get("congestion", "newreno")
-    congestion = {"newreno": "reno"}.get(asked, asked)
-    if congestion not in available():
+    congestion = KERNEL_NAMES[asked]
+    if asked not in congestion_controls():
         refuse(
             "congestion", asked, "this kernel does not have this congestion control",
-            ", ".join(f'"{"newreno" if name == "reno" else name}"' for name in available() if name in KNOWN),
+            ", ".join(f'"{name}"' for name in congestion_controls()),
             f"try `modprobe tcp_{congestion}`, or simulate it",
         )  # fmt: skip
-    recovery = keys.get("recovery", "sack")
     window = int(quantity.parse(keys.get("receive_window", DEFAULT_WINDOW), "B") or 0)
     route = [
         "congctl",
@@ -61,9 +61,7 @@ def tcp_of(keys: Mapping[str, Any], *, mtu: int, refuse: Refuse) -> Tcp:
     if keys.get("ecn", False):
         route += ["features", "ecn"]
     settings = {
-        "tcp_sack": _switch(recovery != "newreno"),
-        "tcp_recovery": _switch(recovery == "rack"),
-        "tcp_early_retrans": "3" if recovery == "rack" else "0",
+        **(RECOVERY[keys.get("recovery", "sack")].linux or {}),
         "tcp_timestamps": _switch(keys.get("timestamps", True)),
         "tcp_dsack": _switch(keys.get("dsack", False)),
         "tcp_frto": "2" if keys.get("frto", False) else "0",
@@ -85,12 +83,13 @@ def settings_of(flows: list[Tcp]) -> dict[str, str]:
     }
 
 
-def available() -> list[str]:
-    """Return the congestion controls that the kernel has loaded."""
+def congestion_controls() -> list[str]:
+    """Return the congestion controls of scenarios that the kernel has loaded."""
     try:
-        return Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
+        loaded = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     except OSError:
-        return ["reno"]
+        loaded = ["reno"]
+    return [word for word, name in KERNEL_NAMES.items() if name in loaded]
 
 
 def _initial(value: int | str, mtu: int) -> int:
@@ -113,10 +112,10 @@ def _bare(value: Any) -> str:
     return value if isinstance(value, str) else str(value).lower()
 
 
-KNOWN = ("reno", "cubic", "bic", "vegas", "westwood")
+KERNEL_NAMES = {word: row.linux["tcp_congestion_control"] for word, row in CONGESTION.items() if row.linux}
 FIXED: dict[str, tuple[Any, ...]] = {
-    "recovery": ("sack", "newreno", "rack"),
-    "timer": ("linux-6",),
+    "recovery": ("sack", *(word for word, row in RECOVERY.items() if row.linux is not None and word != "sack")),
+    "timer": tuple(word for word, row in TIMERS.items() if row.linux is not None),
     "delayed_ack": ("40ms", "off"),
     "limited_transmit": (True,),
     "quick_acks": (16,),

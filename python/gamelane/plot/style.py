@@ -7,38 +7,25 @@ with `$` stands for a colour of the page's theme (see `THEMES`).
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gamelane import catalogue
 from gamelane.analysis.stats import Estimate
 from gamelane.records.results import Flow, Results, Variant
 
-QUEUES = {
-    "fifo": ("FIFO", "#d55e00"),
-    "pie": ("PIE", "#e69f00"),
-    "codel": ("CoDel", "#cc79a7"),
-    "fq_pie": ("FQ-PIE", "#56b4e9"),
-    "fq_codel": ("FQ-CoDel", "$blue"),
-    "cake": ("CAKE", "#7f7fd5"),
-    "priority": ("Priority", "#009e73"),
-    "drr": ("DRR", "#8fbc3f"),
-    "htb": ("HTB", "#2f6f5e"),
-    "dualpi2": ("DualPI2", "#a6542f"),
+SHADES_OF_QUEUES = {
+    "nothing": ("#d55e00", "#cc79a7", "#e69f00", "#a6542f", "#b3443b", "#c9a227"),
+    "flows": ("$blue", "#56b4e9", "#7f7fd5", "#3d6f9e"),
+    "classes": ("#009e73", "#8fbc3f", "#2f6f5e", "#66a98c"),
 }
+"""Colours of queues by what they isolate, in the order of the catalogue."""
 OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "$ink", "$muted")
-APPS = {
-    "game": "$ink",
-    "cloud": "$ink",
-    "trace": "$ink",
-    "voip": "#cc79a7",
-    "mmo": "$ink",
-    "bulk": "#009e73",
-    "dash": "#b07d2b",
-    "web": "#8a7cc8",
-    "udp": "$muted",
-}
+APPS = {"game": "$ink", "call": "#cc79a7", "transfer": "#009e73", "video": "#b07d2b", "web": "#8a7cc8"}
+"""Colours of applications by group."""
 DIRECTIONS = {"up": "#009e73", "down": "$muted"}
 DASHES = ((1, 0), (6, 4), (1.5, 2.5), (8, 3, 1.5, 3))
 """Lines of overlaid sources in their order: solid, dashed, dotted, dash-dotted."""
@@ -103,6 +90,15 @@ class Look:
         return SHADES[self.place]
 
 
+def _queue_colours() -> dict[str, str]:
+    left = {group: itertools.cycle(shades) for group, shades in SHADES_OF_QUEUES.items()}
+    return {word: next(left[queue.isolates]) for word, queue in catalogue.QUEUES.items()}
+
+
+QUEUES = {word: (catalogue.QUEUES[word].label, colour) for word, colour in _queue_colours().items()}
+"""Label and colour of every queue."""
+
+
 def variant_looks(results: Results) -> dict[str, Look]:
     """Label each variant by its queue if that is unique, else by its name."""
     if results.sources:
@@ -145,7 +141,7 @@ def flow_colours(flows: Sequence[Flow]) -> dict[str, str]:
     """Return a colour per flow, by application. Further flows of one application take the remaining colours."""
     colours: dict[str, str] = {}
     for flow in flows:
-        own = APPS.get(flow.app, "$muted")
+        own = APPS.get(catalogue.APPS[flow.app].group, "$muted")
         if own in colours.values():
             own = next((colour for colour in OTHERS if colour not in colours.values()), "$muted")
         colours[flow.name] = own

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from gamelane.analysis.apps import MMO
+from gamelane.catalogue import MMO
 from gamelane.plot import style
 from gamelane.plot.panels import (
     Chart,

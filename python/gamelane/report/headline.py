@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gamelane.analysis.apps import MMO
+from gamelane.catalogue import MMO
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import noun, number, variant_looks
 from gamelane.records.results import Flow, Results

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gamelane.analysis.apps import BULK, INTERACTIVE, MMO
+from gamelane.catalogue import BULK, INTERACTIVE, MMO
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.records.results import Flow, Results, Variant
 

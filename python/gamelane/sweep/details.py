@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native, whole
-from gamelane.analysis.apps import INTERACTIVE
+from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.sweep import folder as store
 from gamelane.sweep.axes import Match

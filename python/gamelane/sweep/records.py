@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from gamelane import quantity
-from gamelane.analysis.apps import INTERACTIVE
+from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.sweep import folder as store
 from gamelane.sweep.budget import Budget, Limit

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from gamelane import _native
-from gamelane.analysis.apps import INTERACTIVE
+from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.boxes import box
 from gamelane.sweep.journal import Done
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native, quantity
-from gamelane.analysis.apps import BULK, INTERACTIVE
+from gamelane.catalogue import BULK, INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit

@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from gamelane import _native, quantity
-from gamelane.analysis.apps import INTERACTIVE
+from gamelane.catalogue import INTERACTIVE
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.refusal import Source, said
 from gamelane.sweep.tables import Table, Value, parse

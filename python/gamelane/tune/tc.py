@@ -14,21 +14,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gamelane import _native, quantity
+from gamelane.catalogue import QUEUES
 
 SHARE = 0.95
 MTU = 1514
 IFB = "ifb-wan"
-DISCIPLINES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "codel": ("codel", {"target": "target", "interval": "interval"}),
-    "fq_codel": ("fq_codel", {"target": "target", "interval": "interval", "quantum": "quantum", "flows": "flows"}),
-    "pie": ("pie", {"target": "target", "update": "tupdate"}),
-    "fq_pie": ("fq_pie", {"target": "target", "update": "tupdate", "quantum": "quantum", "flows": "flows"}),
-    "dualpi2": ("dualpi2", {"target": "target", "update": "tupdate"}),
-}
-"""For each queue: its kernel discipline, and the kernel's name of each of our keys."""
 PURE_ACK = "u32 match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 match u8 0x10 0xff at 33"
 """Matches TCP over IPv4 without IP options, shorter than 64 bytes, with only the ACK flag set."""
-CLASSES = ("drr", "htb")
 
 
 def lines(scenario: _native.Scenario, wan: str = "$WAN") -> list[str]:
@@ -78,8 +70,8 @@ def _shaped(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], devic
     bits = quantity.parse(own or rate or "", "bit/s")
     to = f"${way.upper()}_RATE" if bits is None else f"{bits * (1 if own else SHARE) / 1e3:.0f}kbit"
     found = [f"# {way}: {rate or 'the rate of this link varies: choose one below its lowest'}, shaped to {to}"]
-    if queue.get("queue") == "cake":
-        found.append(f"tc qdisc replace dev {device} root {_cake(queue, to)}")
+    if _kind(queue) == "cake":
+        found.append(f"tc qdisc replace dev {device} root {_discipline(queue, 'bandwidth', to)}")
         return found + _unsaid(queue)
     found += [
         f"tc qdisc replace dev {device} root handle 1: htb default 1",
@@ -90,17 +82,17 @@ def _shaped(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], devic
 
 
 def _queue(device: str, place: str, queue: Mapping[str, Any], first: list[str], *, port: str) -> list[str]:
-    kind = queue.get("queue", "fifo")
+    kind = _kind(queue)
     if kind == "priority":
         return _priority(device, place, queue, first, port)
-    if kind in CLASSES:
+    if QUEUES[kind].isolates == "classes":
         named = ", ".join(first) or "each class"
         return [
             f"# {kind}: a {kind} qdisc at {place} of {device} with a class for {named} and one for the rest;",
             f"# docs/models/{kind}.md lists the parameters of each class",
         ]
     if kind == "cake":
-        return [f"tc qdisc replace dev {device} {place} {_cake(queue, None)}", *_unsaid(queue)]
+        return [f"tc qdisc replace dev {device} {place} {_discipline(queue, 'unlimited')}", *_unsaid(queue)]
     return [f"tc qdisc replace dev {device} {place} handle 10: {_discipline(queue)}", *_unsaid(queue)]
 
 
@@ -123,52 +115,49 @@ def _priority(device: str, place: str, queue: Mapping[str, Any], first: list[str
     return found
 
 
-def _cake(queue: Mapping[str, Any], rate: str | None) -> str:
-    words = ["cake", *(["unlimited"] if rate is None else ["bandwidth", rate])]
-    words += [f"rtt {queue['rtt']}"] if "rtt" in queue else []
-    words += [str(queue[key]) for key in ("tins", "isolation") if key in queue]
-    words += {"filter": ["ack-filter"], "filter-aggressive": ["ack-filter-aggressive"]}.get(queue.get("acks", ""), [])
-    return " ".join(words)
+def _discipline(queue: Mapping[str, Any], *more: str) -> str:
+    """Return the discipline with its options; `more` follows its name."""
+    tc = QUEUES[_kind(queue)].tc
+    limit = str(queue.get("limit", ""))
+    name = "bfifo" if tc.name == "pfifo" and limit and not limit.endswith("p") else tc.name
+    said = [_option(key, option, queue[key], name) for key, option in tc.options.items() if key in queue]
+    return " ".join([name, *more, *filter(None, said)])
+
+
+def _option(key: str, option: str, value: Any, name: str) -> str:
+    match key:
+        case "ecn":
+            return option if value else f"no{option}"
+        case "acks":
+            return f"ack-{value}" if _filters(value) else ""
+        case "limit" if name != "bfifo" and not str(value).endswith("p"):
+            return f"{option} {max(1, round(int(_plain(value)) / MTU))}"
+        case "limit" | "quantum" | "flows":
+            return f"{option} {_plain(value)}"
+        case _:
+            return f"{option} {value}".strip()
 
 
 def _unsaid(queue: Mapping[str, Any]) -> list[str]:
-    unsaid = [key for key in queue if key not in _sayable(queue)]
+    """Return a comment with the keys that the commands leave out."""
+    unsaid = [key for key in queue if key not in ("queue", "parameters", "acks", *QUEUES[_kind(queue)].tc.options)]
     if queue.get("parameters", "linux") != "linux":
         unsaid.append("parameters")
-    if queue.get("acks", "plain") == "plain" and "acks" in unsaid:
-        unsaid.remove("acks")
-    said = ", ".join(f"{key} = {queue[key]}" for key in dict.fromkeys(unsaid))
+    if queue.get("acks", "plain") != "plain" and not _filters(queue["acks"]):
+        unsaid.append("acks")
+    said = ", ".join(f"{key} = {queue[key]}" for key in unsaid)
     return [f"# not included in these commands: {said}"] if said else []
 
 
-def _sayable(queue: Mapping[str, Any]) -> set[str]:
-    if queue.get("queue") == "cake":
-        ours = {"rtt", "tins", "isolation"} | ({"acks"} if str(queue.get("acks", "")).startswith("filter") else set())
-        return {"queue", "parameters", *ours}
-    _, options = DISCIPLINES.get(queue.get("queue", "fifo"), ("", {}))
-    return {"queue", "limit", "ecn", "parameters", *options}
+def _kind(queue: Mapping[str, Any]) -> str:
+    return str(queue.get("queue", "fifo"))
 
 
-def _discipline(queue: Mapping[str, Any]) -> str:
-    kind = queue.get("queue", "fifo")
-    limit = str(queue.get("limit", ""))
-    in_bytes = not limit.endswith("p")
-    if kind == "fifo":
-        return f"{'bfifo' if limit and in_bytes else 'pfifo'}{f' limit {_plain(limit)}' if limit else ''}"
-    name, options = DISCIPLINES[kind]
-    words = [name]
-    if limit:
-        packets = max(1, round(int(_plain(limit)) / MTU)) if in_bytes else int(_plain(limit))
-        words += ["limit", str(packets)]
-    for key, option in options.items():
-        if key in queue:
-            words += [option, _plain(str(queue[key])) if key in ("quantum", "flows") else str(queue[key])]
-    if "ecn" in queue:
-        words.append("ecn" if queue["ecn"] else "noecn")
-    return " ".join(words)
+def _filters(acks: str) -> bool:
+    return acks.startswith("filter")
 
 
-def _plain(text: str) -> str:
+def _plain(text: Any) -> str:
     """`1000p` is 1000, `64KiB` is 65536."""
-    value = quantity.magnitude(text)
-    return text if value is None else str(round(value))
+    value = quantity.magnitude(str(text))
+    return str(text) if value is None else str(round(value))

@@ -6,9 +6,9 @@ mod rules;
 
 use std::path::Path;
 
-use gamelane_core::{ClassId, Direction, IpLen};
+use gamelane_core::{Catalogued, ClassId, Direction, IpLen};
 use gamelane_link::LinkConfig;
-use gamelane_qdisc::{ClassifierConfig, DisciplineConfig, QueueKind};
+use gamelane_qdisc::{ClassifierConfig, DisciplineConfig, QueueDescriptor};
 use gamelane_scenario::text::error::Refusal;
 use gamelane_scenario::{Medium, Scenario, ScenarioError};
 use gamelane_stage::{FollowerConfig, VoapConfig};
@@ -120,24 +120,9 @@ impl Policy {
 }
 
 impl LanePolicy {
-    /// Name of the queue discipline in scenarios.
-    pub const fn kind(&self) -> &'static str {
-        match &self.queue {
-            DisciplineConfig::Leaf(config) => match config.kind {
-                QueueKind::Fifo => "fifo",
-                QueueKind::Codel => "codel",
-                QueueKind::Pie => "pie",
-                QueueKind::FqCodel => "fq_codel",
-                QueueKind::FqPie => "fq_pie",
-            },
-            DisciplineConfig::AckFilter(_) => "ack_filter",
-            DisciplineConfig::Priority(_) => "priority",
-            DisciplineConfig::Drr(_) => "drr",
-            DisciplineConfig::Htb(_) => "htb",
-            DisciplineConfig::Shaped(_) => "shaped",
-            DisciplineConfig::DualPi2(_) => "dualpi2",
-            DisciplineConfig::Cake(_) => "cake",
-        }
+    /// The queue discipline in the catalogue.
+    pub fn discipline(&self) -> &'static QueueDescriptor {
+        self.queue.discipline().descriptor()
     }
 }
 

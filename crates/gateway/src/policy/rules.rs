@@ -60,6 +60,6 @@ fn on_the_wire(flow: &Flow) -> Option<Conditions> {
     if code_point != 0 {
         return Some(Conditions { dscp: Some(Span::only(code_point)), ..Conditions::default() });
     }
-    matches!(flow.app, App::Game | App::Voip | App::Trace)
+    matches!(flow.app.0, App::Game | App::Voip | App::Trace)
         .then(|| Conditions { behaviour: Some(Behaviour::RealTime), ..Conditions::default() })
 }

@@ -70,7 +70,7 @@ pub fn describe(plan: &Plan, policy: &Policy) -> String {
         let follows = policy.autorate[direction.index()].map_or(String::new(), |config| {
             format!(", follows the link from {} to {}", config.law.lowest, config.law.highest)
         });
-        let _ = writeln!(text, "{}: {}, {shape}{follows}", direction.name(), lane.kind());
+        let _ = writeln!(text, "{}: {}, {shape}{follows}", direction.name(), lane.discipline().word);
     }
     if let Some(voap) = &policy.voap {
         let _ = writeln!(text, "voap: alpha {}, beta {}", voap.alpha, voap.beta);

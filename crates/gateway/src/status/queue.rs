@@ -108,7 +108,7 @@ impl QueueStatus {
         let (account, backlog) = (gateway.account(direction), gateway.backlog(direction));
         let counters = &account.counters;
         Self {
-            kind: policy.lanes[direction.index()].kind().into(),
+            kind: policy.lanes[direction.index()].discipline().word.into(),
             bytes: account.bytes,
             packets: counters.delivered,
             drops: counters.dropped.total(),

@@ -2,6 +2,7 @@
 //! The bounds are our construction: a wait up to one frame at 60 Hz is not felt, and every lost packet is a lost update.
 
 use gamelane_core::{Direction, Duration, Instant};
+use gamelane_qdisc::Isolates;
 use gamelane_qdisc::classify::Behaviour;
 use serde::{Deserialize, Serialize};
 
@@ -77,8 +78,8 @@ fn waits(
 ) -> Option<Complaint> {
     let waits = way.recent.histogram(now).quantile(0.95)?;
     let lane = &policy.lanes[direction.index()];
-    let remedy = match (lane.kind(), lane.shape.is_some()) {
-        ("fifo" | "codel" | "pie", _) => "one queue for all: fq_codel, cake or priority would let it pass",
+    let remedy = match (lane.discipline().facts.isolates, lane.shape.is_some()) {
+        (Isolates::Nothing, _) => "one queue for all: fq_codel, cake or priority would let it pass",
         (_, true) => "the shaper may be set below what the game itself sends",
         (_, false) => "the interface is the bottleneck",
     };

@@ -5,7 +5,26 @@
 use gamelane_core::{Duration, Instant, PacketMeta};
 
 use super::{Aqm, Signal};
+use crate::config::QueueKind;
 use crate::discipline::Backlog;
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
+
+/// CoDel in the catalogue.
+pub const CODEL: QueueDescriptor = QueueDescriptor {
+    word: "codel",
+    label: "CoDel",
+    about: "One queue with CoDel (RFC 8289).",
+    keys: &["target", "interval", "ecn"],
+    page: "codel",
+    facts: QueueFacts {
+        isolates: Isolates::Nothing,
+        plain: Some(QueueKind::Codel),
+        tc: Tc {
+            name: "codel",
+            options: &[("limit", "limit"), ("target", "target"), ("interval", "interval"), ("ecn", "ecn")],
+        },
+    },
+};
 
 /// Parameters of CoDel (RFC 8289 sections 4 and 5). `docs/models/codel.md` lists where implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]

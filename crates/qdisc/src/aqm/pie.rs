@@ -6,7 +6,26 @@
 use gamelane_core::{Duration, Instant, PacketMeta, Stream};
 
 use super::{Aqm, Signal, Ticks};
+use crate::config::QueueKind;
 use crate::discipline::Backlog;
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
+
+/// PIE in the catalogue.
+pub const PIE: QueueDescriptor = QueueDescriptor {
+    word: "pie",
+    label: "PIE",
+    about: "One queue with PIE (RFC 8033).",
+    keys: &["target", "update", "max_burst", "ecn"],
+    page: "pie",
+    facts: QueueFacts {
+        isolates: Isolates::Nothing,
+        plain: Some(QueueKind::Pie),
+        tc: Tc {
+            name: "pie",
+            options: &[("limit", "limit"), ("target", "target"), ("update", "tupdate"), ("ecn", "ecn")],
+        },
+    },
+};
 
 /// Parameters of PIE (RFC 8033 sections 4 and 5). `docs/models/pie.md` lists where implementations differ.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -15,11 +15,27 @@ use alloc::vec::Vec;
 use gamelane_core::{Instant, Outlet, Overhead, Packet, Seed};
 
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::shaper::Pacer;
 use tin::Tin;
 
 pub use config::{CakeConfig, Isolation};
 pub use diffserv::Diffserv;
+
+/// CAKE in the catalogue.
+pub const CAKE: QueueDescriptor = QueueDescriptor {
+    word: "cake",
+    label: "CAKE",
+    about: "CAKE: tins by DSCP, fair shares for hosts and flows, the COBALT AQM, and a shaper if `bandwidth` \
+            is given.",
+    keys: &["acks", "bandwidth", "tins", "isolation", "rtt", "overhead"],
+    page: "cake",
+    facts: QueueFacts {
+        isolates: Isolates::Flows,
+        plain: None,
+        tc: Tc { name: "cake", options: &[("rtt", "rtt"), ("tins", ""), ("isolation", ""), ("acks", "")] },
+    },
+};
 
 /// The CAKE discipline.
 #[derive(Debug)]

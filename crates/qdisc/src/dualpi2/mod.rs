@@ -9,8 +9,26 @@ use gamelane_core::{DropReason, Duration, Ecn, Instant, IpLen, MarkReason, Outle
 
 use crate::aqm::{Pi2, Ticks};
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 
 pub use config::{DualPi2Config, L4sMarking, Scheduler};
+
+/// DualPI2 in the catalogue.
+pub const DUALPI2: QueueDescriptor = QueueDescriptor {
+    word: "dualpi2",
+    label: "DualPI2",
+    about: "DualPI2 (RFC 9332): one queue for L4S and one for Classic traffic.",
+    keys: &["target", "update", "coupling", "alpha", "beta", "step", "classic_share", "time_shift"],
+    page: "dualpi2",
+    facts: QueueFacts {
+        isolates: Isolates::Nothing,
+        plain: None,
+        tc: Tc {
+            name: "dualpi2",
+            options: &[("limit", "limit"), ("target", "target"), ("update", "tupdate")],
+        },
+    },
+};
 
 /// One of the two queues.
 #[derive(Debug)]

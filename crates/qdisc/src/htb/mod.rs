@@ -15,9 +15,22 @@ use gamelane_core::{ByteCount, Instant, IpLen, Outlet, Overhead, Packet, WireLen
 
 use crate::class_map::ClassMap;
 use crate::discipline::{Backlog, QueueDiscipline};
+use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use bucket::Bucket;
 
 pub use config::{HtbClass, HtbConfig};
+
+/// HTB in the catalogue.
+pub const HTB: QueueDescriptor = QueueDescriptor {
+    word: "htb",
+    label: "HTB",
+    about: "Hierarchical token bucket: the same classes have guaranteed rates and borrow up to their \
+            ceilings. With `gateway.priority`, the classes have equal rates, and the flows it names borrow \
+            first.",
+    keys: &["acks", "bandwidth", "overhead"],
+    page: "htb",
+    facts: QueueFacts { isolates: Isolates::Classes, plain: None, tc: Tc { name: "htb", options: &[] } },
+};
 
 /// Number of levels at which a leaf can be served: its own rate, or the rate of one of at most seven ancestors.
 const LEVELS: usize = 8;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use gamelane_core::{Direction, Duration, Instant, Protocol};
+use gamelane_core::{Catalogued, Direction, Duration, Instant, Protocol};
 use gamelane_scenario::FlowModel;
 use gamelane_traffic::AppReport;
 use gamelane_traffic::config::AppConfig;
@@ -96,7 +96,7 @@ impl FlowSummary {
         let echoes: Vec<u64> = own.echoes.iter().map(|rtt| rtt.as_nanos()).collect();
         let thin = totals.and_then(|totals| totals.thin.as_ref());
         Self {
-            app: flow.app.name(),
+            app: flow.app.app().word(),
             up: direction(Direction::Up),
             down: direction(Direction::Down),
             rtt_deviation_ms: mean_deviation(&rtts).map(|nanos| nanos / NANOS_PER_MILLI),

@@ -1,14 +1,15 @@
 //! Flows in a reader's words, for tables and plots, with the caveats of results that depend on them.
 
-use gamelane_core::{Direction, Duration};
+use gamelane_core::{Catalogued, Direction, Duration};
+use gamelane_traffic::App;
 use gamelane_traffic::config::UpdateSize;
 use gamelane_traffic::measured::parts;
 
 use super::build;
 use super::cloud::CloudGame;
 use super::games::Game;
+use super::keys::Flow;
 use super::keys::flow::{Carriage, Client, Codec, Requests, Role, Way};
-use super::keys::{App, Flow};
 use super::mmos::Mmo;
 use super::scenario::Scenario;
 use super::text_or_table::TextOrTable;
@@ -58,7 +59,7 @@ fn collapse(scenario: &Scenario, flow: &Flow) -> Option<String> {
 /// Warns if shared connections are too slow. TCP carries at most one full segment per round trip times sqrt(3/4 / loss)
 /// (Mathis et al., CCR 1997, with delayed ACKs).
 fn too_few_carriers(scenario: &Scenario, flow: &Flow) -> Option<String> {
-    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
+    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
     let asked = mmo.payload_bps(Direction::Down) * f64::from(players);
     let loss = match flow.loss.towards(Direction::Down).map(|loss| &loss.0)? {
@@ -84,7 +85,7 @@ const FULL_SEGMENT_BITS: f64 = 1448.0 * 8.0;
 
 /// Warns if the link is too slow for thin streams, which do not back off.
 fn link_too_small(scenario: &Scenario, flow: &Flow) -> Option<String> {
-    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app == App::Mmo)?).ok()?;
+    let mmo = Mmo::shipped(flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo)?).ok()?;
     let players = flow.connections.unwrap_or(mmo.connections);
     let offered = mmo.offered_bps(Direction::Down) * f64::from(players);
     let link = scenario.link.down?;
@@ -105,7 +106,7 @@ const NEARLY_ALL: f64 = 0.95;
 fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
     FlowDescription {
         name: flow.name.clone(),
-        app: flow.app.word(),
+        app: flow.app.0.word(),
         label: label(flow, game),
         start: flow.start.0,
         caveats: caveats(flow, game),
@@ -114,7 +115,7 @@ fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
 
 fn label(flow: &Flow, game: Option<&Game>) -> String {
     let direction = flow.direction.unwrap_or(Way::Down);
-    match flow.app {
+    match flow.app.0 {
         App::Game | App::Trace if flow.trace.is_some() => {
             format!("replay of {}", file_name(flow.trace.as_deref().unwrap_or_default()))
         }
@@ -132,12 +133,12 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
             .model
             .as_deref()
             .and_then(|name| CloudGame::shipped(name).ok())
-            .map_or("cloud game".into(), |game| game.title.clone()),
+            .map_or(App::Cloud.descriptor().label.into(), |game| game.title.clone()),
         App::Udp => match flow.rate {
             Some(rate) => format!("UDP at {rate}, {direction}"),
             None => format!("UDP, {direction}"),
         },
-        App::Probe => "probes of autorate".into(),
+        App::Probe => App::Probe.descriptor().label.into(),
         App::Voip => format!("voice call, {}", flow.codec.unwrap_or(Codec::G711)),
         App::Bulk if direction == Way::Up => "upload".into(),
         App::Bulk => "download".into(),
@@ -181,12 +182,13 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     if let Some(sum) = game.and_then(|game| not_captured(game, flow.players.unwrap_or(game.info.players))) {
         caveats.push(format!("{}: {sum}", flow.name));
     }
-    let mmo = flow.model.as_deref().filter(|_| flow.app == App::Mmo).and_then(|name| Mmo::shipped(name).ok());
+    let mmo =
+        flow.model.as_deref().filter(|_| flow.app.0 == App::Mmo).and_then(|name| Mmo::shipped(name).ok());
     if let Some(mmo) = mmo {
         let (title, provenance) = (&mmo.info.title, provenance(&mmo.info.provenance));
         caveats.push(format!("{}: the traffic of {title} is {provenance}", flow.name));
     }
-    if flow.app == App::Cloud {
+    if flow.app.0 == App::Cloud {
         caveats.push(format!(
             "{}: its rates are measured; the sizes of its video frames are our construction (synthetic-default)",
             flow.name

@@ -5,6 +5,7 @@
 //! `build` checks the rest: keys that exclude each other, names that must exist, files.
 
 mod build;
+pub mod catalogue;
 mod cloud;
 mod describe;
 pub mod dscp;

@@ -1,20 +1,23 @@
 //! The documents about the format: the JSON Schema for editors, and the reference page for people. Both are generated from
 //! the structs in [`super::keys`], so they cannot drift from the code.
 
+use gamelane_traffic::App;
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use gamelane_core::Catalogued;
+use gamelane_qdisc::Discipline;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 
 use super::keys::class::Class;
-use super::keys::flow::{self, App, Flow};
+use super::keys::flow::Flow;
 use super::keys::gateway::Gateway;
 use super::keys::link::{Encapsulation, GilbertElliott};
 use super::keys::medium::{Docsis, Station, Wifi};
-use super::keys::queue::{self, Discipline, Queue};
+use super::keys::queue::Queue;
 use super::keys::rule::Rule;
 use super::keys::{Autorate, Detector, Link, Tcp, Voap};
 use super::scenario::Scenario;
@@ -86,13 +89,11 @@ fn sections() -> [Section; 16] {
 }
 
 fn queue_readers(key: &str) -> Option<String> {
-    let (_, readers) = queue::SELECTIVE.iter().find(|(name, _)| *name == key)?;
-    Some(listed(readers.iter().map(|reader: &Discipline| reader.word())))
+    Queue::SELECTIVE.contains(&key).then(|| listed(Discipline::readers(key)))
 }
 
 fn flow_readers(key: &str) -> Option<String> {
-    let (_, readers) = flow::SELECTIVE.iter().find(|(name, _)| *name == key)?;
-    Some(listed(readers.iter().map(|reader: &App| reader.word())))
+    Flow::SELECTIVE.contains(&key).then(|| listed(App::readers(key)))
 }
 
 fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {

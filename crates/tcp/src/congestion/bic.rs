@@ -5,7 +5,18 @@
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Instant};
+
+/// BIC in the catalogue.
+pub const BIC: TcpDescriptor = TcpDescriptor {
+    word: "bic",
+    label: "BIC",
+    about: "BIC (Linux `tcp_bic.c`): binary search towards the window of the last loss.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "bic")]) },
+};
 
 /// Windows up to this many segments follow Reno.
 const LOW_WINDOW: u64 = 14;

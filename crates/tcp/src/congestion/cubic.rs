@@ -4,7 +4,18 @@
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
+
+/// CUBIC in the catalogue.
+pub const CUBIC: TcpDescriptor = TcpDescriptor {
+    word: "cubic",
+    label: "CUBIC",
+    about: "CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "cubic")]) },
+};
 
 /// Multiplicative decrease factor (section 4.6).
 const BETA: f64 = 0.7;

@@ -8,11 +8,11 @@ mod vegas;
 mod westwood;
 mod window;
 
-pub use bic::Bic;
-pub use cubic::Cubic;
-pub use newreno::NewReno;
-pub use vegas::Vegas;
-pub use westwood::Westwood;
+pub use bic::{BIC, Bic};
+pub use cubic::{CUBIC, Cubic};
+pub use newreno::{NEWRENO, NewReno};
+pub use vegas::{VEGAS, Vegas};
+pub use westwood::{WESTWOOD, Westwood};
 
 use crate::config::{CongestionKind, InitialWindow};
 use gamelane_core::{ByteCount, Duration, Instant};

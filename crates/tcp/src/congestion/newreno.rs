@@ -3,7 +3,18 @@
 
 use super::window::Window;
 use super::{AckSample, CongestionControl};
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Instant};
+
+/// NewReno in the catalogue.
+pub const NEWRENO: TcpDescriptor = TcpDescriptor {
+    word: "newreno",
+    label: "NewReno",
+    about: "NewReno (RFC 5681): slow start, congestion avoidance, half the window after a loss.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "reno")]) },
+};
 
 /// Slow start, additive increase, multiplicative decrease by one half.
 #[derive(Clone, Debug)]

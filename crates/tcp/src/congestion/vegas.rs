@@ -3,7 +3,18 @@
 //! queue. Losses are handled as in Reno. The paper's finer retransmission timer is left out, as in Linux.
 
 use super::{AckSample, CongestionControl, NewReno};
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Vegas in the catalogue.
+pub const VEGAS: TcpDescriptor = TcpDescriptor {
+    word: "vegas",
+    label: "Vegas",
+    about: "Vegas: keeps two to four segments in the queue, estimated from the round trip time.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "vegas")]) },
+};
 
 /// With fewer queued segments than this, the window grows.
 const ALPHA: u64 = 2;

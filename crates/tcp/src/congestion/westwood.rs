@@ -4,7 +4,19 @@
 //! it counts when the cumulative ACK advances.
 
 use super::{AckSample, CongestionControl, NewReno};
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::{ByteCount, Duration, Instant};
+
+/// Westwood+ in the catalogue.
+pub const WESTWOOD: TcpDescriptor = TcpDescriptor {
+    word: "westwood",
+    label: "Westwood+",
+    about: "Westwood+: after a loss, the window is the measured bandwidth times the shortest round trip \
+            time.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_congestion_control", "westwood")]) },
+};
 
 /// Shortest measurement interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);

@@ -7,9 +7,10 @@ mod newreno;
 mod rack;
 mod sack;
 
-pub use newreno::NewReno;
-pub use rack::Rack;
-pub use sack::{Detection, Sack};
+pub use fack::FACK;
+pub use newreno::{NEWRENO, NewReno};
+pub use rack::{RACK, Rack};
+pub use sack::{Detection, SACK, Sack};
 
 use crate::config::RecoveryKind;
 use crate::congestion::AckSample;

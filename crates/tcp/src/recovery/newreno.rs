@@ -4,8 +4,19 @@
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use crate::scoreboard::Scoreboard;
 use gamelane_core::{ByteCount, Instant};
+
+/// NewReno in the catalogue.
+pub const NEWRENO: TcpDescriptor = TcpDescriptor {
+    word: "newreno",
+    label: "NewReno",
+    about: "NewReno (RFC 6582): finds losses from duplicate ACKs alone, one per round trip.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_sack", "0"), ("tcp_recovery", "0"), ("tcp_early_retrans", "0")]) },
+};
 
 /// Fast retransmit and fast recovery without SACK.
 #[derive(Clone, Debug)]

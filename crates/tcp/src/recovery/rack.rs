@@ -7,8 +7,19 @@
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict};
 use crate::congestion::AckSample;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use crate::scoreboard::{DUPLICATE_THRESHOLD, Scoreboard};
 use gamelane_core::{ByteCount, Duration, Instant};
+
+/// RACK-TLP in the catalogue.
+pub const RACK: TcpDescriptor = TcpDescriptor {
+    word: "rack",
+    label: "RACK-TLP",
+    about: "RACK-TLP (RFC 8985): finds losses by time, and sends a probe for losses at the tail.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_sack", "1"), ("tcp_recovery", "1"), ("tcp_early_retrans", "3")]) },
+};
 
 /// Loss detection by time.
 #[derive(Clone, Debug)]

@@ -3,8 +3,19 @@
 
 use super::{Episode, LossRecovery, Phase, Resend, Verdict, fack};
 use crate::congestion::AckSample;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use crate::scoreboard::Scoreboard;
 use gamelane_core::{ByteCount, Instant};
+
+/// SACK in the catalogue.
+pub const SACK: TcpDescriptor = TcpDescriptor {
+    word: "sack",
+    label: "SACK",
+    about: "SACK (RFC 6675): finds all losses that selective acknowledgements show.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[("tcp_sack", "1"), ("tcp_recovery", "0"), ("tcp_early_retrans", "0")]) },
+};
 
 /// Rule by which a segment counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

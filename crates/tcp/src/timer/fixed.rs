@@ -3,7 +3,18 @@
 //! the initial timeout until the first sample.
 
 use super::RtoEstimator;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
+
+/// Fixed timeout in the catalogue.
+pub const FIXED: TcpDescriptor = TcpDescriptor {
+    word: "fixed",
+    label: "fixed timeout",
+    about: "Always `fixed_rto`, without back-off.",
+    keys: &["fixed_rto"],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
 
 /// Estimator with a constant timeout.
 #[derive(Clone, Debug)]

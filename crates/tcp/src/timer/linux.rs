@@ -4,7 +4,28 @@
 
 use super::RtoEstimator;
 use crate::config::MAX_RTO;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
+
+/// Linux 6.1 in the catalogue.
+pub const LINUX: TcpDescriptor = TcpDescriptor {
+    word: "linux-6",
+    label: "Linux 6.1",
+    about: "Linux 6.1: at least 200 ms above the round trip time.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: Some(&[]) },
+};
+
+/// Linux 2.6 in the catalogue.
+pub const LINUX_2_6: TcpDescriptor = TcpDescriptor {
+    word: "linux-2.6",
+    label: "Linux 2.6",
+    about: "Linux 2.6: like Linux 6.1, but 3 s before the first round trip sample.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
 
 /// Minimum of the variation and of the timeout in microseconds (`TCP_RTO_MIN`).
 const MIN_RTO_US: i64 = 200_000;

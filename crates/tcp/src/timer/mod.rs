@@ -7,10 +7,10 @@ mod linux;
 mod modified;
 mod rfc6298;
 
-pub use fixed::Fixed;
-pub use linux::Linux;
-pub use modified::Modified;
-pub use rfc6298::Rfc6298;
+pub use fixed::{FIXED, Fixed};
+pub use linux::{LINUX, LINUX_2_6, Linux};
+pub use modified::{MODIFIED, Modified};
+pub use rfc6298::{RFC_6298, Rfc6298};
 
 use crate::config::{MAX_RTO, TimerKind};
 use gamelane_core::Duration;

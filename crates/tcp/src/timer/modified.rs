@@ -4,7 +4,19 @@
 
 use super::{Linux, RtoEstimator};
 use crate::config::ModifiedRto;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
+
+/// Modified timeout in the catalogue.
+pub const MODIFIED: TcpDescriptor = TcpDescriptor {
+    word: "modified",
+    label: "modified timeout",
+    about: "Modified timeout of griwodz2006: at most 1.5 round trip times, without back-off, while few \
+            segments are in flight.",
+    keys: &["modified_in_flight", "modified_margin_shift"],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
 
 /// The Linux estimator with the modified timeout.
 #[derive(Clone, Debug)]

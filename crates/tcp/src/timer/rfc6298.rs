@@ -3,7 +3,18 @@
 
 use super::RtoEstimator;
 use crate::config::MAX_RTO;
+use crate::facts::{TcpDescriptor, TcpFacts};
 use gamelane_core::Duration;
+
+/// RFC 6298 in the catalogue.
+pub const RFC_6298: TcpDescriptor = TcpDescriptor {
+    word: "rfc6298",
+    label: "RFC 6298",
+    about: "RFC 6298: at least 1 s.",
+    keys: &[],
+    page: "tcp",
+    facts: TcpFacts { linux: None },
+};
 
 /// Clock granularity G: one tick of the timestamp clock.
 const GRANULARITY: Duration = Duration::from_millis(1);

@@ -1,9 +1,9 @@
 //! `[link]` and `[gateway]` to the access: the medium, the shapers, and the queues outside the gateway.
 
-use gamelane_core::{Bitrate, ByteCount, Direction, Duration};
+use gamelane_core::{Bitrate, ByteCount, Catalogued, Direction, Duration};
 use gamelane_link::overhead::Overhead;
 use gamelane_link::trace::RateTrace;
-use gamelane_link::{DocsisConfig, LinkConfig};
+use gamelane_link::{DocsisConfig, LinkConfig, LinkKind};
 use gamelane_qdisc::Limit;
 
 use super::classes::Classes;
@@ -11,7 +11,6 @@ use super::queue::{self, Below};
 use super::{Place, docsis, files, wifi};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::link::LinkKind;
 use crate::text::keys::queue::Queue;
 use crate::text::scenario::Scenario;
 use crate::text::switch::Switch;
@@ -32,7 +31,7 @@ pub(super) fn access(
     let place = top.key("link");
     let place_of_queue = |name: &str| top.key("gateway").key(name);
     check_kind(scenario, &place)?;
-    let medium = match scenario.link.kind {
+    let medium = match scenario.link.kind.0 {
         LinkKind::Wired => Medium::Wired,
         LinkKind::Docsis => {
             let up = &mut links[Direction::Up.index()];
@@ -102,19 +101,15 @@ fn default_limit(modem: &mut Queue, upstream: &DocsisConfig) {
 /// Refuses keys that belong to another kind of link.
 fn check_kind(scenario: &Scenario, place: &Place<'_>) -> Result<(), ScenarioError> {
     let link = &scenario.link;
-    let kind = link.kind;
-    let own = [
-        ("docsis", link.docsis.is_some(), LinkKind::Docsis),
-        ("wifi", link.wifi.is_some(), LinkKind::WifiG),
-        ("trace", link.trace.is_some(), LinkKind::Trace),
-    ];
-    for (key, given, owner) in own {
-        if given && owner != kind {
-            let fault = Fault::new(format!("a link of kind `{kind}` does not read this key"));
-            return Err(place
-                .key(key)
-                .refuse(fault.hint(format!("set kind = \"{owner}\", or remove this key"))));
-        }
+    let kind = link.kind.0;
+    let own =
+        [("docsis", link.docsis.is_some()), ("wifi", link.wifi.is_some()), ("trace", link.trace.is_some())];
+    let foreign = |(key, given): &(&str, bool)| *given && !kind.descriptor().keys.contains(key);
+    if let Some((key, _)) = own.into_iter().find(foreign) {
+        let fault = Fault::new(format!("a link of kind `{}` does not read this key", kind.word()));
+        let owners: Vec<_> = LinkKind::readers(key).map(|owner| format!("\"{owner}\"")).collect();
+        let hint = format!("set kind = {}, or remove this key", owners.join(" or "));
+        return Err(place.key(key).refuse(fault.hint(hint)));
     }
     let docsis = kind == LinkKind::Docsis;
     if docsis && link.overhead != EachWay::default() {

@@ -1,11 +1,10 @@
 //! Addresses and ports of flows. Hosts at home count up from 192.168.1.10, servers from 198.51.100.10 (RFC 5737). Each
 //! flow has 64 source ports of its own, so that flows which open many connections do not collide.
 
+use gamelane_traffic::{App, Transport};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use gamelane_core::{FlowKey, Protocol};
-
-use crate::text::keys::App;
+use gamelane_core::{Catalogued, FlowKey, Protocol};
 
 /// Most flows with distinct addresses.
 pub(super) const MOST_FLOWS: usize = 1000;
@@ -31,20 +30,16 @@ impl Hosts {
 
 /// The flow key, from home to internet.
 pub(super) fn key(flow: usize, host: usize, app: App) -> FlowKey {
-    let (protocol, server_port) = match app {
-        App::Game | App::Trace => (Protocol::Udp, 27_960),
-        App::Cloud => (Protocol::Udp, 50_000),
-        App::Udp => (Protocol::Udp, 5001),
-        App::Voip => (Protocol::Udp, 5004),
-        App::Probe => (Protocol::Udp, 2112),
-        App::Bulk | App::Web | App::Dash => (Protocol::Tcp, 443),
-        App::Mmo => (Protocol::Tcp, 7500),
+    let facts = &app.descriptor().facts;
+    let protocol = match facts.transport {
+        Transport::Udp => Protocol::Udp,
+        Transport::Tcp => Protocol::Tcp,
     };
     let home = [192, 168, 1 + (host / 200) as u8, 10 + (host % 200) as u8];
     let server = [198, 51, 100, 10 + (flow % 200) as u8];
     FlowKey {
         source: address(home, 49_152 + 64 * (flow % 256) as u16),
-        destination: address(server, server_port),
+        destination: address(server, facts.server_port),
         protocol,
     }
 }

@@ -2,6 +2,7 @@
 
 use gamelane_core::dist::Dist;
 use gamelane_core::{Bitrate, Direction, Duration};
+use gamelane_traffic::App;
 use gamelane_traffic::config::{
     self, AppConfig, BulkConfig, CbrConfig, ClientStream, CloudConfig, DashConfig, DashRequests, GameConfig,
     HostedConfig, ServerStream, VoipConfig, WebBurst, WebConfig,
@@ -11,14 +12,14 @@ use super::{Place, files, mmo};
 use crate::text::cloud::CloudGame;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::games;
+use crate::text::keys::Flow;
 use crate::text::keys::flow::{Amount, Client, Codec, Range, Requests, Role, Way};
-use crate::text::keys::{App, Flow};
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Size, Span};
 
 /// The configuration of the flow's application.
 pub(super) fn app(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<AppConfig, ScenarioError> {
-    match flow.app {
+    match flow.app.0 {
         App::Game | App::Trace if flow.trace.is_some() => trace(flow, place),
         App::Trace => Err(missing("trace", "a capture file, such as \"captures/match.pcapng\"", place)),
         App::Game => hosted(game(flow, place)?, flow, place),

@@ -1,8 +1,10 @@
 //! `[gateway] autorate` to its configuration.
 
 use gamelane_core::{Bitrate, Direction};
+use gamelane_qdisc::Discipline;
 use gamelane_stage::autorate::AutorateFault;
 use gamelane_stage::{AutorateConfig, FollowerConfig, Hears};
+use gamelane_traffic::App;
 use gamelane_traffic::config::AppConfig;
 
 use super::Place;
@@ -10,7 +12,7 @@ use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::Autorate;
 use crate::text::keys::autorate::SignalKind;
-use crate::text::keys::queue::{Discipline, Queue};
+use crate::text::keys::queue::Queue;
 use crate::text::scenario::Scenario;
 use crate::text::switch::Switch;
 use crate::text::units::Percent;
@@ -48,7 +50,7 @@ pub(super) fn both(
     };
     let models = [one(Direction::Up)?, one(Direction::Down)?];
     if probes && !models.iter().flatten().any(|model| model.hears.probes) {
-        let index = scenario.flow.iter().position(|flow| flow.app.word() == "probe").unwrap_or_default();
+        let index = scenario.flow.iter().position(|flow| flow.app.0 == App::Probe).unwrap_or_default();
         let place = Place { origin: gateway.origin, path: Default::default() };
         let fault = Fault::new("nothing sends these probes");
         let hint = "add [gateway] autorate, with \"probe\" in its `signals` or without that key";
@@ -64,7 +66,7 @@ fn check_queue(scenario: &Scenario, direction: Direction, gateway: &Place<'_>) -
         Direction::Down => &scenario.gateway.down,
     };
     let own_rate =
-        queue.queue == Discipline::Htb || queue.bandwidth.as_ref().is_some_and(|rate| rate.on().is_some());
+        queue.queue.0 == Discipline::Htb || queue.bandwidth.as_ref().is_some_and(|rate| rate.on().is_some());
     if !own_rate {
         return Ok(());
     }

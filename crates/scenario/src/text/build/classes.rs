@@ -69,7 +69,7 @@ pub(super) fn classes<'a>(
     behaviour::check_asked(scenario, gateway)?;
     let queues =
         [("up", &scenario.gateway.up), ("down", &scenario.gateway.down), ("modem", &scenario.gateway.modem)];
-    let asking: Vec<_> = queues.into_iter().filter(|(_, queue)| queue.queue.has_classes()).collect();
+    let asking: Vec<_> = queues.into_iter().filter(|(_, queue)| queue.has_classes()).collect();
     let config = if scenario.gateway.class.is_some() {
         check_tree(scenario, &classes)?;
         check_own(scenario, &asking, gateway)?;

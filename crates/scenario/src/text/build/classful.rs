@@ -5,8 +5,8 @@ use gamelane_core::{Bitrate, ByteCount};
 use gamelane_qdisc::drr::DrrClass;
 use gamelane_qdisc::htb::HtbClass;
 use gamelane_qdisc::{
-    AckFilterConfig, ClassMap, ConfigError, DisciplineConfig, DrrConfig, HtbConfig, Limit, ParameterSet,
-    PriorityConfig, QueueConfig, QueueKind,
+    AckFilterConfig, ClassMap, ConfigError, Discipline, DisciplineConfig, DrrConfig, HtbConfig, Limit,
+    ParameterSet, PriorityConfig, QueueConfig, QueueKind,
 };
 
 use super::Place;
@@ -15,7 +15,7 @@ use super::queue::{Below, bandwidth, classless, filter, overhead};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::Class;
-use crate::text::keys::queue::{Acks, Discipline, Queue};
+use crate::text::keys::queue::{Acks, Queue};
 use crate::text::share::RateShare;
 
 /// A queue of one of these three disciplines.
@@ -26,7 +26,7 @@ pub(super) fn discipline(
     place: &Place<'_>,
 ) -> Result<DisciplineConfig, ScenarioError> {
     let parts = if classes.own.is_empty() { built_in(queue, classes) } else { own(queue, classes, below)? };
-    match queue.queue {
+    match queue.queue.0 {
         Discipline::Htb => htb(queue, parts, classes, below, place).map(DisciplineConfig::Htb),
         Discipline::Drr => {
             let share = |part: Part<'_>| DrrClass { quantum: part.quantum(classes), queue: part.queue };
@@ -96,7 +96,7 @@ fn own<'a>(queue: &Queue, classes: &Classes<'a>, below: &Below) -> Result<Parts<
         let place = classes.place.index(index).key("queue");
         let queue = match &class.queue {
             None => fifo(queue),
-            Some(own) if own.queue().queue.has_classes() => {
+            Some(own) if own.queue().has_classes() => {
                 let fault = Fault::new("the queue of a class must be a discipline without classes");
                 return Err(
                     place.refuse(fault.hint("to divide a class, name it as the `parent` of other classes"))

@@ -5,10 +5,10 @@ use gamelane_traffic::config::{AppConfig, Schedule};
 
 use super::address::{self, Hosts, MOST_FLOWS};
 use super::mmo::Players;
-use super::{Place, app, link, listed, mmo, tcp};
+use super::{Place, app, check_readers, link, mmo, tcp};
 use crate::FlowModel;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::{App, Flow};
+use crate::text::keys::Flow;
 use crate::text::origin::is_plain;
 use crate::text::scenario::Scenario;
 
@@ -56,7 +56,7 @@ pub(super) fn flows(scenario: &Scenario, top: &Place<'_>) -> Result<Vec<FlowMode
             app,
             schedule: Schedule { start: flow.start.0, stop: flow.stop.map(|stop| stop.0) },
             tcp: tcp::endpoint(&tcp, scenario.link.mtu),
-            key: address::key(index, host, flow.app),
+            key: address::key(index, host, flow.app.0),
             paths: Direction::BOTH.map(|direction| link::path(&scenario.link, flow, direction)),
             dscp: flow.dscp.0,
             players: players.count,
@@ -101,10 +101,5 @@ fn check_host(scenario: &Scenario, flow: &Flow, place: &Place<'_>) -> Result<(),
 }
 
 fn check_keys(flow: &Flow, place: &Place<'_>) -> Result<(), ScenarioError> {
-    let Some((key, readers)) = flow.selective().find(|(_, readers)| !readers.contains(&flow.app)) else {
-        return Ok(());
-    };
-    let readers = listed(readers.iter().map(|reader: &App| reader.word()));
-    let fault = Fault::new(format!("the app `{}` does not read this key", flow.app));
-    Err(place.key(key).refuse(fault.allowed(format!("only with {readers}"))))
+    check_readers(flow.selective(), flow.app, "the app ", place)
 }

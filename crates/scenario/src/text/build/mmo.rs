@@ -1,5 +1,6 @@
 //! A game over TCP: its model or capture, its players, their connections and their paths.
 
+use gamelane_traffic::App;
 use std::sync::Arc;
 
 use gamelane_link::PathConfig;
@@ -10,7 +11,7 @@ use super::{Place, files, link};
 use crate::Carriage;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::keys::flow::{self, Paths};
-use crate::text::keys::{App, Flow, Link};
+use crate::text::keys::{Flow, Link};
 use crate::text::mmos::mmos;
 
 /// Most shared connections, as in the proxy.
@@ -57,7 +58,7 @@ pub(super) fn players(
     link: &Link,
     place: &Place<'_>,
 ) -> Result<Players, ScenarioError> {
-    debug_assert!(flow.app == App::Mmo);
+    debug_assert!(flow.app.0 == App::Mmo);
     let model = flow.model.as_deref().map(|name| files::mmo(name, &place.key("model"))).transpose()?;
     let recorded = match &config.streams {
         MmoStreams::Trace(streams) => Some(streams.len() as u32),

@@ -19,13 +19,14 @@ mod tcp;
 mod voap;
 mod wifi;
 
-use gamelane_core::{Direction, IpLen, Seed};
+use gamelane_core::{Catalogued, Direction, IpLen, Seed};
 
 use super::error::{Fault, ScenarioError};
 use super::games::Game;
 use super::keys::Flow;
 use super::origin::{Origin, Path};
 use super::scenario::Scenario;
+use super::words::Word;
 use crate::{FlowModel, GatewayModel, HopModel, Model};
 use rules::Ends;
 
@@ -103,6 +104,18 @@ impl Place<'_> {
     fn refuse(&self, fault: Fault) -> ScenarioError {
         self.origin.refuse(&self.path, fault)
     }
+}
+
+/// Refuses the first of the `given` keys that `reader` does not read. `article` stands before its word in the error.
+fn check_readers<T: Catalogued>(
+    mut given: impl Iterator<Item = &'static str>,
+    reader: Word<T>,
+    article: &str,
+    place: &Place<'_>,
+) -> Result<(), ScenarioError> {
+    let Some(key) = given.find(|key| !reader.0.descriptor().keys.contains(key)) else { return Ok(()) };
+    let fault = Fault::new(format!("{article}`{reader}` does not read this key"));
+    Err(place.key(key).refuse(fault.allowed(format!("only with {}", listed(T::readers(key))))))
 }
 
 /// `a, b and c`.

@@ -1,17 +1,17 @@
 //! A queue of `[gateway]` to its configuration.
 
-use gamelane_core::{Bitrate, Direction, Overhead};
+use gamelane_core::{Bitrate, Catalogued, Direction, Overhead};
 use gamelane_qdisc::cake::{CakeConfig, config, diffserv};
 use gamelane_qdisc::dualpi2::config::{L4sMarking, Scheduler};
 use gamelane_qdisc::{
-    AckFilterMode, DisciplineConfig, DualPi2Config, Limit, ParameterSet, QueueConfig, QueueKind,
+    AckFilterMode, Discipline, DisciplineConfig, DualPi2Config, Isolates, Limit, ParameterSet, QueueConfig,
 };
 
 use super::classes::Classes;
-use super::{Place, classful, link, listed};
+use super::{Place, check_readers, classful, link};
 use crate::text::each_way::EachWay;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::queue::{Acks, Discipline, Isolation, Parameters, Queue, Tins};
+use crate::text::keys::queue::{Acks, Isolation, Parameters, Queue, Tins};
 use crate::text::switch::Switch;
 use crate::text::units::Percent;
 
@@ -32,13 +32,11 @@ pub(super) fn discipline(
     below: &Below,
     place: &Place<'_>,
 ) -> Result<DisciplineConfig, ScenarioError> {
-    match queue.queue {
-        Discipline::Priority | Discipline::Drr | Discipline::Htb => {
-            check_keys(queue, place)?;
-            classful::discipline(queue, classes, below, place)
-        }
-        _ => classless(queue, below, place),
+    if !queue.has_classes() {
+        return classless(queue, below, place);
     }
+    check_keys(queue, place)?;
+    classful::discipline(queue, classes, below, place)
 }
 
 /// A queue whose packets have no class.
@@ -47,7 +45,7 @@ pub(super) fn classless(
     below: &Below,
     place: &Place<'_>,
 ) -> Result<DisciplineConfig, ScenarioError> {
-    match queue.queue {
+    match queue.queue.0 {
         Discipline::Cake => {
             check_keys(queue, place)?;
             cake(queue, below, place).map(DisciplineConfig::Cake)
@@ -61,9 +59,10 @@ pub(super) fn classless(
 }
 
 fn leaf(queue: &Queue, place: &Place<'_>) -> Result<QueueConfig, ScenarioError> {
-    let Some(kind) = kind(queue.queue) else {
+    let Some(kind) = queue.queue.0.descriptor().facts.plain else {
         let fault = Fault::new(format!("`{}` needs classes, and packets have none here", queue.queue));
-        let others = Discipline::ALL.iter().filter(|word| !word.has_classes()).map(|word| word.word());
+        let others = Discipline::ALL.iter().map(|one| one.descriptor());
+        let others = others.filter(|one| one.facts.isolates != Isolates::Classes).map(|one| one.word);
         return Err(place.key("queue").refuse(fault.allowed(others.collect::<Vec<_>>().join(", "))));
     };
     check_keys(queue, place)?;
@@ -241,25 +240,7 @@ fn whole(share: Percent) -> Option<u8> {
 
 /// Refuses keys that this queue does not read.
 fn check_keys(queue: &Queue, place: &Place<'_>) -> Result<(), ScenarioError> {
-    let Some((key, readers)) = queue.selective().find(|(_, readers)| !readers.contains(&queue.queue)) else {
-        return Ok(());
-    };
-    let readers = listed(readers.iter().map(|reader| reader.word()));
-    let fault = Fault::new(format!("`{}` does not read this key", queue.queue));
-    Err(place.key(key).refuse(fault.allowed(format!("only with {readers}"))))
-}
-
-fn kind(discipline: Discipline) -> Option<QueueKind> {
-    match discipline {
-        Discipline::Fifo => Some(QueueKind::Fifo),
-        Discipline::Codel => Some(QueueKind::Codel),
-        Discipline::Pie => Some(QueueKind::Pie),
-        Discipline::FqCodel => Some(QueueKind::FqCodel),
-        Discipline::FqPie => Some(QueueKind::FqPie),
-        Discipline::Priority | Discipline::Drr | Discipline::Htb | Discipline::Cake | Discipline::DualPi2 => {
-            None
-        }
-    }
+    check_readers(queue.selective(), queue.queue, "", place)
 }
 
 fn parameters(parameters: Parameters) -> ParameterSet {

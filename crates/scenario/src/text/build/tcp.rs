@@ -1,14 +1,15 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
-use gamelane_core::{ByteCount, IpLen};
+use gamelane_core::{ByteCount, Catalogued, IpLen};
 use gamelane_tcp::config::{Bundling, ModifiedRto, Piggyback, TcpTuning, WindowCounts};
 use gamelane_tcp::timer::INITIAL_RTO;
-use gamelane_tcp::{CongestionKind, InitialWindow, RecoveryKind, TcpConfig, TimerKind};
+use gamelane_tcp::{InitialWindow, RecoveryKind, TcpConfig, Timer, TimerKind};
+use gamelane_traffic::{App, Transport};
 
 use super::Place;
 use crate::text::error::{Fault, ScenarioError};
-use crate::text::keys::tcp::{self, Congestion, DelayedAck, Recovery, Tcp, Timer};
-use crate::text::keys::{App, Flow};
+use crate::text::keys::Flow;
+use crate::text::keys::tcp::{self, DelayedAck, Tcp};
 
 /// Checks the values of one table.
 pub(super) fn check(tcp: &Tcp, place: &Place<'_>) -> Result<(), ScenarioError> {
@@ -38,7 +39,7 @@ pub(super) fn check_together(
     own: &Place<'_>,
     top: &Place<'_>,
 ) -> Result<(), ScenarioError> {
-    if !matches!(flow.app, App::Bulk | App::Web | App::Dash | App::Mmo) {
+    if flow.app.0.descriptor().facts.transport != Transport::Tcp {
         return Ok(());
     }
     let refuse = |key: &str, fault: Fault| {
@@ -46,13 +47,13 @@ pub(super) fn check_together(
         let place = if written.is_some_and(|written| written.get(key).is_some()) { own } else { top };
         Err(place.key(key).refuse(fault))
     };
-    let recovery = tcp.recovery.unwrap_or(Recovery::Sack);
-    if tcp.dsack == Some(true) && recovery == Recovery::NewReno {
+    let recovery = tcp.recovery.map_or(RecoveryKind::Sack, |word| word.0);
+    if tcp.dsack == Some(true) && recovery == RecoveryKind::NewReno {
         let fault =
             Fault::new("DSACK needs selective acknowledgements, which recovery = \"newreno\" does not use");
         return refuse("dsack", fault.hint("set recovery = \"sack\", \"fack\" or \"rack\""));
     }
-    if tcp.rdb == Some(true) && flow.app == App::Bulk {
+    if tcp.rdb == Some(true) && flow.app.0 == App::Bulk {
         let fault = Fault::new("bundling fills up small segments, and a bulk transfer has none");
         return refuse("rdb", fault.hint("use it with app = \"mmo\""));
     }
@@ -61,33 +62,31 @@ pub(super) fn check_together(
             Fault::new("`rdb` and `dsack` exclude each other: the receiver would report every bundled copy");
         return refuse("dsack", fault.hint("remove one of them"));
     }
-    match (tcp.timer, tcp.fixed_rto) {
-        (Some(Timer::Fixed), None) => {
-            let fault =
-                Fault::new("timer = \"fixed\" requires this key").allowed("a time, such as \"300ms\"");
-            return refuse("fixed_rto", fault);
-        }
-        (timer, Some(_)) if timer != Some(Timer::Fixed) => {
-            let fault = Fault::new("only timer = \"fixed\" reads this key")
-                .hint("add timer = \"fixed\", or remove this key");
-            return refuse("fixed_rto", fault);
-        }
-        _ => {}
+    let timer = tcp.timer.map_or(Timer::Linux, |word| word.0);
+    if timer == Timer::Fixed && tcp.fixed_rto.is_none() {
+        let fault = Fault::new("timer = \"fixed\" requires this key").allowed("a time, such as \"300ms\"");
+        return refuse("fixed_rto", fault);
     }
-    let modified = tcp.timer == Some(Timer::Modified);
-    let rdb = tcp.rdb == Some(true);
-    let unread = [
-        ("modified_in_flight", tcp.modified_in_flight.is_some() && !modified, "timer = \"modified\""),
-        ("modified_margin_shift", tcp.modified_margin_shift.is_some() && !modified, "timer = \"modified\""),
-        ("rdb_segments", tcp.rdb_segments.is_some() && !rdb, "rdb = true"),
-        ("rdb_shortest_interval", tcp.rdb_shortest_interval.is_some() && !rdb, "rdb = true"),
+    let of_timer = [
+        ("fixed_rto", tcp.fixed_rto.is_some()),
+        ("modified_in_flight", tcp.modified_in_flight.is_some()),
+        ("modified_margin_shift", tcp.modified_margin_shift.is_some()),
     ];
-    match unread.into_iter().find(|(_, unread, _)| *unread) {
-        Some((key, _, reader)) => refuse(
-            key,
-            Fault::new(format!("only {reader} reads this key"))
-                .hint(format!("add {reader}, or remove this key")),
-        ),
+    let of_rdb = [
+        ("rdb_segments", tcp.rdb_segments.is_some()),
+        ("rdb_shortest_interval", tcp.rdb_shortest_interval.is_some()),
+    ];
+    let reader =
+        |key| Timer::readers(key).map(|word| format!("timer = \"{word}\"")).collect::<Vec<_>>().join(" or ");
+    let unread_by_timer = of_timer.into_iter().filter(|(key, _)| !timer.descriptor().keys.contains(key));
+    let unread_by_rdb = of_rdb.into_iter().filter(|_| tcp.rdb != Some(true));
+    let unread = unread_by_timer.map(|(key, given)| (key, given, reader(key)));
+    let mut unread = unread.chain(unread_by_rdb.map(|(key, given)| (key, given, "rdb = true".into())));
+    match unread.find(|(_, given, _)| *given) {
+        Some((key, _, reader)) => {
+            let fault = Fault::new(format!("only {reader} reads this key"));
+            refuse(key, fault.hint(format!("add {reader}, or remove this key")))
+        }
         None => Ok(()),
     }
 }
@@ -104,9 +103,9 @@ pub(super) fn endpoint(tcp: &Tcp, mtu: u32) -> TcpConfig {
         mtu: base.mtu,
         timestamps: tcp.timestamps.unwrap_or(base.timestamps),
         initial_window: tcp.initial_window.map_or(base.initial_window, initial_window),
-        recovery: tcp.recovery.map_or(base.recovery, recovery),
-        congestion: tcp.congestion.map_or(base.congestion, congestion),
-        timer: tcp.timer.map_or(base.timer, |word| timer(word, tcp)),
+        recovery: tcp.recovery.map_or(base.recovery, |word| word.0),
+        congestion: tcp.congestion.map_or(base.congestion, |word| word.0),
+        timer: tcp.timer.map_or(base.timer, |word| timer(word.0, tcp)),
         limited_transmit: tcp.limited_transmit.unwrap_or(base.limited_transmit),
         nagle: tcp.nagle.unwrap_or(base.nagle),
         delayed_ack: tcp.delayed_ack.map_or(base.delayed_ack, |delay| match delay {
@@ -155,25 +154,6 @@ fn initial_window(window: tcp::InitialWindow) -> InitialWindow {
     match window {
         tcp::InitialWindow::Segments(segments) => InitialWindow::Segments(segments),
         tcp::InitialWindow::Rfc5681 => InitialWindow::Rfc5681,
-    }
-}
-
-fn recovery(recovery: Recovery) -> RecoveryKind {
-    match recovery {
-        Recovery::NewReno => RecoveryKind::NewReno,
-        Recovery::Sack => RecoveryKind::Sack,
-        Recovery::Fack => RecoveryKind::Fack,
-        Recovery::Rack => RecoveryKind::Rack,
-    }
-}
-
-fn congestion(congestion: Congestion) -> CongestionKind {
-    match congestion {
-        Congestion::NewReno => CongestionKind::NewReno,
-        Congestion::Cubic => CongestionKind::Cubic,
-        Congestion::Bic => CongestionKind::Bic,
-        Congestion::Vegas => CongestionKind::Vegas,
-        Congestion::Westwood => CongestionKind::Westwood,
     }
 }
 

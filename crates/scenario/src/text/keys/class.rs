@@ -1,13 +1,15 @@
 //! `[[gateway.class]]`: the classes of queues that treat packets by class.
 
+use gamelane_qdisc::Discipline;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::queue::{Discipline, Queue};
+use super::queue::Queue;
 use crate::text::each_way::EachWay;
 use crate::text::share::RateShare;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::Size;
+use crate::text::words::Word;
 
 /// A class of packets. Each queue reads only the keys it needs, so one scenario serves to compare queues. `priority`
 /// reads the order of the classes, `drr` their quanta, and `htb` their rates, ceilings, parents and priorities.
@@ -45,7 +47,7 @@ pub struct Class {
 /// A queue: the name of its discipline, or a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct ClassQueue(pub TextOrTable<Discipline, Queue>);
+pub struct ClassQueue(pub TextOrTable<Word<Discipline>, Queue>);
 
 impl ClassQueue {
     /// In full.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use gamelane_traffic::App;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use crate::text::error::Fault;
 use crate::text::from_text::in_text;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Rate, Size, Span, Time};
-use crate::text::words::words;
+use crate::text::words::{Word, words};
 
 /// One application between a host at home and one on the internet. A key that its `app` does not read is an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +28,7 @@ pub struct Flow {
     #[schemars(regex(pattern = r"^[a-z0-9_-]+$"))]
     pub name: String,
     /// Application.
-    pub app: App,
+    pub app: Word<App>,
     /// `false` excludes the flow from the run. Its keys are still checked.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     #[schemars(extend("x-default" = "true"))]
@@ -155,32 +156,6 @@ fn is_yes(enabled: &bool) -> bool {
 }
 
 words! {
-    /// Application.
-    App "app" {
-        /// A game over UDP, from a model or a trace.
-        Game = "game",
-        /// A cloud game: video from a server, over UDP.
-        Cloud = "cloud",
-        /// Replay of a recorded UDP flow.
-        Trace = "trace",
-        /// UDP packets at a constant rate.
-        Udp = "udp",
-        /// A voice call, in both directions.
-        Voip = "voip",
-        /// One long TCP transfer.
-        Bulk = "bulk",
-        /// TCP downloads at regular times.
-        Web = "web",
-        /// Video in chunks over TCP.
-        Dash = "dash",
-        /// An online game over TCP, with one thin connection per player.
-        Mmo = "mmo",
-        /// Probes that `gateway.autorate` sends through the link, and their answers.
-        Probe = "probe",
-    }
-}
-
-words! {
     /// Direction.
     Way "direction" {
         /// From the home to the internet.
@@ -269,32 +244,33 @@ pub struct Range<T> {
 }
 
 selective! {
-    Flow by App;
+    Flow;
     everywhere: name, app, enabled, host, start, stop, dscp, rtt, loss, path_jitter;
-    model: [Game, Cloud, Mmo];
-    trace: [Game, Trace, Mmo];
-    role: [Game];
-    peers: [Game];
-    players: [Game];
-    client: [Game, Trace];
-    direction: [Udp, Bulk, Web, Mmo];
-    rate: [Udp, Cloud];
-    size: [Udp, Bulk, Web];
-    fps: [Cloud];
-    codec: [Voip];
-    every: [Web];
-    lasting: [Web];
-    chunk: [Dash];
-    rates: [Dash];
-    requests: [Dash];
-    gap: [Dash];
-    period: [Dash];
-    buffer: [Dash];
-    connections: [Mmo];
-    carriage: [Mmo];
-    carriers: [Mmo];
-    paths: [Mmo];
-    tcp: [Bulk, Web, Dash, Mmo];
+    selective:
+        model,
+        trace,
+        role,
+        peers,
+        players,
+        client,
+        direction,
+        rate,
+        size,
+        fps,
+        codec,
+        every,
+        lasting,
+        chunk,
+        rates,
+        requests,
+        gap,
+        period,
+        buffer,
+        connections,
+        carriage,
+        carriers,
+        paths,
+        tcp;
 }
 
 impl FromStr for Client {

@@ -1,12 +1,13 @@
 //! `[link]`: the access link of the household and the path beyond it.
 
+use gamelane_link::LinkKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::each_way::EachWay;
 use crate::text::text_or_table::TextOrTable;
 use crate::text::units::{Percent, Rate, Time};
-use crate::text::words::words;
+use crate::text::words::{Word, words};
 
 use super::medium::{Docsis, Wifi};
 
@@ -16,7 +17,7 @@ use super::medium::{Docsis, Wifi};
 pub struct Link {
     /// Type of link.
     #[serde(default)]
-    pub kind: LinkKind,
+    pub kind: Word<LinkKind>,
     /// Rate from the internet to the home. Required unless `trace` sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub down: Option<Rate>,
@@ -55,27 +56,6 @@ pub struct Link {
 
 fn ethernet_mtu() -> u32 {
     1500
-}
-
-words! {
-    /// Type of link.
-    LinkKind "link type" {
-        /// Sends one packet at a time, at a fixed rate in each direction.
-        Wired = "wired",
-        /// Cable modem. Upstream, the modem requests the channel and the CMTS grants it.
-        Docsis = "docsis",
-        /// Wired link to an access point, and 802.11g between it and the stations.
-        WifiG = "wifi-g",
-        /// Link whose rate follows a trace.
-        Trace = "trace",
-    }
-}
-
-#[expect(clippy::derivable_impls, reason = "`words!` takes no attribute on a variant")]
-impl Default for LinkKind {
-    fn default() -> Self {
-        Self::Wired
-    }
 }
 
 /// Packet loss: a probability (`"1%"`), or the Gilbert-Elliott model for loss in bursts.

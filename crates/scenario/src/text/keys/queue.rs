@@ -1,5 +1,7 @@
 //! A queue of `[gateway]`: its discipline and the parameters of that discipline.
 
+use gamelane_core::Catalogued;
+use gamelane_qdisc::{Discipline, Isolates};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +10,14 @@ use super::selective::selective;
 use crate::text::range::Range;
 use crate::text::switch::Switch;
 use crate::text::units::{Percent, QueueLimit, Rate, Size, Span, Time};
-use crate::text::words::words;
+use crate::text::words::{Word, words};
 
 /// One queue. A parameter that is not given takes its value from the set that `parameters` names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Queue {
     /// Queue discipline.
-    pub queue: Discipline,
+    pub queue: Word<Discipline>,
     /// Implementation whose default parameters and details apply.
     pub parameters: Parameters,
     /// Largest queue, in packets or bytes. `cake` takes bytes only.
@@ -97,7 +99,7 @@ impl Default for Queue {
     /// The queue of a gateway without queue management.
     fn default() -> Self {
         Self {
-            queue: Discipline::Fifo,
+            queue: Word(Discipline::Fifo),
             parameters: Parameters::Linux,
             limit: None,
             target: None,
@@ -120,35 +122,6 @@ impl Default for Queue {
             classic_share: None,
             time_shift: None,
         }
-    }
-}
-
-words! {
-    /// Queue discipline.
-    Discipline "queue discipline" {
-        /// One queue with tail drop.
-        Fifo = "fifo",
-        /// One queue with CoDel (RFC 8289).
-        Codel = "codel",
-        /// One queue with PIE (RFC 8033).
-        Pie = "pie",
-        /// One queue per flow, each with CoDel (RFC 8290).
-        FqCodel = "fq_codel",
-        /// One queue per flow, each with PIE.
-        FqPie = "fq_pie",
-        /// Strict priority (ALTQ PRIQ): a class sends only while all classes before it are empty. The classes are the
-        /// flows of `gateway.priority` and all others, or those of `gateway.class`. Each class is a FIFO of `limit`, by
-        /// default 50 packets.
-        Priority = "priority",
-        /// Deficit round robin: the same classes take turns, each with its quantum.
-        Drr = "drr",
-        /// Hierarchical token bucket: the same classes have guaranteed rates and borrow up to their ceilings. With
-        /// `gateway.priority`, the classes have equal rates, and the flows it names borrow first.
-        Htb = "htb",
-        /// CAKE: tins by DSCP, fair shares for hosts and flows, the COBALT AQM, and a shaper if `bandwidth` is given.
-        Cake = "cake",
-        /// DualPI2 (RFC 9332): one queue for L4S and one for Classic traffic.
-        DualPi2 = "dualpi2",
     }
 }
 
@@ -207,39 +180,38 @@ words! {
     }
 }
 
-impl Discipline {
-    /// Whether it tells the classes of `[gateway]` apart.
-    pub(crate) const fn has_classes(self) -> bool {
-        matches!(self, Self::Priority | Self::Drr | Self::Htb)
-    }
-}
-
 impl Queue {
+    /// Whether it tells the classes of `[gateway]` apart.
+    pub(crate) fn has_classes(&self) -> bool {
+        self.queue.0.descriptor().facts.isolates == Isolates::Classes
+    }
+
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 }
 
 selective! {
-    Queue by Discipline;
+    Queue;
     everywhere: queue, parameters, limit;
-    target: [Codel, Pie, FqCodel, FqPie, DualPi2];
-    interval: [Codel, FqCodel];
-    update: [Pie, FqPie, DualPi2];
-    max_burst: [Pie, FqPie];
-    ecn: [Codel, Pie, FqCodel, FqPie];
-    quantum: [FqCodel, FqPie];
-    flows: [FqCodel, FqPie];
-    acks: [Priority, Drr, Htb, Cake] if acks.is_some_and(|acks| acks != Acks::Plain);
-    bandwidth: [Htb, Cake] if bandwidth.is_some_and(|rate| rate.on().is_some());
-    tins: [Cake];
-    isolation: [Cake];
-    rtt: [Cake];
-    overhead: [Htb, Cake];
-    coupling: [DualPi2];
-    alpha: [DualPi2];
-    beta: [DualPi2];
-    step: [DualPi2];
-    classic_share: [DualPi2];
-    time_shift: [DualPi2];
+    selective:
+        target,
+        interval,
+        update,
+        max_burst,
+        ecn,
+        quantum,
+        flows,
+        acks if acks.is_some_and(|acks| acks != Acks::Plain),
+        bandwidth if bandwidth.is_some_and(|rate| rate.on().is_some()),
+        tins,
+        isolation,
+        rtt,
+        overhead,
+        coupling,
+        alpha,
+        beta,
+        step,
+        classic_share,
+        time_shift;
 }

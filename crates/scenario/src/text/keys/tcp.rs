@@ -5,13 +5,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use gamelane_core::Duration;
+use gamelane_tcp::{CongestionKind, RecoveryKind, Timer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::text::error::Fault;
 use crate::text::from_text::in_text;
 use crate::text::units::{Size, Span, Time};
-use crate::text::words::words;
+use crate::text::words::{Word, words};
 
 /// TCP settings of both ends of a flow. A key that is not given in `flow.tcp` takes the value of the top-level `[tcp]`,
 /// and there the default.
@@ -21,15 +22,15 @@ pub struct Tcp {
     /// Congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "newreno"))]
-    pub congestion: Option<Congestion>,
+    pub congestion: Option<Word<CongestionKind>>,
     /// Loss recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "sack"))]
-    pub recovery: Option<Recovery>,
+    pub recovery: Option<Word<RecoveryKind>>,
     /// Retransmission timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "linux-6"))]
-    pub timer: Option<Timer>,
+    pub timer: Option<Word<Timer>>,
     /// Retransmission timeout of `timer = "fixed"`. Required there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed_rto: Option<Span>,
@@ -162,53 +163,6 @@ impl Tcp {
             rdb_segments,
             rdb_shortest_interval
         )
-    }
-}
-
-words! {
-    /// Congestion control.
-    Congestion "congestion control" {
-        /// NewReno (RFC 5681): slow start, congestion avoidance, half the window after a loss.
-        NewReno = "newreno",
-        /// CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.
-        Cubic = "cubic",
-        /// BIC (Linux `tcp_bic.c`): binary search towards the window of the last loss.
-        Bic = "bic",
-        /// Vegas: keeps two to four segments in the queue, estimated from the round trip time.
-        Vegas = "vegas",
-        /// Westwood+: after a loss, the window is the measured bandwidth times the shortest round trip time.
-        Westwood = "westwood",
-    }
-}
-
-words! {
-    /// Loss recovery.
-    Recovery "loss recovery" {
-        /// NewReno (RFC 6582): finds losses from duplicate ACKs alone, one per round trip.
-        NewReno = "newreno",
-        /// SACK (RFC 6675): finds all losses that selective acknowledgements show.
-        Sack = "sack",
-        /// FACK: finds losses by their distance from the highest byte received.
-        Fack = "fack",
-        /// RACK-TLP (RFC 8985): finds losses by time, and sends a probe for losses at the tail.
-        Rack = "rack",
-    }
-}
-
-words! {
-    /// Retransmission timer.
-    Timer "retransmission timer" {
-        /// RFC 6298: at least 1 s.
-        Rfc6298 = "rfc6298",
-        /// Linux 6.1: at least 200 ms above the round trip time.
-        Linux = "linux-6",
-        /// Linux 2.6: like Linux 6.1, but 3 s before the first round trip sample.
-        Linux26 = "linux-2.6",
-        /// Modified timeout of griwodz2006: at most 1.5 round trip times, without back-off, while few segments are in
-        /// flight.
-        Modified = "modified",
-        /// Always `fixed_rto`, without back-off.
-        Fixed = "fixed",
     }
 }
 

@@ -1,0 +1,81 @@
+//! Every descriptor of the catalogue is complete, and agrees with the keys and pages that exist.
+
+#![cfg(feature = "text")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use gamelane_core::Descriptor;
+use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
+use serde_json::Value;
+
+/// The parts of all descriptors that every kind has: list, word, label, keys, page.
+fn everything() -> Vec<(&'static str, Descriptor)> {
+    fn plain<F>(list: &'static str, rows: &[&Descriptor<F>]) -> Vec<(&'static str, Descriptor)> {
+        let plain = |row: &&Descriptor<F>| Descriptor {
+            word: row.word,
+            label: row.label,
+            about: row.about,
+            keys: row.keys,
+            page: row.page,
+            facts: (),
+        };
+        rows.iter().map(|row| (list, plain(row))).collect()
+    }
+    let Catalogue { queues, links, apps, congestion, recovery, timers } = catalogue();
+    [
+        plain("Queue", &queues),
+        plain("Link", &links),
+        plain("Flow", &apps),
+        plain("Tcp", &congestion),
+        plain("Tcp", &recovery),
+        plain("Tcp", &timers),
+    ]
+    .concat()
+}
+
+fn keys(schema: &Value, table: &str) -> BTreeSet<String> {
+    schema["$defs"][table]["properties"].as_object().expect(table).keys().cloned().collect()
+}
+
+#[test]
+fn a_descriptor_names_only_keys_of_its_table() {
+    let schema = gamelane_scenario::schema();
+    for (table, one) in everything() {
+        let known = keys(&schema, table);
+        for key in one.keys {
+            assert!(
+                known.contains(*key),
+                "`{}` claims to read `{key}`, which {table} does not have",
+                one.word
+            );
+        }
+    }
+}
+
+#[test]
+fn every_word_has_a_page_a_label_and_a_sentence() {
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
+    for (_, one) in everything() {
+        assert!(
+            pages.join(one.page).with_extension("md").exists(),
+            "`{}`: no docs/models/{}.md",
+            one.word,
+            one.page
+        );
+        assert!(!one.label.is_empty() && one.about.ends_with('.'), "`{}`", one.word);
+    }
+}
+
+#[test]
+fn the_index_links_every_page() {
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
+    let index = std::fs::read_to_string(models.join("README.md")).unwrap();
+    for entry in std::fs::read_dir(models).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            name == "README.md" || index.contains(&format!("]({name})")),
+            "docs/models/{name} is not in the index"
+        );
+    }
+}

@@ -1,0 +1,38 @@
+//! The TCP rows of a scenario: congestion controls, recovery methods, timers. Each is described beside its code; these are
+//! the lists of them.
+
+use gamelane_core::catalogue;
+
+use crate::config::{CongestionKind, RecoveryKind};
+use crate::facts::TcpFacts;
+use crate::{congestion, recovery, timer};
+
+catalogue! {
+    impl CongestionKind as "Congestion", "congestion control", TcpFacts {
+        NewReno: congestion::NEWRENO,
+        Cubic: congestion::CUBIC,
+        Bic: congestion::BIC,
+        Vegas: congestion::VEGAS,
+        Westwood: congestion::WESTWOOD,
+    }
+}
+
+catalogue! {
+    impl RecoveryKind as "Recovery", "loss recovery", TcpFacts {
+        NewReno: recovery::NEWRENO,
+        Sack: recovery::SACK,
+        Fack: recovery::FACK,
+        Rack: recovery::RACK,
+    }
+}
+
+catalogue! {
+    /// Retransmission timer of a scenario: a [`crate::TimerKind`] without its parameters.
+    Timer as "Timer", "retransmission timer", TcpFacts {
+        Rfc6298: timer::RFC_6298,
+        Linux: timer::LINUX,
+        Linux26: timer::LINUX_2_6,
+        Modified: timer::MODIFIED,
+        Fixed: timer::FIXED,
+    }
+}

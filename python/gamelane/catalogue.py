@@ -1,0 +1,87 @@
+"""What a scenario can name: queues, links, applications and TCP rows, as Rust describes them beside their code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from gamelane import _native
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One word of a scenario."""
+
+    word: str
+    label: str
+    about: str
+    keys: tuple[str, ...]
+    page: str
+
+
+@dataclass(frozen=True)
+class Tc:
+    """A queue discipline of Linux, and its option for each key. An empty option: the value alone sets it."""
+
+    name: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Queue(Entry):
+    """A queue discipline."""
+
+    isolates: Literal["nothing", "flows", "classes"]
+    tc: Tc
+
+
+@dataclass(frozen=True)
+class App(Entry):
+    """An application."""
+
+    group: Literal["game", "call", "transfer", "web", "video", "other", "gateway"]
+    transport: Literal["udp", "tcp"]
+    server_port: int
+
+    @property
+    def interactive(self) -> bool:
+        """Whether delay spoils it."""
+        return self.group in ("game", "call")
+
+
+@dataclass(frozen=True)
+class TcpRow(Entry):
+    """A congestion control, a recovery method, or a timer."""
+
+    linux: Mapping[str, str] | None
+    """Settings below `net.ipv4` that choose it in Linux; `None` if Linux does not have it."""
+
+
+E = TypeVar("E", bound=Entry)
+
+
+def _entries(kind: type[E], rows: list[dict[str, Any]]) -> Mapping[str, E]:
+    return {row["word"]: kind(**row | {"keys": tuple(row["keys"])}) for row in rows}
+
+
+def _queue(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"tc": Tc(row["tc"]["name"], dict(row["tc"]["options"]))}
+
+
+def _tcp(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"linux": None if row["linux"] is None else dict(row["linux"])}
+
+
+_rows = json.loads(_native.catalogue())
+QUEUES = _entries(Queue, [_queue(row) for row in _rows["queues"]])
+LINKS = _entries(Entry, _rows["links"])
+APPS = _entries(App, _rows["apps"])
+CONGESTION, RECOVERY, TIMERS = (
+    _entries(TcpRow, [_tcp(row) for row in _rows[rows]]) for rows in ("congestion", "recovery", "timers")
+)
+BULK = "bulk"
+MMO = "mmo"
+INTERACTIVE = tuple(word for word, app in APPS.items() if app.interactive)
+"""Applications that suffer from delay. Reports are about these; the other flows share the link with them."""
