@@ -119,7 +119,7 @@ def _program(program: programs.Program, purpose: str) -> Check:
 
 def _lab() -> Check:
     """Check whether `run --engine lab` has all it needs."""
-    from gamelane.lab import run  # noqa: PLC0415 - NumPy and Polars take a second to load
+    from gamelane.lab import run, tcp  # noqa: PLC0415 - NumPy and Polars take a second to load
 
     try:
         run.check()

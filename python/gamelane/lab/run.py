@@ -18,7 +18,7 @@ import polars as pl
 
 from gamelane import _native, programs
 from gamelane.errors import LabError, OutputError
-from gamelane.lab import pcapng, recording, tcp, topology
+from gamelane.lab import pcapng, recording, topology
 from gamelane.lab.bulk import Bulk
 from gamelane.lab.dash import Dash
 from gamelane.lab.datagrams import Datagrams

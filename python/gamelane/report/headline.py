@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gamelane.catalogue import MMO
 from gamelane.analysis.stats import Estimate
+from gamelane.catalogue import MMO
 from gamelane.plot.style import noun, number, variant_looks
 from gamelane.records.results import Flow, Results
 from gamelane.report.agreement import sentences

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gamelane.catalogue import BULK, INTERACTIVE, MMO
 from gamelane.analysis.stats import Estimate, estimate
+from gamelane.catalogue import BULK, INTERACTIVE, MMO
 from gamelane.records.results import Flow, Results, Variant
 
 Run = Mapping[str, Any]

@@ -14,8 +14,8 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native, whole
-from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.decimate import keep_extremes
+from gamelane.catalogue import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.axes import Match
 from gamelane.sweep.plan import Plan, overrides

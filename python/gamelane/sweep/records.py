@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from gamelane import quantity
-from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
+from gamelane.catalogue import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.budget import Budget, Limit
 from gamelane.sweep.metrics import Metric, find, metrics

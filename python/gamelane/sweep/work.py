@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from gamelane import _native
-from gamelane.catalogue import INTERACTIVE
 from gamelane.analysis.boxes import box
+from gamelane.catalogue import INTERACTIVE
 from gamelane.sweep.journal import Done
 
 

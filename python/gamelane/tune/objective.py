@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native, quantity
-from gamelane.catalogue import BULK, INTERACTIVE
 from gamelane.analysis.stats import Estimate, estimate
+from gamelane.catalogue import BULK, INTERACTIVE
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.flatten import flatten
