@@ -1,22 +1,21 @@
-//! One type for every discipline, built from a [`QueueConfig`] or a [`DisciplineConfig`]. The set of disciplines is
-//! closed, so a `match` replaces a virtual call.
+//! One type for every discipline, built from a [`QueueConfig`] or a [`DisciplineConfig`]. A `match` replaces the virtual
+//! call for the plain queues, the most frequent ones.
 
 use alloc::boxed::Box;
 use alloc::format;
+use core::fmt;
 use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
 
 use crate::aqm::{Codel, Pie};
 use crate::aqm_queue::AqmQueue;
-use crate::composite::{self, Composite};
+use crate::catalogue::{self, DisciplineConfig};
 use crate::config::{QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::fifo::Fifo;
 use crate::fq::FlowQueues;
-use crate::tree::DisciplineConfig;
 
 /// A discipline chosen at run time.
-#[derive(Debug)]
 pub enum AnyQueue<B> {
     /// Drop-tail.
     Fifo(Fifo<B>),
@@ -28,11 +27,11 @@ pub enum AnyQueue<B> {
     FqCodel(FlowQueues<Codel, B>),
     /// FQ-PIE.
     FqPie(FlowQueues<Pie, B>),
-    /// Any other discipline; boxed, because these are large.
-    Composite(Box<Composite<B>>),
+    /// Any other discipline: one that is large, or that contains others.
+    Composite(Box<dyn QueueDiscipline<B> + Send>),
 }
 
-impl<B> AnyQueue<B> {
+impl<B: Send + 'static> AnyQueue<B> {
     /// Builds the queue that `config` describes. `mtu` is the largest IP packet of the link below. The names of random
     /// streams begin with `path`.
     pub fn new(config: &QueueConfig, mtu: IpLen, seed: Seed, path: &str) -> Self {
@@ -73,7 +72,7 @@ impl<B> AnyQueue<B> {
         path: &str,
     ) -> Result<Self, ConfigError> {
         config.check(classes)?;
-        Ok(composite::build(config, mtu, seed, path))
+        Ok(catalogue::build(config, mtu, seed, path))
     }
 }
 
@@ -88,6 +87,12 @@ macro_rules! each {
             AnyQueue::Composite($queue) => $call,
         }
     };
+}
+
+impl<B> fmt::Debug for AnyQueue<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyQueue").field("backlog", &self.backlog()).finish_non_exhaustive()
+    }
 }
 
 impl<B> QueueDiscipline<B> for AnyQueue<B> {

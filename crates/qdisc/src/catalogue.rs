@@ -1,10 +1,24 @@
-//! The queue disciplines of a scenario. Each is described beside its code; this is the list of them.
+//! The queue disciplines: the list of those that a scenario can name, the configuration of any, and how each is built.
+//! Each is described beside its code.
 
-use gamelane_core::{Catalogued, catalogue};
+use alloc::boxed::Box;
+use alloc::format;
 
+use gamelane_core::{Catalogued, IpLen, Seed, catalogue};
+
+use crate::ack_filter::AckFilterConfig;
+use crate::any::AnyQueue;
 use crate::aqm::{codel, pie};
-use crate::config::QueueKind;
+use crate::cake::{Cake, CakeConfig};
+use crate::config::{QueueConfig, QueueKind};
+use crate::config_error::ConfigError;
+use crate::discipline::QueueDiscipline;
+use crate::drr::{Drr, DrrClass, DrrConfig};
+use crate::dualpi2::{DualPi2, DualPi2Config};
 use crate::facts::QueueFacts;
+use crate::htb::{Htb, HtbConfig};
+use crate::priority::{Priority, PriorityConfig};
+use crate::shaper::{Shaper, ShaperConfig};
 use crate::{cake, drr, dualpi2, fifo, fq, htb, priority};
 
 catalogue! {
@@ -34,4 +48,109 @@ impl QueueKind {
     pub fn all() -> impl Iterator<Item = Self> {
         Discipline::ALL.iter().filter_map(|one| one.descriptor().facts.plain)
     }
+}
+
+/// Configuration of any discipline. [`AnyQueue::build`] makes the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DisciplineConfig {
+    /// FIFO, CoDel, PIE, FQ-CoDel, FQ-PIE.
+    Leaf(QueueConfig),
+    /// A FIFO that drops redundant ACKs.
+    AckFilter(AckFilterConfig),
+    /// Strict priority.
+    Priority(PriorityConfig),
+    /// Deficit round robin.
+    Drr(DrrConfig),
+    /// Classes with rates and borrowing.
+    Htb(HtbConfig),
+    /// A queue behind a shaper.
+    Shaped(ShaperConfig),
+    /// DualPI2.
+    DualPi2(DualPi2Config),
+    /// CAKE.
+    Cake(CakeConfig),
+}
+
+impl From<QueueConfig> for DisciplineConfig {
+    fn from(config: QueueConfig) -> Self {
+        Self::Leaf(config)
+    }
+}
+
+impl DisciplineConfig {
+    /// Checks the configuration for packets of this many `classes` (1 without a classifier).
+    ///
+    /// # Errors
+    /// The first error found.
+    pub fn check(&self, classes: usize) -> Result<(), ConfigError> {
+        match self {
+            Self::Leaf(_) => Ok(()),
+            Self::AckFilter(config) => config.check(),
+            Self::Priority(config) => config.check(classes),
+            Self::Drr(config) => config.check(classes),
+            Self::Htb(config) => config.check(classes),
+            Self::Shaped(config) => config.check(classes),
+            Self::DualPi2(config) => config.check(),
+            Self::Cake(config) => config.check(),
+        }
+    }
+
+    /// The discipline in the catalogue. A FIFO that drops ACKs is a FIFO; a queue behind a shaper is that queue.
+    pub fn discipline(&self) -> Discipline {
+        match self {
+            Self::Leaf(config) => config.kind.discipline(),
+            Self::AckFilter(_) => Discipline::Fifo,
+            Self::Priority(_) => Discipline::Priority,
+            Self::Drr(_) => Discipline::Drr,
+            Self::Htb(_) => Discipline::Htb,
+            Self::Shaped(config) => config.queue.discipline(),
+            Self::DualPi2(_) => Discipline::DualPi2,
+            Self::Cake(_) => Discipline::Cake,
+        }
+    }
+
+    /// Returns whether the discipline is work conserving: packets wait only while the medium is busy. A shaper is not.
+    pub fn is_work_conserving(&self) -> bool {
+        match self {
+            Self::Leaf(_) | Self::AckFilter(_) | Self::DualPi2(_) => true,
+            Self::Priority(config) => config.bands.iter().all(Self::is_work_conserving),
+            Self::Drr(config) => config.shares.iter().all(|share| share.queue.is_work_conserving()),
+            Self::Htb(_) | Self::Shaped(_) => false,
+            Self::Cake(config) => config.bandwidth.is_none(),
+        }
+    }
+}
+
+/// Builds the queue of a checked `config`. The names of random streams begin with `path`, those of inner queues with
+/// `path` and their index.
+pub(crate) fn build<B: Send + 'static>(
+    config: &DisciplineConfig,
+    mtu: IpLen,
+    seed: Seed,
+    path: &str,
+) -> AnyQueue<B> {
+    let inner = |part: &DisciplineConfig, index: usize| build(part, mtu, seed, &format!("{path}/{index}"));
+    let composite: Box<dyn QueueDiscipline<B> + Send> = match config {
+        DisciplineConfig::Leaf(config) => return AnyQueue::new(config, mtu, seed, path),
+        DisciplineConfig::AckFilter(config) => Box::new(config.build()),
+        DisciplineConfig::Priority(config) => {
+            let bands = config.bands.iter().enumerate().map(|(index, band)| inner(band, index));
+            Box::new(Priority::new(bands.collect(), config.classes.clone()))
+        }
+        DisciplineConfig::Drr(config) => {
+            let share = |(index, share): (usize, &DrrClass)| (share.quantum, inner(&share.queue, index));
+            Box::new(Drr::new(config.shares.iter().enumerate().map(share), config.classes.clone()))
+        }
+        DisciplineConfig::Htb(config) => {
+            let queues = config.tree.iter().filter_map(|class| class.queue.as_deref());
+            let queues = queues.enumerate().map(|(index, queue)| inner(queue, index)).collect();
+            Box::new(Htb::new(config, queues, mtu))
+        }
+        DisciplineConfig::Shaped(config) => {
+            Box::new(Shaper::new(config.rate, config.overhead, inner(&config.queue, 0)))
+        }
+        DisciplineConfig::DualPi2(config) => Box::new(DualPi2::new(*config, mtu)),
+        DisciplineConfig::Cake(config) => Box::new(Cake::new(config, seed, path)),
+    };
+    AnyQueue::Composite(composite)
 }

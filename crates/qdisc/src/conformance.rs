@@ -14,6 +14,7 @@ use std::vec::Vec;
 
 use crate::ack_filter::{AckFilterConfig, AckFilterMode};
 use crate::cake::{CakeConfig, Diffserv, Isolation};
+use crate::catalogue::DisciplineConfig;
 use crate::class_map::ClassMap;
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::drr::{DrrClass, DrrConfig};
@@ -22,7 +23,6 @@ use crate::fixture::Ledger;
 use crate::htb::{HtbClass, HtbConfig};
 use crate::priority::PriorityConfig;
 use crate::shaper::ShaperConfig;
-use crate::tree::DisciplineConfig;
 use crate::{AnyQueue, QueueDiscipline};
 
 const SETS: [ParameterSet; 4] =

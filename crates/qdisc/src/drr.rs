@@ -8,12 +8,12 @@ use alloc::vec::Vec;
 use gamelane_core::time::earliest;
 use gamelane_core::{ByteCount, Instant, Outlet, Packet};
 
+use crate::catalogue::DisciplineConfig;
 use crate::class_map::ClassMap;
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
 use crate::priority::check_places;
-use crate::tree::DisciplineConfig;
 
 /// DRR in the catalogue.
 pub const DRR: QueueDescriptor = QueueDescriptor {

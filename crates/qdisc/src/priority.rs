@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use gamelane_core::time::earliest;
 use gamelane_core::{Instant, Outlet, Packet};
 
+use crate::catalogue::DisciplineConfig;
 use crate::class_map::ClassMap;
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
 use crate::facts::{Isolates, QueueDescriptor, QueueFacts, Tc};
-use crate::tree::DisciplineConfig;
 
 /// Priority in the catalogue.
 pub const PRIORITY: QueueDescriptor = QueueDescriptor {

@@ -6,9 +6,9 @@
 use alloc::boxed::Box;
 use gamelane_core::{Bitrate, Duration, Instant, IpLen, Outlet, Overhead, Packet};
 
+use crate::catalogue::DisciplineConfig;
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
-use crate::tree::DisciplineConfig;
 
 /// Configuration of a shaper and its queue.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,10 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gamelane_core::{Bitrate, ByteCount, Overhead};
 
+use crate::catalogue::DisciplineConfig;
 use crate::class_map::ClassMap;
 use crate::config_error::ConfigError;
 use crate::priority::check_places;
-use crate::tree::DisciplineConfig;
 
 /// Configuration of one class.
 #[derive(Clone, Debug, PartialEq)]

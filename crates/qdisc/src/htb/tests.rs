@@ -1,9 +1,9 @@
 use super::*;
 use crate::AnyQueue;
+use crate::catalogue::DisciplineConfig;
 use crate::config::{Limit, ParameterSet, QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::fixture::{Ledger, in_class};
-use crate::tree::DisciplineConfig;
 use gamelane_core::{Bitrate, Seed};
 use std::boxed::Box;
 use std::vec;
