@@ -39,9 +39,14 @@ catalogue! {
 
 impl QueueKind {
     /// The discipline of this kind.
-    pub fn discipline(self) -> Discipline {
-        let of_kind = |one: &&Discipline| one.descriptor().facts.plain == Some(self);
-        Discipline::ALL.iter().find(of_kind).copied().unwrap_or(Discipline::Fifo)
+    pub const fn discipline(self) -> Discipline {
+        match self {
+            Self::Fifo => Discipline::Fifo,
+            Self::Codel => Discipline::Codel,
+            Self::Pie => Discipline::Pie,
+            Self::FqCodel => Discipline::FqCodel,
+            Self::FqPie => Discipline::FqPie,
+        }
     }
 
     /// Every kind of plain queue.
@@ -153,4 +158,18 @@ pub(crate) fn build<B: Send + 'static>(
         DisciplineConfig::Cake(config) => Box::new(Cake::new(config, seed, path)),
     };
     AnyQueue::Composite(composite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_queue_and_its_kind_name_each_other() {
+        for one in Discipline::ALL {
+            if let Some(kind) = one.descriptor().facts.plain {
+                assert_eq!(kind.discipline(), *one);
+            }
+        }
+    }
 }
