@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::loss::LossModel;
-use gamelane_core::{Bitrate, Duration, Instant, IpLen, Seed};
+use gamelane_core::{Bitrate, Catalogued, Duration, Instant, IpLen, Seed};
 use proptest::prelude::*;
 
 use crate::docsis::{DocsisConfig, DocsisUpstream, Neighbours};
@@ -13,7 +13,7 @@ use crate::fixture::Bench;
 use crate::link::PortId;
 use crate::trace::{RateTrace, TraceLink};
 use crate::wifi::{Dcf, PhyRate, Preamble, Radio, Slot, WifiConfig, WifiPort};
-use crate::{LinkConfig, Overhead, WiredLink};
+use crate::{LinkConfig, LinkKind, Overhead, WiredLink};
 
 const PORTS: u16 = 3;
 /// Length of the shortest packet, a UDP datagram without payload, in bytes.
@@ -77,9 +77,17 @@ fn links(seed: u64) -> Vec<(&'static str, Bench, u16, Least)> {
         ("docsis", Bench::new(DocsisUpstream::new(docsis.clone(), seed, "link"), 1), 1, DOCSIS),
         ("docsis 1.0", Bench::new(DocsisUpstream::new(plain(docsis), seed, "link"), 1), 1, DOCSIS),
         ("wifi-g", Bench::new(Dcf::new(wifi, seed, "link"), PORTS), PORTS, always(106 + 38)),
-        ("opportunities", Bench::new(trace(b"0\n7\n7\n30\n"), 1), 1, always(3_000)),
-        ("pieces", Bench::new(trace(b"0 4000\n20 0\n30 300\n100 end\n"), 1), 1, always(3_000)),
+        ("trace of opportunities", Bench::new(trace(b"0\n7\n7\n30\n"), 1), 1, always(3_000)),
+        ("trace of rates", Bench::new(trace(b"0 4000\n20 0\n30 300\n100 end\n"), 1), 1, always(3_000)),
     ]
+}
+
+#[test]
+fn every_link_of_the_catalogue_is_here() {
+    let names: Vec<_> = links(0).into_iter().map(|(name, ..)| name).collect();
+    for one in LinkKind::ALL {
+        assert!(names.iter().any(|name| name.starts_with(one.word())), "no row for `{}`", one.word());
+    }
 }
 
 proptest! {

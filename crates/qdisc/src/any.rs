@@ -1,14 +1,14 @@
-//! One type for every discipline, built from a [`QueueConfig`] or a [`DisciplineConfig`]. A `match` replaces the virtual
-//! call for the plain queues, the most frequent ones.
+//! One type for every discipline, built from a [`QueueConfig`] or a [`DisciplineConfig`]. The set of disciplines is
+//! closed, so a `match` replaces a virtual call.
 
 use alloc::boxed::Box;
 use alloc::format;
-use core::fmt;
 use gamelane_core::{Instant, IpLen, Outlet, Packet, Seed};
 
 use crate::aqm::{Codel, Pie};
 use crate::aqm_queue::AqmQueue;
-use crate::catalogue::{self, DisciplineConfig};
+use crate::catalogue::DisciplineConfig;
+use crate::composite::{self, Composite};
 use crate::config::{QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
 use crate::discipline::{Backlog, QueueDiscipline};
@@ -16,6 +16,7 @@ use crate::fifo::Fifo;
 use crate::fq::FlowQueues;
 
 /// A discipline chosen at run time.
+#[derive(Debug)]
 pub enum AnyQueue<B> {
     /// Drop-tail.
     Fifo(Fifo<B>),
@@ -27,11 +28,11 @@ pub enum AnyQueue<B> {
     FqCodel(FlowQueues<Codel, B>),
     /// FQ-PIE.
     FqPie(FlowQueues<Pie, B>),
-    /// Any other discipline: one that is large, or that contains others.
-    Composite(Box<dyn QueueDiscipline<B> + Send>),
+    /// Any other discipline; boxed, because these are large.
+    Composite(Box<Composite<B>>),
 }
 
-impl<B: Send + 'static> AnyQueue<B> {
+impl<B> AnyQueue<B> {
     /// Builds the queue that `config` describes. `mtu` is the largest IP packet of the link below. The names of random
     /// streams begin with `path`.
     pub fn new(config: &QueueConfig, mtu: IpLen, seed: Seed, path: &str) -> Self {
@@ -72,7 +73,7 @@ impl<B: Send + 'static> AnyQueue<B> {
         path: &str,
     ) -> Result<Self, ConfigError> {
         config.check(classes)?;
-        Ok(catalogue::build(config, mtu, seed, path))
+        Ok(composite::build(config, mtu, seed, path))
     }
 }
 
@@ -87,12 +88,6 @@ macro_rules! each {
             AnyQueue::Composite($queue) => $call,
         }
     };
-}
-
-impl<B> fmt::Debug for AnyQueue<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnyQueue").field("backlog", &self.backlog()).finish_non_exhaustive()
-    }
 }
 
 impl<B> QueueDiscipline<B> for AnyQueue<B> {

@@ -1,24 +1,19 @@
-//! The queue disciplines: the list of those that a scenario can name, the configuration of any, and how each is built.
-//! Each is described beside its code.
+//! The queue disciplines: the list of those that a scenario can name, each described beside its code, and the
+//! configuration of any.
 
-use alloc::boxed::Box;
-use alloc::format;
-
-use gamelane_core::{Catalogued, IpLen, Seed, catalogue};
+use gamelane_core::{Catalogued, catalogue};
 
 use crate::ack_filter::AckFilterConfig;
-use crate::any::AnyQueue;
 use crate::aqm::{codel, pie};
-use crate::cake::{Cake, CakeConfig};
+use crate::cake::CakeConfig;
 use crate::config::{QueueConfig, QueueKind};
 use crate::config_error::ConfigError;
-use crate::discipline::QueueDiscipline;
-use crate::drr::{Drr, DrrClass, DrrConfig};
-use crate::dualpi2::{DualPi2, DualPi2Config};
+use crate::drr::DrrConfig;
+use crate::dualpi2::DualPi2Config;
 use crate::facts::QueueFacts;
-use crate::htb::{Htb, HtbConfig};
-use crate::priority::{Priority, PriorityConfig};
-use crate::shaper::{Shaper, ShaperConfig};
+use crate::htb::HtbConfig;
+use crate::priority::PriorityConfig;
+use crate::shaper::ShaperConfig;
 use crate::{cake, drr, dualpi2, fifo, fq, htb, priority};
 
 catalogue! {
@@ -55,7 +50,7 @@ impl QueueKind {
     }
 }
 
-/// Configuration of any discipline. [`AnyQueue::build`] makes the queue.
+/// Configuration of any discipline. [`crate::AnyQueue::build`] makes the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DisciplineConfig {
     /// FIFO, CoDel, PIE, FQ-CoDel, FQ-PIE.
@@ -124,40 +119,6 @@ impl DisciplineConfig {
             Self::Cake(config) => config.bandwidth.is_none(),
         }
     }
-}
-
-/// Builds the queue of a checked `config`. The names of random streams begin with `path`, those of inner queues with
-/// `path` and their index.
-pub(crate) fn build<B: Send + 'static>(
-    config: &DisciplineConfig,
-    mtu: IpLen,
-    seed: Seed,
-    path: &str,
-) -> AnyQueue<B> {
-    let inner = |part: &DisciplineConfig, index: usize| build(part, mtu, seed, &format!("{path}/{index}"));
-    let composite: Box<dyn QueueDiscipline<B> + Send> = match config {
-        DisciplineConfig::Leaf(config) => return AnyQueue::new(config, mtu, seed, path),
-        DisciplineConfig::AckFilter(config) => Box::new(config.build()),
-        DisciplineConfig::Priority(config) => {
-            let bands = config.bands.iter().enumerate().map(|(index, band)| inner(band, index));
-            Box::new(Priority::new(bands.collect(), config.classes.clone()))
-        }
-        DisciplineConfig::Drr(config) => {
-            let share = |(index, share): (usize, &DrrClass)| (share.quantum, inner(&share.queue, index));
-            Box::new(Drr::new(config.shares.iter().enumerate().map(share), config.classes.clone()))
-        }
-        DisciplineConfig::Htb(config) => {
-            let queues = config.tree.iter().filter_map(|class| class.queue.as_deref());
-            let queues = queues.enumerate().map(|(index, queue)| inner(queue, index)).collect();
-            Box::new(Htb::new(config, queues, mtu))
-        }
-        DisciplineConfig::Shaped(config) => {
-            Box::new(Shaper::new(config.rate, config.overhead, inner(&config.queue, 0)))
-        }
-        DisciplineConfig::DualPi2(config) => Box::new(DualPi2::new(*config, mtu)),
-        DisciplineConfig::Cake(config) => Box::new(Cake::new(config, seed, path)),
-    };
-    AnyQueue::Composite(composite)
 }
 
 #[cfg(test)]

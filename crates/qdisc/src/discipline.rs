@@ -79,7 +79,7 @@ pub trait QueueDiscipline<B> {
     fn handle_timeout(&mut self, _now: Instant) {}
 }
 
-impl<B, Q: QueueDiscipline<B> + ?Sized> QueueDiscipline<B> for Box<Q> {
+impl<B, Q: QueueDiscipline<B>> QueueDiscipline<B> for Box<Q> {
     fn enqueue(&mut self, packet: Packet<B>, now: Instant, out: &mut dyn Outlet<B>) {
         (**self).enqueue(packet, now, out);
     }

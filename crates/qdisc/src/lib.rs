@@ -21,6 +21,7 @@ pub mod cake;
 pub mod catalogue;
 pub mod class_map;
 pub mod classify;
+pub mod composite;
 pub mod config;
 pub mod config_error;
 pub mod discipline;

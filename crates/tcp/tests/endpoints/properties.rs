@@ -2,40 +2,30 @@
 //! ends.
 
 use crate::pair::{Fate, Pair, Side};
-use gamelane_core::{ByteCount, Duration, IpLen, Seed};
+use gamelane_core::{ByteCount, Catalogued, Duration, IpLen, Seed};
 use gamelane_tcp::{
     Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
-    TimerKind, WindowCounts,
+    Timer, TimerKind, WindowCounts,
 };
 use proptest::prelude::*;
+use proptest::sample::select;
 
 pub fn recovery() -> impl Strategy<Value = RecoveryKind> {
-    prop_oneof![
-        Just(RecoveryKind::NewReno),
-        Just(RecoveryKind::Sack),
-        Just(RecoveryKind::Fack),
-        Just(RecoveryKind::Rack)
-    ]
+    select(RecoveryKind::ALL)
 }
 
 pub fn congestion() -> impl Strategy<Value = CongestionKind> {
-    prop_oneof![
-        Just(CongestionKind::NewReno),
-        Just(CongestionKind::Cubic),
-        Just(CongestionKind::Bic),
-        Just(CongestionKind::Vegas),
-        Just(CongestionKind::Westwood),
-    ]
+    select(CongestionKind::ALL)
 }
 
 pub fn timer() -> impl Strategy<Value = TimerKind> {
-    prop_oneof![
-        Just(TimerKind::Linux),
-        Just(TimerKind::Rfc6298),
-        Just(TimerKind::Linux26),
-        Just(TimerKind::Modified(ModifiedRto::default())),
-        (20u64..2_000).prop_map(|millis| TimerKind::Fixed(Duration::from_millis(millis))),
-    ]
+    (select(Timer::ALL), 20u64..2_000).prop_map(|(timer, millis)| match timer {
+        Timer::Rfc6298 => TimerKind::Rfc6298,
+        Timer::Linux => TimerKind::Linux,
+        Timer::Linux26 => TimerKind::Linux26,
+        Timer::Modified => TimerKind::Modified(ModifiedRto::default()),
+        Timer::Fixed => TimerKind::Fixed(Duration::from_millis(millis)),
+    })
 }
 
 /// All combinations of the switches.
