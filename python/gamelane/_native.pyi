@@ -64,6 +64,7 @@ class FlowDescription(TypedDict):
     app: str
     label: str
     start_s: float
+    dscp: int
     caveats: list[str]
 
 @type_check_only

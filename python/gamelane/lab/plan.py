@@ -96,9 +96,9 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
             )
             key = f"gateway.autorate.{direction}.signals"
             refuse(key, signal, why, "tcp, game", f"--set '{key}=[\"tcp\"]'")
-    numbers = {flow["name"]: number for number, flow in enumerate(scenario.flows())}
+    enabled = {flow["name"]: (number, flow["dscp"]) for number, flow in enumerate(scenario.flows())}
     flows = tuple(
-        _flow(keys, number=numbers[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)
+        _flow(keys, *enabled[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)
         for keys in document["flow"]
         if keys.get("enabled", True)
     )
@@ -132,7 +132,7 @@ class Refusal:
 
 
 def _flow(
-    keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
+    keys: Mapping[str, Any], number: int, dscp: int, *, document: Mapping[str, Any], duration_s: float, refuse: Refusal
 ) -> Flow:
     name, app = keys["name"], keys["app"]
     if app not in APPS:
@@ -160,7 +160,7 @@ def _flow(
         host=keys.get("host", name),
         start_s=seconds(keys["start"]),
         stop_s=min(seconds(keys["stop"]), duration_s) if "stop" in keys else duration_s,
-        dscp=code_point(keys["dscp"]),
+        dscp=dscp,
         path=path,
         tcp=tcp,
         keys=keys,
@@ -203,14 +203,3 @@ def seconds(text: str) -> float:
     """Return a time of a checked scenario in seconds."""
     value = quantity.parse(text, "ms")
     return math.nan if value is None else value / 1e3
-
-
-def code_point(value: str | int) -> int:
-    """Return the number of a differentiated services code point."""
-    if isinstance(value, int) or value.isdigit():
-        return int(value)
-    if value.startswith("CS"):
-        return int(value[2:]) * 8
-    if value.startswith("AF"):
-        return int(value[2]) * 8 + int(value[3]) * 2
-    return {"EF": 46, "VA": 44, "LE": 1}[value]

@@ -24,6 +24,8 @@ pub struct FlowDescription {
     pub label: String,
     /// Time of its first activity.
     pub start: Duration,
+    /// Code point of its packets, as a number.
+    pub dscp: u8,
     /// Caveats of a result: models that are our construction, open-loop replay.
     pub caveats: Vec<String>,
 }
@@ -108,6 +110,7 @@ fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
         app: flow.app.word(),
         label: label(flow, game),
         start: flow.start.0,
+        dscp: flow.dscp.0,
         caveats: caveats(flow, game),
     }
 }
