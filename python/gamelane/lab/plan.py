@@ -96,11 +96,16 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
             )
             key = f"gateway.autorate.{direction}.signals"
             refuse(key, signal, why, "tcp, game", f"--set '{key}=[\"tcp\"]'")
-    enabled = {flow["name"]: (number, flow["dscp"]) for number, flow in enumerate(scenario.flows())}
+    enabled = [keys for keys in document["flow"] if keys.get("enabled", True)]
     flows = tuple(
-        _flow(keys, *enabled[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)
-        for keys in document["flow"]
-        if keys.get("enabled", True)
+        _flow(
+            {**keys, "dscp": described["dscp"]},
+            number=number,
+            document=document,
+            duration_s=scenario.duration_s,
+            refuse=refuse,
+        )
+        for number, (keys, described) in enumerate(zip(enabled, scenario.flows(), strict=True))
     )
     _share(flows, refuse)
     hosts = tuple(dict.fromkeys(flow.host for flow in flows))
@@ -132,7 +137,7 @@ class Refusal:
 
 
 def _flow(
-    keys: Mapping[str, Any], number: int, dscp: int, *, document: Mapping[str, Any], duration_s: float, refuse: Refusal
+    keys: Mapping[str, Any], *, number: int, document: Mapping[str, Any], duration_s: float, refuse: Refusal
 ) -> Flow:
     name, app = keys["name"], keys["app"]
     if app not in APPS:
@@ -160,7 +165,7 @@ def _flow(
         host=keys.get("host", name),
         start_s=seconds(keys["start"]),
         stop_s=min(seconds(keys["stop"]), duration_s) if "stop" in keys else duration_s,
-        dscp=dscp,
+        dscp=keys["dscp"],
         path=path,
         tcp=tcp,
         keys=keys,
