@@ -64,7 +64,7 @@ fn forward(arguments: Run) -> Result<(), Failure> {
     let plan =
         check(names, &policy, arguments.io, arguments.allow_login_interface).map_err(
             |error| match &error {
-                CheckError::Machine(cause) if cause.is_privilege() => cannot_run(error),
+                CheckError::Machine(cause) if cause.is_of_machine() => cannot_run(error),
                 _ => usage(error),
             },
         )?;

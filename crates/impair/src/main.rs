@@ -204,7 +204,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
 fn place(arguments: &Run) -> Result<Place, Failure> {
     let allow = arguments.allow_login_interface;
     let refused = |error: PreflightError| {
-        let exit = if error.is_privilege() { Exit::CannotRun } else { Exit::Usage };
+        let exit = if error.is_of_machine() { Exit::CannotRun } else { Exit::Usage };
         Failure(exit, error.to_string())
     };
     match &arguments.to {
