@@ -17,6 +17,7 @@ use gamelane_gateway::run::{CheckError, Options, check, describe, run};
 use gamelane_gateway::status::{Status, page};
 use gamelane_gateway::tap::{about, replay};
 use gamelane_service::exit::{Exit, Failure, end};
+use gamelane_service::log;
 use gamelane_service::output::{print, print_to_reader};
 use serde::Serialize;
 
@@ -30,7 +31,7 @@ fn cannot_run(error: impl ToString) -> Failure {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    log(arguments.json_log);
+    log::start(arguments.json_log);
     end(match arguments.command {
         Command::Run(arguments) => forward(arguments),
         Command::Status { listen, json } => status(listen, json),
@@ -38,14 +39,6 @@ fn main() -> ExitCode {
         Command::Replay { folder, policy, json } => compare(&folder, policy.as_deref(), json),
         Command::Guard { words } => guard::run(&words).map_err(cannot_run),
     })
-}
-
-fn log(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GAMELANE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    if json { builder.json().init() } else { builder.init() }
 }
 
 fn forward(arguments: Run) -> Result<(), Failure> {

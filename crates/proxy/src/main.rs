@@ -10,6 +10,7 @@ use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
+use gamelane_service::log;
 use gamelane_service::output::print;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -89,7 +90,7 @@ impl From<Ends> for Role {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    log(arguments.json_log);
+    log::start(arguments.json_log);
     exit::end(match arguments.command {
         Command::Near { config } => serve(&config, Role::Near),
         Command::Far { config } => serve(&config, Role::Far),
@@ -99,14 +100,6 @@ fn main() -> ExitCode {
         }
         Command::Status { config, json } => status(&config, json),
     })
-}
-
-fn log(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GAMELANE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    if json { builder.json().init() } else { builder.init() }
 }
 
 fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
