@@ -16,18 +16,9 @@ use gamelane_gateway::policy::Policy;
 use gamelane_gateway::run::{CheckError, Options, check, describe, run};
 use gamelane_gateway::status::{Status, page};
 use gamelane_gateway::tap::{about, replay};
-use gamelane_service::exit::{Exit, Failure, end};
+use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
-use gamelane_service::output::{print, print_to_reader};
-use serde::Serialize;
-
-fn usage(error: impl ToString) -> Failure {
-    Failure(Exit::Usage, error.to_string())
-}
-
-fn cannot_run(error: impl ToString) -> Failure {
-    Failure(Exit::CannotRun, error.to_string())
-}
+use gamelane_service::output::{json_of, print, print_to_reader};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -102,9 +93,4 @@ fn watch(address: SocketAddr) -> Result<(), Failure> {
         std::thread::sleep(second);
     }
     Ok(())
-}
-
-fn json_of(document: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(document);
-    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
 }

@@ -17,8 +17,8 @@ use gamelane_impair::run::{Options, Place, run};
 use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
-use gamelane_service::exit::{Exit, Failure, end};
-use gamelane_service::output::print;
+use gamelane_service::exit::{Exit, Failure, end, usage};
+use gamelane_service::output::{json_of, print};
 
 /// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
@@ -135,10 +135,6 @@ struct Values {
     /// Any key of a profile, such as delay.up=40ms.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-}
-
-fn usage(error: impl ToString) -> Failure {
-    Failure(Exit::Usage, error.to_string())
 }
 
 /// The failure's own exit code if `error` is one, [`Exit::CannotRun`] otherwise.
@@ -285,11 +281,6 @@ fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
         return Err(usage(error));
     }
     print(&if json { json_of(&answer)? } else { page(&answer) })
-}
-
-fn json_of(document: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(document);
-    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
 }
 
 fn profiles(json: bool) -> Result<(), Failure> {

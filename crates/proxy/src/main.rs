@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
 use gamelane_proxy::admin::Proxy;
-use gamelane_proxy::config::{Config, ConfigError};
+use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
@@ -103,10 +103,9 @@ fn main() -> ExitCode {
 }
 
 fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
-    let usage = |error: ConfigError| Failure(Exit::Usage, error.to_string());
-    let config = Config::load(file, role).map_err(usage)?;
+    let config = Config::load(file, role).map_err(exit::usage)?;
     let certificates =
-        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(usage)?;
+        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(exit::usage)?;
     Ok((Arc::new(config), certificates))
 }
 
@@ -248,7 +247,7 @@ impl StopSignals {
 fn status(file: &Path, json: bool) -> Result<(), Failure> {
     let config = Config::load(file, Role::Near)
         .or_else(|near| Config::load(file, Role::Far).map_err(|_| near))
-        .map_err(|error| Failure(Exit::Usage, error.to_string()))?;
+        .map_err(exit::usage)?;
     let Some(admin) = config.admin else {
         let message =
             format!("`admin.listen` in {}: not set, so this proxy answers no status", file.display());
