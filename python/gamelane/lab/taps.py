@@ -14,9 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from gamelane import _native
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Lab
@@ -27,8 +24,6 @@ BUFFER_KIB = 8192
 SETTLE_S = 2.2
 """Time before tcpdump is stopped: packets are still in flight, and the kernel hands over the last block after 1 s."""
 NOWHERE = -1
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
