@@ -1,12 +1,16 @@
 """The compiled half of gamelane. A scenario goes in, columns come out; everything per packet happens behind this."""
 
 from collections.abc import Callable
-from typing import NotRequired, TypedDict, final, type_check_only
+from typing import Final, NotRequired, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "ETHERNET_HEADER",
+    "IPV4_HEADER",
+    "TCP_HEADER",
+    "UDP_HEADER",
     "Cancel",
     "Cancelled",
     "Live",
@@ -34,6 +38,12 @@ __all__ = [
     "version",
 ]
 
+ETHERNET_HEADER: Final[int]
+IPV4_HEADER: Final[int]
+TCP_HEADER: Final[int]
+UDP_HEADER: Final[int]
+"""Sizes of protocol headers in bytes, without options."""
+
 class ScenarioError(ValueError):
     """A scenario was refused; `str(error)` is the whole message, its parts are attributes."""
 
@@ -54,6 +64,7 @@ class FlowDescription(TypedDict):
     app: str
     label: str
     start_s: float
+    dscp: int
     caveats: list[str]
 
 @type_check_only

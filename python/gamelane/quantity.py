@@ -13,10 +13,11 @@ KINDS: dict[str, tuple[str, float]] = {
     "B": ("size", 1.0),
     "bit/s": ("rate", 1.0),
     "share": ("percentage", 1e8),
+    "%": ("percentage", 1e6),
 }
 """For each unit the kind that `_native` reads, and the unit in base units of that kind."""
 
-EXAMPLES = {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "B": "10KiB", "share": "1%", "": "10"}
+EXAMPLES = {"ms": "80ms", "s": "2s", "bit/s": "5mbit", "B": "10KiB", "share": "1%", "%": "1%", "": "10"}
 
 NUMBER_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z%]*)")
 """Takes a number and its unit apart, for labels and ranges. It does not check the unit."""

@@ -7,7 +7,7 @@ import pytest
 import gamelane
 from gamelane import _native
 from gamelane.errors import ScenarioError
-from gamelane.lab.plan import Plan, code_point, plan
+from gamelane.lab.plan import Plan, plan
 
 BASE = """
 name = "plan"
@@ -108,5 +108,6 @@ def test_a_game_over_tcp_is_left_to_the_simulator() -> None:
         plan(experiment.scenario, experiment.file)
 
 
-def test_code_points_by_name_are_their_numbers() -> None:
-    assert [code_point(name) for name in ("CS0", "CS5", "AF41", "EF", "VA", "LE", 17)] == [0, 40, 34, 46, 44, 1, 17]
+def test_flows_have_the_numbers_of_their_code_points() -> None:
+    planned = _plan(("flow.game.dscp", "EF"), ("flow.upload.dscp", "17"))
+    assert [flow.dscp for flow in planned.flows] == [46, 17, 0]

@@ -3,6 +3,10 @@
 
 /// Ethernet header without VLAN tag, preamble and FCS (IEEE 802.3 clause 3). Linux queues count it, dummynet does not.
 pub const ETHERNET_HEADER: u32 = 14;
+/// VLAN tag in an Ethernet header (IEEE 802.1Q).
+pub const VLAN_TAG: u32 = 4;
+/// PPPoE header and PPP protocol field (RFC 2516 section 4).
+pub const PPPOE_HEADER: u32 = 8;
 /// IPv4 header without options (RFC 791 section 3.1).
 pub const IPV4_HEADER: u32 = 20;
 /// IPv4 header with all options: the header length field counts up to 15 words of 4 B (RFC 791 section 3.1).

@@ -2,6 +2,7 @@
 //! ECN) written back, with checksums adjusted (RFC 1624). A frame without a whole IP packet still gets metadata.
 
 use gamelane_capture::{FrameHeaders, TcpFields};
+use gamelane_core::headers::ETHERNET_HEADER;
 use gamelane_core::rng::mix;
 use gamelane_core::{
     AckKind, ClassId, Direction, Duration, Ecn, FlowId, FlowKey, Instant, IpLen, PacketMeta, Protocol,
@@ -37,7 +38,9 @@ impl Headers {
             flow: FlowId(u32::MAX),
             flow_hash: 0,
             hosts: [0; 2],
-            len: IpLen(u32::try_from(frame.len().saturating_sub(ETHERNET_HEADER)).unwrap_or(u32::MAX)),
+            len: IpLen(
+                u32::try_from(frame.len().saturating_sub(ETHERNET_HEADER as usize)).unwrap_or(u32::MAX),
+            ),
             protocol: NO_IP,
             ecn: Ecn::NotEct,
             dscp: 0,
@@ -131,9 +134,6 @@ const ACK: u8 = 0x10;
 const URG: u8 = 0x20;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
-
-/// Destination, source and EtherType.
-const ETHERNET_HEADER: usize = 14;
 
 /// Protocol number of frames without IP: 255, which RFC 3692 reserves for experiments.
 const NO_IP: Protocol = Protocol::Other(255);

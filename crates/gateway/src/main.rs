@@ -16,21 +16,13 @@ use gamelane_gateway::policy::Policy;
 use gamelane_gateway::run::{CheckError, Options, check, describe, run};
 use gamelane_gateway::status::{Status, page};
 use gamelane_gateway::tap::{about, replay};
-use gamelane_service::exit::{Exit, Failure, end};
-use gamelane_service::output::{print, print_to_reader};
-use serde::Serialize;
-
-fn usage(error: impl ToString) -> Failure {
-    Failure(Exit::Usage, error.to_string())
-}
-
-fn cannot_run(error: impl ToString) -> Failure {
-    Failure(Exit::CannotRun, error.to_string())
-}
+use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
+use gamelane_service::log;
+use gamelane_service::output::{json_of, print, print_to_reader};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    log(arguments.json_log);
+    log::start(arguments.json_log);
     end(match arguments.command {
         Command::Run(arguments) => forward(arguments),
         Command::Status { listen, json } => status(listen, json),
@@ -38,14 +30,6 @@ fn main() -> ExitCode {
         Command::Replay { folder, policy, json } => compare(&folder, policy.as_deref(), json),
         Command::Guard { words } => guard::run(&words).map_err(cannot_run),
     })
-}
-
-fn log(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GAMELANE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    if json { builder.json().init() } else { builder.init() }
 }
 
 fn forward(arguments: Run) -> Result<(), Failure> {
@@ -64,7 +48,7 @@ fn forward(arguments: Run) -> Result<(), Failure> {
     let plan =
         check(names, &policy, arguments.io, arguments.allow_login_interface).map_err(
             |error| match &error {
-                CheckError::Machine(cause) if cause.is_privilege() => cannot_run(error),
+                CheckError::Machine(cause) if cause.is_of_machine() => cannot_run(error),
                 _ => usage(error),
             },
         )?;
@@ -109,9 +93,4 @@ fn watch(address: SocketAddr) -> Result<(), Failure> {
         std::thread::sleep(second);
     }
     Ok(())
-}
-
-fn json_of(document: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(document);
-    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
 }

@@ -21,7 +21,7 @@ fn frames_that_do_not_fit_are_refused_before_anything_is_touched_and_pass_by_the
     let found = net.state();
     let words = ["run", "--lan", "lan", "--wan", "wan", policy, "--io", "xdp"];
     let (code, _, error) = net.program(&words);
-    assert_eq!(code, 2, "{error}");
+    assert_eq!(code, 5, "{error}");
     assert!(error.contains("--io xdp: lan: its MTU of 9000 B") && error.contains("mtu 3810"), "{error}");
     assert_eq!(net.state(), found);
     let gateway = net.gateway(FQ);

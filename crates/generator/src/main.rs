@@ -201,7 +201,7 @@ impl Common {
         let overrides: Vec<_> = self.overrides.iter().map(pair).collect::<Result<_, Failure>>()?;
         Scenario::parse(&text, &file, &overrides)
             .and_then(|scenario| scenario.to_model())
-            .map_err(|error| Failure(Exit::Usage, error.to_string()))
+            .map_err(exit::usage)
     }
 
     /// Reads the token. On loopback the default is an empty one.

@@ -17,8 +17,8 @@ use gamelane_impair::run::{Options, Place, run};
 use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
-use gamelane_service::exit::{Exit, Failure, end};
-use gamelane_service::output::print;
+use gamelane_service::exit::{Exit, Failure, end, usage};
+use gamelane_service::output::{json_of, print};
 
 /// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
@@ -137,10 +137,6 @@ struct Values {
     set: Vec<String>,
 }
 
-fn usage(error: impl ToString) -> Failure {
-    Failure(Exit::Usage, error.to_string())
-}
-
 /// The failure's own exit code if `error` is one, [`Exit::CannotRun`] otherwise.
 fn cannot_run(error: anyhow::Error) -> Failure {
     error.downcast().unwrap_or_else(|error| Failure(Exit::CannotRun, format!("{error:#}")))
@@ -204,7 +200,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
 fn place(arguments: &Run) -> Result<Place, Failure> {
     let allow = arguments.allow_login_interface;
     let refused = |error: PreflightError| {
-        let exit = if error.is_privilege() { Exit::CannotRun } else { Exit::Usage };
+        let exit = if error.is_of_machine() { Exit::CannotRun } else { Exit::Usage };
         Failure(exit, error.to_string())
     };
     match &arguments.to {
@@ -285,11 +281,6 @@ fn ask(interface: &str, request: &Request, json: bool) -> Result<(), Failure> {
         return Err(usage(error));
     }
     print(&if json { json_of(&answer)? } else { page(&answer) })
-}
-
-fn json_of(document: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(document);
-    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
 }
 
 fn profiles(json: bool) -> Result<(), Failure> {

@@ -5,6 +5,7 @@
 use std::io::Error;
 use std::time::Duration;
 
+use gamelane_core::headers::{ETHERNET_HEADER, VLAN_TAG};
 use gamelane_device::packet::{BlockRing, Packet, PacketSocket, Start};
 use gamelane_device::{Interface, Presence};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -204,7 +205,7 @@ fn find(interface: &str) -> Result<Option<Interface>, LiveError> {
 }
 
 /// An Ethernet header and two VLAN tags.
-const LONGEST_HEADER: u32 = 14 + 2 * 4;
+const LONGEST_HEADER: u32 = ETHERNET_HEADER + 2 * VLAN_TAG;
 /// `ARPHRD_RAWIP` of linux/if_arp.h: modems.
 const ARPHRD_RAWIP: u16 = 519;
 /// A packet is no longer than its block. The longest that offloads make has 64 KiB.

@@ -244,11 +244,6 @@ impl<B: Body> Demux<B> {
         None
     }
 
-    /// Number of acknowledgements waiting to be sent.
-    pub fn acks_owed(&self) -> usize {
-        self.acks.len()
-    }
-
     /// Time at which [`poll_feedback`](Self::poll_feedback) will return a frame.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if !self.credits.is_empty() {

@@ -289,12 +289,6 @@ impl<B: Body> Mux<B> {
         Some(frame)
     }
 
-    /// True if a frame waits for the carrier, even if coalescing holds it back.
-    pub fn has_frames(&self, carrier: CarrierId) -> bool {
-        let it = &self.carriers[carrier.index()];
-        it.up && !(it.turns.is_empty() && it.repeats.is_empty())
-    }
-
     /// Time of the next call of [`handle_timeout`](Self::handle_timeout) and then [`poll_frame`](Self::poll_frame).
     pub fn poll_timeout(&self) -> Option<Instant> {
         let coalescing = self.config.coalescing;

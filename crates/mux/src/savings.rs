@@ -3,14 +3,12 @@
 
 use crate::varint;
 use gamelane_core::Duration;
-use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS, UDP_HEADER};
+use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 
 /// Header bytes of IPv4 (20) and TCP with timestamps (32).
 pub const IPV4_TCP_TIMESTAMPS: u32 = IPV4_TCP + TCP_TIMESTAMPS;
 /// Header bytes of IPv4 (20) and TCP without options (20).
 pub const IPV4_TCP: u32 = IPV4_HEADER + TCP_HEADER;
-/// Header bytes of IPv4 (20) and UDP (8).
-pub const IPV4_UDP: u32 = IPV4_HEADER + UDP_HEADER;
 
 /// Load on a path, IP headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

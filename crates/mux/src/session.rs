@@ -270,14 +270,6 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Measures the round trip of a carrier now, without waiting for the next keep-alive.
-    pub fn ping(&mut self, carrier: CarrierId, now: Instant) {
-        let it = &mut self.carriers[carrier.index()];
-        if it.phase == Phase::Up {
-            it.first.push_back(Frame::Ping { token: now.as_nanos() & crate::varint::MAX });
-        }
-    }
-
     /// Opens a new stream. Returns `None` if there are too many streams, or too many bytes are buffered.
     pub fn open(&mut self, metadata: B, now: Instant) -> Option<StreamId> {
         if self.is_full() || self.expired {

@@ -121,11 +121,6 @@ impl Hub {
         *self.over.borrow()
     }
 
-    /// True if this end or the other refuses new streams.
-    pub fn is_draining(&self) -> bool {
-        self.lock().draining
-    }
-
     /// Refuses new streams at both ends. Open streams may end by themselves.
     pub fn drain(&self) {
         let mut inner = self.lock();

@@ -4,12 +4,13 @@
 use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
 use gamelane_proxy::admin::Proxy;
-use gamelane_proxy::config::{Config, ConfigError};
+use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
+use gamelane_service::log;
 use gamelane_service::output::print;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -89,7 +90,7 @@ impl From<Ends> for Role {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    log(arguments.json_log);
+    log::start(arguments.json_log);
     exit::end(match arguments.command {
         Command::Near { config } => serve(&config, Role::Near),
         Command::Far { config } => serve(&config, Role::Far),
@@ -101,19 +102,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn log(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GAMELANE_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
-    if json { builder.json().init() } else { builder.init() }
-}
-
 fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
-    let usage = |error: ConfigError| Failure(Exit::Usage, error.to_string());
-    let config = Config::load(file, role).map_err(usage)?;
+    let config = Config::load(file, role).map_err(exit::usage)?;
     let certificates =
-        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(usage)?;
+        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(exit::usage)?;
     Ok((Arc::new(config), certificates))
 }
 
@@ -255,7 +247,7 @@ impl StopSignals {
 fn status(file: &Path, json: bool) -> Result<(), Failure> {
     let config = Config::load(file, Role::Near)
         .or_else(|near| Config::load(file, Role::Far).map_err(|_| near))
-        .map_err(|error| Failure(Exit::Usage, error.to_string()))?;
+        .map_err(exit::usage)?;
     let Some(admin) = config.admin else {
         let message =
             format!("`admin.listen` in {}: not set, so this proxy answers no status", file.display());

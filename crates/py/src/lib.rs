@@ -13,6 +13,7 @@ mod replay;
 mod run;
 mod scenario;
 
+use gamelane_core::headers;
 use pyo3::prelude::*;
 
 #[pymodule]
@@ -20,6 +21,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("ScenarioError", py.get_type::<error::ScenarioError>())?;
     module.add("Cancelled", py.get_type::<error::Cancelled>())?;
+    module.add("ETHERNET_HEADER", headers::ETHERNET_HEADER)?;
+    module.add("IPV4_HEADER", headers::IPV4_HEADER)?;
+    module.add("TCP_HEADER", headers::TCP_HEADER)?;
+    module.add("UDP_HEADER", headers::UDP_HEADER)?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<run::Run>()?;

@@ -78,6 +78,7 @@ impl Scenario {
             dict.set_item("app", flow.app)?;
             dict.set_item("label", flow.label)?;
             dict.set_item("start_s", flow.start.as_secs_f64())?;
+            dict.set_item("dscp", flow.dscp)?;
             dict.set_item("caveats", flow.caveats)?;
             Ok(dict)
         });

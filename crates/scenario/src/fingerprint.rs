@@ -13,22 +13,23 @@ impl Model {
     /// A 128-bit number that is equal for models which differ at most in their seed.
     pub fn fingerprint(&self) -> u128 {
         let unseeded = Self { seed: Seed(0), ..self.clone() };
-        let mut hash = Fnv1a::default();
+        let mut hash = Fnv1a128::default();
         write!(hash, "{unseeded:?}").expect("hashing takes any text");
         hash.0
     }
 }
 
-/// FNV-1a with 128 bits. It gives the same value on every machine and with every toolchain.
-struct Fnv1a(u128);
+/// FNV-1a with 128 bits (draft-eastlake-fnv). The 64 bits of [`gamelane_core::rng::Fnv1a`] are too few here: a collision
+/// would show the result of another run.
+struct Fnv1a128(u128);
 
-impl Default for Fnv1a {
+impl Default for Fnv1a128 {
     fn default() -> Self {
         Self(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d)
     }
 }
 
-impl Write for Fnv1a {
+impl Write for Fnv1a128 {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
             self.0 = (self.0 ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
@@ -44,7 +45,7 @@ mod tests {
     #[test]
     fn it_is_fnv_1a() {
         let hash = |text| {
-            let mut hash = Fnv1a::default();
+            let mut hash = Fnv1a128::default();
             hash.write_str(text).unwrap();
             hash.0
         };

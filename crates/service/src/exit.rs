@@ -58,6 +58,16 @@ impl fmt::Display for Failure {
 /// Allows [`Failure`] as the cause of an `anyhow` error, so that its exit code reaches `main`.
 impl std::error::Error for Failure {}
 
+/// The failure of a command line, a configuration or another input that cannot be used.
+pub fn usage(error: impl ToString) -> Failure {
+    Failure(Exit::Usage, error.to_string())
+}
+
+/// The failure of a machine that cannot do it.
+pub fn cannot_run(error: impl ToString) -> Failure {
+    Failure(Exit::CannotRun, error.to_string())
+}
+
 /// Ends `main`: prints a failure's message to stderr and returns its code.
 pub fn end(result: Result<(), Failure>) -> ExitCode {
     match result {

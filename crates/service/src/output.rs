@@ -24,3 +24,13 @@ pub fn print_to_reader(text: &str) -> Result<bool, Failure> {
         Err(error) => Err(Failure(Exit::Output, format!("stdout: cannot be written: {error}"))),
     }
 }
+
+/// A document as indented JSON with a newline at its end.
+///
+/// # Errors
+/// The document has a value that JSON cannot express: a bug of the program.
+#[cfg(feature = "http")]
+pub fn json_of(document: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(document);
+    Ok(text.map_err(|error| Failure(Exit::Failed, error.to_string()))? + "\n")
+}

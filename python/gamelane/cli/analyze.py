@@ -14,7 +14,7 @@ from gamelane.analysis.capture import analyze as read_captures
 from gamelane.analysis.capture import complaints, connection_log, unread
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY, USAGE
-from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.cli.talk import emit, say, say_where, stdout, writable
 from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
@@ -94,10 +94,8 @@ def _tell(found: dict[str, Any], page: Path | None, *, json: bool, quiet: bool) 
         show(found, stdout())
     for trouble in troubles:
         say(f"error: {trouble}")
-    if page is not None and not quiet:
-        say(f"report: {page}")
-    elif not quiet and not json:
-        say("-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet")
+    hint = "-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet"
+    say_where(page, "" if json else hint, quiet=quiet)
     if troubles:
         return USAGE if unread(found) else PARTLY
     return 0

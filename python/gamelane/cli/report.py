@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gamelane.cli import options
-from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.cli.talk import emit, say, say_where, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.records import overlay, read
 from gamelane.records.results import ALONE, Results
@@ -68,14 +68,9 @@ def report(
         page, exported = _of_sweep(folders[0], out, export, json=json)
     else:
         page, exported = _of_runs(read(folders[0]), out or folders[0], export, json=json)
-    if quiet:
-        return
-    for path in exported:
+    for path in exported if not quiet else ():
         say(f"written: {path}")
-    if page is not None:
-        say(f"report: {page}")
-    elif not json:
-        say("-o DIR adds a report with plots")
+    say_where(page, "" if json else "-o DIR adds a report with plots", quiet=quiet)
 
 
 def _of_several(

@@ -14,7 +14,7 @@ from gamelane import _native, experiment
 from gamelane.cli import options
 from gamelane.cli.engines import LAB, engines, lab
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, progress, say, stdout, writable
+from gamelane.cli.talk import emit, progress, say, say_where, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
@@ -117,12 +117,7 @@ def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> No
         emit(document(results))
     else:
         show(results, stdout())
-    if quiet:
-        return
-    if page is not None:
-        say(f"report: {page}")
-    elif not json:
-        say("-o DIR adds a report with plots, and records")
+    say_where(page, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
 
 
 def _page(results: Results, folder: Path) -> Path:

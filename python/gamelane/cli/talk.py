@@ -39,6 +39,16 @@ def say(message: str) -> None:
     sys.stderr.write(f"{message}\n")
 
 
+def say_where(page: Path | None, hint: str, *, quiet: bool) -> None:
+    """Say where the report is; without one, how to get one. An empty `hint` says nothing."""
+    if quiet:
+        return
+    if page is not None:
+        say(f"report: {page}")
+    elif hint:
+        say(hint)
+
+
 def emit(document: Any) -> None:
     """Print a JSON document: indented on a terminal, else on one line, which is many times faster."""
     indent = 2 if sys.stdout.isatty() else None

@@ -11,28 +11,24 @@ from gamelane.lab import httpd
 from gamelane.lab.inside import inside
 from gamelane.lab.plan import Flow, seconds
 from gamelane.lab.reports import CHUNK, STALL, Report, Reports
-from gamelane.lab.topology import Household, server_address
+from gamelane.lab.topology import Household
 
 RATES = ["500kbit", "1mbit", "5mbit"]
 NS = 1_000_000_000
 
 
-class Dash:
+class Dash(httpd.Application):
     """Server and player of a flow."""
 
     def __init__(self, home: Household, flow: Flow, reports: Reports) -> None:
         """Read the model."""
-        self.home, self.flow, self.reports = home, flow, reports
-        self.begins_s = flow.start_s
+        super().__init__(home, flow, reports)
         keys = flow.keys
         self.chunk_s = seconds(keys.get("chunk", "5s"))
         self.rates = [quantity.parse(rate, "bit/s") or 0.0 for rate in keys.get("rates", RATES)]
         self.adaptive = keys.get("requests", "cycle") == "adaptive"
         self.gap_s, self.period_s = seconds(keys.get("gap", "2s")), seconds(keys.get("period", "10s"))
         self.buffer_s = seconds(keys.get("buffer", "30s"))
-        self._server: httpd.Server | None = None
-        self._connection: http.client.HTTPConnection | None = None
-        self._stop = threading.Event()
         self._dry_s: float | None = None
 
     def prepare(self) -> None:
@@ -40,12 +36,10 @@ class Dash:
         video = self
 
         class Chunks(httpd.Handler):
-            code_point = video.flow.dscp
-
             def do_GET(self) -> None:  # noqa: N802 - the name is the library's
                 self.send_bytes(video.size(int(self.path.removeprefix("/"))))
 
-        self._server = httpd.serve(self.home.servers[self.flow.name], server_address(self.flow), Chunks)
+        self.serve(Chunks)
 
     def size(self, rate: int) -> int:
         """Return the bytes of a chunk."""
@@ -59,12 +53,10 @@ class Dash:
         """Stop requests, and report a stall in progress."""
         if self._stop.is_set():
             return
+        # Chunks that arrive from now on are not reported.
         self._stop.set()
         self._stall(time.monotonic())
-        httpd.hang_up(self._connection)
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
+        super().stop()
 
     def _play(self) -> None:
         """Play until the end. If the connection breaks before, the lab run fails."""
@@ -77,8 +69,7 @@ class Dash:
     def _ask(self) -> None:
         began, rate, number = time.monotonic(), 0, 0
         with inside(self.home.host_of(self.flow)):
-            own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
-            self._connection = own
+            own = self.connect()
             while not self._stop.wait(max(0.0, self._next_s(began, number) - time.monotonic())):
                 if not self.adaptive:
                     rate = number % len(self.rates)

@@ -10,6 +10,9 @@ from typing import ClassVar
 
 from gamelane.lab.inside import inside
 from gamelane.lab.namespaces import Host
+from gamelane.lab.plan import Flow
+from gamelane.lab.reports import Reports
+from gamelane.lab.topology import Household, server_address
 
 PORT = 80
 PIECE = bytes(16 << 10)
@@ -48,6 +51,36 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore broken connections: clients close them in the middle of a transfer."""
+
+
+class Application:
+    """Base of a flow over HTTP: a server behind the link, and a client at home."""
+
+    def __init__(self, home: Household, flow: Flow, reports: Reports) -> None:
+        """Keep where it runs and reports."""
+        self.home, self.flow, self.reports = home, flow, reports
+        self.begins_s = flow.start_s
+        self._server: Server | None = None
+        self._connection: http.client.HTTPConnection | None = None
+        self._stop = threading.Event()
+
+    def serve(self, handler: type[Handler]) -> None:
+        """Start the server."""
+        handler.code_point = self.flow.dscp
+        self._server = serve(self.home.servers[self.flow.name], server_address(self.flow), handler)
+
+    def connect(self) -> http.client.HTTPConnection:
+        """Connect to the server from the network namespace of the calling thread."""
+        self._connection = connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
+        return self._connection
+
+    def stop(self) -> None:
+        """Stop the client and the server."""
+        self._stop.set()
+        hang_up(self._connection)
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
 
 
 def serve(host: Host, address: str, handler: type[Handler]) -> Server:

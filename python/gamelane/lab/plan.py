@@ -98,11 +98,16 @@ def plan(scenario: _native.Scenario, file: str) -> Plan:
             )
             key = f"gateway.autorate.{direction}.signals"
             refuse(key, signal, why, "tcp, game", f"--set '{key}=[\"tcp\"]'")
-    numbers = {flow["name"]: number for number, flow in enumerate(scenario.flows())}
+    enabled = [keys for keys in document["flow"] if keys.get("enabled", True)]
     flows = tuple(
-        _flow(keys, number=numbers[keys["name"]], document=document, duration_s=scenario.duration_s, refuse=refuse)
-        for keys in document["flow"]
-        if keys.get("enabled", True)
+        _flow(
+            {**keys, "dscp": described["dscp"]},
+            number=number,
+            document=document,
+            duration_s=scenario.duration_s,
+            refuse=refuse,
+        )
+        for number, (keys, described) in enumerate(zip(enabled, scenario.flows(), strict=True))
     )
     _share(flows, refuse)
     hosts = tuple(dict.fromkeys(flow.host for flow in flows))
@@ -162,7 +167,7 @@ def _flow(
         host=keys.get("host", name),
         start_s=seconds(keys["start"]),
         stop_s=min(seconds(keys["stop"]), duration_s) if "stop" in keys else duration_s,
-        dscp=code_point(keys["dscp"]),
+        dscp=keys["dscp"],
         path=path,
         tcp=tcp,
         keys=keys,
@@ -205,14 +210,3 @@ def seconds(text: str) -> float:
     """Return a time of a checked scenario in seconds."""
     value = quantity.parse(text, "ms")
     return math.nan if value is None else value / 1e3
-
-
-def code_point(value: str | int) -> int:
-    """Return the number of a differentiated services code point."""
-    if isinstance(value, int) or value.isdigit():
-        return int(value)
-    if value.startswith("CS"):
-        return int(value[2:]) * 8
-    if value.startswith("AF"):
-        return int(value[2]) * 8 + int(value[3]) * 2
-    return {"EF": 46, "VA": 44, "LE": 1}[value]

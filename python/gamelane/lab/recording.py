@@ -114,7 +114,7 @@ def goodput(of: Iterable[Fate]) -> Iterator[tuple[int, int, int]]:
         passage = fate.passage
         if passage.tcp is None:
             if fate.arrived_ns is not None:
-                yield fate.flow, fate.arrived_ns, passage.length - UDP_HEADERS
+                yield fate.flow, fate.arrived_ns, passage.length - HEADERS
             continue
         source, destination, flags, number, _ = passage.tcp
         if not flags & ACK or flags & RST:
@@ -229,7 +229,7 @@ def _gateway(recording: _native.Recording, seen: Seen) -> None:
         )
 
 
-UDP_HEADERS = 28
+HEADERS = _native.IPV4_HEADER + _native.UDP_HEADER
 ACK, RST = 0x10, 0x04
 UNBOUNDED = 2**32
 """At or above this value, the slow start threshold of the kernel is not set yet."""

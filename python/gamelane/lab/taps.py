@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
+from gamelane import _native
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Lab
 from gamelane.lab.topology import Household, Point
@@ -26,8 +24,6 @@ BUFFER_KIB = 8192
 SETTLE_S = 2.2
 """Time before tcpdump is stopped: packets are still in flight, and the kernel hands over the last block after 1 s."""
 NOWHERE = -1
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -157,19 +153,22 @@ def _packets(path: Path) -> Iterator[Packet]:
 def _packet(at_ns: int, frame: bytes) -> Packet | None:
     if len(frame) < SHORTEST or frame[12:15] != b"\x08\x00\x45":
         return None
-    _, tos, length, _, source, destination = IP.unpack_from(frame, 14)
-    addresses = frame[18:20] + frame[26:38]
+    ip = frame[_native.ETHERNET_HEADER :]
+    _, tos, length, _, source, destination = IP.unpack_from(ip)
+    above = ip[_native.IPV4_HEADER :]
+    endpoints = ip[4:6] + ip[12:20] + above[:4]
     tcp = None
-    if frame[23] == TCP and len(frame) >= 54:
-        ports = PORTS.unpack_from(frame, 34)
-        header = (frame[46] >> 4) * 4
-        acknowledgement = int.from_bytes(frame[42:46], "big")
-        tcp = (*ports, frame[47], acknowledgement, length - 20 - header)
-        key = addresses + frame[38:48] + frame[54 : 34 + header] + frame[16:18]
-    elif frame[23] == UDP:
-        if len(frame) == SHORTEST or not frame[SHORTEST] & DATA:
+    if ip[9] == TCP and len(above) >= _native.TCP_HEADER:
+        ports = PORTS.unpack_from(above)
+        header = (above[12] >> 4) * 4
+        acknowledgement = int.from_bytes(above[8:12], "big")
+        tcp = (*ports, above[13], acknowledgement, length - _native.IPV4_HEADER - header)
+        key = endpoints + above[4:14] + above[_native.TCP_HEADER : header] + ip[2:4]
+    elif ip[9] == UDP:
+        payload = above[_native.UDP_HEADER :]
+        if not payload or not payload[0] & DATA:
             return None
-        key = addresses + frame[38:40] + frame[42:74]
+        key = endpoints + above[4:6] + payload[:32]
     else:
         return None
     return Packet(at_ns, key, source, destination, length, tos & 3 == CONGESTION, tcp)
@@ -179,7 +178,7 @@ NANOSECONDS = b"\x4d\x3c\xb2\xa1"
 RECORD = struct.Struct("<IIII")
 IP = struct.Struct("!BBH8sII")
 PORTS = struct.Struct("!HH")
-SHORTEST = 42
+SHORTEST = _native.ETHERNET_HEADER + _native.IPV4_HEADER + _native.UDP_HEADER
 TCP, UDP = 6, 17
 CONGESTION = 3
 DATA = 0x80

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gamelane import quantity
+from gamelane import _native, quantity
 from gamelane.catalogue import CONGESTION, RECOVERY, TIMERS
 
 DEFAULT_WINDOW = "4MiB"
-HEADERS = 40
+HEADERS = _native.IPV4_HEADER + _native.TCP_HEADER
 
 Refuse = Callable[[str, Any, str, str, str], NoReturn]
 

@@ -20,33 +20,27 @@ from gamelane.lab import httpd, waiting
 from gamelane.lab.inside import inside
 from gamelane.lab.plan import Flow, seconds
 from gamelane.lab.reports import TRANSFER, Report, Reports
-from gamelane.lab.topology import Household, server_address
+from gamelane.lab.topology import Household
 
 
-class Web:
+class Web(httpd.Application):
     """Server and browser of a flow."""
 
     def __init__(self, home: Household, flow: Flow, seed: int, reports: Reports) -> None:
         """Draw the times or sizes of all pages."""
-        self.home, self.flow, self.reports = home, flow, reports
+        super().__init__(home, flow, reports)
         self.every_s = seconds(flow.keys.get("every", "10s"))
-        self.begins_s = flow.start_s
         rng = np.random.default_rng([seed, zlib.crc32(flow.name.encode())])
         count = int((flow.stop_s - flow.start_s) / self.every_s) + 2
         self.sized = "size" in flow.keys
         given = flow.keys.get("size") if self.sized else flow.keys.get("lasting")
         self.bursts = _draw(rng, given, count, sized=self.sized)
-        self._server: httpd.Server | None = None
-        self._connection: http.client.HTTPConnection | None = None
-        self._stop = threading.Event()
 
     def prepare(self) -> None:
         """Start the server."""
         web = self
 
         class Page(httpd.Handler):
-            code_point = web.flow.dscp
-
             def do_GET(self) -> None:  # noqa: N802 - the name is the library's
                 burst = web.bursts[int(self.path.removeprefix("/"))]
                 if web.sized:
@@ -66,19 +60,11 @@ class Web:
                 while time.monotonic() < end and not web._stop.is_set():
                     self.wfile.write(httpd.PIECE)
 
-        self._server = httpd.serve(self.home.servers[self.flow.name], server_address(self.flow), Page)
+        self.serve(Page)
 
     def start(self) -> None:
         """Begin to load pages."""
         threading.Thread(target=self._browse, name=self.flow.name, daemon=True).start()
-
-    def stop(self) -> None:
-        """Stop loading pages."""
-        self._stop.set()
-        httpd.hang_up(self._connection)
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
 
     def _browse(self) -> None:
         began = time.monotonic()
@@ -93,8 +79,7 @@ class Web:
         """Load one page. A new thread stays in the network namespace of the thread that started it."""
         opened = time.monotonic_ns()
         with contextlib.suppress(OSError, http.client.HTTPException):
-            own = httpd.connection(server_address(self.flow), self.flow.dscp, nagle=self.flow.tcp.nagle)
-            self._connection = own
+            own = self.connect()
             got = self._send(own, number) if self.flow.up else self._receive(own, number)
             if self.sized and got == round(self.bursts[number]):
                 now = time.monotonic_ns()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from gamelane.plot.panels import Figure, Key, Panel
+from gamelane.plot.panels import Figure, Key, Panel, colour_by
 from gamelane.plot.style import OTHERS
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking
 from gamelane.report.series import inline
@@ -34,9 +34,7 @@ def _delays(ranking: Ranking) -> Figure:
             .encode(
                 x=alt.X("p99:Q", title="ms", scale=alt.Scale(type="log")),
                 y=alt.Y("remedy:N", sort=list(ranking.order), title=None, axis=alt.Axis(labelLimit=160, grid=True)),
-                color=alt.Color(
-                    "loss:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None
-                ),
+                color=colour_by("loss", colours),
             )
             .properties(height=18 * len(ranking.order))
         )
@@ -71,9 +69,7 @@ def _savings(ranking: Ranking) -> Figure:
             .encode(
                 x=alt.X("loss:Q", title="% loss"),
                 y=alt.Y("saved:Q", title="%"),
-                color=alt.Color(
-                    "remedy:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None
-                ),
+                color=colour_by("remedy", colours),
             )
             .properties(height=180)
         )

@@ -11,6 +11,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from gamelane import quantity
 from gamelane.analysis.ecdf import curve
 from gamelane.plot import style
 from gamelane.plot.panels import Figure, Key, Panel, areas_by, colour_by, keys_of, lines_by, y_axis
@@ -159,7 +160,7 @@ def _carriage(flow: dict[str, Any]) -> str:
 def _percent(flow: dict[str, Any]) -> float | None:
     """Return the loss rate of a path whose loss is random and equal in both directions."""
     loss = flow.get("loss", "0%")
-    return float(loss.removesuffix("%")) if isinstance(loss, str) else None
+    return quantity.parse(loss, "%") if isinstance(loss, str) else None
 
 
 def _wire(variant: Variant, flow: Flow) -> tuple[float, float]:

@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use gamelane_core::Bitrate;
+use gamelane_core::headers::{ETHERNET_HEADER, PPPOE_HEADER, VLAN_TAG};
 use libc::{c_int, c_ulong};
 use rustix::net::netdevice::index_to_name;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -113,7 +114,7 @@ impl Interface {
 }
 
 /// Most bytes around a packet in its frame: addresses and EtherType, then two VLAN tags or PPPoE.
-pub(crate) const FRAMING: usize = 14 + 2 * 4 + 8;
+pub(crate) const FRAMING: usize = (ETHERNET_HEADER + 2 * VLAN_TAG + PPPOE_HEADER) as usize;
 
 /// Tells whether an interface still exists. It asks in the network namespace in which it was made, even after the thread has
 /// moved to another.

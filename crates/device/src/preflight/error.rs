@@ -106,8 +106,8 @@ pub enum PreflightError {
 }
 
 impl PreflightError {
-    /// Whether the command is right and only a privilege is missing.
-    pub const fn is_privilege(&self) -> bool {
-        matches!(self, Self::Privilege(_) | Self::PrivilegeAlone(_))
+    /// Whether the command is right, and this machine lacks a privilege or cannot do AF_XDP.
+    pub const fn is_of_machine(&self) -> bool {
+        matches!(self, Self::Privilege(_) | Self::PrivilegeAlone(_) | Self::NoXdp { .. })
     }
 }

@@ -4,6 +4,8 @@
 use std::io::{Error, Result};
 use std::os::fd::RawFd;
 
+use gamelane_core::headers::ETHERNET_HEADER;
+
 use crate::bpf::{
     self, AttachType, Helper::RedirectMap, Instruction, Link, Map, MapType, ProgramType, Register::*,
     SharedNumber,
@@ -79,7 +81,7 @@ fn instructions(sockets: &Map, counter: &Map, own: &[[u8; 6]]) -> Vec<Instructio
         Instruction::load_word(R2, R1, DATA),
         Instruction::load_word(R3, R1, DATA_END),
         Instruction::copy(R4, R2),
-        Instruction::add(R4, 14),
+        Instruction::add(R4, ETHERNET_HEADER as i32),
         Instruction::skip_if_above(R4, R3, (2 + looks + give.len() + count.len()) as i16),
         Instruction::load_word(R5, R2, 0),
         Instruction::load_half(R6, R2, 4),

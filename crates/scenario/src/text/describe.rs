@@ -25,6 +25,8 @@ pub struct FlowDescription {
     pub label: String,
     /// Time of its first activity.
     pub start: Duration,
+    /// Code point of its packets, as a number.
+    pub dscp: u8,
     /// Caveats of a result: models that are our construction, open-loop replay.
     pub caveats: Vec<String>,
 }
@@ -109,6 +111,7 @@ fn describe(flow: &Flow, game: Option<&Game>) -> FlowDescription {
         app: flow.app.0.word(),
         label: label(flow, game),
         start: flow.start.0,
+        dscp: flow.dscp.0,
         caveats: caveats(flow, game),
     }
 }

@@ -1,5 +1,6 @@
 //! A scenario as it was written, and its two texts: the one that was read, and the canonical one that is printed.
 
+use gamelane_core::rng::{Fnv1a, mix};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -86,11 +87,9 @@ impl Scenario {
     /// files: see [`Model::fingerprint`].
     pub fn hash(&self) -> String {
         let text = Self { seed: 0, ..self.clone() }.to_toml();
-        // FNV-1a with 64 bits gives the same value on every machine and with every toolchain.
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        format!("{:016x}", gamelane_core::rng::mix(hash))
+        let mut hash = Fnv1a::default();
+        hash.write(text.as_bytes());
+        format!("{:016x}", mix(hash.finish()))
     }
 
     /// The scenario in canonical form: overrides applied, keys in a fixed order, each value in its largest unit.

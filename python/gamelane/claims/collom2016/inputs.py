@@ -118,7 +118,8 @@ def arma(evidence: Evidence) -> Finding:
         arm = alone().with_({f"flow.{GAME}.players": str(players)})
         packets = evidence.values(arm, f"flows.{GAME}.down.received")
         rate = evidence.values(arm, THROUGHPUT_DOWN)
-        sizes[players] = float(np.mean(rate * evidence.base.duration_s / 8 / packets)) - 28
+        packet = float(np.mean(rate * evidence.base.duration_s / 8 / packets))
+        sizes[players] = packet - _native.IPV4_HEADER - _native.UDP_HEADER
     growth = np.diff([sizes[n] for n in (2, 3, 4)])
     return given(
         bool(np.all(growth > 0)) and abs(growth[0] / growth[1] - 1) < 0.15,

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gamelane import _native
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 from gamelane.claims.findings import Finding
 
 PLAYERS = "players"
 CONNECTIONS = 175
 TRACE_SECONDS = 1855
-
-ETHERNET = 14
-"""Bytes of the Ethernet header in front of IP. Table 1 counts them (docs/claims/griwodz2006.md)."""
 
 Check = Callable[[Evidence], Finding]
 CHECKS: dict[str, Check] = {}
@@ -139,8 +137,8 @@ def wire_packets(evidence: Evidence, arm: Arm) -> Numbers:
 
 
 def wire_bytes(evidence: Evidence, arm: Arm) -> Numbers:
-    """Return the bytes sent, both ways, including Ethernet headers as in table 1."""
-    return _both_ways(evidence, arm, "sent_bytes") + ETHERNET * wire_packets(evidence, arm)
+    """Return the bytes sent, both ways, including Ethernet headers as in table 1 (docs/claims/griwodz2006.md)."""
+    return _both_ways(evidence, arm, "sent_bytes") + _native.ETHERNET_HEADER * wire_packets(evidence, arm)
 
 
 def _both_ways(evidence: Evidence, arm: Arm, what: str) -> Numbers:

@@ -6,6 +6,7 @@ mod numbers;
 mod rhythm;
 mod streams;
 
+use gamelane_core::headers::UDP_HEADER;
 use gamelane_core::{ByteCount, Direction, Instant, PacketMeta, Protocol};
 use gamelane_device::Headers;
 use gamelane_qdisc::classify::Behaviour;
@@ -70,7 +71,7 @@ impl Listening {
                 .and_then(|(_, echoed)| conversation.echo.came(echoed, self.shapers.memory(), now)),
             None if ip.key.protocol == Protocol::Udp && conversation.behaviour == Behaviour::RealTime => {
                 frame
-                    .get(ip.transport_at + UDP_HEADER..ip.end)
+                    .get(ip.transport_at + UDP_HEADER as usize..ip.end)
                     .and_then(|payload| self.streams.came(&conversation.key, payload, now))
             }
             _ => None,
@@ -80,5 +81,3 @@ impl Listening {
         }
     }
 }
-
-const UDP_HEADER: usize = 8;

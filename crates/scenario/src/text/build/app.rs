@@ -1,6 +1,7 @@
 //! The application of a flow: required keys, defaults, and values that must fit each other.
 
 use gamelane_core::dist::Dist;
+use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Bitrate, Direction, Duration};
 use gamelane_traffic::App;
 use gamelane_traffic::config::{
@@ -143,12 +144,13 @@ fn udp(flow: &Flow, mtu: u32, place: &Place<'_>) -> Result<CbrConfig, ScenarioEr
     let rate = flow.rate.ok_or_else(|| missing("rate", "a rate, such as \"500kbit\"", place))?;
     let size =
         flow.size.ok_or_else(|| missing("size", "the UDP payload of a packet, such as \"160B\"", place))?;
-    let largest = mtu.saturating_sub(UDP_HEADERS);
+    let largest = mtu.saturating_sub(HEADERS);
     let payload = exactly(size, place)?.0.bytes();
     match u32::try_from(payload).ok().filter(|payload| *payload <= largest) {
         Some(payload) => Ok(CbrConfig { direction: direction(flow, place)?, rate: rate.0, payload }),
         None => {
-            let fault = Fault::new(format!("this payload and 28 B of headers exceed `link.mtu`, {mtu} B"));
+            let fault =
+                Fault::new(format!("this payload and {HEADERS} B of headers exceed `link.mtu`, {mtu} B"));
             Err(place.key("size").refuse(fault.allowed(format!("up to \"{largest}B\""))))
         }
     }
@@ -259,8 +261,8 @@ fn missing(key: &str, allowed: &str, place: &Place<'_>) -> ScenarioError {
 
 /// Update interval of TEACUP's server for every game (TEACUP 0.9.3, pktgen option `-iat`).
 const PKTGEN_TICK: Duration = Duration::from_millis(50);
-/// Bytes of the IPv4 and UDP headers.
-const UDP_HEADERS: u32 = 28;
+/// Bytes of headers around a UDP payload.
+const HEADERS: u32 = IPV4_HEADER + UDP_HEADER;
 
 // From the households of collom2016 section III.B, except for `BUFFER`, which is our choice.
 const EVERY: Duration = Duration::from_secs(10);
