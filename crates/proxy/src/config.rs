@@ -1,11 +1,14 @@
-//! The configuration of either proxy: one TOML file. [`refusal`] has the errors, `check` the values that are refused.
+//! The configuration of either proxy: one TOML file. `check` has the values that are refused.
 
 mod check;
-pub mod refusal;
 
 use crate::units::{Size, Span};
+pub use gamelane_core::Refusal;
 use gamelane_mux::{Assignment, CarrierId, Coalescing, EarlyRepeat, MuxConfig, Role, SessionConfig};
-pub use refusal::{ConfigError, Refusal};
+
+/// Why a configuration was refused.
+pub type ConfigError = gamelane_core::Refused;
+
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -238,7 +241,7 @@ impl Config {
     /// Reads and checks the file of one end.
     pub fn load(file: &Path, role: Role) -> Result<Self, ConfigError> {
         let config: Self = read(file)?;
-        config.check(role).map_err(|refusal| Refusal { file: file.into(), ..*refusal })?;
+        config.check(role).map_err(|refusal| Refusal { file: file.display().to_string(), ..*refusal })?;
         Ok(config)
     }
 
@@ -301,7 +304,7 @@ impl Config {
 }
 
 fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
-    let error = |message: String| Refusal { file: file.into(), message, ..Refusal::default() };
+    let error = |message: String| Refusal { file: file.display().to_string(), message, ..Refusal::default() };
     let text = std::fs::read_to_string(file).map_err(|why| error(format!("cannot be read: {why}")))?;
     let deserializer = toml::Deserializer::parse(&text)
         .map_err(|why| error(format!("is not TOML: {}", why.to_string().trim_end())))?;
@@ -321,8 +324,8 @@ fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
         let hint = unknown.as_deref().and_then(|field| nearest(field, &message)).or_else(|| said("hint:"));
         let given = inner.span().and_then(|span| text.get(span)).map(|given| given.trim().to_string());
         let first = message.lines().next().unwrap_or_default().to_string();
-        let given = given.filter(|given| given.len() < 80);
-        Refusal { key, given, allowed: said("allowed:"), hint, ..error(first) }.into()
+        let value = given.filter(|given| given.len() < 80);
+        Refusal { key, value, allowed: said("allowed:"), hint, ..error(first) }.into()
     })
 }
 

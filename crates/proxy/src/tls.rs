@@ -56,12 +56,12 @@ impl Identity {
     pub fn load(file: &Path, tls: &Tls) -> Result<Self, ConfigError> {
         let wrong = |key: &str, given: &str, message: String| {
             ConfigError::from(Refusal {
-                file: file.into(),
+                file: file.display().to_string(),
                 key: Some(format!("tls.{key}")),
-                given: Some(given.into()),
+                value: Some(given.into()),
                 message,
-                allowed: None,
                 hint: Some("`gamelane-proxy certificates DIR` makes certificates for both ends".into()),
+                ..Refusal::default()
             })
         };
         let folder = file.parent().unwrap_or(Path::new("."));

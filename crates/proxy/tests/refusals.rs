@@ -139,7 +139,7 @@ fn an_expired_certificate_is_named_with_its_date() {
     let file = write(folder.path(), "far.toml", &text);
     let config = Config::load(&file, Role::Far).unwrap();
     let error = Identity::load(&file, config.tls.as_ref().unwrap()).unwrap_err();
-    assert_eq!((error.key.as_deref(), error.given.as_deref()), (Some("tls.certificate"), Some("far.pem")));
+    assert_eq!((error.key.as_deref(), error.value.as_deref()), (Some("tls.certificate"), Some("far.pem")));
     assert!(error.message.starts_with("the certificate of CN=far.gamelane expired on "), "{}", error.message);
 }
 

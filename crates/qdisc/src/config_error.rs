@@ -90,13 +90,6 @@ pub enum ConfigError {
         /// Name of the class.
         name: String,
     },
-    /// The rate of a shaper is not below that of its link, so the queue would build up in the modem.
-    ShaperAboveLink {
-        /// Rate of the shaper.
-        shaper: Bitrate,
-        /// Rate of the link.
-        link: Bitrate,
-    },
     /// A value is out of range.
     OutOfRange {
         /// Key of the value.
@@ -159,13 +152,6 @@ impl fmt::Display for ConfigError {
             }
             Self::QueueNotAtLeaf { name } => {
                 write!(f, "class `{name}` needs either children or a queue, and not both")
-            }
-            Self::ShaperAboveLink { shaper, link } => {
-                write!(
-                    f,
-                    "the shaper's rate, {shaper}, must be below the link's rate, {link}; otherwise the queue \
-                     builds up in the modem"
-                )
             }
             Self::OutOfRange { name, allowed } => write!(f, "`{name}` must be {allowed}"),
         }

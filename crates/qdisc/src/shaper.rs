@@ -34,14 +34,6 @@ impl ShaperConfig {
     }
 }
 
-/// Checks that the `rate` of a shaper is below that of the `link` under it.
-///
-/// # Errors
-/// [`ConfigError::ShaperAboveLink`].
-pub fn check_below(rate: Bitrate, link: Bitrate) -> Result<(), ConfigError> {
-    if rate < link { Ok(()) } else { Err(ConfigError::ShaperAboveLink { shaper: rate, link }) }
-}
-
 /// Virtual clock of a shaper: it tells when the next packet may be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
@@ -186,13 +178,5 @@ mod tests {
         }
         // 100 B and 40 B of overhead fill three ATM cells, which are 159 B on the wire.
         assert_eq!(leave(&mut queue), [0, 1272]);
-    }
-
-    #[test]
-    fn a_shaper_has_to_be_below_its_link() {
-        let rate = Bitrate::from_bps;
-        assert_eq!(check_below(rate(950_000), rate(1_000_000)), Ok(()));
-        let error = check_below(rate(1_000_000), rate(1_000_000)).unwrap_err();
-        assert_eq!(error, ConfigError::ShaperAboveLink { shaper: rate(1_000_000), link: rate(1_000_000) });
     }
 }

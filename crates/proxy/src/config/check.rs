@@ -22,7 +22,7 @@ fn refuse<T>(
 ) -> Checked<T> {
     Err(Box::new(Refusal {
         key: Some(key.into()),
-        given: Some(given.to_string()),
+        value: Some(given.to_string()),
         message: message.into(),
         allowed: Some(allowed.into()),
         hint: hint.map(Into::into),

@@ -2,65 +2,11 @@
 //! hint.
 
 use std::fmt;
-use std::ops::Deref;
+
+pub use gamelane_core::Refusal;
 
 /// Why a scenario was refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ScenarioError(Box<Refusal>);
-
-/// The parts of a [`ScenarioError`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
-    /// The file, or the option that set the value: `--set link.upp=2mbit`.
-    pub file: String,
-    /// Dotted key; flows go by name: `flow.quake3.model`.
-    pub key: Option<String>,
-    /// The value as given.
-    pub value: Option<String>,
-    /// Line in the file, counted from 1.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub message: String,
-    /// What is allowed.
-    pub allowed: Option<String>,
-    /// What to do, or what was probably meant.
-    pub hint: Option<String>,
-}
-
-impl From<Refusal> for ScenarioError {
-    fn from(refusal: Refusal) -> Self {
-        Self(Box::new(refusal))
-    }
-}
-
-impl Deref for ScenarioError {
-    type Target = Refusal;
-    fn deref(&self) -> &Refusal {
-        &self.0
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(key) = &self.key {
-            write!(f, "`{key}` in ")?;
-        }
-        write!(f, "{}", self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        write!(f, ": {}", self.message)?;
-        for (label, text) in
-            [("given:  ", &self.value), ("allowed:", &self.allowed), ("hint:   ", &self.hint)]
-        {
-            if let Some(text) = text {
-                write!(f, "\n  {label} {text}")?;
-            }
-        }
-        Ok(())
-    }
-}
+pub type ScenarioError = gamelane_core::Refused;
 
 /// What is wrong with a value, without its place.
 ///
