@@ -77,7 +77,7 @@ format: dev  ## format Rust and Python
 
 docs: setup  ## the Rust API pages, the scenario reference, and the figure of the README
 	cargo doc --workspace --no-deps --all-features --quiet
-	UPDATE=1 cargo test -p gamelane-scenario --features text --test documents --quiet
+	UPDATE=1 cargo test -p gamelane-scenario --features text --quiet documents::
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg
 

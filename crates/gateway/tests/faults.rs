@@ -1,10 +1,9 @@
 //! Faults: malformed frames, wrong policies, interfaces that come and go, SIGKILL.
 
-mod common;
-
+use crate::common;
 use std::time::Duration;
 
-use common::{FQ, Place, SERVER, net, sh, wait, ways, write_policy};
+use crate::common::{FQ, Place, SERVER, net, sh, wait, ways, write_policy};
 use gamelane_core::{Seed, Stream};
 use gamelane_device::packet::{Receiver, Sender};
 use gamelane_device::{Frames, Interface};

@@ -1,11 +1,10 @@
 //! Shapers that follow their link: in virtual time, and behind real kernels.
 
-mod common;
-
+use crate::common;
 use std::time::Duration as Wait;
 
-use common::slow_link::SlowLink;
-use common::{FQ, Net, Place, SERVER, net, policy_text};
+use crate::common::slow_link::SlowLink;
+use crate::common::{FQ, Net, Place, SERVER, net, policy_text};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::{Frames, Plane};
 use gamelane_gateway::status::Status;

@@ -1,10 +1,9 @@
 //! A hundred thousand flows at once, and frames merged by an offload.
 
-mod common;
-
+use crate::common;
 use std::net::UdpSocket;
 
-use common::{FQ, Place, SERVER, net};
+use crate::common::{FQ, Place, SERVER, net};
 use gamelane_device::packet::Sender;
 use gamelane_device::{Frames, Interface, Refusal};
 use gamelane_gateway::status::State;

@@ -1,13 +1,12 @@
 //! A replay repeats every decision of its recording: with synthetic frames, and with those of real kernels.
 
-mod common;
-
+use crate::common;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::Duration as Wait;
 
-use common::slow_link::SlowLink;
-use common::{FQ, HOME, Net, Place, SERVER, net, sh};
+use crate::common::slow_link::SlowLink;
+use crate::common::{FQ, HOME, Net, Place, SERVER, net, sh};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};

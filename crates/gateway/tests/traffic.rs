@@ -1,8 +1,7 @@
 //! Real kernels communicate through the gateway: TCP, UDP, IPv6, fragments, jumbo frames. The shaper keeps its rate.
 
-mod common;
-
-use common::{FQ, Place, SERVER, SERVER_V6, net, ways};
+use crate::common;
+use crate::common::{FQ, Place, SERVER, SERVER_V6, net, ways};
 use gamelane_gateway::status::BothWays;
 
 #[test]

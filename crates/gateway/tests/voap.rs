@@ -1,8 +1,7 @@
 //! VoAP with the TCP of real kernels.
 
-mod common;
-
-use common::{Net, Place, net, write_policy};
+use crate::common;
+use crate::common::{Net, Place, net, write_policy};
 
 const SHAPE: &str = "shape = { up = \"20mbit\", down = \"20mbit\" }";
 const FIFO: &str =

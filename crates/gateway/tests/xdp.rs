@@ -1,8 +1,7 @@
 //! AF_XDP alone: where it is refused, all queues of an interface, frames for the machine itself, memory.
 
-mod common;
-
-use common::{FQ, HOME, Place, SERVER, net, net_of, wait, ways};
+use crate::common;
+use crate::common::{FQ, HOME, Place, SERVER, net, net_of, wait, ways};
 use gamelane_core::{Direction, Instant};
 use gamelane_device::packet::Sender;
 use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};

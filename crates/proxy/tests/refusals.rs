@@ -1,8 +1,6 @@
 //! Peers and clients that are wrong, slow, hostile or gone: they are refused or limited, and others do not notice.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use gamelane_mux::{CarrierId, Frame, Hello, Length, Position, Role, StreamId};
 use gamelane_proxy::certificates;
 use gamelane_proxy::config::Config;

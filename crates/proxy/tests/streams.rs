@@ -1,8 +1,6 @@
 //! Bytes through a pair arrive complete and in order, whatever happens to carriers and other streams.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use gamelane_mux::CarrierId;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
