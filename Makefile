@@ -2,9 +2,9 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python bench bench-grid lint format docs clean
+.PHONY: help setup dev proxy gateway tools demo test test-rust test-wasm test-python test-loaded bench bench-grid lint format docs clean
 
-PYTHON_FILES := python tests bench
+PYTHON_FILES := python tests bench scripts
 # Crates that must run without an operating system; the web page is built from them.
 PURE := gamelane-core gamelane-qdisc gamelane-link gamelane-stage gamelane-tcp gamelane-mux gamelane-traffic gamelane-scenario gamelane-record gamelane-sim
 
@@ -38,7 +38,7 @@ demo: setup  ## five queues against a game, an upload, web and video: table, rep
 test: test-rust test-wasm test-python  ## every test: Rust, the pure crates on wasm32, Python
 
 test-rust:
-	cargo test --workspace --all-features --quiet
+	scripts/test-rust.py
 
 test-wasm:
 	@if ! command -v rustup >/dev/null; then \
@@ -52,9 +52,12 @@ test-wasm:
 	fi
 
 test-python: dev
-	cargo build --quiet -p gamelane-gateway -p gamelane-impair -p gamelane-generator
-	.venv/bin/pytest -q -n auto --dist loadfile --ignore tests/lab
-	.venv/bin/pytest -q tests/lab  # real time: with nothing beside it
+	scripts/test-rust.py --build
+	scripts/with-dev .venv/bin/python -m pytest -q -p tests.progress -n auto --dist loadfile --ignore tests/lab
+	scripts/with-dev .venv/bin/python -m pytest -q -p tests.progress tests/lab
+
+test-loaded:  ## every test beside four busy processes; says which failed
+	scripts/loaded.sh
 
 bench:  ## packets per CPU-second of the simulator, time per TCP segment
 	cargo bench --workspace --benches
@@ -68,7 +71,8 @@ lint: dev  ## format check, clippy, ruff, mypy
 	.venv/bin/ruff format --check $(PYTHON_FILES)
 	.venv/bin/ruff check $(PYTHON_FILES)
 	.venv/bin/mypy
-	MYPYPATH=python .venv/bin/python -m mypy.stubtest gamelane._native --ignore-disjoint-bases
+	scripts/test-rust.py --build
+	MYPYPATH=python scripts/with-dev .venv/bin/python -m mypy.stubtest gamelane._native --ignore-disjoint-bases
 
 format: dev  ## format Rust and Python
 	cargo fmt --all
@@ -77,7 +81,7 @@ format: dev  ## format Rust and Python
 
 docs: setup  ## the Rust API pages, the scenario reference, and the figure of the README
 	cargo doc --workspace --no-deps --all-features --quiet
-	UPDATE=1 cargo test -p gamelane-scenario -p gamelane-record --all-features --test documents --quiet
+	UPDATE=1 cargo test -p gamelane-scenario -p gamelane-record --all-features --quiet up_to_date
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg
 

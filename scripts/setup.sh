@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv with everything gamelane needs and builds the extension in release mode. Only what changed is done again.
-# usage: scripts/setup.sh [dev]     `dev` adds what tests and linters need
+# usage: scripts/setup.sh [dev]     `dev` adds the packages that tests and linters need, and builds no extension: scripts/with-dev has theirs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -48,6 +48,24 @@ PY
         need "Python packages could not be installed (see above). The first build needs a package index, or wheels
 in a folder that PIP_FIND_LINKS names; later builds need neither."
     printf '%s\n' "$wanted" >.venv/packages
+fi
+
+if [ "${1:-run}" = dev ]; then
+    # Until `make setup` installs the package, a link to its sources and the command.
+    if ! .venv/bin/python -c 'import importlib.metadata as m; m.version("gamelane")' 2>/dev/null; then
+        pwd | sed 's|$|/python|' >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/gamelane.pth"
+        cat >.venv/bin/gamelane <<PY
+#!$PWD/.venv/bin/python
+import sys
+try:
+    from gamelane.cli import main
+except ModuleNotFoundError:
+    sys.exit("gamelane is not built yet: run \`make setup\`")
+sys.exit(main())
+PY
+        chmod +x .venv/bin/gamelane
+    fi
+    exit
 fi
 
 # The extension: again when a Rust source, a model or the packaging is newer than the last build.

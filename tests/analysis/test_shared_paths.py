@@ -91,9 +91,9 @@ def test_the_normalised_variant_joins_what_only_differs_in_its_base() -> None:
 
 def test_175_connections_take_seconds() -> None:
     rtts = groups_of([30.0 + 10 * path for path in range(25)], members=7, samples=2000)
-    started = time.perf_counter()
+    started = time.process_time()
     found = shared_paths(rtts)
-    assert time.perf_counter() - started < 10.0
+    assert time.process_time() - started < 10.0
     assert found.pairs == 15_225
     assert len(found.groups) == 25
 

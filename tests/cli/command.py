@@ -23,7 +23,7 @@ def computes(process: subprocess.Popen[str], seconds: float) -> None:
     if not stat.exists():
         time.sleep(2 * seconds)
         return
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     used = 0.0
     while used < seconds and process.poll() is None and time.monotonic() < deadline:
         fields = stat.read_text().rsplit(")", 1)[1].split()

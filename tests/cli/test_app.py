@@ -21,7 +21,9 @@ MODULES = {f"gamelane.cli.{module}" for module, _ in app.COMMANDS.values()}
 
 def _loaded(*words: str) -> set[str]:
     code = "import sys\nfrom gamelane.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=240, check=False
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
 

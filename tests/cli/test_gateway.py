@@ -19,7 +19,7 @@ def test_words_and_exit_code_are_handed_over(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
         env={**os.environ, "GAMELANE_GATEWAY": str(program)},
     )
     words = "run|--lan|eth1|--wan|eth0|home.toml|--|--help|-h\n"

@@ -13,7 +13,7 @@ from .command import GAMELANE
 def with_program(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "GAMELANE_PROXY": str(program)}
     return subprocess.run(
-        [GAMELANE, "proxy", *words], capture_output=True, text=True, check=False, timeout=60, env=environment
+        [GAMELANE, "proxy", *words], capture_output=True, text=True, check=False, timeout=240, env=environment
     )
 
 

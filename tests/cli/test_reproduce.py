@@ -37,7 +37,7 @@ def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path) -> None:
             time.sleep(0.1)
         computes(process, 5)
         process.send_signal(signal.SIGINT)
-        stdout, said = process.communicate(timeout=120)
+        stdout, said = process.communicate(timeout=240)
     assert process.returncode == 130, said
     assert "claims judged\ninterrupted\n" in said
     assert "Traceback" not in said

@@ -107,7 +107,7 @@ def test_captures_open_in_wireshark(household: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for side in ("lan", "wan"):
         command = ["tshark", "-r", str(tmp_path / f"seed7-{side}.pcapng"), "-T", "fields", "-e", "ip.proto"]
-        rows = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split()
+        rows = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240).stdout.split()
         assert {"17"} <= set(rows)
         assert len(rows) > 50
 
@@ -123,7 +123,7 @@ def test_ctrl_c_keeps_what_is_finished(
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         computes(process, 4)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=120)
+        stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 130, stderr
     assert "2 of 4 runs finished" in stderr
     assert "Traceback" not in stderr
@@ -139,7 +139,7 @@ def test_ctrl_c_before_anything_is_finished(household: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         computes(process, 3)
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=240)
     assert process.returncode == 130
     assert "0 of 1 runs finished" in stderr
     assert stdout == ""

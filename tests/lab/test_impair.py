@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from gamelane import programs
 from gamelane.errors import LabError
+from tests.conftest import Repeat
 from tests.lab import record_files
 from tests.lab.conftest import Triple, program
 
@@ -43,7 +45,7 @@ class Bridge:
         self._wait_for("impairing home")
 
     def _wait_for(self, word: str) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while word not in (self.folder / "impair.log").read_text():
             assert self.process.poll() is None, (self.folder / "impair.log").read_text()
             assert time.monotonic() < deadline
@@ -67,10 +69,12 @@ class Bridge:
             *(str(self.traffic), "serve", *common, "--listen", "10.9.0.2:5000", "-o", str(ends[1])),
             log=self.folder / "serve.log",
         ) as server:
-            while "listening" not in (self.folder / "serve.log").read_text():
-                time.sleep(0.02)
-            self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", str(ends[0]))
-            server.terminate()
+            try:
+                while "listening" not in (self.folder / "serve.log").read_text():
+                    time.sleep(0.02)
+                self.triple.player.run(self.traffic, "send", *common, "--to", "10.9.0.2:5000", "-o", str(ends[0]))
+            finally:
+                server.terminate()
         return record_files.read(*ends)
 
 
@@ -82,17 +86,18 @@ def one_way_ms(match: record_files.Match) -> npt.NDArray[np.float64]:
     return took_ms
 
 
-def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path) -> None:
-    """No packet arrives early. A loaded machine adds delay, so the test bounds only the minimum."""
+def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path, up_to_three_times: Repeat) -> None:
+    """No packet arrives early. A loaded machine adds delay, so the test bounds only the minimum from above."""
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
-    before = one_way_ms(bridge.measure())
-    assert len(before) == 200
-    assert before.min() >= 40
-    assert before.min() < 41
+
+    def is_now(delay_ms: int) -> None:
+        delays = one_way_ms(bridge.measure())
+        assert len(delays) == 200
+        assert delay_ms <= delays.min() < delay_ms + 1
+
+    up_to_three_times(partial(is_now, 40))
     bridge.set("--set", "delay.up=10ms")
-    after = one_way_ms(bridge.measure())
-    assert len(after) == 200
-    assert 10 <= after.min() < 11
+    up_to_three_times(partial(is_now, 10))
     changes = [json.loads(line) for line in bridge.log.read_text().splitlines()]
     assert [change["what"] for change in changes] == ["begin", "set"]
     assert 'up = "10ms"' in changes[1]["config"]
@@ -135,28 +140,36 @@ def test_changes_under_load_lose_and_reorder_nothing(triple: Triple, tmp_path: P
     for words in changes * 3:
         time.sleep(0.2)
         bridge.set(*words)
-    assert sender.wait(timeout=20) == 0, (folder / "send.log").read_text()
+    assert sender.wait(timeout=120) == 0, (folder / "send.log").read_text()
     server.terminate()
-    server.wait(timeout=10)
+    server.wait(timeout=60)
     match = record_files.read(folder / "client", folder / "server")
     assert match.server is not None
     arrived = match.server[match.server["what"] == record_files.RECEIVED]["number"]
     assert (arrived == np.arange(1500)).all(), f"{len(arrived)} of 1500"
 
 
-def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path) -> None:
+def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path, up_to_three_times: Repeat) -> None:
     bridge = Bridge(triple, tmp_path, "--delay", "5ms", "--rate", "10mbit", "--limit", "64KiB")
-    triple.lab.start(triple.server, "iperf3", "-s", log=tmp_path / "iperf.log")
-    time.sleep(0.5)
+    triple.lab.start(triple.server, "iperf3", "-s", "--forceflush", log=tmp_path / "iperf.log")
+    while "listening" not in (tmp_path / "iperf.log").read_text():
+        time.sleep(0.02)
     client = ("iperf3", "-c", "10.9.0.2", "-R", "-J")
-    tcp = json.loads(triple.player.run(*client, "-t", "4"))["end"]["sum_received"]["bits_per_second"]
-    # 1448 of 1500 bytes are payload: 9.65 Mbit/s. Losses at the tail cost a little.
-    assert 8.0e6 < tcp < 9.7e6
-    before = bridge.set()["down"]["tail"]
-    udp = json.loads(triple.player.run(*client, "-u", "-b", "20M", "-l", "1000", "-t", "2"))["end"]["sum"]
-    # 1028 B of IP carry 1000: of 20 Mbit/s, 9.73 fit.
-    assert 48 < udp["lost_percent"] < 55
-    assert bridge.set()["down"]["tail"] - before > 2000
+
+    def tcp() -> None:
+        reached = json.loads(triple.player.run(*client, "-t", "4"))["end"]["sum_received"]["bits_per_second"]
+        # 1448 of 1500 bytes are payload: 9.65 Mbit/s. Losses at the tail cost a little.
+        assert 8.0e6 < reached < 9.7e6
+
+    def datagrams() -> None:
+        before = bridge.set()["down"]["tail"]
+        udp = json.loads(triple.player.run(*client, "-u", "-b", "20M", "-l", "1000", "-t", "2"))["end"]["sum"]
+        # 1028 B of IP carry 1000: of 20 Mbit/s, 9.73 fit.
+        assert 48 < udp["lost_percent"] < 55
+        assert bridge.set()["down"]["tail"] - before > 2000
+
+    up_to_three_times(tcp)
+    up_to_three_times(datagrams)
 
 
 def test_a_kill_leaves_the_interfaces_as_they_were(triple: Triple, tmp_path: Path) -> None:
@@ -168,7 +181,7 @@ def test_a_kill_leaves_the_interfaces_as_they_were(triple: Triple, tmp_path: Pat
     bridge = Bridge(triple, tmp_path, "--delay", "1ms")
     assert not is_on()
     bridge.process.kill()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not is_on():
         assert time.monotonic() < deadline, "nobody switched it on again"
         time.sleep(0.05)

@@ -22,6 +22,7 @@ import pytest
 from gamelane import programs
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Host, Lab, missing
+from tests.conftest import Repeat
 from tests.lab.conftest import program
 from tests.needs import lacking
 
@@ -51,7 +52,7 @@ COLLECT = """
 import socket
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
     at.bind(("", 7001))
-    at.settimeout(5)
+    at.settimeout(60)
     print("listening", flush=True)
     print([at.recv(2000) for _ in range(12)] == [bytes([n]) * 1000 for n in range(12)], flush=True)
 """
@@ -70,19 +71,21 @@ SOL_PACKET, PACKET_AUXDATA = 263, 8
 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as at:
     at.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
     at.bind(("eth0", 3))
-    at.settimeout(0.5)
+    at.settimeout(60)
     print("listening", flush=True)
     try:
         while True:
             frame, about, *_ = at.recvmsg(2000, 100)
             if frame[12:14] == bytes.fromhex("88b5"):
+                at.settimeout(1)
                 print("tag", *struct.unpack("@IIIHHHH", about[0][2])[-2:], flush=True)
     except TimeoutError:
         pass
 """
 
 FLOOD = """
-import socket
+import os, signal, socket, sys
+os.kill(int(sys.argv[1]), signal.SIGSTOP)
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as at:
     for _ in range(6000):
         at.sendto(b"", ("10.9.0.2", 7002))
@@ -154,7 +157,7 @@ def own(tmp_path: Path) -> Iterator[Own]:
         # The end of the namespace would remove interfaces, so check before it that none is left.
 
 
-def wait(is_true: Callable[[], bool], patience_s: float = 20) -> None:
+def wait(is_true: Callable[[], bool], patience_s: float = 120) -> None:
     deadline = time.monotonic() + patience_s
     while not is_true():
         assert time.monotonic() < deadline, "it did not come true in time"
@@ -193,7 +196,7 @@ def test_a_machines_own_traffic_is_late_both_ways_and_nothing_else_changes(own: 
     # Longer than the MTU, as IP fragments.
     assert 30 <= least_ms(own.player, SERVER, "-s", "4000", "-M", "dont") < 60
     process.terminate()
-    assert process.wait(timeout=10) == 0
+    assert process.wait(timeout=60) == 0
     assert least_ms(own.player, SERVER) < 20
     assert own.state() == before
     wait(lambda: own.links() == links)
@@ -206,7 +209,7 @@ def test_bytes_arrive_whole_through_loss_both_ways(own: Own) -> None:
     giver = own.lab.start(own.server, sys.executable, "-c", GIVE, log=log)
     wait(lambda: "listening" in log.read_text())
     assert int(own.player.run(sys.executable, "-c", TAKE)) == 4_000_000
-    assert giver.wait(timeout=20) == 0
+    assert giver.wait(timeout=60) == 0
     assert "whole" in log.read_text()
     shown = own.show()
     # 4 MB are 2762 segments of 1448 B in each direction. 0.5 % are 13.8; four standard deviations less is below 0.
@@ -224,7 +227,7 @@ def test_datagrams_sent_as_one_arrive_as_they_would(own: Own) -> None:
     wait(lambda: "listening" in log.read_text())
     before = own.show()["up"]["arrived"]
     own.player.run(sys.executable, "-c", SEGMENTS)
-    assert collector.wait(timeout=20) == 0
+    assert collector.wait(timeout=60) == 0
     assert "True" in log.read_text()
     assert own.show()["up"]["arrived"] - before >= 12
 
@@ -238,7 +241,7 @@ def test_tags_of_virtual_lans_stay_on(own: Own) -> None:
         wait(partial(says, log, "listening"))
         send = f"import socket; s = socket.socket(17, 3); s.bind(('eth0', 0)); s.send({TAGGED!r})"
         sender.run(sys.executable, "-c", send)
-        assert seer.wait(timeout=20) == 0
+        assert seer.wait(timeout=60) == 0
         # Priority 3, number 7, TPID of IEEE 802.1Q.
         assert log.read_text().splitlines().count(f"tag {0x6007} {0x8100}") == times
 
@@ -253,20 +256,24 @@ def test_who_may_join_the_network_is_not_impaired(own: Own) -> None:
         frame = bytes.fromhex("ffffffffffff 020000000001 888e") + bytes(46)
         send = f"import socket; s = socket.socket(17, 3); s.bind(('eth0', 0)); s.send({frame!r})"
         sender.run(sys.executable, "-c", send)
-        assert seer.wait(timeout=20) == 0
+        assert seer.wait(timeout=60) == 0
         assert log.read_text().count("tag") == 1
     with pytest.raises(LabError):
         own.player.run("ping", "-c", "1", "-W", "1", SERVER)
 
 
-def test_a_download_and_an_upload_are_fast(own: Own) -> None:
+def test_a_download_and_an_upload_are_fast(own: Own, up_to_three_times: Repeat) -> None:
     """The impaired path carries far more than home links do, with all offloads on."""
     own.start()
     own.lab.start(own.server, "iperf3", "-s", "--forceflush", log=own.folder / "iperf.log")
     wait(lambda: "listening" in (own.folder / "iperf.log").read_text())
-    for way in ((), ("-R",)):
+
+    def fast(*way: str) -> None:
         said = json.loads(own.player.run("iperf3", "-c", SERVER, "-J", "-t", "1", *way))
         assert said["end"]["sum_received"]["bits_per_second"] > 100e6, way
+
+    up_to_three_times(fast)
+    up_to_three_times(partial(fast, "-R"))
     assert own.show()["up"]["no_room"] == 0
 
 
@@ -285,7 +292,7 @@ def test_a_kill_leaves_nothing_behind(own: Own) -> None:
         process = own.start("--delay", "40ms", name=f"impair{number}")
         assert least_ms(own.player, SERVER) >= 80
         process.kill()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         # It ends at once, and its name can be used again.
         assert least_ms(own.player, SERVER) < 20
     assert own.state() == before
@@ -307,10 +314,9 @@ def test_a_process_that_stands_still_holds_nothing_up_for_long(own: Own) -> None
 def test_what_is_lost_because_this_machine_is_late_is_counted(own: Own) -> None:
     process = own.start()
     own.player.run("ping", "-c", "1", SERVER)
-    os.kill(process.pid, signal.SIGSTOP)
     try:
         # More frames than the ring of 4096 holds, sent within the second in which frames still go there.
-        own.player.run(sys.executable, "-c", FLOOD)
+        own.player.run(sys.executable, "-c", FLOOD, str(process.pid))
     finally:
         os.kill(process.pid, signal.SIGCONT)
     wait(lambda: own.show()["up"]["arrived"] >= 4096)
@@ -357,12 +363,12 @@ def test_an_interface_that_vanishes_ends_it(own: Own) -> None:
     others = own.links()
     process = own.start("--delay", "1ms")
     own.player.run("ip", "link", "delete", (own.links() - others).pop())
-    assert process.wait(timeout=10) == 5
+    assert process.wait(timeout=60) == 5
     assert "the virtual interfaces beside eth0 were removed" in own.log().read_text()
     assert least_ms(own.player, SERVER) < 20
     process = own.start("--delay", "1ms")
     own.player.run("ip", "link", "delete", "eth0")
-    assert process.wait(timeout=10) == 5
+    assert process.wait(timeout=60) == 5
     assert "the interface eth0 was removed" in own.log().read_text()
 
 
@@ -384,7 +390,7 @@ def test_keys_change_what_is_in_force(own: Own) -> None:
         shows(screen, b"a round trip takes 60 ms longer")
         os.write(screen, b"q")
         shows(screen, b"\x1b[?1049l")
-        assert tune.wait(timeout=10) == 0
+        assert tune.wait(timeout=60) == 0
     assert termios.tcgetattr(terminal) == before
     assert 60 <= least_ms(own.player, SERVER) < 90
     with pytest.raises(LabError, match="this needs a terminal"):
@@ -394,7 +400,7 @@ def test_keys_change_what_is_in_force(own: Own) -> None:
 def shows(screen: int, word: bytes) -> None:
     """Wait until the terminal shows a text."""
     shown = b""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while word not in shown:
         assert time.monotonic() < deadline, shown
         if select.select([screen], [], [], 1)[0]:

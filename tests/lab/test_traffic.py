@@ -58,12 +58,12 @@ def _play(folder: Path, *client: str) -> tuple[subprocess.CompletedProcess[str],
             [traffic, "serve", scenario, "--listen", at, "-o", folder / "there"], stdout=said, stderr=said
         ) as server,
     ):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while "listening" not in log.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.02)
         command = [str(traffic), "send", str(scenario), "--to", at, "-o", str(folder / "here"), *client]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
         server.terminate()
     return done, log.read_text()
 

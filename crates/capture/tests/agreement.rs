@@ -1,17 +1,16 @@
 //! Compares tshark's and tcptrace's results for the shipped captures with ours, field by field, where they measure the
 //! same. docs/models/captures.md lists where they do not and why.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::support::shipped;
 use flate2::read::GzDecoder;
 use gamelane_capture::analysis::{HalfReport, TransportReport};
 use gamelane_capture::{Analyzer, Capture, FlowReport, Sink, analyze};
-use support::shipped;
 
 const CAPTURES: [&str; 4] = ["thin-tcp-lan-srv", "thin-tcp-lan-cli", "thin-tcp-wan-srv", "thin-tcp-wan-cli"];
 

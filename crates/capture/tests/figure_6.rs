@@ -1,14 +1,12 @@
 //! Figure 6 of griwodz2006, written as a capture packet by packet: RTO 1.046 s, the next packet included in the
 //! retransmission, application delay 1.670 s.
 
-mod support;
-
+use crate::support::{header, key, open};
 use gamelane_capture::analysis::{Acknowledged, Retransmission, TransportReport};
 use gamelane_capture::tcp::Cause;
 use gamelane_capture::{Analyzer, FlowReport, PcapngWriter, Sink, TcpNumbers, WriteOptions, analyze};
 use gamelane_core::{FlowKey, Protocol};
 use gamelane_tcp::{Flags, Segment};
-use support::{header, key, open};
 
 const SERVER: &str = "192.168.12.2:39106";
 const CLIENT: &str = "192.168.2.50:12000";

@@ -1,16 +1,14 @@
 //! Input formats and packets: compression, fragments, extension headers, short snap lengths, mixed link types. Also,
 //! our parsers read the same fields as etherparse.
 
-mod support;
-
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use crate::support::{match_capture, open, pcap_of};
 use etherparse::{LaxSlicedPacket, TransportSlice};
 use gamelane_capture::{Capture, CaptureError, CapturedTransport, Input};
 use gamelane_core::IpLen;
 use proptest::prelude::*;
-use support::{match_capture, open, pcap_of};
 
 /// The bytes `from` to `to` of a UDP datagram from port 1000 to 2000 with `payload` bytes, behind an IPv4 header.
 fn v4_fragment(payload: u16, from: u16, to: u16) -> Vec<u8> {

@@ -1,12 +1,10 @@
 //! Two captures of the same traffic. Losses and retransmissions of the shipped captures match their table, found from
 //! both ends. Round trips and delays need no synchronised clocks.
 
-mod support;
-
+use crate::support::shipped;
 use gamelane_capture::analysis::TransportReport;
 use gamelane_capture::pair::{PairedFlow, Seen, compare, watch};
 use gamelane_capture::{Analyzer, Capture, FlowReport, Sink};
-use support::shipped;
 
 #[derive(Default)]
 struct Flows(Vec<FlowReport>);

@@ -1,13 +1,11 @@
 //! Reading captures: both formats in every byte order and resolution, every link type, and random bytes.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::{header, key, match_capture, open, read_all};
 use gamelane_capture::{Capture, CaptureError, PcapngWriter, WriteOptions};
 use gamelane_core::{IpLen, Protocol};
 use proptest::prelude::*;
-use support::{header, key, match_capture, open, read_all};
 
 /// UDP from 10.0.0.1:1000 to 10.0.0.2:2000 with 4 bytes, ECT(0), DSCP 46.
 const DATAGRAM: [u8; 32] = [

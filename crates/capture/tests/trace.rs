@@ -1,10 +1,8 @@
 //! Extraction of a game's flow from a capture, and the choice of its client.
 
-mod support;
-
+use crate::support::{header, key, match_capture, open};
 use gamelane_capture::{CaptureError, PcapngWriter, RecordedFlow, WriteOptions, read_udp_flow, udp_flow};
 use gamelane_core::{Duration, FlowKey, Protocol};
-use support::{header, key, match_capture, open};
 
 /// A capture of packets (key, milliseconds, payload) on one interface.
 fn capture(packets: &[(FlowKey, u64, u32)]) -> Vec<u8> {

@@ -1,17 +1,15 @@
 //! Captures of our own TCP endpoints over a lossy path, compared with the endpoints' own records: each retransmission
 //! and its cause, each loss, and round trips to the nanosecond.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{key, open};
 use gamelane_capture::analysis::{Method, Retransmission, RoundTrip, TransportReport};
 use gamelane_capture::pair::{compare, watch};
 use gamelane_capture::tcp::Cause;
 use gamelane_capture::{Analyzer, FlowReport, PacketHeader, PcapngWriter, Sink, TcpNumbers, WriteOptions};
 use gamelane_core::{ByteCount, Duration, Ecn, FlowKey, Instant, Protocol, Seed};
 use gamelane_tcp::{RecoveryKind, Segment, TcpConfig, TcpEndpoint, TcpTuning};
-use support::{key, open};
 
 /// The endpoints' actions in a run, and both captures of it.
 struct Truth {

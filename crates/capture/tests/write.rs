@@ -1,9 +1,9 @@
 //! Writing captures: our reader gets the same fields back, and tshark agrees.
 
-mod support;
-
+use crate::support;
 use std::process::Command;
 
+use crate::support::{header, key, open, read_all};
 use gamelane_capture::write::HEADERS_ONLY;
 use gamelane_capture::{
     CapturedPacket, CapturedTransport, PacketHeader, PcapngWriter, TcpFields, TcpNumbers, WriteOptions,
@@ -11,7 +11,6 @@ use gamelane_capture::{
 use gamelane_core::{Ecn, FlowKey, IpLen, Protocol};
 use gamelane_tcp::{Flags, SackBlock, SackBlocks, Segment};
 use proptest::prelude::*;
-use support::{header, key, open, read_all};
 
 const NUMBERS: TcpNumbers =
     TcpNumbers { initial_sequence: 0xffff_ff00, peer_initial_sequence: 7000, maximum_segment_size: 1460 };

@@ -1,7 +1,6 @@
 //! Application writes from captures: the shipped captures give the numbers of their README's table, at both ends.
 
-mod support;
-
+use crate::support;
 use gamelane_capture::{ConnectionWrites, Write, read_tcp_writes};
 use gamelane_core::Duration;
 

@@ -1,7 +1,6 @@
 //! The status over HTTP and on the terminal, of a gateway without interfaces.
 
-mod common;
-
+use crate::common;
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};

@@ -1,8 +1,7 @@
 //! Real kernels communicate through the gateway: TCP, UDP, IPv6, fragments, jumbo frames. The shaper keeps its rate.
 
-mod common;
-
-use common::{FQ, Place, SERVER, SERVER_V6, net, ways};
+use crate::common;
+use crate::common::{FQ, PATIENCE, Place, SERVER, SERVER_V6, in_time, net, up_to_three_times, ways};
 use gamelane_gateway::status::BothWays;
 
 #[test]
@@ -54,15 +53,22 @@ fn keeps_to_rates(way: &str) {
     let gateway = net.gateway_by(way, &format!("shape = {{ up = \"10mbit\", down = \"20mbit\" }}\n{FQ}"));
     // Of 1500 B, TCP with timestamps leaves 1448 B for the application.
     for (words, rate) in [(&["-t", "3"][..], 10e6), (&["-t", "3", "-R"][..], 20e6)] {
-        let result = net.iperf(words);
-        let goodput = result["end"]["sum_received"]["bits_per_second"].as_f64().unwrap();
-        let full = rate * 1448.0 / 1500.0;
-        assert!((0.9 * full..1.02 * full).contains(&goodput), "{words:?}: {goodput} of {full}");
+        up_to_three_times(|| {
+            let result = net.iperf(words);
+            let goodput =
+                result["end"]["sum_received"]["bits_per_second"].as_f64().ok_or(result.to_string())?;
+            let full = rate * 1448.0 / 1500.0;
+            in_time((0.9 * full..1.02 * full).contains(&goodput), || {
+                format!("{words:?}: {goodput} of {full}")
+            })
+        });
     }
     // 12 Mbit/s of datagrams into 10 Mbit/s: a sixth is lost, and the queue counts it.
-    let result = net.iperf(&["-u", "-b", "12M", "-l", "1200", "-t", "3"]);
-    let lost = result["end"]["sum"]["lost_percent"].as_f64().unwrap();
-    assert!((5.0..35.0).contains(&lost), "{lost} %");
+    up_to_three_times(|| {
+        let result = net.iperf(&["-u", "-b", "12M", "-l", "1200", "-t", "3"]);
+        let lost = result["end"]["sum"]["lost_percent"].as_f64().ok_or(result.to_string())?;
+        in_time((5.0..35.0).contains(&lost), || format!("{lost} %"))
+    });
     gateway.assert_conserves();
     assert!(gateway.status().queues["up"].drops > 100);
     let errors = net.run(Place::Home, &["nstat", "-az", "TcpInCsumErrors", "UdpInCsumErrors"]);
@@ -105,11 +111,13 @@ fn a_flood_cannot_delay_a_sparse_flow_behind_fq_codel_and_does_behind_a_fifo() {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    let fifo = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
-    let fair = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
-    // 50 packets of 1228 B at 4 Mbit/s are 123 ms; one of them is 2.5 ms.
-    assert!(fifo > 80.0, "{fifo} ms behind a FIFO");
-    assert!(fair < 12.0, "{fair} ms behind FQ-CoDel");
+    up_to_three_times(|| {
+        let fifo = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
+        let fair = delay("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
+        // 50 packets of 1228 B at 4 Mbit/s are 123 ms; one of them is 2.5 ms.
+        in_time(fifo > 80.0, || format!("{fifo} ms behind a FIFO"))?;
+        in_time(fair < 12.0, || format!("{fair} ms behind FQ-CoDel"))
+    });
 }
 
 #[test]
@@ -134,19 +142,27 @@ fn irtt_hears_a_game_wait_as_long_as_the_queue_says_and_no_longer_behind_fq_code
         let game = flows.iter().find(|flow| flow.server == format!("{SERVER}:2112")).unwrap();
         (median("rtt"), median("send_delay"), arrived, game.up.sojourn_ms.p50)
     };
-    let (fifo, up, arrived, waited) =
-        measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
-    // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of the flood is lost. How many of the game's equally regular packets are
-    // lost depends on how they fall between the flood's; five are enough for a median.
-    assert!(fifo > 80.0 && arrived > 0.05, "{fifo} ms behind a FIFO, {arrived} of all arrived");
-    // The gateway's quantiles are exact within an eighth.
-    assert!((up - waited).abs() < waited / 8.0 + 2.0, "{up} ms one way, {waited} ms in the queue");
-    let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
-    assert!(fair < 12.0 && arrived > 0.95, "{fair} ms behind FQ-CoDel, {arrived} of all arrived");
+    up_to_three_times(|| {
+        let (fifo, up, arrived, waited) =
+            measure("shape = { up = \"4mbit\" }\nup = { queue = \"fifo\", limit = \"50p\" }");
+        // 50 packets of 1228 B at 4 Mbit/s are 123 ms. Half of the flood is lost. How many of the game's equally regular packets are
+        // lost depends on how they fall between the flood's; five are enough for a median.
+        in_time(fifo > 80.0 && arrived > 0.05, || {
+            format!("{fifo} ms behind a FIFO, {arrived} of all arrived")
+        })?;
+        // The gateway's quantiles are exact within an eighth.
+        in_time((up - waited).abs() < waited / 8.0 + 2.0, || {
+            format!("{up} ms one way, {waited} ms in the queue")
+        })?;
+        let (fair, _, arrived, _) = measure("shape = { up = \"4mbit\" }\nup = { queue = \"fq_codel\" }");
+        in_time(fair < 12.0 && arrived > 0.95, || {
+            format!("{fair} ms behind FQ-CoDel, {arrived} of all arrived")
+        })
+    });
 }
 
 /// Waits until the flood fills the queue.
 fn wait_for_a_queue(gateway: &common::Running<'_>) {
     let fills = || gateway.status().queues["up"].qlen > 40;
-    assert!(common::wait(std::time::Duration::from_secs(10), fills), "{:?}", gateway.status().queues["up"]);
+    assert!(common::wait(PATIENCE, fills), "{:?}", gateway.status().queues["up"]);
 }

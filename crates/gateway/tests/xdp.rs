@@ -1,8 +1,7 @@
 //! AF_XDP alone: where it is refused, all queues of an interface, frames for the machine itself, memory.
 
-mod common;
-
-use common::{FQ, HOME, Place, SERVER, net, net_of, wait, ways};
+use crate::common;
+use crate::common::{FQ, HOME, PATIENCE, Place, SERVER, net, net_of, wait, ways};
 use gamelane_core::{Direction, Instant};
 use gamelane_device::packet::Sender;
 use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};
@@ -53,7 +52,7 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     let run = ["run", "--lan", "lan", "--wan", "wan", policy, "--io", "xdp"];
     let (code, _, error) = net.program(&run);
     assert!(code == 5 && error.contains("lan: its driver refuses") && error.contains("queues"), "{error}");
-    assert!(wait(Duration::from_secs(5), || net.state() == found), "{}", net.state());
+    assert!(wait(PATIENCE, || net.state() == found), "{}", net.state());
 
     // Locked memory has a limit for users without CAP_IPC_LOCK.
     let limited = ["setpriv", "--bounding-set=-ipc_lock", "prlimit", "--memlock=1048576", common::PROGRAM];
@@ -61,7 +60,7 @@ fn what_the_driver_refuses_is_said_and_leaves_nothing_behind() {
     let out = net.command(Place::Gateway, &words).output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.code() == Some(5) && error.contains("LimitMEMLOCK"), "{error}");
-    assert!(wait(Duration::from_secs(5), || net.state() == found), "{}", net.state());
+    assert!(wait(PATIENCE, || net.state() == found), "{}", net.state());
 
     let unprivileged = ["setpriv", "--bounding-set=-bpf,-sys_admin", common::PROGRAM];
     let words: Vec<&str> = unprivileged.iter().chain(&run).copied().collect();
@@ -85,7 +84,7 @@ fn every_queue_of_an_interface_is_served() {
             std::net::UdpSocket::bind((SERVER, 4000)).unwrap()
         });
         let server = hearing.join().unwrap();
-        server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        server.set_read_timeout(Some(PATIENCE)).unwrap();
         scope
             .spawn(move || {
                 net.enter(Place::Home);

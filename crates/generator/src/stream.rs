@@ -95,11 +95,11 @@ impl Stream {
         (at < self.ends).then_some(at)
     }
 
-    /// Runs the application's timers. An early call does nothing.
+    /// Runs the application's timers that are due before the end. An early call does nothing; in a late one, packets that were due
+    /// before the end are still sent.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if now < self.ends {
-            self.source.handle_timeout(self.own_time(now));
-        }
+        let before_end = Instant::from_nanos(self.ends.as_nanos().saturating_sub(1));
+        self.source.handle_timeout(self.own_time(now.min(before_end)));
     }
 
     /// Writes the next packet into `buffer`; call it until `None`. `due` is the time at which the application wanted to send it.

@@ -2,12 +2,10 @@
 //! budgets, streams that nobody reads. The bytes of every stream arrive once and in order, memory stays bounded, and in
 //! the end nothing is left.
 
+use crate::pair::{FAR, NEAR, Pair, config, millis};
 #[allow(unreachable_pub, reason = "a module of tests")]
-mod pair;
-
 use gamelane_core::Duration;
 use gamelane_mux::*;
-use pair::{FAR, NEAR, Pair, config, millis};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,10 @@
 //! Scripted tests of a pair in virtual time: handshake, resume, expiry, limits, early repeats.
 
+use crate::pair::{FAR, NEAR, Pair, config, millis};
 #[allow(unreachable_pub, reason = "a module of tests")]
-mod pair;
-
 use gamelane_core::Duration;
 use gamelane_mux::session::{ABORTED, LIMIT};
 use gamelane_mux::*;
-use pair::{FAR, NEAR, Pair, config, millis};
 
 #[test]
 fn a_stream_opens_carries_both_ways_and_ends_by_halves() {

@@ -3,7 +3,6 @@
 #[path = "../../../fuzz/targets/proxy.rs"]
 mod targets;
 
-use gamelane_proxy::proxy_header;
 use proptest::prelude::*;
 use std::path::Path;
 

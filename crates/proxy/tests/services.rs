@@ -1,9 +1,7 @@
 //! Unmodified servers and clients through a pair: a multiplayer game with a line-based protocol (dopewars), and PostgreSQL for bulk
 //! data. A test is skipped, with the reason, if its programs are missing.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

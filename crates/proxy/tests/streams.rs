@@ -1,8 +1,6 @@
 //! Bytes through a pair arrive complete and in order, whatever happens to carriers and other streams.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use gamelane_mux::CarrierId;
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -14,7 +12,7 @@ async fn many_converse(setup: Setup) {
     let clients: Vec<_> =
         (0..50).map(|seed| tokio::spawn(converse(pair.address, seed, 40, millis(2)))).collect();
     for client in clients {
-        timeout(millis(20_000), client).await.expect("in time").unwrap();
+        timeout(PATIENCE, client).await.expect("in time").unwrap();
     }
     eventually(
         || pair.near.hub().is_idle() && pair.far.hubs().iter().all(|hub| hub.is_idle()),
@@ -58,7 +56,7 @@ async fn over_quic_late_messages_are_repeated_in_datagrams_and_count_once() {
     let seen =
         || (pair.far.hubs()[0].status().sent.repeats, pair.near.hub().status().received.duplicate_bytes);
     for seed in 0..20 {
-        timeout(millis(20_000), converse(pair.address, seed, 100, millis(2))).await.expect("in time");
+        timeout(PATIENCE, converse(pair.address, seed, 100, millis(2))).await.expect("in time");
         let (repeats, duplicates) = seen();
         if repeats > 30 && duplicates > 1000 {
             return;
@@ -90,7 +88,7 @@ async fn renewed(setup: Setup) {
     )
     .await;
     shown().for_each(|shown| shown.renew().unwrap());
-    timeout(millis(20_000), client).await.expect("in time").unwrap();
+    timeout(PATIENCE, client).await.expect("in time").unwrap();
     assert_eq!((pair.near.metrics.aborted.value(), pair.near.metrics.closed.value()), (0, 1));
 }
 
@@ -122,7 +120,7 @@ async fn carriers_die(setup: Setup) {
         }
     }
     for client in clients {
-        timeout(millis(20_000), client).await.expect("in time").unwrap();
+        timeout(PATIENCE, client).await.expect("in time").unwrap();
     }
     assert_eq!(pair.near.metrics.aborted.value(), 0);
     eventually(
@@ -170,13 +168,13 @@ async fn a_client_that_reads_nothing_does_not_block_others() {
     let mut greedy = TcpStream::connect(pair.address).await.unwrap();
     greedy.write_all(b"!").await.unwrap();
     eventually(|| pair.near.metrics.stalls.value() > 0, "the greedy client stalls").await;
-    timeout(millis(10_000), converse(pair.address, 3, 100, millis(1))).await.expect("others go on");
+    timeout(PATIENCE, converse(pair.address, 3, 100, millis(1))).await.expect("others go on");
     // Data of the others is acknowledged soon. Of the greedy one, a window stays at each end.
     let held = || [pair.near.hub(), pair.far.hubs()[0].clone()].map(|hub| hub.status().buffered_bytes);
     eventually(|| held().iter().all(|bytes| *bytes <= 64 << 10), "a window at each end").await;
     // When it reads, all its data arrives.
     let mut block = vec![0; 4 << 20];
-    timeout(millis(10_000), greedy.read_exact(&mut block)).await.expect("in time").unwrap();
+    timeout(PATIENCE, greedy.read_exact(&mut block)).await.expect("in time").unwrap();
     assert!(block.iter().all(|byte| *byte == 7));
 }
 
@@ -194,7 +192,7 @@ async fn each_direction_ends_on_its_own() {
     client.write_all(&[1; 100_000]).await.unwrap();
     client.shutdown().await.unwrap();
     let mut answer = String::new();
-    timeout(millis(5000), client.read_to_string(&mut answer)).await.expect("in time").unwrap();
+    timeout(PATIENCE, client.read_to_string(&mut answer)).await.expect("in time").unwrap();
     assert_eq!(answer, "100000 bytes");
 }
 
@@ -222,12 +220,12 @@ async fn a_reset_is_a_reset_at_the_other_end() {
     eventually(|| pair.far.metrics.bytes_out.value() > 0, "it arrives").await;
     socket2::SockRef::from(&client).set_linger(Some(millis(0))).unwrap();
     drop(client);
-    let end = timeout(millis(5000), saw.recv()).await.expect("in time").unwrap();
+    let end = timeout(PATIENCE, saw.recv()).await.expect("in time").unwrap();
     assert_eq!(end, Err(std::io::ErrorKind::ConnectionReset));
 
     let mut client = TcpStream::connect(pair.address).await.unwrap();
     client.write_all(b"xy").await.unwrap();
-    let end = timeout(millis(5000), client.read(&mut [0; 1])).await.expect("in time");
+    let end = timeout(PATIENCE, client.read(&mut [0; 1])).await.expect("in time");
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
     eventually(|| pair.near.hub().is_idle(), "nothing left").await;
 }
@@ -263,6 +261,6 @@ async fn the_server_learns_the_players_address() {
 
     let mut client = TcpStream::connect(behind.address).await.unwrap();
     client.write_all(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").await.unwrap();
-    let end = timeout(millis(5000), client.read(&mut [0; 1])).await.expect("in time");
+    let end = timeout(PATIENCE, client.read(&mut [0; 1])).await.expect("in time");
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
 }

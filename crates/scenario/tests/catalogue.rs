@@ -1,7 +1,5 @@
 //! Every descriptor of the catalogue is complete, and agrees with the keys and pages that exist.
 
-#![cfg(feature = "text")]
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
 //! The documents in `docs/` equal those generated from the code. `UPDATE=1 cargo test -p gamelane-scenario --features text`
 //! writes them.
 
-#![cfg(feature = "text")]
-
 use std::path::{Path, PathBuf};
 
 use gamelane_scenario::Scenario;

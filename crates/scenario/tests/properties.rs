@@ -1,8 +1,6 @@
 //! Properties of every text. No input panics. An accepted scenario survives a round trip through its canonical text. The
 //! hash depends on the values and not on how they are written.
 
-#![cfg(feature = "text")]
-
 use std::path::Path;
 
 use gamelane_core::Direction;

@@ -1,8 +1,6 @@
 //! Wrong scenarios of every kind, and the full message for each. Read the snapshots: does the message suffice to correct
 //! the file?
 
-#![cfg(feature = "text")]
-
 use std::path::{Path, PathBuf};
 
 use gamelane_scenario::{Scenario, ScenarioError};
@@ -481,7 +479,9 @@ fn texts_that_are_not_toml() {
 
 #[track_caller]
 fn assert_page(page: String) {
-    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    // A test's thread has its path as its name: `refusals::files`.
+    let thread = std::thread::current();
+    let name = thread.name().and_then(|path| path.rsplit("::").next()).unwrap_or_default();
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!(name, page);
     });

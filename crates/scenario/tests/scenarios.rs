@@ -1,7 +1,5 @@
 //! The shipped scenarios. Each is accepted, begins with its question, and survives a round trip through its canonical text.
 
-#![cfg(feature = "text")]
-
 use std::path::{Path, PathBuf};
 
 use gamelane_core::dist::Dist;

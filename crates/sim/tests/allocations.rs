@@ -1,12 +1,10 @@
 //! In steady state the simulator allocates no memory, neither per packet nor per second.
 
-mod common;
-#[path = "common/queues.rs"]
-mod queues;
+use crate::common;
 
+use crate::common::queues::QUEUES;
 use gamelane_core::{Instant, Seed};
 use gamelane_sim::Household;
-use queues::QUEUES;
 
 #[test]
 fn a_busy_household_allocates_nothing_in_steady_state() {

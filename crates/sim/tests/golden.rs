@@ -1,16 +1,14 @@
 //! All results of the household of collom2016, as integers. Every change of behaviour shows here. Read the difference before
-//! you accept it (`INSTA_UPDATE=always cargo test -p gamelane-sim --test golden`).
+//! you accept it (`INSTA_UPDATE=always cargo test -p gamelane-sim golden`).
 
-mod common;
-#[path = "common/queues.rs"]
-mod queues;
+use crate::common;
 
 use std::fmt::Write;
 
+use crate::common::queues::QUEUES;
 use gamelane_core::{Direction, DropReason, Seed};
 use gamelane_record::Records;
 use gamelane_sim::Household;
-use queues::QUEUES;
 
 #[test]
 fn the_household_of_collom2016() {

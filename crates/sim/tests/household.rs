@@ -1,14 +1,12 @@
 //! Whole households: conservation, repeatability, and results that need no statistics.
 
-mod common;
-#[path = "common/queues.rs"]
-mod queues;
+use crate::common;
 
+use crate::common::queues::QUEUES;
 use gamelane_core::{Duration, Instant, Seed};
 use gamelane_record::Records;
 use gamelane_scenario::Model;
 use gamelane_sim::{Household, Outcome};
-use queues::QUEUES;
 
 fn run(model: &Model, seed: u64) -> Outcome<Records> {
     Household::new(model, Seed(seed), Records::new(model)).run()

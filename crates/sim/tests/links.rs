@@ -1,7 +1,6 @@
 //! Households on DOCSIS, trace and Wi-Fi links.
 
-mod common;
-
+use crate::common;
 use gamelane_core::Seed;
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::{Model, Scenario};

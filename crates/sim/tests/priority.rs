@@ -1,7 +1,6 @@
 //! Queues with classes in a household: the claims of but2006 on priority, then each other queue.
 
-mod common;
-
+use crate::common;
 use gamelane_core::{DropReason, Seed};
 use gamelane_record::{Records, RunSummary};
 use gamelane_sim::{Household, Outcome};

@@ -1,7 +1,6 @@
 //! Finds the rate of a simulated link, and follows a link whose rate varies (but2006 section III.B and "further work").
 
-mod common;
-
+use crate::common;
 use gamelane_core::{Bitrate, Direction, Duration, Seed};
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;

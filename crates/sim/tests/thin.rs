@@ -1,7 +1,6 @@
 //! Games over TCP: every carriage delivers every message; they differ in head-of-line blocking.
 
-mod common;
-
+use crate::common;
 use gamelane_core::Seed;
 use gamelane_record::{Records, RunSummary};
 use gamelane_scenario::Model;

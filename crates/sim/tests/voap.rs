@@ -1,16 +1,14 @@
 //! VoAP in a household: the claims of palazzi-voap section III, on a wired link with the rate of the radio.
 
-mod common;
-#[path = "common/queues.rs"]
-mod queues;
+use crate::common;
 
 use std::path::Path;
 
+use crate::common::queues::QUEUES;
 use gamelane_core::{Direction, Seed};
 use gamelane_record::Records;
 use gamelane_scenario::{Model, Scenario};
 use gamelane_sim::{Household, Outcome};
-use queues::QUEUES;
 
 struct Result {
     goodput_mbit: f64,

@@ -1,7 +1,5 @@
 //! Helpers for the tests of this crate: keys, headers, captures in memory.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::io::Cursor;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -213,3 +213,27 @@ fn a_client_that_vanishes_is_forgotten() {
     assert_eq!(server.sessions(), 0);
     assert_eq!(server.poll_ended().map(|(from, _)| from.to_string()).as_deref(), Some(HOME));
 }
+
+/// Once, a process without a processor from before its last packet until after the end waited for that packet forever.
+#[test]
+fn a_sender_that_is_late_at_the_end_still_sends_its_last_packet_and_ends() {
+    let model = model();
+    let flow = &model.flows[2];
+    let sent = |late_by| {
+        let (_, source) = gamelane_traffic::build(&flow.app, flow.schedule, Seed(7), "flow/feed/app");
+        let (direction, session, duration) = (Direction::Down, 42, model.duration);
+        let config = StreamConfig { source, direction, flow: 2, session, duration, same_clock: true };
+        let mut stream = Stream::new(config, Instant::from_secs(100));
+        let (mut buffer, mut records) = ([0; LONGEST], Vec::<Record>::new());
+        for _ in 0..1000 {
+            let Some(due) = stream.poll_timeout() else { break };
+            let is_last = due + Duration::from_millis(15) >= stream.ends();
+            let now = if is_last { due + late_by } else { due };
+            stream.handle_timeout(now);
+            while stream.poll_transmit(due, now, &mut buffer, &mut records).is_some() {}
+        }
+        assert_eq!(stream.poll_timeout(), None, "it has ended");
+        stream.seen().sent
+    };
+    assert_eq!(sent(Duration::from_millis(40)), sent(Duration::ZERO));
+}

@@ -1,7 +1,7 @@
 //! Two ends connected by carriers in virtual time. Bytes take a delay each way, carriers go down and come back, and a
 //! seed decides how small the chunks are.
 
-#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(unreachable_pub, reason = "modules of a test program have no other reader")]
 
 use gamelane_core::{Duration, Instant, Seed, Stream};
 use gamelane_mux::session::Session;
@@ -81,11 +81,6 @@ impl Pair {
             loss_permille: 0,
             wire: [0; 2],
         }
-    }
-
-    pub fn datagrams(&mut self, carrier: u8) {
-        self.kinds[usize::from(carrier)] = CarrierKind::Datagram;
-        self.connect(carrier);
     }
 
     pub fn connect(&mut self, carrier: u8) {

@@ -99,11 +99,13 @@ fn clients_that_drip_bytes_hold_up_nobody_and_are_cut_off_at_the_deadline() {
         .collect();
     // The drippers take their places before the measured client comes.
     std::thread::sleep(Duration::from_millis(300));
-    let began = now();
     for _ in 0..10 {
         get(&address, "/status").unwrap();
     }
-    assert!(began.elapsed() < DEADLINE / 2, "{:?}", began.elapsed());
+    assert!(
+        !drippers.iter().any(|dripper| dripper.is_finished()),
+        "they were answered while the others dripped"
+    );
     for dripper in drippers {
         let lived = dripper.join().unwrap();
         assert!(lived > DEADLINE * 4 / 5 && lived < 4 * DEADLINE, "{lived:?}");

@@ -1,5 +1,7 @@
 //! Models for the tests, made from shipped scenarios.
 
+pub(crate) mod queues;
+
 use std::path::Path;
 
 use gamelane_scenario::{Model, Scenario};

@@ -1,0 +1,13 @@
+//! Every test of captures: reading, analysis, writing. One program links faster than one per file. A new file needs its line here.
+
+mod agreement;
+mod corpus;
+mod figure_6;
+mod inputs;
+mod pair;
+mod read;
+mod support;
+mod trace;
+mod truth;
+mod write;
+mod writes;

@@ -1,0 +1,12 @@
+//! Every test of the gateway: its plane, its command, and real kernels around it. One program links faster than one per file. A new file needs its line here.
+
+mod common;
+mod faults;
+mod following;
+mod plane;
+mod scale;
+mod status;
+mod tap;
+mod traffic;
+mod voap;
+mod xdp;

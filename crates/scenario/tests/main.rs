@@ -1,0 +1,9 @@
+//! Every test of the text of scenarios. One program links faster than one per file. A new file needs its line here.
+
+#![cfg(feature = "text")]
+
+mod catalogue;
+mod documents;
+mod properties;
+mod refusals;
+mod scenarios;
