@@ -230,7 +230,7 @@ impl Recording {
         for (at, event) in self.events.drain(..) {
             records.record(at, &event);
         }
-        let summary = RunSummary::new(&self.model, seed, &records, &self.totals);
+        let summary = RunSummary::new(seed, &records, &self.totals);
         Run::recorded(self.model.clone(), records, summary, cpu_seconds)
     }
 }
@@ -271,7 +271,7 @@ pub(crate) fn played(scenario: &Scenario, seed: u64, client: &str, server: Optio
     let played = Played::new(read(client)?, server.map(read).transpose()?);
     let mut records = Records::new(&model);
     played.record(&mut records);
-    let summary = RunSummary::new(&model, seed, &records, &Totals::default());
+    let summary = RunSummary::new(seed, &records, &Totals::default());
     Ok(Run::recorded(model, records, summary, 0.0))
 }
 

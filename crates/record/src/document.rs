@@ -93,8 +93,8 @@ struct Document {
     /// Version of the keys.
     #[schemars(extend("const" = 1))]
     schema: u32,
-    /// Engine that ran the scenario: `sim`, `lab` or `live`; several are joined by ` + `.
-    #[schemars(regex(pattern = r"^(sim|lab|live)( \+ (sim|lab|live))*$"))]
+    /// Engine that ran the scenario: `sim`, `lab`, `live` or `gateway`; several are joined by ` + `.
+    #[schemars(regex(pattern = r"^(sim|lab|live|gateway)( \+ (sim|lab|live|gateway))*$"))]
     engine: String,
     /// Scenario.
     scenario: ScenarioName,
