@@ -6,6 +6,8 @@ pub mod recent;
 pub mod round_trip;
 pub mod ticks;
 
+use std::ops::Range;
+
 use gamelane_core::rng::mix;
 use gamelane_core::{
     ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
@@ -153,6 +155,11 @@ impl Truth {
         self.places.iter().flatten()
     }
 
+    /// The conversation with a 5-tuple as the home sends it.
+    pub fn conversation(&self, key: &FlowKey) -> Option<&Conversation> {
+        self.places[self.set(key)].iter().flatten().find(|known| known.key == *key)
+    }
+
     /// Number of conversations evicted.
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
@@ -169,10 +176,16 @@ impl Truth {
         Some(&mut self.conversation_of(meta, direction)?.ways[direction.index()])
     }
 
-    fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
+    /// Places where the conversation with this 5-tuple may be.
+    fn set(&self, key: &FlowKey) -> Range<usize> {
         let hash = mix(u64::from(key.hash()) ^ self.salt);
         let first = (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS;
-        let set = &self.places[first..first + WAYS];
+        first..first + WAYS
+    }
+
+    fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
+        let places = self.set(key);
+        let (first, set) = (places.start, &self.places[places]);
         let known = set.iter().position(|place| place.as_ref().is_some_and(|known| known.key == *key));
         if let Some(way) = known {
             return first + way;
