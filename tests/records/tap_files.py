@@ -13,6 +13,7 @@ MAGIC = b"gamelane-gateway decisions 1\n"
 NOW, ARRIVED, LEFT, DROPPED, END = 0, 2, 3, 5, 10
 IN, OUT, LOST = 0, 2, 4
 TAIL = 0
+SNAP = 160
 HOME, SERVER = "192.168.1.2", "203.0.113.9"
 ETHERNET = bytes.fromhex("020000000001 020000000002 0800")
 
@@ -43,7 +44,7 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
         "overrides": overrides,
         "seed": 3,
         "epoch_ns": 0,
-        "snap": 160,
+        "snap": SNAP,
         "interfaces": ["lan", "wan"],
         "pool": [1000, 1600],
     }
@@ -51,7 +52,7 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
     (folder / "policy-0000.toml").write_text(policy, encoding="utf-8")
     log, frames = bytearray(MAGIC), bytearray(_block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
     for _ in range(6):
-        frames += _block(1, struct.pack("<HHI", 1, 0, 160))
+        frames += _block(1, struct.pack("<HHI", 1, 0, SNAP))
     before = -1
     for at_ns, kind, number, packet in _events(packets):
         if at_ns != before:
@@ -64,8 +65,9 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
             log.append(TAIL)
         point = {ARRIVED: IN, LEFT: OUT, DROPPED: LOST}[kind]
         frame = _frame(packet)
-        head = struct.pack("<IIIII", point + packet.direction, 0, 0, 160, len(frame))
-        frames += _block(6, head + frame[:160])
+        kept = frame[:SNAP]
+        head = struct.pack("<IIIII", point + packet.direction, 0, 0, len(kept), len(frame))
+        frames += _block(6, head + kept)
     log += bytes([NOW << 1]) + _number(end_ns) + bytes([END << 1])
     (folder / "decisions-0000.log").write_bytes(log)
     (folder / "frames-0000.pcapng").write_bytes(frames)

@@ -138,9 +138,7 @@ def test_the_generator(
     assert set(_frame(run, "drops")["reason"]) == {"path"}
 
 
-def test_the_gateway(
-    scenario: _native.Scenario, simulated: _native.Run, packets: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_the_gateway(scenario: _native.Scenario, simulated: _native.Run, packets: pl.DataFrame, tmp_path: Path) -> None:
     # The gateway shapes to the rate of the link, so it decides about every packet as the simulated queue did.
     passed = [
         tap_files.Packet(

@@ -1,7 +1,7 @@
 """Results of a gateway's recording (`gamelane gateway run --tap DIR`): the tables of every engine, by conversation.
 
-The recording is replayed, and what passed is handed to the recorder. A packet is sent when it comes to the gateway and has
-arrived when it leaves.
+The recording is replayed, and what passed is handed to the recorder. A packet is sent when it comes to the gateway, and
+has arrived when it leaves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read(folder: Path) -> Results:
         raise RecordsError(str(error)) from error
     record = RunRecord.of(run)
     caveats = (ONE_POINT,) if ended == "whole" else (ONE_POINT, CUT)
-    flows = tuple(Flow(name, own["app"], name, 0.0, caveats) for name, own in record.summary["flows"].items())
+    flows = tuple(Flow(name, own["app"], own["app"], 0.0, caveats) for name, own in record.summary["flows"].items())
     return Results(
         name=scenario.name,
         question=scenario.question,
@@ -48,7 +48,7 @@ def read(folder: Path) -> Results:
 
 
 ONE_POINT = (
-    "Real packets, seen at one gateway: delays are those in its queues; the path beyond it, round trips between the hosts, "
-    "and losses elsewhere are not visible."
+    "Real packets, seen at one gateway: delays are those in its queues; the path beyond it, round trips between the "
+    "hosts, and losses elsewhere are not visible."
 )
 CUT = "The recording ends before the gateway did."
