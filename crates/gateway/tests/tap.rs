@@ -330,6 +330,13 @@ fn live(net: &Net, policy: &str, iperf: &[&str]) -> Report {
     assert_eq!((value["identical"].as_bool(), value["ended"].as_str()), (Some(true), Some("whole")), "{out}");
     let report = replay(&tap, Some(&net.folder.path().join("policy.toml"))).unwrap();
     assert!(report.identical && report.frames > 2000 && report.left > 2000, "{report:?}");
+    let summary = recorded(&tap).unwrap().summary;
+    let game = &summary.flows[&*format!("udp {HOME}:27961 {SERVER}:27960")];
+    assert!(game.down.received > 50 && game.goodput_bps > 0.0, "{game:?}");
+    // The download: what is acknowledged is what arrived, without headers and retransmissions.
+    let download = summary.flows.values().max_by_key(|flow| flow.down.received).unwrap();
+    let ratio = download.goodput_bps / download.down.throughput_bps.mean;
+    assert!((0.5..1.3).contains(&ratio), "{ratio}: {download:?}");
     report
 }
 
