@@ -24,6 +24,7 @@ __all__ = [
     "match_parts",
     "models",
     "played",
+    "tapped",
     "quantity_units",
     "read_quantity",
     "recorded_streams",

@@ -6,8 +6,6 @@ pub mod recent;
 pub mod round_trip;
 pub mod ticks;
 
-use std::ops::Range;
-
 use gamelane_core::rng::mix;
 use gamelane_core::{
     ByteCount, ClassId, Direction, DropCounts, DropReason, Duration, FlowId, FlowKey, Instant, PacketMeta,
@@ -157,7 +155,8 @@ impl Truth {
 
     /// The conversation with a 5-tuple as the home sends it.
     pub fn conversation(&self, key: &FlowKey) -> Option<&Conversation> {
-        self.places[self.set(key)].iter().flatten().find(|known| known.key == *key)
+        let first = self.set(key);
+        self.places[first..first + WAYS].iter().flatten().find(|known| known.key == *key)
     }
 
     /// Number of conversations evicted.
@@ -176,16 +175,15 @@ impl Truth {
         Some(&mut self.conversation_of(meta, direction)?.ways[direction.index()])
     }
 
-    /// Places where the conversation with this 5-tuple may be.
-    fn set(&self, key: &FlowKey) -> Range<usize> {
+    /// First of the places where the conversation with this 5-tuple may be.
+    fn set(&self, key: &FlowKey) -> usize {
         let hash = mix(u64::from(key.hash()) ^ self.salt);
-        let first = (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS;
-        first..first + WAYS
+        (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS
     }
 
     fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
-        let places = self.set(key);
-        let (first, set) = (places.start, &self.places[places]);
+        let first = self.set(key);
+        let set = &self.places[first..first + WAYS];
         let known = set.iter().position(|place| place.as_ref().is_some_and(|known| known.key == *key));
         if let Some(way) = known {
             return first + way;
