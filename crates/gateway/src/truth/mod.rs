@@ -153,12 +153,6 @@ impl Truth {
         self.places.iter().flatten()
     }
 
-    /// The conversation with a 5-tuple as the home sends it.
-    pub fn conversation(&self, key: &FlowKey) -> Option<&Conversation> {
-        let first = self.set(key);
-        self.places[first..first + WAYS].iter().flatten().find(|known| known.key == *key)
-    }
-
     /// Number of conversations evicted.
     pub const fn forgotten(&self) -> u64 {
         self.forgotten
@@ -175,14 +169,9 @@ impl Truth {
         Some(&mut self.conversation_of(meta, direction)?.ways[direction.index()])
     }
 
-    /// First of the places where the conversation with this 5-tuple may be.
-    fn set(&self, key: &FlowKey) -> usize {
-        let hash = mix(u64::from(key.hash()) ^ self.salt);
-        (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS
-    }
-
     fn place(&mut self, key: &FlowKey, now: Instant) -> usize {
-        let first = self.set(key);
+        let hash = mix(u64::from(key.hash()) ^ self.salt);
+        let first = (((hash >> 32) * self.sets as u64) >> 32) as usize * WAYS;
         let set = &self.places[first..first + WAYS];
         let known = set.iter().position(|place| place.as_ref().is_some_and(|known| known.key == *key));
         if let Some(way) = known {

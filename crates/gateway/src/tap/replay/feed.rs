@@ -91,6 +91,9 @@ struct Inside {
 impl Feed {
     /// Samples the gateway up to `now`, before it is called then.
     pub(super) fn sample(&mut self, gateway: &Gateway, now: Instant) {
+        if self.sampled + SAMPLE_EVERY <= now {
+            self.judge(gateway);
+        }
         while self.sampled + SAMPLE_EVERY <= now {
             self.sampled += SAMPLE_EVERY;
             for direction in Direction::BOTH {
@@ -131,12 +134,12 @@ impl Feed {
         });
     }
 
-    /// Notes what the conversation of a frame behaves like, after the gateway took it.
-    pub(super) fn judge(&mut self, frame: FrameId, gateway: &Gateway) {
-        let Some(Inside { packet, .. }) = self.inside[frame.index()] else { return };
-        let own = &mut self.conversations[packet.lane.index()];
-        if let Some(known) = gateway.truth().conversation(&own.key) {
-            own.behaviour = known.behaviour;
+    /// Notes what conversations behave like. One that was evicted keeps what was last noted.
+    fn judge(&mut self, gateway: &Gateway) {
+        for known in gateway.truth().conversations() {
+            if let Some(lane) = self.known.get(&known.key) {
+                self.conversations[lane.index()].behaviour = known.behaviour;
+            }
         }
     }
 

@@ -183,9 +183,6 @@ impl<'a> Replay<'a> {
                     feed.came(direction, id, frames.bytes(id), self.now);
                 }
                 self.gateway.handle_frame(direction, id, frames, self.now);
-                if let Some(feed) = feed {
-                    feed.judge(id, &self.gateway);
-                }
             }
             None => {
                 self.report.differences.left += 1;
