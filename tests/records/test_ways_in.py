@@ -12,6 +12,7 @@ import pytest
 
 from gamelane import _native
 from tests.lab.record_files import RECEIVED, RECORD, SENT
+from tests.records import tap_files
 
 SCENARIO = """
 name = "ways-in"
@@ -137,4 +138,69 @@ def test_the_generator(
     assert set(_frame(run, "drops")["reason"]) == {"path"}
 
 
+def test_the_gateway(scenario: _native.Scenario, simulated: _native.Run, packets: pl.DataFrame, tmp_path: Path) -> None:
+    # The gateway shapes to the rate of the link, so it decides about every packet as the simulated queue did.
+    passed = [
+        tap_files.Packet(
+            direction=("up", "down").index(direction),
+            port=PORTS[flow],
+            length=IP_BYTES[flow],
+            came_ns=sent,
+            left_ns=None if arrived < 0 else sent + waited,
+        )
+        for flow, direction, arrived, sent, waited in packets.iter_rows()
+    ]
+    tap_files.write(tmp_path / "tap", SCENARIO, [("gateway.shape.up", "500kbit")], passed, END_NS)
+    run, duration_s, ended = _native.tapped(str(tmp_path / "tap"))
+    assert (duration_s, ended) == (8.0, "whole")
+    ours, theirs = _numbers(run), _numbers(_at_the_gateway(scenario, passed))
+    assert list(ours["flows"]) == [tap_files.name(port) for port in (PORTS["call"], PORTS["flood"])]
+    for name, port in PORTS.items():
+        seen, known = ours["flows"][tap_files.name(port)], theirs["flows"][name]
+        # One point cannot know what the hosts run, their TCP, and the time between them.
+        assert seen["app"] == {"call": "real-time", "flood": "other"}[name]
+        assert seen["rtt_samples"] == 0
+        unknown = ("retransmissions", "timeouts", "rtt_deviation_ms")
+        assert [seen[key] for key in unknown] == [None, None, None]
+        for distribution in (seen["rtt_ms"], seen["up"]["jitter_ms"], seen["down"]["jitter_ms"]):
+            assert set(distribution.values()) == {None}
+        for summary in (seen, known):
+            for key in (*unknown, "app", "rtt_samples", "rtt_ms"):
+                del summary[key]
+            for direction in ("up", "down"):
+                del summary[direction]["jitter_ms"]
+        assert seen == known, name
+    assert ours["queues"]["up"] == _numbers(simulated)["queues"]["up"]
+    for table in ("windows", "drops", "queues"):
+        assert len(_frame(run, table)) > 0
+    delay = _frame(run, "delay")
+    assert delay["one_way_ms"].is_null().all()
+    assert delay["queue_delay_ms"].is_not_null().all()
+
+
+def _at_the_gateway(scenario: _native.Scenario, passed: list[tap_files.Packet]) -> _native.Run:
+    """Hand the packets over as the lab does, as if they arrived when they left the gateway."""
+    keys = {"warmup": "0s"}
+    for name, port in PORTS.items():
+        times = [packet.came_ns for packet in passed if packet.port == port]
+        keys |= {f"flow.{name}.start": f"{min(times)}ns", f"flow.{name}.stop": f"{max(times)}ns"}
+    recording = _native.Recording(scenario.with_overrides(list(keys.items())))
+    for number, (name, port) in enumerate(PORTS.items()):
+        for way, direction in enumerate(("up", "down")):
+            own = [packet for packet in passed if (packet.port, packet.direction) == (port, way)]
+            came = np.array([packet.came_ns for packet in own], dtype=np.int64)
+            left = np.array([-1 if packet.left_ns is None else packet.left_ns for packet in own], dtype=np.int64)
+            lengths = np.full(len(own), IP_BYTES[name], dtype=np.uint32)
+            unmarked = np.zeros(len(own), dtype=np.bool_)
+            recording.packets(number, direction, came, left, np.maximum(left - came, 0), lengths, unmarked)
+            for packet in own:
+                if packet.left_ns is None:
+                    recording.drop(number, direction, packet.came_ns, packet.came_ns, packet.length, "tail")
+                else:
+                    recording.goodput(number, packet.left_ns, packet.length - HEADERS)
+    return recording.finish(3, 0.0)
+
+
+PORTS = {"call": 5004, "flood": 9000}
+END_NS = 8_000_000_000
 BEGAN = 5_000_000_000_000

@@ -21,8 +21,10 @@
 #![forbid(unsafe_code)]
 
 pub mod gateway;
+#[cfg(feature = "program")]
 pub mod http;
 pub mod policy;
+#[cfg(feature = "program")]
 pub mod run;
 pub mod status;
 pub mod tap;

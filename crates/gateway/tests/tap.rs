@@ -10,9 +10,10 @@ use crate::common::{FQ, HOME, Net, Place, SERVER, in_time, net, sh, up_to_three_
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};
-use gamelane_gateway::tap::replay::{Differences, Ended, Report, replay};
+use gamelane_gateway::tap::replay::{Differences, Ended, NAMED, REST, Recorded, Report, recorded, replay};
 use gamelane_gateway::tap::{About, Options, Tap, TapStatus, Tapped, WhenFull, about};
 use gamelane_gateway::{Gateway, Policy};
+use gamelane_record::summary::DirectionSummary;
 
 const ALL_OF_IT: &str = "shape = \"4mbit\"\nvoap = {}\npriority = [\"quake3\"]\n\
                          up = { queue = \"priority\", acks = \"filter\", limit = \"40p\" }\n\
@@ -95,6 +96,59 @@ fn a_recording_decides_the_same_again_across_a_change_of_policy() {
 }
 
 #[test]
+fn a_recording_becomes_records_by_conversation() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("tap");
+    record(&folder, 1 << 30, WhenFull::Stop, 20_000);
+    let Recorded { records, summary, report } = recorded(&folder).unwrap();
+    // Five senders at home, and five on the internet.
+    assert_eq!(summary.flows.iter().count(), 10, "{summary:?}");
+    let ways = || summary.flows.values().flat_map(|flow| [&flow.up, &flow.down]);
+    let sum = |count: fn(&DirectionSummary) -> u32| ways().map(|way| u64::from(count(way))).sum::<u64>();
+    assert_eq!(sum(|way| way.sent), report.frames);
+    assert_eq!(sum(|way| way.received), report.left);
+    assert_eq!(sum(|way| way.lost), report.dropped);
+    assert_eq!(records.drops.len() as u64, report.dropped);
+    let queues = || summary.queues.values();
+    assert_eq!(queues().map(|queue| queue.packets).sum::<u64>(), report.frames);
+    let marks = sum(|way| way.marked);
+    assert!(marks > 0 && marks <= queues().map(|queue| queue.marks).sum(), "{marks}: {summary:?}");
+    assert!(summary.queues["up"].backlog_packets.max == 40, "{:?}", summary.queues["up"]);
+    assert!(ways().all(|way| way.jitter_ms.count == 0 && way.queue_delay_ms.count as u32 == way.received));
+    assert!(summary.voap.is_some() && summary.autorate.is_empty());
+    let tenths = (records.end().as_secs_f64() * 10.0) as usize;
+    assert_eq!((records.queues.len(), records.rates.len()), (2 * tenths, 0));
+}
+
+#[test]
+fn conversations_beyond_the_busiest_are_one_flow() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("tap");
+    let options = Options { folder: folder.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
+    let text = common::policy_text(FQ);
+    let policy = Policy::parse(&text, "test.toml", &[]).unwrap();
+    let mut frames = Frames::new(8, 1600);
+    let about = about_of(&policy, &options, &frames);
+    let mut gateway = Gateway::new(&policy, Seed(about.seed));
+    gateway.watch_drops();
+    let mut tap = Tap::start(&options, &about, &text, &frames).unwrap();
+    let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
+    for conversation in 0..NAMED as u8 + 7 {
+        let now = Instant::from_millis(20 * u64::from(conversation));
+        let id = frames.fill([&datagram(conversation, 100 + usize::from(conversation)), &[], &[]]).unwrap();
+        plane.handle_frame(Direction::Up, id, &mut frames, now);
+        let id = plane.poll_transmit(Direction::Up, &mut frames, now).unwrap();
+        frames.give_back(id);
+    }
+    tap.finish(Instant::from_secs(2));
+    let summary = recorded(&folder).unwrap().summary;
+    assert_eq!(summary.flows.iter().count(), NAMED + 1);
+    let busiest = NAMED + 6;
+    assert!(summary.flows[0].up.sent_bytes == 128 + busiest as u64, "{summary:?}");
+    assert_eq!((summary.flows[REST].up.sent, summary.flows[REST].app), (7, "other"));
+}
+
+#[test]
 fn another_policy_and_a_changed_record_are_told() {
     let whole = tempfile::tempdir().unwrap();
     let folder = whole.path().join("tap");
@@ -134,6 +188,8 @@ fn another_policy_and_a_changed_record_are_told() {
     std::fs::write(&path, changed).unwrap();
     let report = replay(&folder, None).unwrap();
     assert_eq!(report.differences, Differences { dropped: 1, ..Differences::default() }, "{report:?}");
+    let refused = recorded(&folder).unwrap_err().to_string();
+    assert!(refused.contains("recorded by gamelane test"), "{refused}");
 }
 
 #[test]
@@ -156,6 +212,14 @@ fn a_rate_that_followed_the_link_follows_it_again() {
     assert!(counters.lowered > 2 && counters.raised > 10, "{counters:?}");
     let report = replay(&folder, None).unwrap();
     assert!(report.identical && report.ended == Ended::Whole && report.left > 5000, "{report:?}");
+    let Recorded { records, summary, .. } = recorded(&folder).unwrap();
+    let following = &summary.autorate["up"];
+    assert_eq!((following.lowered, following.raised), (counters.lowered, counters.raised));
+    let mean =
+        records.rates.iter().map(|row| row.shaped.bps() as f64).sum::<f64>() / records.rates.len() as f64;
+    assert!((following.rate_bps.mean - mean).abs() < 1.0, "{following:?} {mean}");
+    assert_eq!(records.rates.len(), records.queues.len() / 2);
+    assert!(records.rates.iter().all(|row| row.link.is_none() && row.direction == Direction::Up));
     // Without following, the rate and so the decisions differ.
     let fixed = whole.path().join("fixed.toml");
     std::fs::write(&fixed, text.replace("autorate =", "# autorate =")).unwrap();
@@ -271,6 +335,13 @@ fn live(net: &Net, policy: &str, iperf: &[&str]) -> Result<Report, String> {
     assert_eq!((value["identical"].as_bool(), value["ended"].as_str()), (Some(true), Some("whole")), "{out}");
     let report = replay(&tap, Some(&net.folder.path().join("policy.toml"))).unwrap();
     assert!(report.identical, "{report:?}");
+    let summary = recorded(&tap).unwrap().summary;
+    let game = &summary.flows[&*format!("udp {HOME}:27961 {SERVER}:27960")];
+    assert!(game.down.received > 50 && game.goodput_bps > 0.0, "{game:?}");
+    // The download: what is acknowledged is what arrived, without headers and retransmissions.
+    let download = summary.flows.values().max_by_key(|flow| flow.down.received).unwrap();
+    let ratio = download.goodput_bps / download.down.throughput_bps.mean;
+    assert!((0.5..1.3).contains(&ratio), "{ratio}: {download:?}");
     in_time(report.frames > 2000 && report.left > 2000, || format!("{report:?}"))?;
     Ok(report)
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, IpLen};
 use gamelane_record::records::WINDOW;
-use gamelane_record::{Event, Recorder, Records, Seen};
+use gamelane_record::{Event, Recorder, Records, Seen, View};
 
 use crate::record::{RECORD_BYTES, Record, What};
 
@@ -63,7 +63,7 @@ impl Played {
         }
         events.sort_by_key(|(at, _)| *at);
         let since = |at: Instant| Instant::ZERO + at.saturating_since(began);
-        records.sees_queues = false;
+        records.view = View::Hosts;
         let last = events.last().map_or(Instant::ZERO, |(at, _)| since(*at));
         for (at, event) in events {
             records.record(since(at), &moved(event, since));
@@ -245,7 +245,7 @@ mod tests {
             let model = model();
             let mut records = Records::new(&model);
             Played::new(client, Some(server)).record(&mut records);
-            let summary = gamelane_record::RunSummary::new(&model, 1, &records, &gamelane_record::Totals::default());
+            let summary = gamelane_record::RunSummary::new(1, &records, &gamelane_record::Totals::default());
             prop_assert!(summary.queues.is_empty());
         }
     }

@@ -32,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recording::Recording>()?;
     module.add_function(wrap_pyfunction!(arrow::tables, module)?)?;
     module.add_function(wrap_pyfunction!(recording::played, module)?)?;
+    module.add_function(wrap_pyfunction!(recording::tapped, module)?)?;
     module.add_class::<capture::live::Live>()?;
     module.add_function(wrap_pyfunction!(capture::live::drop_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;

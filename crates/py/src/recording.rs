@@ -1,8 +1,10 @@
 //! Runs of other engines than the simulator: Python hands events over in any order, and the recorder gets them in order of time.
 
 use std::fs;
+use std::path::Path;
 
 use gamelane_core::{Bitrate, ByteCount, Direction, DropReason, Duration, Instant, IpLen};
+use gamelane_gateway::tap::replay::{self, Recorded};
 use gamelane_generator::played::{Played, read as parse};
 use gamelane_qdisc::Backlog;
 use gamelane_record::pairs::{Crossed, round_trips};
@@ -230,8 +232,8 @@ impl Recording {
         for (at, event) in self.events.drain(..) {
             records.record(at, &event);
         }
-        let summary = RunSummary::new(&self.model, seed, &records, &self.totals);
-        Run::recorded(self.model.clone(), records, summary, cpu_seconds)
+        let summary = RunSummary::new(seed, &records, &self.totals);
+        Run::recorded(records, summary, cpu_seconds)
     }
 }
 
@@ -267,12 +269,20 @@ impl Recording {
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, client, server = None))]
 pub(crate) fn played(scenario: &Scenario, seed: u64, client: &str, server: Option<&str>) -> PyResult<Run> {
-    let model = scenario.model.clone();
     let played = Played::new(read(client)?, server.map(read).transpose()?);
-    let mut records = Records::new(&model);
+    let mut records = Records::new(&scenario.model);
     played.record(&mut records);
-    let summary = RunSummary::new(&model, seed, &records, &Totals::default());
-    Ok(Run::recorded(model, records, summary, 0.0))
+    let summary = RunSummary::new(seed, &records, &Totals::default());
+    Ok(Run::recorded(records, summary, 0.0))
+}
+
+/// Makes a run from a gateway's recording. Returns it with its length in seconds and how the recording ends.
+#[pyfunction]
+pub(crate) fn tapped(py: Python<'_>, folder: &str) -> PyResult<(Run, f64, &'static str)> {
+    let recorded = py.detach(|| replay::recorded(Path::new(folder)));
+    let Recorded { records, summary, report } =
+        recorded.map_err(|error| PyValueError::new_err(format!("{folder}: {error}")))?;
+    Ok((Run::recorded(records, summary, 0.0), report.until_s, report.ended.name()))
 }
 
 fn read(path: &str) -> PyResult<Vec<gamelane_generator::record::Record>> {

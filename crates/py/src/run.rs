@@ -10,7 +10,7 @@ use gamelane_capture::{PacketHeader, PcapngWriter, TcpNumbers, WriteOptions};
 use gamelane_core::headers::{IPV4_HEADER, TCP_HEADER, UDP_HEADER};
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_record::{Records, RunSummary};
-use gamelane_scenario::Model;
+use gamelane_scenario::{FlowModel, Model};
 use gamelane_sim::payload::{Content, connection_key, player_key};
 use gamelane_sim::{Household, Passed, Tap};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -47,7 +47,8 @@ pub(crate) struct Run {
     cpu_seconds: f64,
     events: u64,
     bottleneck_packets: u64,
-    model: Model,
+    /// What was simulated; `None` for another engine.
+    model: Option<Model>,
     records: Records,
     /// Packets at each tap; empty unless kept.
     packets: Vec<Passed>,
@@ -83,7 +84,7 @@ impl Run {
     /// Makes a table. `flows` are the categories of its column `flow`: pass the flows of all runs to concatenate.
     #[pyo3(signature = (name, flows = None))]
     fn table(&self, name: &str, flows: Option<Vec<String>>) -> PyResult<arrow::Table> {
-        let own: Vec<&str> = self.model.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let own: Vec<&str> = self.records.flows.iter().map(|own| own.flow.name.as_str()).collect();
         let all = flows.unwrap_or_else(|| own.iter().map(|name| (*name).to_owned()).collect());
         arrow::table(&self.records, name, &own, &all)
     }
@@ -107,20 +108,29 @@ impl Run {
 
 impl Run {
     /// Makes the run of another engine than the simulator.
-    pub(crate) fn recorded(model: Model, records: Records, summary: RunSummary, cpu_seconds: f64) -> Self {
+    pub(crate) fn recorded(records: Records, summary: RunSummary, cpu_seconds: f64) -> Self {
         let bottleneck_packets = summary.queues.values().map(|queue| queue.packets).sum();
-        Self { cpu_seconds, events: 0, bottleneck_packets, model, records, packets: Vec::new(), summary }
+        Self {
+            cpu_seconds,
+            events: 0,
+            bottleneck_packets,
+            model: None,
+            records,
+            packets: Vec::new(),
+            summary,
+        }
     }
 
     fn write_tap(&self, path: &str, name: &str, tap: Tap) -> std::io::Result<()> {
         let options = WriteOptions { snap_len: Some(HEADERS_ONLY), ..WriteOptions::default() };
         let mut writer = PcapngWriter::new(BufWriter::new(File::create(path)?), options)?;
         let interface = writer.add_interface(name)?;
-        let lanes: Vec<(usize, u32)> = self.model.lanes().collect();
+        let flows =
+            self.model.iter().flat_map(|model| model.lanes().map(|(flow, lane)| (&model.flows[flow], lane)));
+        let lanes: Vec<(&FlowModel, u32)> = flows.collect();
         for row in self.packets.iter().filter(|row| row.tap == tap) {
             let (meta, body) = (&row.meta, &row.payload);
             let Some((flow, number)) = lanes.get(meta.flow.index()) else { continue };
-            let flow = &self.model.flows[*flow];
             let key = player_key(flow.key, *number);
             let own = if row.direction == Direction::Up { key } else { key.reverse() };
             let header = PacketHeader {
@@ -186,7 +196,7 @@ fn simulate(model: Model, seed: u64, samples: bool, packets: bool, cancel: &Canc
         cpu_seconds: cpu_seconds() - started,
         events: outcome.events,
         bottleneck_packets: outcome.bottleneck_packets(),
-        model,
+        model: Some(model),
         records: outcome.recorder,
         packets: outcome.packets,
         summary,

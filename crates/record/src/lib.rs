@@ -1,4 +1,4 @@
-//! One recorder for every engine: a simulation, a lab of real hosts and real traffic hand it the same events, so their
+//! One recorder for every engine: a simulation, a lab of real hosts, real traffic and a gateway hand it the same events, so their
 //! figures mean the same.
 //!
 //! ```text
@@ -31,7 +31,7 @@ pub mod totals;
 pub use event::{Event, Recorder, Seen, Side, TcpState};
 pub use meter::BacklogMeter;
 pub use named::Named;
-pub use records::Records;
+pub use records::{Flow, Records, View};
 pub use statistics::Distribution;
 pub use summary::RunSummary;
 pub use totals::Totals;

@@ -1,14 +1,16 @@
 //! The recorder that keeps columns: samples of each flow, one-second windows, drops, samples of queues and TCP, and reports of
 //! applications.
 
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use gamelane_core::{Bitrate, Direction, DropReason, Duration, FlowId, Instant};
+use gamelane_core::{Bitrate, Catalogued, Direction, DropReason, Duration, FlowId, Instant, Protocol};
 use gamelane_qdisc::Backlog;
-use gamelane_scenario::Model;
+use gamelane_scenario::{FlowModel, Model};
 use gamelane_tcp::accounting::PacketHistory;
 use gamelane_traffic::AppReport;
+use gamelane_traffic::config::Schedule;
 
 use crate::event::{Event, Recorder, Seen, Side, TcpState};
 
@@ -18,7 +20,7 @@ pub const WINDOW: Duration = Duration::from_secs(1);
 /// Everything recorded of a run. Rows are in order of time.
 #[derive(Debug)]
 pub struct Records {
-    /// Flows, in the order of the scenario.
+    /// Flows, in the order given.
     pub flows: Vec<FlowRecords>,
     /// Lost packets.
     pub drops: Vec<DropRow>,
@@ -34,17 +36,61 @@ pub struct Records {
     pub deliveries: Vec<DeliveryRow>,
     /// Packets of games over TCP that the server sent more than once.
     pub retransmissions: Vec<RetransmissionRow>,
-    /// Whether the engine saw how long packets wait in queues.
-    pub sees_queues: bool,
+    /// Where the engine stands.
+    pub view: View,
     /// Flow of each connection, by [`FlowId::index`], and its number within the flow.
     lanes: Vec<(u32, u32)>,
     warmup: Instant,
     end: Instant,
 }
 
+/// What an engine sees of a packet's way. What it does not see is null in tables and summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Both hosts and the queues between them: the simulator and the lab.
+    #[default]
+    Everything,
+    /// The hosts alone. Time in queues is unknown.
+    Hosts,
+    /// One gateway. A packet is sent when it comes and has arrived when it leaves; the time from host to host is unknown.
+    Gateway,
+}
+
+/// What is known of a flow apart from its packets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Unique name.
+    pub name: String,
+    /// Kind of application, as the summary names it.
+    pub app: &'static str,
+    /// Transport protocol.
+    pub protocol: Protocol,
+    /// Start and stop. Throughput and goodput are means over this time.
+    pub schedule: Schedule,
+    /// Players of a game over TCP; 1 for other applications.
+    pub players: u32,
+    /// Number of transport connections or datagram flows.
+    pub connections: u32,
+}
+
+impl From<&FlowModel> for Flow {
+    fn from(model: &FlowModel) -> Self {
+        Self {
+            name: model.name.clone(),
+            app: model.app.app().word(),
+            protocol: model.key.protocol,
+            schedule: model.schedule,
+            players: model.players,
+            connections: model.lanes(),
+        }
+    }
+}
+
 /// Records of one flow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FlowRecords {
+    /// The flow.
+    pub flow: Flow,
     /// Round-trip times of packet pairs: when, and how long.
     pub rtt: Vec<(Instant, Duration)>,
     /// Round-trip times the application measured, after the warm-up.
@@ -197,12 +243,30 @@ pub struct RetransmissionRow {
 impl Records {
     /// Empty records for a run of `model`.
     pub fn new(model: &Model) -> Self {
-        let windows = model.duration.as_nanos().div_ceil(WINDOW.as_nanos()) as usize;
+        Self::of(model.flows.iter().map(Flow::from), model.warmup, model.duration)
+    }
+
+    /// Empty records for a run of `duration` with these flows. Their connections are numbered in this order, from 0.
+    pub fn of(flows: impl Iterator<Item = Flow>, warmup: Duration, duration: Duration) -> Self {
+        let windows = duration.as_nanos().div_ceil(WINDOW.as_nanos()) as usize;
         let direction =
             || DirectionRecords { windows: vec![Window::default(); windows], ..DirectionRecords::default() };
-        let flow = |_| FlowRecords { directions: [direction(), direction()], ..FlowRecords::default() };
+        let flows: Vec<FlowRecords> = flows
+            .map(|flow| FlowRecords {
+                flow,
+                rtt: Vec::new(),
+                echoes: Vec::new(),
+                directions: [direction(), direction()],
+                goodput_bytes: 0,
+                left_out: false,
+            })
+            .collect();
+        let lanes = (0u32..).zip(&flows).flat_map(|(position, own)| {
+            (0..own.flow.connections).map(move |connection| (position, connection))
+        });
         Self {
-            flows: model.flows.iter().map(flow).collect(),
+            lanes: lanes.collect(),
+            flows,
             drops: Vec::new(),
             tcp: Vec::new(),
             queues: Vec::new(),
@@ -210,10 +274,9 @@ impl Records {
             app: Vec::new(),
             deliveries: Vec::new(),
             retransmissions: Vec::new(),
-            sees_queues: true,
-            lanes: model.lanes().map(|(flow, number)| (flow as u32, number)).collect(),
-            warmup: Instant::ZERO + model.warmup,
-            end: Instant::ZERO + model.duration,
+            view: View::Everything,
+            warmup: Instant::ZERO + warmup,
+            end: Instant::ZERO + duration,
         }
     }
 

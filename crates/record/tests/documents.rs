@@ -23,6 +23,11 @@ fn the_reference_of_the_tables_is_up_to_date() {
     compare("records.md", |page| between_marks(page, &document::tables()));
 }
 
+#[test]
+fn the_types_of_the_web_page_are_up_to_date() {
+    compare("schema/tables.d.ts", |_| document::types());
+}
+
 /// The page with its generated part replaced.
 fn between_marks(page: &str, generated: &str) -> String {
     let (before, rest) = page.split_once(BEGIN).expect("the page has a generated part");

@@ -57,6 +57,6 @@ impl<R> Outcome<R> {
 impl Outcome<Records> {
     /// Summary of a run of `model` with `seed`.
     pub fn summary(&self, model: &Model, seed: u64) -> RunSummary {
-        RunSummary::new(model, seed, &self.recorder, &self.totals(model))
+        RunSummary::new(seed, &self.recorder, &self.totals(model))
     }
 }

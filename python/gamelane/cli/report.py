@@ -28,8 +28,9 @@ FORMATS = ("csv", "flent")
     type=options.PATH,
     nargs=-1,
     required=True,
-    help="Folder of `gamelane run -o DIR` or `gamelane sweep -o DIR`. Several folders of one scenario, for example of "
-    "two engines, are overlaid. The others are compared with the first.",
+    help="Folder of `gamelane run -o DIR`, `gamelane sweep -o DIR` or `gamelane gateway run --tap DIR`. "
+    "Several folders of one scenario, for example of two engines, are overlaid. The others are compared with the "
+    "first.",
 )
 @click.option(
     "--output",

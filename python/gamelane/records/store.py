@@ -15,6 +15,7 @@ import polars as pl
 from gamelane import whole
 from gamelane.errors import OutputError, RecordsError
 from gamelane.records import manifest as documents
+from gamelane.records import tap
 from gamelane.records.frames import TABLES
 from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
@@ -35,8 +36,10 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
 
 
 def read(folder: str | PathLike[str]) -> Results:
-    """Read records that `write` wrote."""
+    """Read records that `write` wrote, or make them from a gateway's recording."""
     path = Path(folder)
+    if (path / tap.ABOUT).is_file() and not (path / MANIFEST).exists():
+        return tap.read(path)
     document = documents.read(path / MANIFEST, schema=SCHEMA, holds="records", command="gamelane run SCENARIO")
     try:
         frames = {name: pl.read_parquet(path / f"{name}.parquet") for name in TABLES if name in document["tables"]}

@@ -6,6 +6,7 @@ from gamelane.analysis.stats import Estimate
 from gamelane.catalogue import MMO
 from gamelane.plot.style import noun, number, variant_looks
 from gamelane.records.results import Flow, Results
+from gamelane.records.tap import ENGINE as GATEWAY
 from gamelane.report.agreement import sentences
 from gamelane.report.tables import focus, summary_table
 
@@ -24,6 +25,10 @@ def headline(results: Results) -> str:
     looks = variant_looks(results)
     table = summary_table(results, flow)
     keys = [column.key for column in table.columns]
+    if results.engine == GATEWAY:
+        up, down = (table.rows[0].cells[keys.index(f"{way}.queue_delay_ms.p99")].mean for way in ("up", "down"))
+        waits = f"at most {number(up)} ms upstream and {number(down)} ms downstream"
+        return f"99 % of the packets of {flow.name} wait {waits}."
     peaks = {row.variant.name: row.cells[keys.index("rtt_ms.max")] for row in table.rows}
     known = {name: peak for name, peak in peaks.items() if peak.mean is not None}
     if not known:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import Results
+from gamelane.records.tap import ENGINE as GATEWAY
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
@@ -29,6 +31,7 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         agreement=sheets(results),
         bound=BOUND,
         simulated=results.engine == "sim",
+        at_gateway=results.engine == GATEWAY,
         commands=commands(results),
     )
 
@@ -48,5 +51,7 @@ def commands(results: Results) -> list[str]:
 def _command(typed: Sequence[str], results: Results) -> str:
     if typed:
         return shlex.join(typed)
+    if results.engine == GATEWAY:
+        return f"gamelane report {shlex.quote(str(Path(results.file).parent))}"
     seeds = [run.seed for run in results.variants[0].runs]
     return f"gamelane run {shlex.quote(results.file)} --seed {seeds[0]} --repeat {len(seeds)}"

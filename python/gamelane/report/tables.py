@@ -9,6 +9,7 @@ from typing import Any
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.catalogue import BULK, INTERACTIVE, MMO
 from gamelane.records.results import Flow, Results, Variant
+from gamelane.records.tap import ENGINE as GATEWAY
 
 Run = Mapping[str, Any]
 
@@ -43,20 +44,22 @@ class Table:
 
 def focus(results: Results) -> list[Flow]:
     """Return the main flows of a report: games and calls, or every flow if there are none."""
-    interactive = [flow for flow in results.flows if flow.app in INTERACTIVE]
+    interactive = [flow for flow in results.flows if flow.app in (*INTERACTIVE, REAL_TIME)]
     return interactive or list(results.flows)
 
 
 def summary_table(results: Results, flow: Flow) -> Table:
     """Return RTT and loss of one flow, and the goodput of bulk transfers.
 
-    For a game over TCP: delivery delay, retransmissions and cost on the wire.
+    For a game over TCP: delivery delay, retransmissions and cost on the wire. At a gateway, which sees no round trips:
+    the wait in its queues.
     """
     if flow.app == MMO:
         return _filled(results, _thin_columns(flow))
     bulk = [other for other in results.flows if other.app == BULK and other != flow]
+    waits = (_wait(flow, way, key, heading) for way in ("up", "down") for key, heading in QUANTILES[::2])
     columns = (
-        *(_round_trip(flow, key, heading) for key, heading in QUANTILES),
+        *(waits if results.engine == GATEWAY else (_round_trip(flow, key, heading) for key, heading in QUANTILES)),
         Column("loss", "loss", "%", "lower", flow.name, lambda run: _percent(_loss(run, flow.name))),
         *(_goodput(other) for other in bulk),
     )
@@ -116,6 +119,14 @@ def _round_trip(flow: Flow, key: str, heading: str) -> Column:
     return Column(f"rtt_ms.{key}", heading, "ms", "lower", flow.name, value)
 
 
+def _wait(flow: Flow, way: str, key: str, heading: str) -> Column:
+    def value(run: Run) -> float | None:
+        number: float | None = run["flows"][flow.name][way]["queue_delay_ms"][key]
+        return number
+
+    return Column(f"{way}.queue_delay_ms.{key}", f"{way}: {heading}", "ms", "lower", flow.name, value)
+
+
 def _thin_columns(flow: Flow) -> tuple[Column, ...]:
     """Return delivery delay at the players, packets by number of retransmissions, and cost on the wire."""
 
@@ -165,6 +176,9 @@ def _loss(run: Run, flow: str) -> float | None:
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
+
+REAL_TIME = "real-time"
+"""What a gateway calls a conversation that behaves like a game or a call."""
 
 DELIVERIES = (("p50", "median"), ("p99", "99 %"), ("p999", "99.9 %"), ("max", "peak"))
 

@@ -75,17 +75,8 @@ impl FlowStatus {
         Self {
             home: flow.key.source.to_string(),
             server: flow.key.destination.to_string(),
-            protocol: match flow.key.protocol {
-                Protocol::Tcp => "tcp".into(),
-                Protocol::Udp => "udp".into(),
-                Protocol::Other(number) => number.to_string(),
-            },
-            behaviour: match flow.behaviour {
-                Behaviour::RealTime => "real-time",
-                Behaviour::Other => "other",
-                Behaviour::Unknown => "unknown",
-            }
-            .into(),
+            protocol: protocol_name(flow.key.protocol),
+            behaviour: behaviour_name(flow.behaviour).into(),
             class: flow.class.0,
             silent_s: now.saturating_since(flow.seen).as_secs_f64(),
             rtt_internet_ms: rtt(Direction::Up),
@@ -93,6 +84,22 @@ impl FlowStatus {
             up: WayStatus::of(up, now),
             down: WayStatus::of(down, now),
         }
+    }
+}
+
+pub(crate) fn protocol_name(protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Tcp => "tcp".into(),
+        Protocol::Udp => "udp".into(),
+        Protocol::Other(number) => number.to_string(),
+    }
+}
+
+pub(crate) const fn behaviour_name(behaviour: Behaviour) -> &'static str {
+    match behaviour {
+        Behaviour::RealTime => "real-time",
+        Behaviour::Other => "other",
+        Behaviour::Unknown => "unknown",
     }
 }
 

@@ -24,6 +24,7 @@ use crate::tap::TapStatus;
 use crate::truth::Conversation;
 pub use engine::{BothWays, EngineStatus, Lateness};
 pub use flow::{FlowStatus, Passing, WayStatus};
+pub(crate) use flow::{behaviour_name, protocol_name};
 pub use page::page;
 pub use queue::{QueueStatus, Spread, VoapStatus};
 pub use selftest::SelfTest;

@@ -2,14 +2,12 @@
 
 use alloc::vec::Vec;
 
-use gamelane_core::{Catalogued, Direction, Duration, Instant, Protocol};
-use gamelane_scenario::FlowModel;
+use gamelane_core::{Direction, Duration, Instant, Protocol};
 use gamelane_traffic::AppReport;
-use gamelane_traffic::config::AppConfig;
 use serde::Serialize;
 
 use super::ThinSummary;
-use crate::records::{ArrivalRow, DirectionRecords, Records, WINDOW};
+use crate::records::{ArrivalRow, DirectionRecords, Flow, Records, View, WINDOW};
 use crate::statistics::{Distribution, NANOS_PER_MILLI, Variation, mean_deviation};
 use crate::totals::FlowTotals;
 
@@ -17,7 +15,8 @@ use crate::totals::FlowTotals;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
-    /// Kind of application: `game`, `cloud`, `udp`, `voip`, `bulk`, `web`, `dash` or `mmo`.
+    /// Kind of application: `game`, `cloud`, `udp`, `voip`, `bulk`, `web`, `dash` or `mmo`. In records of a gateway what the conversation
+    /// behaves like: `real-time`, `other` or `unknown`.
     pub app: &'static str,
     /// Packets from the home to the internet.
     pub up: DirectionSummary,
@@ -71,32 +70,28 @@ pub struct DirectionSummary {
     pub throughput_bps: Variation,
     /// Time in queues of packets that arrived, milliseconds.
     pub queue_delay_ms: Distribution,
-    /// Interarrival jitter after each packet (RFC 3550 section 6.4.1), milliseconds. Null over TCP.
+    /// Interarrival jitter after each packet (RFC 3550 section 6.4.1), milliseconds. Null over TCP, and in records of a gateway.
     pub jitter_ms: Distribution,
 }
 
 impl FlowSummary {
-    /// Summarises the flow at `position` of the scenario.
-    pub(super) fn new(
-        flow: &FlowModel,
-        position: usize,
-        records: &Records,
-        totals: Option<&FlowTotals>,
-    ) -> Self {
+    /// Summarises the flow at `position`.
+    pub(super) fn new(position: usize, records: &Records, totals: Option<&FlowTotals>) -> Self {
         let own = &records.flows[position];
+        let flow = &own.flow;
         let active = Activity::of(flow, records);
         let warmup = records.warmup();
         let rtts: Vec<u64> =
             own.rtt.iter().filter(|(at, _)| *at >= warmup).map(|(_, rtt)| rtt.as_nanos()).collect();
         let reports = Reports::of(records, position as u32);
-        let jitters = flow.key.protocol != Protocol::Tcp;
+        let jitters = flow.protocol != Protocol::Tcp && records.view != View::Gateway;
         let direction = |direction: Direction| {
             DirectionSummary::new(&own.directions[direction.index()], records, active, jitters)
         };
         let echoes: Vec<u64> = own.echoes.iter().map(|rtt| rtt.as_nanos()).collect();
         let thin = totals.and_then(|totals| totals.thin.as_ref());
         Self {
-            app: flow.app.app().word(),
+            app: flow.app,
             up: direction(Direction::Up),
             down: direction(Direction::Down),
             rtt_deviation_ms: mean_deviation(&rtts).map(|nanos| nanos / NANOS_PER_MILLI),
@@ -110,9 +105,7 @@ impl FlowSummary {
             stall_seconds: reports.stalled.as_secs_f64(),
             transfers: reports.transfers.len(),
             transfer_ms: Distribution::of_nanos(reports.transfers),
-            thin: thin
-                .filter(|_| matches!(flow.app, AppConfig::Mmo(_)))
-                .map(|own| ThinSummary::new(flow, position as u32, records, own)),
+            thin: thin.map(|own| ThinSummary::new(flow, position as u32, records, own)),
         }
     }
 
@@ -135,10 +128,11 @@ impl DirectionSummary {
                 row.at.as_nanos().saturating_sub(row.one_way.as_nanos()) >= records.warmup().as_nanos()
             })
             .collect();
-        let waits = if records.sees_queues {
-            measured.iter().map(|row| row.queue_delay.as_nanos()).collect()
-        } else {
-            Vec::new()
+        let waits = match records.view {
+            View::Hosts => Vec::new(),
+            View::Everything | View::Gateway => {
+                measured.iter().map(|row| row.queue_delay.as_nanos()).collect()
+            }
         };
         let jitter = if jitters { jitter(&measured) } else { Vec::new() };
         Self {
@@ -163,7 +157,7 @@ struct Activity {
 }
 
 impl Activity {
-    fn of(flow: &FlowModel, records: &Records) -> Self {
+    fn of(flow: &Flow, records: &Records) -> Self {
         let stop = flow.schedule.stop.map_or(records.end(), |stop| Instant::ZERO + stop);
         Self {
             from: (Instant::ZERO + flow.schedule.start).max(records.warmup()),

@@ -8,7 +8,6 @@ mod thin;
 use alloc::string::ToString;
 
 use gamelane_core::Direction;
-use gamelane_scenario::Model;
 use serde::Serialize;
 
 pub use flow::{DirectionSummary, FlowSummary};
@@ -45,11 +44,9 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Summarises a finished run of `model`.
-    pub fn new(model: &Model, seed: u64, records: &Records, totals: &Totals) -> Self {
-        let transport = |flow: usize| totals.flows.get(flow);
-        let flows = model.flows.iter().enumerate();
-        let flows = flows.filter(|(position, _)| !records.flows[*position].is_left_out());
+    /// Summarises a finished run.
+    pub fn new(seed: u64, records: &Records, totals: &Totals) -> Self {
+        let flows = records.flows.iter().enumerate().filter(|(_, own)| !own.is_left_out());
         let followers = Direction::BOTH.into_iter().filter_map(|direction| {
             let own = totals.autorate[direction.index()].as_ref()?;
             Some((direction.name().to_string(), FollowerSummary::new(own, direction, records)))
@@ -57,9 +54,9 @@ impl RunSummary {
         Self {
             seed,
             flows: flows
-                .map(|(position, flow)| {
-                    let summary = FlowSummary::new(flow, position, records, transport(position));
-                    (flow.name.clone(), summary)
+                .map(|(position, own)| {
+                    let summary = FlowSummary::new(position, records, totals.flows.get(position));
+                    (own.flow.name.clone(), summary)
                 })
                 .collect(),
             queues: (totals.queues.iter())

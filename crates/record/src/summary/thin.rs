@@ -4,12 +4,11 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use gamelane_core::{Direction, Duration};
-use gamelane_scenario::FlowModel;
 use gamelane_tcp::accounting::NthRetransmission;
 use serde::Serialize;
 
 use crate::named::Named;
-use crate::records::{DeliveryRow, Records};
+use crate::records::{DeliveryRow, Flow, Records};
 use crate::statistics::{Distribution, NANOS_PER_MILLI};
 use crate::totals::ThinTotals;
 
@@ -94,15 +93,15 @@ pub struct NthSummary {
 }
 
 impl ThinSummary {
-    /// Summarises the flow at `position` of the scenario.
-    pub(super) fn new(flow: &FlowModel, position: u32, records: &Records, totals: &ThinTotals) -> Self {
+    /// Summarises the flow at `position`.
+    pub(super) fn new(flow: &Flow, position: u32, records: &Records, totals: &ThinTotals) -> Self {
         let again = &totals.retransmissions;
         let sent = &totals.server;
         let direction = |direction| DeliverySummary::new(records, position, direction);
         let numbered = (1u32..).zip(&again.nth);
         Self {
             players: flow.players,
-            connections: flow.lanes(),
+            connections: flow.connections,
             up: direction(Direction::Up),
             down: direction(Direction::Down),
             packets: again.packets,

@@ -9,7 +9,7 @@ use super::Table;
 use super::cells::{Cell, Cells, Column};
 use crate::records::{
     AppRow, ArrivalRow, DeliveryRow, DirectionRecords, DropRow, QueueRow, RateRow, Records,
-    RetransmissionRow, TcpRow, WINDOW, Window,
+    RetransmissionRow, TcpRow, View, WINDOW, Window,
 };
 
 /// Every table.
@@ -60,13 +60,14 @@ table!(rtt: "a round-trip sample", (u32, Instant, Duration), records => round_tr
     rtt_ms: Cell::Lasted(|row| row.2), "network round trip, as two taps at the hosts see it";
 });
 
-table!(delay: "a packet that arrived", (u32, Direction, &'a ArrivalRow, bool), records => arrivals(records), {
+table!(delay: "a packet that arrived", (u32, Direction, &'a ArrivalRow, View), records => arrivals(records), {
     flow: Cell::Flow(|row| row.0), "flow";
     direction: Cell::Direction(|row| row.1), "direction";
     t_s: Cell::At(|row| row.2.at), "arrival";
-    queue_delay_ms: Cell::MaybeLasted(|row| row.3.then_some(row.2.queue_delay)),
+    queue_delay_ms: Cell::MaybeLasted(|row| (row.3 != View::Hosts).then_some(row.2.queue_delay)),
         "time in queues; null for `live` traffic, whose queues nobody sees";
-    one_way_ms: Cell::Lasted(|row| row.2.one_way), "time from host to host";
+    one_way_ms: Cell::MaybeLasted(|row| (row.3 != View::Gateway).then_some(row.2.one_way)),
+        "time from host to host; null for a `gateway`, which does not see the path";
 });
 
 table!(windows: "a flow, a direction and a second", (u32, Direction, Instant, &'a Window), records => windows_of(records), {
@@ -164,10 +165,9 @@ fn by_direction(records: &Records) -> impl Iterator<Item = (u32, Direction, &Dir
     })
 }
 
-fn arrivals(records: &Records) -> impl Iterator<Item = (u32, Direction, &ArrivalRow, bool)> + Clone {
-    let sees_queues = records.sees_queues;
+fn arrivals(records: &Records) -> impl Iterator<Item = (u32, Direction, &ArrivalRow, View)> + Clone {
     by_direction(records).flat_map(move |(flow, direction, own)| {
-        own.arrivals.iter().map(move |row| (flow, direction, row, sees_queues))
+        own.arrivals.iter().map(move |row| (flow, direction, row, records.view))
     })
 }
 

@@ -1,19 +1,22 @@
 //! Replays a recording without interfaces and without a clock. Its frames go into a gateway with the same seed, each call is repeated
 //! at its recorded time, and every decision is compared: which frame leaves when, what is dropped and why, what is written into
-//! frames. Differences are counted, and the first one is described.
+//! frames. Differences are counted, and the first one is described. [`recorded`] also hands what passed to the recorder.
 
+mod feed;
 mod recording;
 mod report;
 
 use std::path::Path;
 
 use gamelane_core::{Direction, DropReason, Instant, Seed};
-use gamelane_device::{FrameId, Frames, Plane as _};
+use gamelane_device::{Frames, Plane as _};
 
 use super::log::Event;
 use super::{About, Point, about};
-use crate::gateway::Gateway;
+use crate::gateway::{DroppedFrame, Gateway};
 use crate::policy::Policy;
+use feed::Feed;
+pub use feed::{NAMED, REST, Recorded, recorded};
 use recording::Recording;
 pub use recording::ReplayError;
 pub use report::{Differences, Ended, Report};
@@ -23,16 +26,7 @@ pub use report::{Differences, Ended, Report};
 /// # Errors
 /// If there is no complete recording, or a policy is refused.
 pub fn replay(folder: &Path, policy: Option<&Path>) -> Result<Report, ReplayError> {
-    let about = About::read(folder).map_err(ReplayError::Missing)?;
-    let first = about::policy(folder, 0);
-    let policy = Policy::load(policy.unwrap_or(&first), &about.overrides)?;
-    let mut replay = Replay::new(folder, about, &policy)?;
-    while let Some(event) = replay.next_event()? {
-        if !replay.repeat(event)? {
-            break;
-        }
-    }
-    Ok(replay.finish())
+    Ok(Replay::run(folder, policy, None)?.finish())
 }
 
 struct Replay<'a> {
@@ -47,9 +41,25 @@ struct Replay<'a> {
     /// The next event, if it was read ahead.
     peeked: Option<Event>,
     report: Report,
+    /// Takes what passes, if records are wanted.
+    feed: Option<Feed>,
 }
 
 impl<'a> Replay<'a> {
+    /// Replays everything.
+    fn run(folder: &'a Path, policy: Option<&Path>, feed: Option<Feed>) -> Result<Self, ReplayError> {
+        let about = About::read(folder).map_err(ReplayError::Missing)?;
+        let first = about::policy(folder, 0);
+        let policy = Policy::load(policy.unwrap_or(&first), &about.overrides)?;
+        let mut replay = Self { feed, ..Self::new(folder, about, &policy)? };
+        while let Some(event) = replay.next_event()? {
+            if !replay.repeat(event)? {
+                break;
+            }
+        }
+        Ok(replay)
+    }
+
     fn new(folder: &'a Path, about: About, policy: &Policy) -> Result<Self, ReplayError> {
         let [count, slot] = about.pool;
         let path = folder.join(about::ABOUT);
@@ -87,6 +97,7 @@ impl<'a> Replay<'a> {
             now: Instant::ZERO,
             peeked: None,
             report,
+            feed: None,
         })
     }
 
@@ -101,7 +112,12 @@ impl<'a> Replay<'a> {
     fn repeat(&mut self, event: Event) -> Result<bool, ReplayError> {
         self.report.calls += u64::from(!matches!(event, Event::Now(_)));
         match event {
-            Event::Now(now) => self.now = now,
+            Event::Now(now) => {
+                self.now = now;
+                if let Some(feed) = &mut self.feed {
+                    feed.sample(&self.gateway, now);
+                }
+            }
             Event::Timeout => self.gateway.handle_timeout(&mut self.frames, self.now),
             Event::Arrived(direction) => {
                 if !self.feed(direction)? {
@@ -146,12 +162,15 @@ impl<'a> Replay<'a> {
             }
         }
         self.compare_drops()?;
+        if let Some(feed) = &mut self.feed {
+            feed.called(&self.gateway, self.now);
+        }
         Ok(true)
     }
 
     /// Gives the recorded frame to the gateway. What the snap length cut off is replaced by zeros; no decision depends on it.
     fn feed(&mut self, direction: Direction) -> Result<bool, ReplayError> {
-        let Self { recording, frames, zeros, .. } = self;
+        let Self { recording, frames, zeros, feed, .. } = self;
         let Some((bytes, len)) = recording.frame(Point::In, direction)? else { return Ok(false) };
         let missing = zeros.get(..len.saturating_sub(bytes.len()));
         let id = missing.and_then(|missing| frames.fill([bytes, missing, &[]]));
@@ -160,7 +179,10 @@ impl<'a> Replay<'a> {
         match id {
             Some(id) => {
                 self.numbers[id.index()] = number;
-                self.gateway.handle_frame(direction, id, &mut self.frames, self.now);
+                if let Some(feed) = feed {
+                    feed.came(direction, id, frames.bytes(id), self.now);
+                }
+                self.gateway.handle_frame(direction, id, frames, self.now);
             }
             None => {
                 self.report.differences.left += 1;
@@ -188,6 +210,9 @@ impl<'a> Replay<'a> {
             }
         }
         if let Some(id) = got {
+            if let Some(feed) = &mut self.feed {
+                feed.left(direction, id, self.frames.bytes(id), self.now);
+            }
             self.frames.give_back(id);
         }
         Ok(true)
@@ -195,13 +220,14 @@ impl<'a> Replay<'a> {
 
     /// Compares what the last call dropped with what was recorded.
     fn compare_drops(&mut self) -> Result<(), ReplayError> {
-        let numbers = &self.numbers;
-        let number = |frame: FrameId| numbers[frame.index()];
-        let ours: Vec<Dropping> = self
-            .gateway
-            .drain_drops()
-            .map(|dropped| (dropped.direction, number(dropped.frame), dropped.reason))
-            .collect();
+        let Self { gateway, numbers, feed, now, .. } = self;
+        let ours = gateway.drain_drops().map(|DroppedFrame { direction, frame, reason }| {
+            if let Some(feed) = feed {
+                feed.dropped(direction, frame, reason, *now);
+            }
+            (direction, numbers[frame.index()], reason)
+        });
+        let ours: Vec<Dropping> = ours.collect();
         let mut ours = ours.into_iter();
         loop {
             match self.next_event()? {

@@ -30,6 +30,17 @@ pub enum ReplayError {
         /// What is wrong.
         problem: String,
     },
+    /// Records were asked for, and this version of the program decides otherwise than the recorded one.
+    #[error(
+        "the replay differs ({first}), so its records would not be those of the run\n  hint:    it was recorded by gamelane \
+         {version}; use that version"
+    )]
+    Differs {
+        /// The first difference.
+        first: String,
+        /// Version that recorded.
+        version: String,
+    },
     /// A policy is refused, a recorded one or the one given.
     #[error(transparent)]
     Policy(#[from] ScenarioError),

@@ -51,6 +51,17 @@ pub enum Ended {
     Lost,
 }
 
+impl Ended {
+    /// Its word in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Cut => "cut",
+            Self::Lost => "lost",
+        }
+    }
+}
+
 /// Decisions that differ, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {

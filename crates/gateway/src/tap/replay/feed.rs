@@ -1,0 +1,281 @@
+//! Hands a replayed recording to the recorder of all engines (`gamelane-record`). A packet is sent when it comes to the gateway and
+//! has arrived when it leaves. Each conversation is a flow; those beyond [`NAMED`] are one flow together.
+//!
+//! One point of the path cannot know the time from host to host, round trips without the hosts' own delays, the hosts' TCP, or
+//! losses elsewhere. These stay null, and nothing is estimated. Frames without IP count in the queues alone.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gamelane_capture::FrameHeaders;
+use gamelane_core::headers::UDP_HEADER;
+use gamelane_core::{Direction, DropReason, Duration, Ecn, FlowId, FlowKey, Instant, Protocol};
+use gamelane_device::{FrameId, Headers, at_home};
+use gamelane_qdisc::classify::Behaviour;
+use gamelane_record::totals::{FollowerTotals, QueueTotals};
+use gamelane_record::{BacklogMeter, Event, Flow, Recorder as _, Records, RunSummary, Seen, Totals, View};
+use gamelane_traffic::config::Schedule;
+
+use super::{Replay, ReplayError, Report};
+use crate::gateway::Gateway;
+use crate::status::{behaviour_name, protocol_name};
+
+/// Records of a recorded run.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its samples, windows and drops.
+    pub records: Records,
+    /// Its numbers.
+    pub summary: RunSummary,
+    /// How far the recording reaches, and what it holds.
+    pub report: Report,
+}
+
+/// Most conversations that are flows of their own: games and calls first, then those with the most bytes.
+pub const NAMED: usize = 50;
+
+/// Name of the flow of all other conversations.
+pub const REST: &str = "the rest";
+
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// Replays the recording in `folder` and records it.
+///
+/// # Errors
+/// If it cannot be replayed, or this version of the program decides otherwise than the recorded one.
+pub fn recorded(folder: &Path) -> Result<Recorded, ReplayError> {
+    let mut replay = Replay::run(folder, None, Some(Feed::default()))?;
+    let feed = replay.feed.take().unwrap_or_default();
+    let (end, seed) = (replay.now, replay.about.seed);
+    let (totals, version) = (feed.totals(&replay.gateway, end), replay.about.version.clone());
+    let report = replay.finish();
+    if let Some(first) = report.first {
+        return Err(ReplayError::Differs { first, version });
+    }
+    let records = feed.into_records(end);
+    Ok(Recorded { summary: RunSummary::new(seed, &records, &totals), records, report })
+}
+
+/// Events of a replay. The lane of a packet is the position of its conversation.
+#[derive(Debug, Default)]
+pub(super) struct Feed {
+    events: Vec<(Instant, Event<'static>)>,
+    conversations: Vec<Conversation>,
+    known: BTreeMap<FlowKey, FlowId>,
+    /// By slot of the pool: the packet there, if it has a conversation.
+    inside: Vec<Option<Inside>>,
+    backlogs: [BacklogMeter; 2],
+    sampled: Instant,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    key: FlowKey,
+    behaviour: Behaviour,
+    first: Instant,
+    last: Instant,
+    bytes: u64,
+    /// Last acknowledgement of TCP, by the direction of the packet that had it.
+    acknowledged: [Option<u32>; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    packet: Seen,
+    ecn: Ecn,
+    /// Bytes of UDP's payload.
+    payload: Option<u64>,
+}
+
+impl Feed {
+    /// Samples the gateway up to `now`, before it is called then.
+    pub(super) fn sample(&mut self, gateway: &Gateway, now: Instant) {
+        if self.sampled + SAMPLE_EVERY <= now {
+            self.judge(gateway);
+        }
+        while self.sampled + SAMPLE_EVERY <= now {
+            self.sampled += SAMPLE_EVERY;
+            for direction in Direction::BOTH {
+                let backlog = gateway.backlog(direction);
+                self.events.push((self.sampled, Event::Queue { direction, backlog }));
+                if let Some(follower) = gateway.follower(direction) {
+                    let shaped = follower.autorate().rate();
+                    self.events.push((self.sampled, Event::Rate { direction, shaped, link: None }));
+                }
+            }
+        }
+    }
+
+    /// Notes the state of the gateway after a call.
+    pub(super) fn called(&mut self, gateway: &Gateway, now: Instant) {
+        for direction in Direction::BOTH {
+            self.backlogs[direction.index()].observe(gateway.backlog(direction), now);
+        }
+    }
+
+    /// Takes a frame that is about to be given to the gateway.
+    pub(super) fn came(&mut self, direction: Direction, frame: FrameId, bytes: &[u8], now: Instant) {
+        if self.inside.len() <= frame.index() {
+            self.inside.resize(frame.index() + 1, None);
+        }
+        let headers = Headers::parse(bytes).ip;
+        self.inside[frame.index()] = headers.map(|headers| {
+            let lane = self.lane(at_home(headers.key, direction), now);
+            let packet = Seen { lane, len: headers.len, sent_at: now, waited: Duration::ZERO };
+            self.events.push((now, Event::Sent { direction, packet }));
+            let own = &mut self.conversations[lane.index()];
+            own.last = now;
+            own.bytes += packet.len.bytes();
+            if let Some(bytes) = acknowledges(&headers, &mut own.acknowledged[direction.index()]) {
+                self.events.push((now, Event::Goodput { lane, bytes }));
+            }
+            Inside { packet, ecn: headers.ecn, payload: payload(&headers) }
+        });
+    }
+
+    /// Notes what conversations behave like. One that was evicted keeps what was last noted.
+    fn judge(&mut self, gateway: &Gateway) {
+        for known in gateway.truth().conversations() {
+            if let Some(lane) = self.known.get(&known.key) {
+                self.conversations[lane.index()].behaviour = known.behaviour;
+            }
+        }
+    }
+
+    /// Takes a frame that left.
+    pub(super) fn left(&mut self, direction: Direction, frame: FrameId, bytes: &[u8], now: Instant) {
+        let Some(Inside { packet, ecn, payload }) = self.inside[frame.index()].take() else { return };
+        let packet = Seen { waited: now.saturating_since(packet.sent_at), ..packet };
+        self.events.push((now, Event::Received { direction, packet }));
+        if ecn != Ecn::Ce && Headers::parse(bytes).ip.is_some_and(|ip| ip.ecn == Ecn::Ce) {
+            self.events.push((now, Event::Marked { direction, packet }));
+        }
+        if let Some(bytes) = payload {
+            self.events.push((now, Event::Goodput { lane: packet.lane, bytes }));
+        }
+    }
+
+    /// Takes a frame that was dropped.
+    pub(super) fn dropped(&mut self, direction: Direction, frame: FrameId, reason: DropReason, now: Instant) {
+        if let Some(Inside { packet, .. }) = self.inside[frame.index()].take() {
+            self.events.push((now, Event::Dropped { direction, packet, reason }));
+        }
+    }
+
+    fn lane(&mut self, key: FlowKey, now: Instant) -> FlowId {
+        *self.known.entry(key).or_insert_with(|| {
+            let (behaviour, acknowledged) = (Behaviour::Unknown, [None; 2]);
+            let own = Conversation { key, behaviour, first: now, last: now, bytes: 0, acknowledged };
+            self.conversations.push(own);
+            FlowId(self.conversations.len() as u32 - 1)
+        })
+    }
+
+    fn totals(&self, gateway: &Gateway, end: Instant) -> Totals {
+        let span = end.saturating_since(Instant::ZERO);
+        let queue = |direction: Direction| {
+            let (account, mut meter) = (gateway.account(direction), self.backlogs[direction.index()]);
+            meter.observe(gateway.backlog(direction), end);
+            let own = QueueTotals {
+                counters: account.counters,
+                mean_backlog: Some(meter.mean(span)),
+                peak_backlog: account.most,
+            };
+            (direction.name().to_string(), own)
+        };
+        let follower = |direction| {
+            let autorate = gateway.follower(direction)?.autorate();
+            Some(FollowerTotals {
+                mean_rate_bps: None,
+                last_rate_bps: autorate.rate().bps(),
+                counters: *autorate.counters(),
+            })
+        };
+        Totals {
+            queues: Direction::BOTH.map(queue).into(),
+            voap: gateway.voap().copied(),
+            autorate: Direction::BOTH.map(follower),
+            ..Totals::default()
+        }
+    }
+
+    fn into_records(self, end: Instant) -> Records {
+        let mut order: Vec<(usize, &Conversation)> = self.conversations.iter().enumerate().collect();
+        order.sort_by_key(|(_, own)| (own.behaviour != Behaviour::RealTime, Reverse(own.bytes)));
+        let mut lanes = vec![FlowId(0); order.len()];
+        for (lane, (position, _)) in (0..).zip(&order) {
+            lanes[*position] = FlowId(lane);
+        }
+        let (named, rest) = order.split_at(order.len().min(NAMED));
+        let flows = named.iter().map(|(_, own)| own.flow()).chain(rest_of(rest));
+        let mut records = Records::of(flows, Duration::ZERO, end.saturating_since(Instant::ZERO));
+        records.view = View::Gateway;
+        for (at, mut event) in self.events {
+            if let Some(lane) = lane_of(&mut event) {
+                *lane = lanes[lane.index()];
+            }
+            records.record(at, &event);
+        }
+        records
+    }
+}
+
+impl Conversation {
+    fn flow(&self) -> Flow {
+        let FlowKey { source, destination, protocol } = self.key;
+        let since = |at: Instant| at.saturating_since(Instant::ZERO);
+        Flow {
+            name: format!("{} {source} {destination}", protocol_name(protocol)),
+            app: behaviour_name(self.behaviour),
+            protocol,
+            schedule: Schedule { start: since(self.first), stop: Some(since(self.last)) },
+            players: 1,
+            connections: 1,
+        }
+    }
+}
+
+/// One flow of several conversations; `None` of none.
+fn rest_of(conversations: &[(usize, &Conversation)]) -> Option<Flow> {
+    let flows = conversations.iter().map(|(_, own)| own.flow());
+    let all = flows.reduce(|all, own| Flow {
+        schedule: Schedule {
+            start: all.schedule.start.min(own.schedule.start),
+            stop: all.schedule.stop.max(own.schedule.stop),
+        },
+        connections: all.connections + 1,
+        ..all
+    })?;
+    Some(Flow { name: REST.into(), app: behaviour_name(Behaviour::Other), ..all })
+}
+
+fn lane_of<'a>(event: &'a mut Event<'_>) -> Option<&'a mut FlowId> {
+    match event {
+        Event::Sent { packet, .. }
+        | Event::Received { packet, .. }
+        | Event::Dropped { packet, .. }
+        | Event::Marked { packet, .. } => Some(&mut packet.lane),
+        Event::Goodput { lane, .. } => Some(lane),
+        _ => None,
+    }
+}
+
+/// Bytes that a TCP segment acknowledges beyond those acknowledged before in its direction.
+fn acknowledges(headers: &FrameHeaders, before: &mut Option<u32>) -> Option<u64> {
+    let tcp = headers.tcp.filter(|tcp| tcp.flags.ack && !tcp.flags.rst)?;
+    let step = before.map_or(0, |before| tcp.acknowledgment.wrapping_sub(before));
+    // An older acknowledgement came late.
+    if step >= 1 << 31 {
+        return None;
+    }
+    *before = Some(tcp.acknowledgment);
+    Some(u64::from(step))
+}
+
+/// Bytes of UDP's payload.
+fn payload(headers: &FrameHeaders) -> Option<u64> {
+    let is_whole = headers.key.protocol == Protocol::Udp && !headers.is_fragment;
+    let datagram = headers.end - headers.transport_at;
+    is_whole.then_some((datagram as u64).saturating_sub(u64::from(UDP_HEADER)))
+}

@@ -1,0 +1,74 @@
+"""A gateway's recording is read as records, and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import gamelane
+from gamelane.cli.report import report
+from gamelane.errors import RecordsError
+from tests.records import tap_files
+
+POLICY = """
+name = "home"
+warmup = "2s"
+[link]
+down = "20mbit"
+up = "2mbit"
+[[flow]]
+name = "quake3"
+app = "game"
+model = "quake3"
+"""
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Return a recording of a game for four seconds, and of one packet of another conversation."""
+    game = [
+        tap_files.Packet(direction, 27960, 100, number * SECOND // 40, number * SECOND // 40)
+        for number in range(160)
+        for direction in (0, 1)
+    ]
+    folder = tmp_path / "tap"
+    tap_files.write(folder, POLICY, [], [*game, tap_files.Packet(0, 53, 60, 1000, 1000)], 5 * SECOND)
+    return folder
+
+
+def test_a_recording_reads_as_records_that_can_be_written(recording: Path, tmp_path: Path) -> None:
+    results = gamelane.read(recording)
+    assert (results.engine, results.name, results.gamelane) == ("gateway", "home", "test")
+    assert (results.duration_s, results.warmup_s) == (5.0, 0.0)
+    game = tap_files.name(27960)
+    assert [(flow.name, flow.app) for flow in results.flows] == [(game, "real-time"), (tap_files.name(53), "unknown")]
+    assert ["seen at one gateway" in caveat for caveat in results.caveats] == [True]
+    assert results.frames["delay"].filter(pl.col("flow") == game).height == 320
+    results.write(tmp_path / "out")
+    again = gamelane.read(tmp_path / "out")
+    assert again.runs == results.runs
+    assert all(again.frames[name].equals(frame) for name, frame in results.frames.items())
+
+
+def test_the_report_is_about_waits_at_the_gateway(recording: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(report, [str(recording), "-o", str(tmp_path / "page")])
+    assert done.exit_code == 0, done.output
+    assert f"99 % of the packets of {tap_files.name(27960)} wait at most 0 ms upstream" in done.output
+    assert "RTT" not in done.output
+    page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
+    assert "Wait in the gateway of" in page
+
+
+def test_a_recording_that_ends_early_says_so_and_a_damaged_one_is_refused(recording: Path) -> None:
+    log = recording / "decisions-0000.log"
+    log.write_bytes(log.read_bytes()[:2000])
+    results = gamelane.read(recording)
+    assert results.duration_s < 5
+    assert any("ends before the gateway did" in caveat for caveat in results.caveats)
+    log.write_bytes(b"nothing")
+    with pytest.raises(RecordsError, match="not a log of decisions"):
+        gamelane.read(recording)
