@@ -45,11 +45,6 @@ class App(Entry):
     transport: Literal["udp", "tcp"]
     server_port: int
 
-    @property
-    def interactive(self) -> bool:
-        """Whether delay spoils it."""
-        return self.group in ("game", "call")
-
 
 @dataclass(frozen=True)
 class TcpRow(Entry):
@@ -76,12 +71,18 @@ def _tcp(row: dict[str, Any]) -> dict[str, Any]:
 
 _rows = json.loads(_native.catalogue())
 QUEUES = _entries(Queue, [_queue(row) for row in _rows["queues"]])
-LINKS = _entries(Entry, _rows["links"])
 APPS = _entries(App, _rows["apps"])
 CONGESTION, RECOVERY, TIMERS = (
     _entries(TcpRow, [_tcp(row) for row in _rows[rows]]) for rows in ("congestion", "recovery", "timers")
 )
 BULK = "bulk"
 MMO = "mmo"
-INTERACTIVE = tuple(word for word, app in APPS.items() if app.interactive)
+REAL_TIME = "real-time"
+"""Flows at a gateway that behave like a game or a call. No scenario has this word."""
+INTERACTIVE = (*(word for word, app in APPS.items() if app.group in ("game", "call")), REAL_TIME)
 """Applications that suffer from delay. Reports are about these; the other flows share the link with them."""
+
+
+def group(app: str) -> str:
+    """Return the group of an application, also of one that a gateway recognised by its behaviour."""
+    return "game" if app == REAL_TIME else APPS[app].group if app in APPS else "other"

@@ -141,7 +141,7 @@ def flow_colours(flows: Sequence[Flow]) -> dict[str, str]:
     """Return a colour per flow, by application. Further flows of one application take the remaining colours."""
     colours: dict[str, str] = {}
     for flow in flows:
-        own = APPS.get(catalogue.APPS[flow.app].group, "$muted")
+        own = APPS.get(catalogue.group(flow.app), "$muted")
         if own in colours.values():
             own = next((colour for colour in OTHERS if colour not in colours.values()), "$muted")
         colours[flow.name] = own

@@ -44,7 +44,7 @@ class Table:
 
 def focus(results: Results) -> list[Flow]:
     """Return the main flows of a report: games and calls, or every flow if there are none."""
-    interactive = [flow for flow in results.flows if flow.app in (*INTERACTIVE, REAL_TIME)]
+    interactive = [flow for flow in results.flows if flow.app in INTERACTIVE]
     return interactive or list(results.flows)
 
 
@@ -176,9 +176,6 @@ def _loss(run: Run, flow: str) -> float | None:
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
-
-REAL_TIME = "real-time"
-"""What a gateway calls a conversation that behaves like a game or a call."""
 
 DELIVERIES = (("p50", "median"), ("p99", "99 %"), ("p999", "99.9 %"), ("max", "peak"))
 
