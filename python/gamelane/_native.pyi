@@ -20,6 +20,7 @@ __all__ = [
     "ScenarioError",
     "Table",
     "analyze_capture",
+    "catalogue",
     "compare_captures",
     "connection_log",
     "drop_privileges",
