@@ -14,6 +14,7 @@ together=""
 [ "${1:-}" != --together ] || { together=yes; shift; }
 times=1
 if [ $# -gt 0 ] && [ "$1" != -- ]; then times="$1"; shift; fi
+[[ "$times" =~ ^[1-9][0-9]*$ ]] || { echo "usage: scripts/loaded.sh [--together] [TIMES] [-- COMMAND...]" >&2; exit 2; }
 [ "${1:-}" != -- ] || shift
 [ $# -gt 0 ] || set -- make test
 logs="$(mktemp -d "${TMPDIR:-/tmp}/loaded.XXXXXX")"
@@ -56,7 +57,11 @@ else
         while :; do :; done &
         started+=($!)
     done
-    for number in $(seq "$times"); do suite "$number" "$@"; done
+    for number in $(seq "$times"); do
+        suite "$number" "$@" &
+        started+=($!)
+        wait "$!"
+    done
 fi
 
 status=0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv with everything gamelane needs and builds the extension in release mode. Only what changed is done again.
-# usage: scripts/setup.sh [dev]     `dev` adds the packages that tests and linters need, and builds no extension: scripts/with-dev has theirs
+# usage: scripts/setup.sh [dev]     `dev` adds the packages that tests and linters need, and builds no extension: they use the one of scripts/with-dev
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

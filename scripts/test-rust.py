@@ -35,7 +35,7 @@ class Program:
     path: str
     running: str = ""
     output: str = ""
-    failed: bool = False
+    failed: bool = True
     took_s: float = 0.0
 
     @property
@@ -60,9 +60,9 @@ def forgotten() -> list[str]:
     """Return files of tests that no `tests/main.rs` names: cargo would leave them out without a word."""
     return [
         f"{file}: not in {file.with_name('main.rs')}, so its tests would not run; add `mod {file.stem};`"
-        for main in Path("crates").glob("*/tests/main.rs")
+        for main in Path("crates").glob("*/tests/**/main.rs")
         for file in sorted(main.parent.glob("*.rs"))
-        if file != main and f"mod {file.stem};" not in main.read_text()
+        if file != main and not re.search(rf"^(pub )?mod {file.stem};", main.read_text(), re.MULTILINE)
     ]
 
 
@@ -94,6 +94,8 @@ def build() -> list[Program]:
             programs.append(Program(Path(message["manifest_path"]).parent, kind, message["executable"]))
     if process.wait():
         sys.exit(process.returncode)
+    if not programs:
+        sys.exit("cargo built no test program")
     say(f"{elapsed():>6}  built {len(programs)} test programs")
     return programs
 
@@ -147,7 +149,10 @@ def main() -> None:
     if "--build" in sys.argv:
         return
     lanes = [[program for program in programs if program.is_real_time is real] for real in (True, False)]
-    threads = [threading.Thread(target=lambda lane=lane: [run(program) for program in lane]) for lane in lanes]
+    # As daemons, so that Ctrl-C ends them too.
+    threads = [
+        threading.Thread(target=lambda lane=lane: [run(program) for program in lane], daemon=True) for lane in lanes
+    ]
     over = threading.Event()
     if on_terminal:
         threading.Thread(target=show, args=(programs, over), daemon=True).start()

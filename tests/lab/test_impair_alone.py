@@ -25,6 +25,7 @@ from gamelane.lab.namespaces import Host, Lab, missing
 from tests.conftest import Repeat
 from tests.lab.conftest import program
 from tests.needs import lacking
+from tests.real_time import in_time
 
 SERVER, SERVER_V6 = "10.9.0.2", "fd09::2"
 
@@ -270,7 +271,8 @@ def test_a_download_and_an_upload_are_fast(own: Own, up_to_three_times: Repeat) 
 
     def fast(*way: str) -> None:
         said = json.loads(own.player.run("iperf3", "-c", SERVER, "-J", "-t", "1", *way))
-        assert said["end"]["sum_received"]["bits_per_second"] > 100e6, way
+        reached = said["end"]["sum_received"]["bits_per_second"]
+        in_time(reached > 100e6, f"{way}: {reached}")
 
     up_to_three_times(fast)
     up_to_three_times(partial(fast, "-R"))

@@ -20,6 +20,7 @@ from gamelane.lab import run as lab
 from tests.cli.command import GAMELANE
 from tests.conftest import ROOT, Repeat
 from tests.needs import lacking
+from tests.real_time import in_time
 
 HOUSEHOLD = """
 name = "two-hosts"
@@ -144,11 +145,11 @@ def _interfaces() -> str:
 
 def test_a_household_behind_two_queues(tmp_path: Path, up_to_three_times: Repeat) -> None:
     outs = (tmp_path / f"out{number}" for number in count())
-    up_to_three_times(lambda: _household(tmp_path, next(outs)))
-
-
-def _household(folder: Path, out: Path) -> None:
     before = _interfaces()
+    up_to_three_times(lambda: _household(tmp_path, next(outs), before))
+
+
+def _household(folder: Path, out: Path, before: str) -> None:
     command = Command(folder, HOUSEHOLD)
     said, talk = command.run("--compare", "gateway.up.queue=fifo,fq_codel", "--json", "--pcap", "-o", out)
     assert "lab: run 2 of 2 (fq_codel, seed 3)" in talk
@@ -163,13 +164,14 @@ def _household(folder: Path, out: Path) -> None:
     flows = {name: variant["runs"][0]["flows"] for name, variant in document["variants"].items()}
     rtt = {name: own["quake3"]["rtt_ms"] for name, own in flows.items()}
     # 64 KiB at 1 Mbit/s take 524 ms. With its own queue the game waits for one or two packets of 12 ms each.
-    assert rtt["fifo"]["p95"] > 450
-    assert rtt["fifo"]["p95"] > 3 * rtt["fq_codel"]["p95"]
+    in_time(rtt["fifo"]["p95"] > 450 and rtt["fifo"]["p95"] > 3 * rtt["fq_codel"]["p95"], rtt)
     assert rtt["fq_codel"]["p5"] >= 40
     for own in flows.values():
         # 0.95 Mbit/s of data, from the start of iperf3 on.
-        assert 0.6e6 < own["upload"]["goodput_bps"] < 0.97e6
-        assert own["quake3"]["rtt_echo_ms"]["p50"] == pytest.approx(own["quake3"]["rtt_ms"]["p50"], abs=3, rel=0.02)
+        assert own["upload"]["goodput_bps"] < 0.97e6
+        in_time(own["upload"]["goodput_bps"] > 0.6e6, own["upload"]["goodput_bps"])
+        echo, taps = own["quake3"]["rtt_echo_ms"]["p50"], own["quake3"]["rtt_ms"]["p50"]
+        in_time(echo == pytest.approx(taps, abs=3, rel=0.02), f"{echo} ms by echoes, {taps} ms by taps")
         for flow in own.values():
             for way in ("up", "down"):
                 assert flow[way]["received"] + flow[way]["lost"] <= flow[way]["sent"]
@@ -186,14 +188,14 @@ def _household(folder: Path, out: Path) -> None:
     states = results.tcp.filter((pl.col("variant") == "fifo") & (pl.col("side") == "client"))
     assert states["in_flight_bytes"].to_numpy().max() <= 64 * 1024
     backlog = results.queues.filter((pl.col("variant") == "fifo") & (pl.col("direction") == "up"))["packets"]
-    assert backlog.to_numpy().max() > 30
+    in_time(backlog.to_numpy().max() > 30, backlog.to_numpy().max())
     assert (out / "report.html").is_file()
 
     # The Rust analysis finds the same round trips in the captures of both sides.
     captures = [str(out / f"fifo-seed3-{side}.pcapng") for side in ("lan", "server")]
     paired = subprocess.run([GAMELANE, "analyze", *captures, "--json"], capture_output=True, text=True, check=True)
     games = [flow for flow in json.loads(paired.stdout)["pair"]["flows"] if flow["server"].endswith(":27960")]
-    assert games[0]["rtt_ms"]["p50"] == pytest.approx(rtt["fifo"]["p50"], abs=3, rel=0.02)
+    in_time(games[0]["rtt_ms"]["p50"] == pytest.approx(rtt["fifo"]["p50"], abs=3, rel=0.02), games[0]["rtt_ms"])
 
 
 def test_every_kind_of_application_behind_a_gateway_that_shapes(tmp_path: Path, up_to_three_times: Repeat) -> None:
@@ -211,20 +213,21 @@ def _mixed(folder: Path, out: Path) -> None:
     assert gamelane.read(out / "sim").engine == "sim"
     flows = document["variants"]["run (lab)"]["runs"][0]["flows"]
     # 50 per second, from the handshake on.
-    assert 200 < flows["call"]["up"]["received"] <= 250
-    assert flows["page"]["transfers"] >= 3
-    assert flows["video"]["chunks"] >= 3
+    assert flows["call"]["up"]["received"] <= 250
+    in_time(flows["call"]["up"]["received"] > 200, flows["call"]["up"])
+    in_time(flows["page"]["transfers"] >= 3 and flows["video"]["chunks"] >= 3, (flows["page"], flows["video"]))
     assert flows["far"]["rtt_ms"]["p5"] >= 60
-    assert flows["call"]["rtt_ms"]["p5"] < 40
-    assert flows["far"]["goodput_bps"] > 100 * 1024 * 8 / 5
+    in_time(flows["call"]["rtt_ms"]["p5"] < 40, flows["call"]["rtt_ms"])
+    in_time(flows["far"]["goodput_bps"] > 100 * 1024 * 8 / 5, flows["far"])
     follows = document["variants"]["run (lab)"]["runs"][0]["autorate"]["up"]
-    assert follows["windows"] > 10
-    assert 1e6 < follows["rate_bps"]["mean"] <= 2e6
+    in_time(follows["windows"] > 10, follows)
+    assert follows["rate_bps"]["mean"] <= 2e6
+    in_time(follows["rate_bps"]["mean"] > 1e6, follows)
     results = gamelane.read(out / "lab")
     assert set(results.rates["direction"]) == {"up"}
     assert set(results.rates["link_bps"]) == {2_000_000}
     lost = results.drops.filter(pl.col("direction") == "down")["reason"].unique().to_list()
-    assert "link" in lost
+    in_time("link" in lost, lost)
     assert set(results.app["kind"].unique()) >= {"chunk", "transfer"}
     assert results.tcp.filter(pl.col("flow") == "video")["srtt_ms"].drop_nulls().to_numpy().max() > 20
 

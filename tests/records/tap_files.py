@@ -19,13 +19,14 @@ ETHERNET = bytes.fromhex("020000000001 020000000002 0800")
 
 
 class Packet(NamedTuple):
-    """A UDP packet that came to the gateway. `left_ns` is None if it was dropped on arrival."""
+    """A packet that came to the gateway; `tcp` is SYN and acknowledgement. `left_ns` is None if it was dropped."""
 
     direction: int
     port: int
     length: int
     came_ns: int
     left_ns: int | None
+    tcp: tuple[bool, int] | None = None
 
 
 def name(port: int) -> str:
@@ -56,7 +57,7 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
     before = -1
     for at_ns, kind, number, packet in _events(packets):
         if at_ns != before:
-            log += bytes([NOW << 1]) + _number(at_ns)
+            log += now(at_ns)
             before = at_ns
         log.append(kind << 1 | packet.direction)
         if kind != ARRIVED:
@@ -68,9 +69,14 @@ def write(folder: Path, policy: str, overrides: list[tuple[str, str]], packets: 
         kept = frame[:SNAP]
         head = struct.pack("<IIIII", point + packet.direction, 0, 0, len(kept), len(frame))
         frames += _block(6, head + kept)
-    log += bytes([NOW << 1]) + _number(end_ns) + bytes([END << 1])
+    log += now(end_ns) + bytes([END << 1])
     (folder / "decisions-0000.log").write_bytes(log)
     (folder / "frames-0000.pcapng").write_bytes(frames)
+
+
+def now(at_ns: int) -> bytes:
+    """Encode a moment."""
+    return bytes([NOW << 1]) + _number(at_ns)
 
 
 def _events(packets: Iterable[Packet]) -> list[tuple[int, int, int, Packet]]:
@@ -89,7 +95,13 @@ def _events(packets: Iterable[Packet]) -> list[tuple[int, int, int, Packet]]:
 def _frame(packet: Packet) -> bytes:
     home, server = (ipaddress.IPv4Address(address).packed for address in (HOME, SERVER))
     ends = home + server if packet.direction == 0 else server + home
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, packet.length, 0, 0x4000, 64, 17, 0) + ends
+    protocol = 17 if packet.tcp is None else 6
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, packet.length, 0, 0x4000, 64, protocol, 0) + ends
+    if packet.tcp is not None:
+        syn, ack = packet.tcp
+        flags = 0x02 if syn else 0x10
+        tcp = struct.pack(">HHIIBBHHH", packet.port, packet.port, 0, ack, 0x50, flags, 1000, 0, 0)
+        return ETHERNET + ip + tcp + bytes(packet.length - 40)
     udp = struct.pack(">HHHH", packet.port, packet.port, packet.length - 20, 0)
     return ETHERNET + ip + udp + bytes(packet.length - 28)
 

@@ -72,3 +72,24 @@ def test_a_recording_that_ends_early_says_so_and_a_damaged_one_is_refused(record
     log.write_bytes(b"nothing")
     with pytest.raises(RecordsError, match="not a log of decisions"):
         gamelane.read(recording)
+
+
+@pytest.mark.parametrize("moment", [0, 1 << 63])
+def test_a_moment_that_cannot_be_is_damage(recording: Path, moment: int) -> None:
+    """Records of a moment far away would fill the memory."""
+    log = recording / "decisions-0000.log"
+    log.write_bytes(log.read_bytes()[:-1] + tap_files.now(moment))
+    with pytest.raises(RecordsError, match=r"decisions-0000\.log: a moment of"):
+        gamelane.read(recording)
+
+
+def test_a_new_connection_on_the_same_ports_begins_to_count_anew(tmp_path: Path) -> None:
+    """Sequence numbers of a new connection have nothing to do with those of the last one."""
+    acknowledged = [(True, 0), (False, 1000), (False, 2000), (True, 0), (False, 900_000_000), (False, 900_000_500)]
+    packets = [
+        tap_files.Packet(0, 443, 40, number * SECOND // 10, number * SECOND // 10, tcp)
+        for number, tcp in enumerate(acknowledged)
+    ]
+    tap_files.write(tmp_path / "tap", POLICY, [], packets, SECOND)
+    [flow] = gamelane.read(tmp_path / "tap").runs[0].summary["flows"].values()
+    assert 0 < flow["goodput_bps"] < 1e6
