@@ -1,8 +1,8 @@
 //! Hands a replayed recording to the recorder of all engines (`gamelane-record`). A packet is sent when it comes to the gateway and
 //! has arrived when it leaves. Each conversation is a flow; those beyond [`NAMED`] are one flow together.
 //!
-//! One point of the path cannot know the time from host to host, round trips without the hosts' own delays, the hosts' TCP, or
-//! losses elsewhere. These stay null, and nothing is estimated. Frames without IP count in the queues alone.
+//! From one point, four things are unknown: the time from host to host, network round trips, the state of the hosts' TCP, and losses
+//! elsewhere. They stay null. Frames without IP appear only in the numbers of the queues.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -127,6 +127,10 @@ impl Feed {
             let own = &mut self.conversations[lane.index()];
             own.last = now;
             own.bytes += packet.len.bytes();
+            if headers.tcp.is_some_and(|tcp| tcp.flags.syn) {
+                // A new connection on these ports: both ends begin to count anew.
+                own.acknowledged = [None; 2];
+            }
             if let Some(bytes) = acknowledges(&headers, &mut own.acknowledged[direction.index()]) {
                 self.events.push((now, Event::Goodput { lane, bytes }));
             }

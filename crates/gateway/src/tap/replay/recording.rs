@@ -32,8 +32,12 @@ pub enum ReplayError {
     },
     /// Records were asked for, and this version of the program decides otherwise than the recorded one.
     #[error(
-        "the replay differs ({first}), so its records would not be those of the run\n  hint:    it was recorded by gamelane \
-         {version}; use that version"
+        "the replay differs ({first}), so its records would not be those of the run\n  hint:    {}",
+        if version == env!("CARGO_PKG_VERSION") {
+            "the recording was changed or is damaged; `gamelane gateway replay DIR` counts the differences".into()
+        } else {
+            format!("it was recorded by gamelane {version}; use that version")
+        }
     )]
     Differs {
         /// The first difference.
@@ -89,6 +93,11 @@ impl<'a> Recording<'a> {
             (self.log, self.frames) = open_part(self.folder, self.part)?;
             self.read = log::MAGIC.len();
         }
+    }
+
+    /// What is wrong with the decisions that were just read.
+    pub(super) fn damaged(&self, problem: String) -> ReplayError {
+        ReplayError::Damaged { path: about::decisions(self.folder, self.part), problem }
     }
 
     /// Returns the recorded bytes of the next frame and its length; `None` where the file was cut by a kill.
