@@ -195,7 +195,7 @@ export interface RunSummary {
 
 /** A flow. */
 export interface FlowSummary {
-  /** Kind of application: `game`, `cloud`, `udp`, `voip`, `bulk`, `web`, `dash` or `mmo`. In records of a gateway what the conversation behaves like: `real-time`, `other` or `unknown`. */
+  /** Application: its word in the scenario (`flow.app`); a recorded flow counts as `game`. In records of a gateway: what the conversation behaves like, `real-time`, `other` or `unknown`. */
   app: string;
   /** Packets from the home to the internet. */
   up: DirectionSummary;

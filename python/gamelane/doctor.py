@@ -22,8 +22,8 @@ from gamelane.catalogue import QUEUES
 from gamelane.errors import LabError, UsageError
 from gamelane.lab import namespaces
 
-QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values()), "netem")
-"""Disciplines of the kernel that `tune` writes commands for, and the one that adds delay."""
+QDISCS = (*dict.fromkeys(queue.tc.name for queue in QUEUES.values() if queue.tc.name != "pfifo"), "netem")
+"""Disciplines of the kernel for the queues of scenarios, and the one that adds delay. Every kernel has `pfifo`."""
 CAP_NET_ADMIN = 12
 CAP_SYS_ADMIN = 21
 CAP_BPF = 39

@@ -12,7 +12,7 @@ pub struct Descriptor<F: 'static = ()> {
     pub label: &'static str,
     /// What it is, in a sentence or two. The scenario reference has this text.
     pub about: &'static str,
-    /// Keys that only some things of its kind read, and this one does.
+    /// Keys that it reads, and that others of its kind may not read.
     pub keys: &'static [&'static str],
     /// Page in `docs/models`, without `.md`.
     pub page: &'static str,

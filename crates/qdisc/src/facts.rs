@@ -11,7 +11,7 @@ pub type QueueDescriptor = Descriptor<QueueFacts>;
 /// Facts of a queue discipline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueFacts {
-    /// What is kept apart, so that it does not wait behind the packets of others.
+    /// What has a queue of its own, so that it does not wait behind other packets.
     pub isolates: Isolates,
     /// The kind of plain queue; `None` for a queue with a configuration of its own.
     #[serde(skip)]
@@ -24,7 +24,7 @@ pub struct QueueFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolates {
-    /// Nothing: all packets share one queue.
+    /// Nothing: a game shares its queue with other flows.
     Nothing,
     /// Flows.
     Flows,

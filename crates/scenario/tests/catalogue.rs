@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gamelane_core::Descriptor;
+use gamelane_scenario::Scenario;
 use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
 use serde_json::Value;
 
@@ -67,6 +68,34 @@ fn every_word_has_a_page_that_treats_it() {
         assert!(one.about.ends_with('.'), "`{}`: its line is no sentence", one.word);
     }
 }
+
+#[test]
+fn every_word_makes_a_model() {
+    let build = |sets: &[(&str, &str)]| {
+        let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let scenario =
+            Scenario::parse(HOUSEHOLD, "household.toml", &sets).unwrap_or_else(|error| panic!("{error}"));
+        scenario.to_model().unwrap_or_else(|error| panic!("{error}"));
+    };
+    let Catalogue { queues, congestion, recovery, timers, .. } = catalogue();
+    for queue in queues {
+        build(&[("gateway.up.queue", queue.word), ("gateway.priority", "[\"game\"]")]);
+    }
+    for (key, rows) in [("tcp.congestion", congestion), ("tcp.recovery", recovery)] {
+        rows.into_iter().for_each(|row| build(&[(key, row.word)]));
+    }
+    for timer in timers {
+        let needed =
+            if timer.keys.contains(&"fixed_rto") { ("tcp.fixed_rto", "300ms") } else { ("duration", "1s") };
+        build(&[("tcp.timer", timer.word), needed]);
+    }
+}
+
+const HOUSEHOLD: &str = "
+name = \"all\"
+link = { up = \"1mbit\", down = \"1mbit\" }
+flow = [{ name = \"game\", app = \"game\", model = \"quake3\" }, { name = \"up\", app = \"bulk\", direction = \"up\" }]
+";
 
 #[test]
 fn the_index_links_every_page() {

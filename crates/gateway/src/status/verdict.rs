@@ -79,7 +79,9 @@ fn waits(
     let waits = way.recent.histogram(now).quantile(0.95)?;
     let lane = &policy.lanes[direction.index()];
     let remedy = match (lane.discipline().facts.isolates, lane.shape.is_some()) {
-        (Isolates::Nothing, _) => "one queue for all: fq_codel, cake or priority would let it pass",
+        (Isolates::Nothing, _) => {
+            "it shares its queue with other flows: fq_codel, cake or priority would let it pass"
+        }
         (_, true) => "the shaper may be set below what the game itself sends",
         (_, false) => "the interface is the bottleneck",
     };

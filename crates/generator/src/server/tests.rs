@@ -214,7 +214,7 @@ fn a_client_that_vanishes_is_forgotten() {
     assert_eq!(server.poll_ended().map(|(from, _)| from.to_string()).as_deref(), Some(HOME));
 }
 
-/// Once, a process without a processor from before its last packet until after the end waited for that packet forever.
+/// Regression: a process that got no CPU time from before its last packet until after the end waited for that packet forever.
 #[test]
 fn a_sender_that_is_late_at_the_end_still_sends_its_last_packet_and_ends() {
     let model = model();

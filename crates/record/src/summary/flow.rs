@@ -15,8 +15,8 @@ use crate::totals::FlowTotals;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
-    /// Kind of application: `game`, `cloud`, `udp`, `voip`, `bulk`, `web`, `dash` or `mmo`. In records of a gateway what the conversation
-    /// behaves like: `real-time`, `other` or `unknown`.
+    /// Application: its word in the scenario (`flow.app`); a recorded flow counts as `game`. In records of a gateway: what the
+    /// conversation behaves like, `real-time`, `other` or `unknown`.
     pub app: &'static str,
     /// Packets from the home to the internet.
     pub up: DirectionSummary,

@@ -142,7 +142,7 @@ fn label(flow: &Flow, game: Option<&Game>) -> String {
             None => format!("UDP, {direction}"),
         },
         App::Probe => App::Probe.descriptor().label.into(),
-        App::Voip => format!("voice call, {}", flow.codec.unwrap_or(Codec::G711)),
+        App::Voip => format!("{}, {}", App::Voip.descriptor().label, flow.codec.unwrap_or(Codec::G711)),
         App::Bulk if direction == Way::Up => "upload".into(),
         App::Bulk => "download".into(),
         App::Web if direction == Way::Up => "short uploads".into(),
