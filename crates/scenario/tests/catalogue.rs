@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use gamelane_core::Descriptor;
+use gamelane_core::{Catalogued, Descriptor, Direction};
 use gamelane_scenario::Scenario;
 use gamelane_scenario::text::catalogue::{Catalogue, catalogue};
 use serde_json::Value;
@@ -75,14 +75,15 @@ fn every_word_makes_a_model() {
         let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let scenario =
             Scenario::parse(HOUSEHOLD, "household.toml", &sets).unwrap_or_else(|error| panic!("{error}"));
-        scenario.to_model().unwrap_or_else(|error| panic!("{error}"));
+        scenario.to_model().unwrap_or_else(|error| panic!("{error}"))
     };
     let Catalogue { queues, congestion, recovery, timers, .. } = catalogue();
     for queue in queues {
-        build(&[("gateway.up.queue", queue.word), ("gateway.priority", "[\"game\"]")]);
+        let model = build(&[("gateway.up.queue", queue.word), ("gateway.priority", "[\"game\"]")]);
+        assert_eq!(model.hop(Direction::Up).queue.discipline().word(), queue.word);
     }
     for (key, rows) in [("tcp.congestion", congestion), ("tcp.recovery", recovery)] {
-        rows.into_iter().for_each(|row| build(&[(key, row.word)]));
+        rows.into_iter().for_each(|row| drop(build(&[(key, row.word)])));
     }
     for timer in timers {
         let needed =
