@@ -35,8 +35,9 @@ suite() {
     echo "exit $code" >>"$log"
 }
 
-# Folders where tests, Ray and pytest leave files under fixed names.
-mkdir -p "${CARGO_TARGET_DIR:-target}/tmp" /run/netns 2>/dev/null || true
+# Tests, Ray and pytest leave files under fixed names in these folders.
+mkdir -p "${CARGO_TARGET_DIR:-target}/tmp"
+[ -z "$together" ] || mkdir -p /run/netns
 apart="ip link set lo up
 mount -t sysfs sysfs /sys
 for folder in /run/netns /dev/shm '$(realpath "${CARGO_TARGET_DIR:-target}/tmp")'; do mount -t tmpfs tmpfs \"\$folder\"; done
