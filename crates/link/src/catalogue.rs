@@ -1,4 +1,4 @@
-//! The links of a scenario. Each is described beside its code; this is the list of them.
+//! List of the links of a scenario. The descriptor of each is beside its code.
 
 use gamelane_core::catalogue;
 

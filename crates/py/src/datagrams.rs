@@ -1,5 +1,5 @@
-//! The UDP packets of a capture as columns of times and sizes. Python gets no addresses: endpoints are numbered in order of
-//! appearance, so results made from these columns identify nobody.
+//! The UDP packets of a capture as columns of times and sizes. Python gets no addresses. Endpoints are numbered in order of
+//! appearance, so the columns identify nobody.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -21,8 +21,8 @@ struct Sent {
     payload: u32,
 }
 
-/// Plays the first flow of `scenario`, which must be over UDP. If given, `path` receives a capture. Releases the interpreter
-/// lock.
+/// Plays the first flow of `scenario`, which must use UDP. Writes a capture to `path`, if there is one. Releases the
+/// interpreter lock.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, *, path = None))]
 pub(crate) fn generate<'py>(

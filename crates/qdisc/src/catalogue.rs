@@ -1,5 +1,5 @@
-//! The queue disciplines: the list of those that a scenario can name, each described beside its code, and the
-//! configuration of any.
+//! List of the queue disciplines of a scenario, and the configuration of any discipline. The descriptor of each is beside its
+//! code.
 
 use gamelane_core::{Catalogued, catalogue};
 

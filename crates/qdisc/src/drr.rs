@@ -19,7 +19,8 @@ use crate::priority::check_places;
 pub const DRR: QueueDescriptor = QueueDescriptor {
     word: "drr",
     label: "DRR",
-    about: "Deficit round robin: the same classes take turns, each with its quantum.",
+    about: "Deficit round robin: classes take turns, each with its quantum. It has the classes of \
+            `priority`.",
     keys: &["acks"],
     page: "drr",
     facts: QueueFacts { isolates: Isolates::Classes, plain: None, tc: Tc { name: "drr", options: &[] } },

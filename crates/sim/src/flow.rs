@@ -146,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Sends messages in datagrams, which need no connection.
+    /// Sends messages in datagrams instead of over a connection.
     fn with_repeats(mut self) -> Self {
         self.source.handle_event(&AppEvent::Connected, Instant::ZERO);
         self.repeats = Some(Box::new(Repeats::new()));

@@ -1,5 +1,5 @@
-//! A player's messages in datagrams that repeat every unacknowledged message: the transport of a game with its own reliability
-//! over UDP. The logic is in [`gamelane_mux`]. This file keeps the content of datagrams in flight, and when messages were written.
+//! Carries a player's messages in UDP datagrams. Each datagram repeats all unacknowledged messages, as games with a reliability
+//! of their own do. The logic is in [`gamelane_mux`]. This file keeps the content of datagrams in flight, and when messages were written.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -47,7 +47,7 @@ impl Timetable {
         }
     }
 
-    /// Returns the component with the earliest deadline; `None` without deadlines.
+    /// Returns the component with the earliest deadline; `None` if no component has one.
     pub(crate) fn first(&self) -> Option<(usize, Instant)> {
         let (at, component) = self.nodes[1];
         (at != Instant::MAX).then_some((component as usize, at))

@@ -144,7 +144,7 @@ fn wide() -> BehaviourParameters {
     }
 }
 
-/// The cost of wide bounds: other flows that are detected as thin streams.
+/// With wide bounds, the detector takes other flows for thin streams too. The snapshot shows which.
 #[test]
 fn behaviour_within_wide_bounds() {
     insta::assert_snapshot!(confusion(wide()));

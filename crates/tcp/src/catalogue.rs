@@ -1,5 +1,5 @@
-//! The TCP rows of a scenario: congestion controls, recovery methods, timers. Each is described beside its code; these are
-//! the lists of them.
+//! Lists of the TCP rows of a scenario: congestion controls, recovery methods, timers. The descriptor of a row is beside its
+//! code.
 
 use gamelane_core::catalogue;
 

@@ -1,4 +1,4 @@
-//! The applications of a scenario. Each is described beside its code; this is the list of them.
+//! List of the applications of a scenario. The descriptor of each is beside its code.
 
 use gamelane_core::{Catalogued, catalogue};
 

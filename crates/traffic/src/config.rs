@@ -15,7 +15,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Start and stop as instants. Without a stop, the second is [`Instant::MAX`].
+    /// Returns start and stop. Without a stop time, stop is [`Instant::MAX`].
     pub(crate) fn bounds(self) -> (Instant, Instant) {
         (Instant::ZERO + self.start, self.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop))
     }

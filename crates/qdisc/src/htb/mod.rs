@@ -24,9 +24,9 @@ pub use config::{HtbClass, HtbConfig};
 pub const HTB: QueueDescriptor = QueueDescriptor {
     word: "htb",
     label: "HTB",
-    about: "Hierarchical token bucket: the same classes have guaranteed rates and borrow up to their \
-            ceilings. With `gateway.priority`, the classes have equal rates, and the flows it names borrow \
-            first.",
+    about: "Hierarchical token bucket: classes have guaranteed rates and borrow up to their ceilings. It \
+            has the classes of `priority`. With `gateway.priority`, all classes have equal rates, and \
+            those of the named flows borrow first.",
     keys: &["acks", "bandwidth", "overhead"],
     page: "htb",
     facts: QueueFacts { isolates: Isolates::Classes, plain: None, tc: Tc { name: "htb", options: &[] } },

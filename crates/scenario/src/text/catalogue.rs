@@ -9,7 +9,7 @@ use gamelane_tcp::{CongestionKind, RecoveryKind, TcpFacts, Timer};
 use gamelane_traffic::{App, AppFacts};
 use serde::Serialize;
 
-/// Everything that a scenario can name, by list.
+/// All words of the catalogue, one list per kind.
 #[derive(Debug, Serialize)]
 pub struct Catalogue {
     /// Queue disciplines.

@@ -10,7 +10,7 @@ use gamelane_core::Duration;
 pub const FIXED: TcpDescriptor = TcpDescriptor {
     word: "fixed",
     label: "fixed timeout",
-    about: "Always `fixed_rto`, without back-off.",
+    about: "Fixed timeout: always `fixed_rto`, without back-off.",
     keys: &["fixed_rto"],
     page: "tcp",
     facts: TcpFacts { linux: None },

@@ -11,7 +11,7 @@ use gamelane_core::Duration;
 pub const LINUX: TcpDescriptor = TcpDescriptor {
     word: "linux-6",
     label: "Linux 6.1",
-    about: "Linux 6.1: at least 200 ms above the round trip time.",
+    about: "Timer of Linux 6.1: the timeout is at least 200 ms above the round trip time.",
     keys: &[],
     page: "tcp",
     facts: TcpFacts { linux: Some(&[]) },
@@ -21,7 +21,7 @@ pub const LINUX: TcpDescriptor = TcpDescriptor {
 pub const LINUX_2_6: TcpDescriptor = TcpDescriptor {
     word: "linux-2.6",
     label: "Linux 2.6",
-    about: "Linux 2.6: like Linux 6.1, but 3 s before the first round trip sample.",
+    about: "Timer of Linux 2.6: like `linux-6`, but the timeout is 3 s before the first round trip sample.",
     keys: &[],
     page: "tcp",
     facts: TcpFacts { linux: None },

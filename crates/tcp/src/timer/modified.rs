@@ -11,8 +11,8 @@ use gamelane_core::Duration;
 pub const MODIFIED: TcpDescriptor = TcpDescriptor {
     word: "modified",
     label: "modified timeout",
-    about: "Modified timeout of griwodz2006: at most 1.5 round trip times, without back-off, while few \
-            segments are in flight.",
+    about: "Modified timeout of griwodz2006. While few segments are in flight, it is at most 1.5 round \
+            trip times and does not back off.",
     keys: &["modified_in_flight", "modified_margin_shift"],
     page: "tcp",
     facts: TcpFacts { linux: None },

@@ -10,7 +10,7 @@ use gamelane_core::Duration;
 pub const RFC_6298: TcpDescriptor = TcpDescriptor {
     word: "rfc6298",
     label: "RFC 6298",
-    about: "RFC 6298: at least 1 s.",
+    about: "Timer of RFC 6298: the timeout is at least 1 s.",
     keys: &[],
     page: "tcp",
     facts: TcpFacts { linux: None },
