@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import gamelane
 from gamelane.cli.report import report
 from gamelane.errors import RecordsError
+from gamelane.plot.style import variant_looks
 from tests.records import tap_files
 
 POLICY = """
@@ -59,6 +60,9 @@ def test_the_report_is_about_waits_at_the_gateway(recording: Path, tmp_path: Pat
     assert done.exit_code == 0, done.output
     assert f"99 % of the packets of {tap_files.name(27960)} wait at most 0 ms upstream" in done.output
     assert "RTT" not in done.output
+    # What passed cannot be repeated, and the policy sets no limit.
+    assert "--repeat" not in done.output
+    assert [look.detail for look in variant_looks(gamelane.read(recording)).values()] == [""]
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
     assert "Wait in the gateway of" in page
 

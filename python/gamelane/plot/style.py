@@ -184,7 +184,9 @@ def _queues(variant: Variant) -> tuple[str, str]:
 
 def _limit(variant: Variant) -> str:
     up, down = _both_ways(variant, "limit")
-    return f"limit {up}" if up == down else f"limit {up} up, {down} down"
+    if up == down:
+        return f"limit {up}" if up else ""
+    return "limit " + ", ".join(f"{limit} {way}" for limit, way in ((up, "up"), (down, "down")) if limit)
 
 
 def _both_ways(variant: Variant, key: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import Look, half_width, number, variant_looks
 from gamelane.records.results import Results
+from gamelane.records.tap import ENGINE as GATEWAY
 from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
@@ -87,7 +88,8 @@ def _cell(of: Estimate, *, intervals: bool) -> Text:
 
 def _notes(results: Results) -> list[str]:
     runs = max(len(variant.runs) for variant in results.variants)
-    spread = f"mean ± 95 % interval over {runs} runs" if runs > 1 else "one run; --repeat 5 gives intervals"
+    one = "one run" if results.engine in ("live", GATEWAY) else "one run; --repeat 5 gives intervals"
+    spread = f"mean ± 95 % interval over {runs} runs" if runs > 1 else one
     after = f", statistics from {results.warmup_s:g} s" if results.warmup_s else ""
     if results.sources:
         spread += f"; {' + '.join(source.name for source in results.sources)}"
