@@ -7,6 +7,7 @@ mod inputs;
 mod pair;
 mod read;
 mod support;
+mod tcp;
 mod trace;
 mod truth;
 mod write;

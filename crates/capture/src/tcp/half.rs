@@ -150,13 +150,37 @@ impl Half {
         }
         if packet.payload_len == 0 {
             if !tcp.flags.syn {
-                let (identification, stamp) = (packet.identification, tcp.timestamps.map(|(value, _)| value));
-                self.stream.reached(offset, Revealed { at_ns, identification, stamp });
+                return self.without_data(packet, tcp, offset, at_ns);
             }
             return Sent::New;
         }
         let start = offset + u64::from(tcp.flags.syn);
         self.data(packet, tcp, start, at_ns, near_ns)
+    }
+
+    /// Handles a packet without data and SYN at stream offset `offset`. One below the next byte it asks for an answer
+    /// (Linux `tcp_xmit_probe_skb`).
+    fn without_data(&mut self, packet: &CapturedPacket, tcp: &TcpFields, offset: u64, at_ns: u64) -> Sent {
+        let next = self.stream.end().max(1);
+        if offset + 1 == next && !tcp.flags.fin && self.ledger.acknowledged_to() >= next {
+            self.count_probe();
+            return Sent::Control;
+        }
+        // The FIN has a number too.
+        if self.fin.is_none() {
+            let (identification, stamp) = (packet.identification, tcp.timestamps.map(|(value, _)| value));
+            self.stream.reached(offset, Revealed { at_ns, identification, stamp });
+        }
+        Sent::New
+    }
+
+    /// Counts a packet that only asks for an answer.
+    const fn count_probe(&mut self) {
+        if self.zero_since_ns.is_some() {
+            self.counts.window_probes += 1;
+        } else {
+            self.counts.keep_alives += 1;
+        }
     }
 
     fn data(
@@ -173,7 +197,7 @@ impl Half {
         if before == 0 {
             self.ledger = RetransmissionLedger::new(start);
         } else if len == 1 && end == before && self.ledger.acknowledged_to() >= before {
-            self.counts.keep_alives += 1;
+            self.count_probe();
             return Sent::Control;
         } else if len == 1 && self.zero_since_ns.is_some() {
             self.counts.window_probes += 1;
@@ -298,10 +322,14 @@ impl Half {
         }
     }
 
-    /// Round trip of the handshake when the SYN is answered, if the SYN was sent once.
+    /// Round trip of the handshake when the SYN is answered, if the SYN was sent once. The sender's timer starts with it
+    /// (Linux `tcp_synack_rtt_meas`).
     pub(crate) fn handshake_round_trip(&mut self, at_ns: u64) -> Option<u64> {
         let rtt = self.syn.filter(|&(_, times)| times == 1).map(|(sent, _)| at_ns.saturating_sub(sent))?;
         self.least_rtt_ns = self.least_rtt_ns.min(rtt);
+        if self.timer.srtt().is_none() {
+            self.timer.measured(rtt, 1, 1);
+        }
         Some(rtt)
     }
 

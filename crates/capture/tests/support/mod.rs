@@ -1,5 +1,7 @@
 //! Helpers for the tests of this crate: keys, headers, captures in memory.
 
+pub(crate) mod script;
+
 use std::io::Cursor;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

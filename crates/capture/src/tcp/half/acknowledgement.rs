@@ -56,7 +56,7 @@ impl Half {
         let in_flight_before = self.in_flight;
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
         let (counts, repairs) = (&mut self.counts, &self.repairs);
-        let usual = self.timer.srtt().map(Duration::as_nanos);
+        let mut usual = self.timer.srtt().map(Duration::as_nanos);
         let rto_ns = self.timer.rto().as_nanos();
         let mut gone = 0;
         self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut self.totals, |history| {
@@ -64,6 +64,10 @@ impl Half {
             let delay = history.application_delay().as_nanos();
             counts.application_delay.push(delay);
             let resent = history.retransmissions > 0;
+            if resent && usual.is_none() {
+                // Without any round trip so far, the one of the last retransmission is the best guess.
+                usual = Some(at_ns.saturating_sub(history.last_sent.as_nanos()));
+            }
             let own = resent.then(|| repairs.cause_of(history.start, history.end)).flatten();
             if history.retransmissions > 0 || history.bundled > 0 {
                 ambiguous = true;
