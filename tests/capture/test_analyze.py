@@ -184,6 +184,27 @@ def test_time_that_goes_back_is_told(tmp_path: Path) -> None:
     assert capture["duration_s"] == 0.5
 
 
+def test_a_clock_that_is_set_back_is_told_and_time_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "set.pcap"
+    path.write_bytes(pcap(*((at, DATAGRAM) for start in (7200.0, 3600.0) for at in (start + n / 10 for n in range(40)))))
+    [capture] = found(path)["captures"]
+    assert capture["clock_steps"] == {"count": 1, "furthest_ms": pytest.approx(3603900.0)}
+    assert capture["duration_s"] == pytest.approx(7.8)
+    assert capture["flows"][0]["up"]["gap_ms"]["p99"] == pytest.approx(100.0)
+    said = " ".join(gamelane("analyze", path).stdout.split())
+    assert "the clock was set once, by up to 3603.9 s; times continue without the step" in said
+
+
+def test_a_stamp_from_the_future_is_corrected(tmp_path: Path) -> None:
+    path = tmp_path / "ahead.pcap"
+    stamps = [n / 10 for n in range(40)]
+    stamps[20] = 9000.0
+    path.write_bytes(pcap(*((at, DATAGRAM) for at in stamps)))
+    [capture] = found(path)["captures"]
+    assert capture["stamps_ahead"] == {"packets": 1, "furthest_ms": pytest.approx(8998100.0)}
+    assert capture["duration_s"] == pytest.approx(3.9)
+
+
 LIMIT = 96 << 20
 """Bytes a command may map, its program and libraries included: a quarter of the capture below."""
 

@@ -39,6 +39,13 @@ def _about(capture: Mapping[str, Any]) -> str:
         parts.append(f"{capture['dropped_by_capture']} dropped by the recording program")
     if went_back := capture["time_went_back"]["packets"]:
         parts.append(f"time went back {went_back} times, by at most {capture['time_went_back']['furthest_ms']:.3f} ms")
+    if steps := capture["clock_steps"]["count"]:
+        times = "once" if steps == 1 else f"{steps} times"
+        furthest_s = capture["clock_steps"]["furthest_ms"] / 1000
+        parts.append(f"the clock was set {times}, by up to {furthest_s:.1f} s; times continue without the step")
+    if ahead := capture["stamps_ahead"]["packets"]:
+        furthest_s = capture["stamps_ahead"]["furthest_ms"] / 1000
+        parts.append(f"{ahead} timestamps up to {furthest_s:.1f} s ahead of the others were corrected")
     more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
     if more > 0:
         parts.append(f"the {SHOWN} of {capture['flows_total']} flows with the most packets")

@@ -2,6 +2,7 @@
 //! order of the file and passes its results to a [`Sink`]. Comparing two captures is left to [`pair`](crate::pair).
 
 mod apart;
+pub mod clock;
 pub mod direction;
 pub mod game;
 pub mod numbering;
@@ -12,6 +13,7 @@ mod table;
 pub use crate::samples::Samples;
 pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use apart::{analyze_apart, follow_apart};
+pub use clock::{CaptureClock, Wrong};
 pub use direction::Bin;
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
@@ -31,33 +33,21 @@ pub struct Analyzer {
     clock: CaptureClock,
 }
 
-/// Start, length and order of a capture's timestamps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaptureClock {
-    /// Time of the first packet, in nanoseconds since 1970.
-    pub start_ns: Option<u64>,
-    /// Time from the first packet to the latest one.
-    pub lasted_ns: u64,
-    /// Number of packets with an earlier timestamp than one before them.
-    pub went_back: u64,
-    /// Largest step back in time.
-    pub furthest_back_ns: u64,
-    latest_ns: u64,
-}
-
 impl Analyzer {
-    /// Handles a packet. If its timestamp is earlier than an earlier packet's, that later time is used.
+    /// Handles a packet. Wrong timestamps are corrected, as [`CaptureClock`] says; a few packets may be held back for it.
     pub fn handle(&mut self, packet: &CapturedPacket, sink: &mut impl Sink) {
-        let at_ns = self.clock.read(packet.at_ns);
-        self.flows.handle(packet, at_ns, sink);
+        let Self { flows, clock } = self;
+        clock.read(packet, &mut |packet, at_ns| flows.handle(packet, at_ns, sink));
     }
 
     /// Ends all open flows at the end of the capture and reports them.
     pub fn finish(&mut self, sink: &mut impl Sink) {
-        self.flows.finish(sink);
+        let Self { flows, clock } = self;
+        clock.finish(&mut |packet, at_ns| flows.handle(packet, at_ns, sink));
+        flows.finish(sink);
     }
 
-    /// Start, length and order of the timestamps.
+    /// Start, length and faults of the timestamps.
     pub const fn clock(&self) -> &CaptureClock {
         &self.clock
     }
@@ -71,20 +61,6 @@ impl Analyzer {
     /// Number of flows so far.
     pub const fn flows(&self) -> u32 {
         self.flows.count()
-    }
-}
-
-impl CaptureClock {
-    /// Nanoseconds since the start of the capture; never goes back.
-    fn read(&mut self, at_ns: u64) -> u64 {
-        let start = *self.start_ns.get_or_insert(at_ns);
-        if at_ns < self.latest_ns {
-            self.went_back += 1;
-            self.furthest_back_ns = self.furthest_back_ns.max(self.latest_ns - at_ns);
-        }
-        self.latest_ns = self.latest_ns.max(at_ns);
-        self.lasted_ns = self.latest_ns - start;
-        self.lasted_ns
     }
 }
 

@@ -78,7 +78,11 @@ pub(super) fn capture(
         "dropped_by_capture": read.dropped,
         "start_unix_ns": clock.start_ns,
         "duration_s": seconds(clock.lasted_ns),
-        "time_went_back": { "packets": clock.went_back, "furthest_ms": ms(clock.furthest_back_ns) },
+        "time_went_back": {
+            "packets": clock.went_back.count, "furthest_ms": ms(clock.went_back.furthest_ns),
+        },
+        "clock_steps": { "count": clock.steps.count, "furthest_ms": ms(clock.steps.furthest_ns) },
+        "stamps_ahead": { "packets": clock.ahead.count, "furthest_ms": ms(clock.ahead.furthest_ns) },
         "flows_total": analyzer.flows(),
         "flows_left_out": {
             "flows": tables.left_out.flows, "packets": tables.left_out.packets, "bytes": tables.left_out.bytes,
