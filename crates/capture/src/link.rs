@@ -1,6 +1,8 @@
 //! Finds the IP header in a frame, by link type of tcpdump's registry: Ethernet with VLAN tags and PPPoE, PPP, Linux
 //! cooked captures, loopback, raw IP. MPLS, other tunnels and Wi-Fi frames are left out.
 
+use crate::wire;
+
 /// A supported link layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Link {
@@ -28,6 +30,25 @@ impl Link {
         }
     }
 
+    /// Index of the interface on the recording machine, if the frame's header has it.
+    #[inline]
+    pub(crate) fn interface(self, frame: &[u8]) -> Option<u32> {
+        match self {
+            Self::LinuxCooked2 => wire::u32_at(frame, 4),
+            _ => None,
+        }
+    }
+
+    /// True if the recording machine sent the frame, false if it received it.
+    #[inline]
+    pub(crate) fn outgoing(self, frame: &[u8]) -> Option<bool> {
+        match self {
+            Self::LinuxCooked => packet_type(wire::u16_at(frame, 0)?),
+            Self::LinuxCooked2 => packet_type((*frame.get(10)?).into()),
+            _ => None,
+        }
+    }
+
     /// Returns the IP packet in the frame.
     #[inline]
     pub(crate) fn ip(self, frame: &[u8]) -> Option<&[u8]> {
@@ -44,6 +65,16 @@ impl Link {
             Self::Ppp => ppp(frame),
             Self::PppoeSession => pppoe(frame),
         }
+    }
+}
+
+/// Direction of a packet by Linux's packet type (`linux/if_packet.h`).
+pub(crate) const fn packet_type(value: u16) -> Option<bool> {
+    match value {
+        // To this machine, to all, to a group, to another machine.
+        0..=3 => Some(false),
+        4 => Some(true),
+        _ => None,
     }
 }
 

@@ -11,8 +11,12 @@ use gamelane_tcp::Flags;
 pub struct CapturedPacket {
     /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    /// Index of the interface in the file; 0 in a pcap.
+    /// Number of the interface. Linux cooked captures 2 have its index on the recording machine in each frame. In other
+    /// captures it is the index in the file; 0 in a pcap.
     pub interface: u32,
+    /// True if the recording machine sent the packet on this interface, false if it received it. `None` if the frame
+    /// does not say.
+    pub outgoing: Option<bool>,
     /// Addresses, ports and protocol.
     pub key: FlowKey,
     /// Length of the IP packet from its header, even if the capture cut the packet.
@@ -42,6 +46,7 @@ impl Default for CapturedPacket {
         Self {
             at_ns: 0,
             interface: 0,
+            outgoing: None,
             key: FlowKey { source: nowhere, destination: nowhere, protocol: Protocol::Udp },
             ip_len: IpLen(0),
             payload_len: 0,

@@ -185,11 +185,13 @@ impl<R: Read> Capture<R> {
                 }
             };
             let Some(record) = record else { return self.end() };
-            if self.only_interface.is_some_and(|only| only != record.interface) {
+            let link = Link::of(record.link_type);
+            let interface = link.and_then(|link| link.interface(record.data)).unwrap_or(record.interface);
+            if self.only_interface.is_some_and(|only| only != interface) {
                 continue;
             }
             self.packets_read += 1;
-            let Some(link) = Link::of(record.link_type) else {
+            let Some(link) = link else {
                 self.skipped.unsupported_link += 1;
                 let link_type = record.link_type;
                 if self.skipped.unsupported_link_type.is_none() {
@@ -198,6 +200,7 @@ impl<R: Read> Capture<R> {
                 }
                 continue;
             };
+            packet.interface = interface;
             match parse(link, &record, &mut self.fragments, self.hash_content, packet) {
                 Ok(()) => return Ok(true),
                 Err(Reason::NotIp) => self.skipped.not_ip += 1,
@@ -273,8 +276,9 @@ fn parse(
         UDP => Protocol::Udp,
         _ => return Err(Reason::OtherProtocol),
     };
+    let interface = packet.interface;
     let fragmented = |id| Fragmented {
-        interface: record.interface,
+        interface,
         source: ip.source,
         destination: ip.destination,
         protocol: ip.protocol,
@@ -282,7 +286,7 @@ fn parse(
     };
     let above_ip = ip.len.checked_sub(ip.headers).ok_or(Reason::CutHeader)?;
     packet.at_ns = record.at_ns;
-    packet.interface = record.interface;
+    packet.outgoing = link.outgoing(record.data);
     packet.key = FlowKey {
         source: SocketAddr::new(ip.source, 0),
         destination: SocketAddr::new(ip.destination, 0),

@@ -4,6 +4,7 @@ mod agreement;
 mod corpus;
 mod figure_6;
 mod inputs;
+mod links;
 mod pair;
 mod read;
 mod support;

@@ -38,7 +38,8 @@ DOCUMENT = "analysis.json"
 @click.option(
     "--interfaces",
     metavar="A,B",
-    help="Compare two interfaces of one capture, for example both sides of a router. Numbers count from 0.",
+    help="Compare two interfaces of one capture, for example both sides of a router. Numbers count from 0; "
+    "in a capture of `any` (Linux cooked 2) they are those of `ip link`.",
 )
 @click.option(
     "--remedies",
