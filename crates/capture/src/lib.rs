@@ -15,6 +15,7 @@ pub mod frame;
 pub mod input;
 mod link;
 pub mod log;
+mod orientation;
 pub mod packet;
 pub mod pair;
 pub mod raw;

@@ -107,7 +107,7 @@ impl<R: Read> Capture<R> {
             packets_read: 0,
             skipped: Skipped::default(),
             fragments: Fragments::default(),
-            hash_content: false,
+            hash_content: true,
             only_interface: None,
             failed: false,
         })

@@ -10,6 +10,7 @@ use std::path::Path;
 use gamelane_core::Duration;
 
 use crate::error::CaptureError;
+use crate::orientation::Evidence;
 use crate::packet::CapturedTransport;
 use crate::read::Capture;
 
@@ -28,12 +29,7 @@ pub struct RecordedFlow {
 
 /// Reads the UDP conversation with the most packets. If `client` is given, only conversations of that host count.
 ///
-/// Without `client`, the client is found by these rules, in this order:
-///
-/// 1. The side with the higher port: servers listen on well-known ports, clients use ephemeral ones.
-/// 2. With equal ports, as in many games: the side that sends at least a tenth more packets, because the client of a
-///    shooter sends more often than the server's tick.
-/// 3. The side that sent the first packet.
+/// Without `client`, the client is guessed as in the analysis ([`ClientBy`](crate::analysis::ClientBy)).
 ///
 /// # Errors
 /// If the capture cannot be read, or has no such conversation.
@@ -123,15 +119,12 @@ impl Conversation {
             }
             _ => {}
         }
-        if self.low.port() != self.high.port() {
-            return if self.low.port() > self.high.port() { self.low } else { self.high };
-        }
-        let from_low = self.packets.iter().filter(|packet| packet.from_low).count();
-        let from_high = self.packets.len() - from_low;
-        match (from_low * 10 > from_high * 11, from_high * 10 > from_low * 11) {
-            (true, _) => self.low,
-            (_, true) => self.high,
-            _ => self.first_sender,
-        }
+        let ends = if self.first_sender == self.low { [self.low, self.high] } else { [self.high, self.low] };
+        let of =
+            |end: SocketAddr| self.packets.iter().filter(move |packet| packet.from_low == (end == self.low));
+        let packets = ends.map(|end| of(end).filter(|packet| packet.payload > 0).count() as u64);
+        let bytes = ends.map(|end| of(end).map(|packet| u64::from(packet.payload)).sum());
+        let (client, _) = Evidence { ends, packets, bytes, began_late: false }.client();
+        ends[client]
     }
 }

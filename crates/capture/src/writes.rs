@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use gamelane_core::{Duration, FlowKey, Protocol};
+use gamelane_core::{Duration, FlowKey};
 
 use crate::error::CaptureError;
+use crate::orientation::client_to_server;
 use crate::packet::{CapturedPacket, TcpFields};
 use crate::read::Capture;
 use crate::tcp::sequence::Sequence;
@@ -94,7 +95,7 @@ struct Half {
 
 impl Connection {
     fn new(packet: &CapturedPacket, tcp: &TcpFields) -> Self {
-        let (key, from_handshake) = (client_to_server(packet.key, tcp), tcp.flags.syn);
+        let (key, from_handshake) = (client_to_server(packet.key, tcp).0, tcp.flags.syn);
         let directions = [Half::default(), Half::default()];
         Self { key, interface: packet.interface, start_ns: packet.at_ns, from_handshake, directions }
     }
@@ -142,14 +143,4 @@ impl Connection {
         let Self { key, interface, start_ns, from_handshake, .. } = self;
         ConnectionWrites { key, interface, start_ns, from_handshake, up, down }
     }
-}
-
-/// Returns `key` or its reverse, so that it leads from client to server: by the handshake, otherwise by the ports.
-pub(crate) fn client_to_server(key: FlowKey, tcp: &TcpFields) -> FlowKey {
-    debug_assert_eq!(key.protocol, Protocol::Tcp);
-    let from_client = match (tcp.flags.syn, tcp.flags.ack) {
-        (true, from_server) => !from_server,
-        (false, _) => key.source.port() >= key.destination.port(),
-    };
-    if from_client { key } else { key.reverse() }
 }

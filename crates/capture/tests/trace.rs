@@ -65,9 +65,9 @@ fn the_client_has_the_higher_port_else_sends_more_else_spoke_first() {
     let rates = |from_a: u64, from_b: u64| -> Vec<(FlowKey, u64, u32)> {
         (0..from_a).map(|n| (a, n, 1)).chain((0..from_b).map(|n| (b, 1000 + n, 1))).collect()
     };
-    assert_eq!(flow(&rates(10, 12), None).unwrap().client, b.source);
-    assert_eq!(flow(&rates(10, 11), None).unwrap().client, a.source);
-    assert_eq!(flow(&rates(12, 10), None).unwrap().client, a.source);
+    assert_eq!(flow(&rates(20, 24), None).unwrap().client, b.source);
+    assert_eq!(flow(&rates(20, 22), None).unwrap().client, a.source);
+    assert_eq!(flow(&rates(24, 20), None).unwrap().client, a.source);
 }
 
 #[test]

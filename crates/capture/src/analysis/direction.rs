@@ -3,6 +3,7 @@
 
 use gamelane_core::Ecn;
 
+use super::copies::PlaceIndex;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::samples::Samples;
 
@@ -47,9 +48,51 @@ pub struct Direction {
     pub dscp: [(u8, u64); 4],
     /// Maximum of the IP bytes in one second (four bins).
     pub peak_bytes_per_second: u64,
+    /// Copies of packets that passed another place before; `None` if there were none.
+    pub copies: Option<Box<Copied>>,
+    /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
+    pub duplicates: u64,
+    /// Place where this direction passes first.
+    pub(super) first_place: Option<PlaceIndex>,
     last_payload_ns: Option<u64>,
     bin: Bin,
     bins: [u64; 4],
+}
+
+/// Copies of one direction's packets at other places.
+#[derive(Clone, Debug, Default)]
+pub struct Copied {
+    /// Number of copies.
+    pub packets: u64,
+    /// Time in nanoseconds between the first sighting of a packet and its copy at the place that has most copies: the
+    /// time inside the router or bridge.
+    pub after: Samples,
+    places: Vec<(PlaceIndex, Samples)>,
+}
+
+impl Copied {
+    pub(super) fn saw(&mut self, place: PlaceIndex, after_ns: u64) {
+        self.packets += 1;
+        let known = self.places.iter().position(|known| known.0 == place);
+        let at = known.unwrap_or(self.places.len());
+        if at == self.places.len() && at < MAX_PLACES {
+            self.places.push((place, Samples::default()));
+        }
+        if let Some((_, after)) = self.places.get_mut(at) {
+            after.push(after_ns);
+        }
+    }
+
+    /// Chooses the place with the longest delay of those that had most packets: the way out.
+    fn settle(&mut self) {
+        self.places.iter_mut().for_each(|(_, after)| after.settle());
+        let most = self.places.iter().map(|(_, after)| after.count()).max().unwrap_or(0);
+        let mut last = self.places.drain(..).filter(|(_, after)| after.count() * 2 > most);
+        let median = |after: &Samples| after.median().unwrap_or(0.0);
+        self.after = last.next().map_or_else(Samples::default, |first| {
+            last.fold(first.1, |a, (_, b)| if median(&b) > median(&a) { b } else { a })
+        });
+    }
 }
 
 impl Direction {
@@ -85,6 +128,9 @@ impl Direction {
     pub(super) fn settle(&mut self) {
         self.sizes.settle();
         self.gaps.settle();
+        if let Some(copies) = &mut self.copies {
+            copies.settle();
+        }
     }
 
     /// Returns the last bin, at the end of the flow.
@@ -122,6 +168,9 @@ impl Direction {
         }
     }
 }
+
+/// Places of which copies are timed.
+const MAX_PLACES: usize = 4;
 
 const fn ecn_index(ecn: Ecn) -> usize {
     match ecn {

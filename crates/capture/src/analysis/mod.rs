@@ -3,18 +3,21 @@
 
 mod apart;
 pub mod clock;
+mod copies;
 pub mod direction;
+mod flow;
 pub mod game;
 pub mod numbering;
 pub mod report;
 pub mod sink;
 mod table;
 
+pub use crate::orientation::ClientBy;
 pub use crate::samples::Samples;
 pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use apart::{analyze_apart, follow_apart};
 pub use clock::{CaptureClock, Wrong};
-pub use direction::Bin;
+pub use direction::{Bin, Copied};
 pub use game::{Behaviour, Updates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
@@ -56,6 +59,11 @@ impl Analyzer {
     /// all of them.
     pub fn games(&self) -> usize {
         self.flows.games()
+    }
+
+    /// Number of packets that were copies of others, and set aside.
+    pub const fn set_aside(&self) -> u64 {
+        self.flows.set_aside_packets()
     }
 
     /// Number of flows so far.

@@ -5,6 +5,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
+use crate::orientation::ClientBy;
 use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
 use crate::tcp::connection::{Connection, End};
@@ -17,7 +18,9 @@ pub struct FlowReport {
     pub flow: u32,
     /// Addresses from client to server.
     pub key: FlowKey,
-    /// Index of the interface in the file.
+    /// What tells which side is the client.
+    pub client_by: ClientBy,
+    /// Interface of the flow. Copies of its packets on other interfaces were set aside.
     pub interface: u32,
     /// Time of its first packet, since the first packet of the capture.
     pub first_ns: u64,

@@ -1,46 +1,14 @@
-//! Table of the open flows, by addresses, ports, protocol and interface in either direction. Flows that were idle for
-//! long are closed and reported. So are the idlest flows if there are too many, so memory stays bounded.
+//! Table of the open flows, by addresses, ports, protocol and interface in either direction. Packets that appear on
+//! several interfaces, or with translated addresses, are joined to one flow (`copies`). Flows that were idle for long
+//! are closed and reported. So are the idlest flows if there are too many, so memory stays bounded.
 
 use hashbrown::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use gamelane_core::FlowKey;
-
-use super::direction::Direction;
-use super::game::{Behaviour, Pace, behaviour};
-use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
+use super::copies::{Copies, Owner, PlaceIndex, Sight};
+use super::flow::{Flow, Place};
 use super::sink::Sink;
 use crate::packet::{CapturedPacket, CapturedTransport};
-use crate::tcp::connection::Connection;
-use crate::tcp::rows::Row;
-use crate::writes::client_to_server;
-
-/// An open flow.
-#[derive(Debug)]
-pub(super) struct Flow {
-    number: u32,
-    key: FlowKey,
-    place: Place,
-    interface: u32,
-    first_ns: u64,
-    last_ns: u64,
-    directions: [Direction; 2],
-    transport: Transport,
-}
-
-#[derive(Debug)]
-enum Transport {
-    Udp(Box<[Pace; 2]>),
-    Tcp(Box<Connection>),
-}
-
-/// Key of a flow in the table, the same for both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Place {
-    low: (u128, u16),
-    high: (u128, u16),
-    interface_and_protocol: u64,
-}
 
 /// All open flows.
 #[derive(Debug, Default)]
@@ -52,6 +20,11 @@ pub(super) struct Flows {
     lately: Vec<u32>,
     /// Number of flows so far.
     number: u32,
+    /// Those of them that turned out to be another flow, seen elsewhere.
+    absorbed: u32,
+    copies: Copies,
+    /// Packets that were copies of others.
+    set_aside: u64,
     looked_ns: u64,
 }
 
@@ -62,33 +35,149 @@ impl Flows {
             self.looked_ns = at_ns;
             self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= IDLE_NS);
         }
+        let place = self.copies.place(packet);
         let slot = slot(packet);
         let lately = self.lately.get(slot).map_or(0, |&at| at as usize);
-        let at = match self.flows.get(lately) {
+        let mut at = match self.flows.get(lately) {
             Some(flow) if flow.carries(packet) => lately,
-            _ => self.find(packet, slot, at_ns, sink),
+            _ => self.find(packet, slot, place, at_ns, sink),
         };
-        let at = if self.flows[at].is_reopened_by(packet) {
-            let ended = self.flows.swap_remove(at);
-            self.known.remove(&ended.place);
-            self.moved(at);
-            ended.finish(sink);
-            self.find(packet, slot, at_ns, sink)
-        } else {
-            at
-        };
-        self.flows[at].handle(packet, at_ns, sink);
+        if self.flows[at].is_reopened_by(packet) {
+            self.remove(at).finish(sink);
+            at = self.find(packet, slot, place, at_ns, sink);
+        }
+        let owner = self.owner(at, packet);
+        match self.copies.saw(packet, owner, place, at_ns, self.flows[at].is_mirrored()) {
+            Sight::First => self.first(at, packet, place, at_ns, sink),
+            Sight::Copy { after_ns } => {
+                let direction = self.flows[at].direction(packet);
+                self.set_aside(at, direction, place, after_ns);
+            }
+            Sight::Repeated => {
+                self.set_aside += 1;
+                let direction = self.flows[at].direction(packet);
+                self.flows[at].repeated(direction);
+            }
+        }
     }
 
-    fn find(&mut self, packet: &CapturedPacket, slot: usize, at_ns: u64, sink: &mut impl Sink) -> usize {
+    /// Handles a packet that was not seen before under its addresses.
+    fn first(
+        &mut self,
+        at: usize,
+        packet: &CapturedPacket,
+        place: PlaceIndex,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) {
+        let direction = self.flows[at].direction(packet);
+        if self.copies.places() > 1 {
+            let own = self.flows[at].packets(0) + self.flows[at].packets(1);
+            if own < YOUNG
+                && let Some((other, direction)) =
+                    self.copied(packet, place, at_ns).filter(|found| found.0 != at)
+            {
+                let into = self.absorb(at, other, packet, direction);
+                let owner = self.owner(into, packet);
+                return match self.copies.saw(packet, owner, place, at_ns, false) {
+                    Sight::Copy { after_ns } => self.set_aside(into, direction, place, after_ns),
+                    _ => self.flows[into].handle(packet, direction, place, at_ns, sink),
+                };
+            }
+            if self.flows[at].is_regrouped(packet, direction, place) {
+                return self.set_aside(at, direction, place, 0);
+            }
+        }
+        self.flows[at].handle(packet, direction, place, at_ns, sink);
+    }
+
+    /// The flow at `young` turns out to be the one at `into`, seen elsewhere. Returns the index of that one.
+    fn absorb(&mut self, young: usize, into: usize, packet: &CapturedPacket, direction: usize) -> usize {
+        let number = self.flows[into].number;
+        let gone = self.remove(young);
+        self.set_aside += gone.packets(0) + gone.packets(1);
+        self.absorbed += 1;
+        let into = self.by_number(number).expect("the other flow is still open");
+        self.join(into, gone.place, packet, direction);
+        into
+    }
+
+    fn set_aside(&mut self, at: usize, direction: usize, place: PlaceIndex, after_ns: u64) {
+        self.set_aside += 1;
+        self.flows[at].set_aside(direction, place, after_ns);
+    }
+
+    fn owner(&self, at: usize, packet: &CapturedPacket) -> Owner {
+        let flow = &self.flows[at];
+        Owner { flow: flow.number, direction: flow.lasting(flow.direction(packet)) as u8 }
+    }
+
+    fn find(
+        &mut self,
+        packet: &CapturedPacket,
+        slot: usize,
+        here: PlaceIndex,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) -> usize {
         let place = Place::of(packet);
         let at = match self.known.get(&place) {
             Some(&at) => at as usize,
-            None => self.open(packet, place, at_ns, sink),
+            None => match self.elsewhere(packet, place, here, at_ns) {
+                Some((at, direction)) => {
+                    self.join(at, place, packet, direction);
+                    at
+                }
+                None => self.open(packet, place, at_ns, sink),
+            },
         };
         self.lately.resize(LATELY, 0);
         self.lately[slot] = at as u32;
         at
+    }
+
+    /// Returns the flow that a packet with unknown addresses or interface belongs to, and its direction.
+    fn elsewhere(
+        &mut self,
+        packet: &CapturedPacket,
+        place: Place,
+        here: PlaceIndex,
+        at_ns: u64,
+    ) -> Option<(usize, usize)> {
+        if self.copies.places() < 2 {
+            return None;
+        }
+        if let Some(found) = self.copied(packet, here, at_ns) {
+            return Some(found);
+        }
+        // A route that goes out of one interface and comes back on another: so far this direction had no packets.
+        let at = *self.known.get(&place.anywhere())? as usize;
+        let direction = self.flows[at].direction(packet);
+        (self.flows[at].packets(direction) == 0).then_some((at, direction))
+    }
+
+    /// Returns the flow of which this packet is a copy, from another place, and its direction.
+    fn copied(&mut self, packet: &CapturedPacket, here: PlaceIndex, at_ns: u64) -> Option<(usize, usize)> {
+        let owner = self.copies.elsewhere(packet, here, at_ns)?;
+        let at = self.by_number(owner.flow)?;
+        let flow = &self.flows[at];
+        let direction = flow.lasting(owner.direction.into());
+        let key = if direction == 0 { flow.key } else { flow.key.reverse() };
+        let known =
+            flow.others.iter().any(|(_, other)| *other == packet.key || other.reverse() == packet.key);
+        let translated = key.protocol == packet.key.protocol
+            && (key.source == packet.key.source || key.destination == packet.key.destination)
+            && is_unmistakable(packet);
+        (key == packet.key || known || translated).then_some((at, direction))
+    }
+
+    fn by_number(&self, number: u32) -> Option<usize> {
+        self.flows.iter().position(|flow| flow.number == number)
+    }
+
+    fn join(&mut self, at: usize, place: Place, packet: &CapturedPacket, direction: usize) {
+        self.known.insert(place, at as u32);
+        self.flows[at].join(place, packet, direction);
     }
 
     /// Ends all flows at the end of the capture.
@@ -98,7 +187,12 @@ impl Flows {
 
     /// Number of flows so far, including the open ones.
     pub(super) const fn count(&self) -> u32 {
-        self.number
+        self.number - self.absorbed
+    }
+
+    /// Number of packets so far that were copies of others.
+    pub(super) const fn set_aside_packets(&self) -> u64 {
+        self.set_aside
     }
 
     /// Number of open flows that behave like a game so far.
@@ -113,10 +207,12 @@ impl Flows {
             let until = *last.select_nth_unstable(quarter).1;
             self.close(sink, |flow| flow.last_ns <= until);
         }
-        self.known.insert(place, self.flows.len() as u32);
+        let at = self.flows.len();
+        self.known.insert(place, at as u32);
+        self.known.insert(place.anywhere(), at as u32);
         self.flows.push(Flow::new(self.number, packet, place, at_ns));
         self.number += 1;
-        self.flows.len() - 1
+        at
     }
 
     /// Closes flows in the order of their numbers.
@@ -125,10 +221,7 @@ impl Flows {
         let mut at = 0;
         while at < self.flows.len() {
             if ends(&self.flows[at]) {
-                let flow = self.flows.swap_remove(at);
-                self.known.remove(&flow.place);
-                self.moved(at);
-                ended.push(flow);
+                ended.push(self.remove(at));
             } else {
                 at += 1;
             }
@@ -139,120 +232,35 @@ impl Flows {
         }
     }
 
-    /// Updates the key of the flow that was moved to index `at`.
-    fn moved(&mut self, at: usize) {
-        if let Some(flow) = self.flows.get(at) {
-            self.known.insert(flow.place, at as u32);
+    /// Takes a flow out of the table. The last one moves to its index.
+    fn remove(&mut self, at: usize) -> Flow {
+        let flow = self.flows.swap_remove(at);
+        for place in places(&flow) {
+            if self.known.get(&place).is_some_and(|&known| known as usize == at) {
+                self.known.remove(&place);
+            }
         }
+        let last = self.flows.len() as u32;
+        if let Some(moved) = self.flows.get(at) {
+            for place in places(moved) {
+                if let Some(known) = self.known.get_mut(&place).filter(|known| **known == last) {
+                    *known = at as u32;
+                }
+            }
+        }
+        flow
     }
 }
 
-impl Flow {
-    fn new(number: u32, packet: &CapturedPacket, place: Place, at_ns: u64) -> Self {
-        let (key, transport) = match &packet.transport {
-            CapturedTransport::Tcp(tcp) => {
-                (client_to_server(packet.key, tcp), Transport::Tcp(Box::default()))
-            }
-            CapturedTransport::Udp | CapturedTransport::LaterFragment => {
-                (by_ports(packet.key), Transport::Udp(Box::default()))
-            }
-        };
-        let interface = packet.interface;
-        let directions = [Direction::default(), Direction::default()];
-        Self { number, key, place, interface, first_ns: at_ns, last_ns: at_ns, directions, transport }
-    }
-
-    /// True if the packet belongs to this flow, in either direction.
-    #[inline]
-    fn carries(&self, packet: &CapturedPacket) -> bool {
-        let (own, key) = (&self.key, &packet.key);
-        let same = (own.source == key.source && own.destination == key.destination)
-            || (own.source == key.destination && own.destination == key.source);
-        same && own.protocol == key.protocol && self.interface == packet.interface
-    }
-
-    fn is_reopened_by(&self, packet: &CapturedPacket) -> bool {
-        match (&self.transport, &packet.transport) {
-            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) if tcp.flags.syn => {
-                connection.is_reopened_by(tcp, usize::from(packet.key.source != self.key.source))
-            }
-            _ => false,
-        }
-    }
-
-    fn handle(&mut self, packet: &CapturedPacket, at_ns: u64, sink: &mut impl Sink) {
-        let direction = usize::from(packet.key.source != self.key.source);
-        self.last_ns = self.last_ns.max(at_ns);
-        sink.packet(self.number, direction as u8, packet);
-        if let Some(mut bin) = self.directions[direction].handle(packet, at_ns) {
-            (bin.flow, bin.direction) = (self.number, direction as u8);
-            sink.bin(&bin);
-        }
-        match (&mut self.transport, &packet.transport) {
-            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
-                let mut tell = |row| match row {
-                    Row::RoundTrip(row) => sink.round_trip(&row),
-                    Row::Retransmission(row) => sink.retransmission(&row),
-                    Row::Acknowledged(row) => sink.acknowledged(&row),
-                };
-                let resent = connection.handle(packet, tcp, self.number, direction, at_ns, &mut tell);
-                self.directions[direction].count_resent(resent);
-            }
-            (Transport::Udp(paces), CapturedTransport::Udp) if packet.payload_len > 0 => {
-                paces[direction].saw(at_ns, packet.start);
-            }
-            _ => {}
-        }
-    }
-
-    fn is_game(&self) -> bool {
-        let lasted_ns = self.last_ns - self.first_ns;
-        match &self.transport {
-            Transport::Udp(paces) => {
-                let updates = [0, 1].map(|n| paces[n].updates(&self.directions[n]));
-                behaviour(&self.directions, &updates, lasted_ns) != Behaviour::Other
-            }
-            Transport::Tcp(connection) => {
-                is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns)
-            }
-        }
-    }
-
-    fn finish(mut self, sink: &mut impl Sink) {
-        for (direction, of) in self.directions.iter_mut().enumerate() {
-            of.settle();
-            if let Some(mut bin) = of.last_bin() {
-                (bin.flow, bin.direction) = (self.number, direction as u8);
-                sink.bin(&bin);
-            }
-        }
-        let transport = match self.transport {
-            Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
-            Transport::Udp(paces) => {
-                let updates = [paces[0].updates(&self.directions[0]), paces[1].updates(&self.directions[1])];
-                let lasted_ns = self.last_ns - self.first_ns;
-                let behaviour = behaviour(&self.directions, &updates, lasted_ns);
-                TransportReport::Udp { behaviour, updates }
-            }
-        };
-        let Self { number, key, interface, first_ns, last_ns, directions, .. } = self;
-        sink.flow(FlowReport { flow: number, key, interface, first_ns, last_ns, directions, transport });
-    }
+/// Keys of a flow in the table. That of no interface may belong to a later flow.
+fn places(flow: &Flow) -> impl Iterator<Item = Place> {
+    let others = flow.others.iter().map(|&(place, _)| place);
+    [flow.place, flow.place.anywhere()].into_iter().chain(others)
 }
 
-impl Place {
-    #[inline]
-    fn of(packet: &CapturedPacket) -> Self {
-        let end = |end: SocketAddr| match end.ip() {
-            IpAddr::V4(v4) => (u128::from(v4.to_bits()), end.port()),
-            IpAddr::V6(v6) => (v6.to_bits(), end.port()),
-        };
-        let (source, destination) = (end(packet.key.source), end(packet.key.destination));
-        let protocol = u64::from(packet.key.protocol.number());
-        let interface_and_protocol = u64::from(packet.interface) << 8 | protocol;
-        let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
-        Self { low, high, interface_and_protocol }
-    }
+/// True if two packets with this content are surely the same packet, even if their addresses differ.
+const fn is_unmistakable(packet: &CapturedPacket) -> bool {
+    packet.identification != 0 || matches!(packet.transport, CapturedTransport::Tcp(_))
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.
@@ -266,11 +274,6 @@ fn slot(packet: &CapturedPacket) -> usize {
     (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LATELY.trailing_zeros())) as usize
 }
 
-/// Guesses the client from the ports: servers listen on low ones. With equal ports, the client sent the first packet.
-fn by_ports(key: FlowKey) -> FlowKey {
-    if key.source.port() >= key.destination.port() { key } else { key.reverse() }
-}
-
 /// Number of slots: 4 KiB.
 const LATELY: usize = 1 << 10;
 /// Maximum number of open flows.
@@ -279,3 +282,5 @@ const MAX_FLOWS: usize = 16_384;
 const LOOK_NS: u64 = 10_000_000_000;
 /// Idle time after which a flow has ended. TCP's longest back-off is 120 s, and keep-alives of games are shorter.
 const IDLE_NS: u64 = 300_000_000_000;
+/// Packets after which a flow is no longer taken for another one seen elsewhere.
+const YOUNG: u64 = 64;

@@ -174,6 +174,12 @@ impl Half {
         Sent::New
     }
 
+    /// True if `len` bytes of data from here on passed before.
+    pub(crate) fn has_seen(&self, tcp: &TcpFields, len: u32) -> bool {
+        let start = self.sequence.and_then(|sequence| sequence.offset(tcp.sequence));
+        start.is_some_and(|start| start + u64::from(len) <= self.stream.end())
+    }
+
     /// Counts a packet that only asks for an answer.
     const fn count_probe(&mut self) {
         if self.zero_since_ns.is_some() {

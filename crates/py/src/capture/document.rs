@@ -83,6 +83,7 @@ pub(super) fn capture(
         },
         "clock_steps": { "count": clock.steps.count, "furthest_ms": ms(clock.steps.furthest_ns) },
         "stamps_ahead": { "packets": clock.ahead.count, "furthest_ms": ms(clock.ahead.furthest_ns) },
+        "set_aside": analyzer.set_aside(),
         "flows_total": analyzer.flows(),
         "flows_left_out": {
             "flows": tables.left_out.flows, "packets": tables.left_out.packets, "bytes": tables.left_out.bytes,
@@ -114,6 +115,7 @@ fn flow(report: &FlowReport) -> Value {
         "protocol": match report.transport { TransportReport::Tcp(_) => "tcp", TransportReport::Udp { .. } => "udp" },
         "client": report.key.source.to_string(),
         "server": report.key.destination.to_string(),
+        "client_by": report.client_by.name(),
         "interface": report.interface,
         "start_s": seconds(report.first_ns),
         "end_s": seconds(report.last_ns),
@@ -151,6 +153,10 @@ fn direction(of: &Direction, lasted_ns: u64) -> Value {
         "bytes": of.bytes,
         "payload_bytes": of.payload_bytes,
         "fragments": of.fragments,
+        "duplicates": of.duplicates,
+        "copies": of.copies.as_ref().map(|copies| json!({
+            "packets": copies.packets, "after_ms": samples(&copies.after, 1e6),
+        })),
         "payload_size_bytes": samples(&of.sizes, 1.0),
         "gap_ms": samples(&of.gaps, 1e6),
         "throughput_bps": { "mean": mean_bps, "peak_1s": of.peak_bytes_per_second * 8 },

@@ -1,0 +1,333 @@
+//! One open flow: its addresses, both directions, and the state of its transport.
+
+use std::net::{IpAddr, SocketAddr};
+
+use gamelane_core::FlowKey;
+
+use super::copies::PlaceIndex;
+use super::direction::{Bin, Direction};
+use super::game::{Behaviour, Pace, behaviour};
+use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
+use super::sink::Sink;
+use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
+use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
+use crate::tcp::connection::Connection;
+use crate::tcp::rows::Row;
+
+/// An open flow.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub(super) number: u32,
+    pub(super) key: FlowKey,
+    pub(super) place: Place,
+    /// The same flow on other interfaces, or with translated addresses.
+    pub(super) others: Vec<(Place, FlowKey)>,
+    interface: u32,
+    first_ns: u64,
+    pub(super) last_ns: u64,
+    directions: [Direction; 2],
+    client_by: Option<ClientBy>,
+    /// Client and server were exchanged since the first packet.
+    exchanged: bool,
+    transport: Transport,
+}
+
+#[derive(Debug)]
+enum Transport {
+    Udp(Box<Datagrams>),
+    Tcp(Box<Connection>),
+}
+
+/// State of a UDP conversation.
+#[derive(Debug, Default)]
+struct Datagrams {
+    paces: [Pace; 2],
+    /// Bins that wait until the client is known.
+    bins: Vec<Bin>,
+    began_late: bool,
+}
+
+/// Key of a flow in the table, the same for both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    low: (u128, u16),
+    high: (u128, u16),
+    interface_and_protocol: u64,
+}
+
+impl Flow {
+    pub(super) fn new(number: u32, packet: &CapturedPacket, place: Place, at_ns: u64) -> Self {
+        let (key, client_by, transport) = match &packet.transport {
+            CapturedTransport::Tcp(tcp) => {
+                let (key, by) = client_to_server(packet.key, tcp);
+                (key, Some(by), Transport::Tcp(Box::default()))
+            }
+            CapturedTransport::Udp | CapturedTransport::LaterFragment => {
+                let datagrams = Datagrams { began_late: at_ns >= LATE_NS, ..Datagrams::default() };
+                (packet.key, None, Transport::Udp(Box::new(datagrams)))
+            }
+        };
+        Self {
+            number,
+            key,
+            place,
+            others: Vec::new(),
+            interface: packet.interface,
+            first_ns: at_ns,
+            last_ns: at_ns,
+            directions: [Direction::default(), Direction::default()],
+            client_by,
+            exchanged: false,
+            transport,
+        }
+    }
+
+    /// True if the packet belongs to this flow, in either direction, on its first interface.
+    #[inline]
+    pub(super) fn carries(&self, packet: &CapturedPacket) -> bool {
+        let (own, key) = (&self.key, &packet.key);
+        let same = (own.source == key.source && own.destination == key.destination)
+            || (own.source == key.destination && own.destination == key.source);
+        same && own.protocol == key.protocol && self.interface == packet.interface
+    }
+
+    /// Direction of a packet of this flow: 0 from the client, 1 from the server.
+    #[inline]
+    pub(super) fn direction(&self, packet: &CapturedPacket) -> usize {
+        if packet.key.source == self.key.source {
+            return 0;
+        }
+        if packet.key.source == self.key.destination {
+            return 1;
+        }
+        usize::from(!self.others.iter().any(|(_, key)| key.source == packet.key.source))
+    }
+
+    /// Direction counted as at the first packet, so it stays when client and server are exchanged; or back.
+    pub(super) const fn lasting(&self, direction: usize) -> usize {
+        if self.exchanged { 1 - direction } else { direction }
+    }
+
+    /// Adds addresses or an interface under which packets of this flow appear too. `direction` is that of `packet`.
+    pub(super) fn join(&mut self, place: Place, packet: &CapturedPacket, direction: usize) {
+        let key = if direction == 0 { packet.key } else { packet.key.reverse() };
+        self.others.push((place, key));
+        // Behind a translator the home address names the player.
+        if is_private(key.source.ip()) && !is_private(self.key.source.ip()) {
+            let (first, last) = ((self.place, self.key), self.others.len() - 1);
+            (self.place, self.key) = self.others[last];
+            self.others[last] = first;
+            self.interface = packet.interface;
+        }
+    }
+
+    /// Number of packets of a direction.
+    pub(super) const fn packets(&self, direction: usize) -> u64 {
+        self.directions[direction].packets
+    }
+
+    pub(super) fn is_reopened_by(&self, packet: &CapturedPacket) -> bool {
+        match (&self.transport, &packet.transport) {
+            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) if tcp.flags.syn => {
+                connection.is_reopened_by(tcp, self.direction(packet))
+            }
+            _ => false,
+        }
+    }
+
+    /// Handles a copy of an earlier packet, from another place.
+    pub(super) fn set_aside(&mut self, direction: usize, place: PlaceIndex, after_ns: u64) {
+        self.directions[direction].copies.get_or_insert_default().saw(place, after_ns);
+    }
+
+    /// Handles a packet that passed the same place twice.
+    pub(super) const fn repeated(&mut self, direction: usize) {
+        self.directions[direction].duplicates += 1;
+    }
+
+    /// True if a mirror port shows every packet twice.
+    pub(super) fn is_mirrored(&self) -> bool {
+        let duplicates = self.directions[0].duplicates + self.directions[1].duplicates;
+        duplicates >= 4 && duplicates * 3 >= self.packets(0) + self.packets(1)
+    }
+
+    /// True if another place had all data of this packet before, in other segments: offloading puts segments together
+    /// at one interface and not at the other.
+    pub(super) fn is_regrouped(&self, packet: &CapturedPacket, direction: usize, place: PlaceIndex) -> bool {
+        let (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) = (&self.transport, &packet.transport)
+        else {
+            return false;
+        };
+        !self.others.is_empty()
+            && packet.payload_len > 0
+            && self.directions[direction].first_place.is_some_and(|first| first != place)
+            && connection.halves[direction].has_seen(tcp, packet.payload_len)
+    }
+
+    pub(super) fn handle(
+        &mut self,
+        packet: &CapturedPacket,
+        direction: usize,
+        place: PlaceIndex,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) {
+        self.last_ns = self.last_ns.max(at_ns);
+        sink.packet(self.number, direction as u8, packet);
+        let own = &mut self.directions[direction];
+        own.first_place = Some(place);
+        let ended = own.handle(packet, at_ns).map(|bin| self.named(bin, direction));
+        match (&mut self.transport, &packet.transport) {
+            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
+                if let Some(bin) = ended {
+                    sink.bin(&bin);
+                }
+                let resent = connect(connection, packet, tcp, self.number, direction, at_ns, sink);
+                self.directions[direction].count_resent(resent);
+            }
+            (Transport::Udp(datagrams), transport) => {
+                datagrams.bins.extend(ended);
+                if *transport == CapturedTransport::Udp && packet.payload_len > 0 {
+                    datagrams.paces[direction].saw(at_ns, packet.start);
+                }
+                self.tell_bins(false, sink);
+            }
+            _ => {}
+        }
+    }
+
+    const fn named(&self, bin: Bin, direction: usize) -> Bin {
+        Bin { flow: self.number, direction: direction as u8, ..bin }
+    }
+
+    /// Passes bins of a UDP conversation on, once the client is known.
+    fn tell_bins(&mut self, is_over: bool, sink: &mut impl Sink) {
+        if self.client_by.is_none() && (is_over || self.is_decided()) {
+            self.find_client();
+        }
+        let Transport::Udp(datagrams) = &mut self.transport else { return };
+        if self.client_by.is_some() {
+            for bin in datagrams.bins.drain(..) {
+                sink.bin(&bin);
+            }
+        }
+    }
+
+    /// True if a UDP conversation has been seen for long enough to tell its client.
+    fn is_decided(&self) -> bool {
+        let packets = self.directions.iter().map(|direction| direction.packets);
+        self.last_ns - self.first_ns >= DECIDED_NS
+            && (packets.clone().min() >= Some(DECIDED_PACKETS) || packets.sum::<u64>() >= 8 * DECIDED_PACKETS)
+    }
+
+    /// Finds the client of a UDP conversation, which so far is the side of the first packet.
+    fn find_client(&mut self) {
+        let Transport::Udp(datagrams) = &mut self.transport else { return };
+        let evidence = Evidence {
+            ends: [self.key.source, self.key.destination],
+            packets: [0, 1].map(|n: usize| self.directions[n].sizes.count()),
+            bytes: [0, 1].map(|n: usize| self.directions[n].payload_bytes),
+            began_late: datagrams.began_late,
+        };
+        let (client, by) = evidence.client();
+        self.client_by = Some(by);
+        if client == 1 {
+            self.exchanged = true;
+            self.key = self.key.reverse();
+            self.others.iter_mut().for_each(|(_, key)| *key = key.reverse());
+            self.directions.swap(0, 1);
+            datagrams.paces.swap(0, 1);
+            datagrams.bins.iter_mut().for_each(|bin| bin.direction = 1 - bin.direction);
+        }
+    }
+
+    pub(super) fn is_game(&self) -> bool {
+        let lasted_ns = self.last_ns - self.first_ns;
+        match &self.transport {
+            Transport::Udp(datagrams) => {
+                let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
+                behaviour(&self.directions, &updates, lasted_ns) != Behaviour::Other
+            }
+            Transport::Tcp(connection) => {
+                is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns)
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self, sink: &mut impl Sink) {
+        self.tell_bins(true, sink);
+        for direction in 0..2 {
+            self.directions[direction].settle();
+            if let Some(bin) = self.directions[direction].last_bin() {
+                sink.bin(&self.named(bin, direction));
+            }
+        }
+        let transport = match self.transport {
+            Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
+            Transport::Udp(datagrams) => {
+                let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
+                let lasted_ns = self.last_ns - self.first_ns;
+                let behaviour = behaviour(&self.directions, &updates, lasted_ns);
+                TransportReport::Udp { behaviour, updates }
+            }
+        };
+        let Self { number, key, interface, first_ns, last_ns, directions, .. } = self;
+        let client_by = self.client_by.unwrap_or(ClientBy::Guess);
+        sink.flow(FlowReport {
+            flow: number,
+            key,
+            client_by,
+            interface,
+            first_ns,
+            last_ns,
+            directions,
+            transport,
+        });
+    }
+}
+
+fn connect(
+    connection: &mut Connection,
+    packet: &CapturedPacket,
+    tcp: &TcpFields,
+    flow: u32,
+    direction: usize,
+    at_ns: u64,
+    sink: &mut impl Sink,
+) -> bool {
+    let mut tell = |row| match row {
+        Row::RoundTrip(row) => sink.round_trip(&row),
+        Row::Retransmission(row) => sink.retransmission(&row),
+        Row::Acknowledged(row) => sink.acknowledged(&row),
+    };
+    connection.handle(packet, tcp, flow, direction, at_ns, &mut tell)
+}
+
+impl Place {
+    #[inline]
+    pub(super) fn of(packet: &CapturedPacket) -> Self {
+        let end = |end: SocketAddr| match end.ip() {
+            IpAddr::V4(v4) => (u128::from(v4.to_bits()), end.port()),
+            IpAddr::V6(v6) => (v6.to_bits(), end.port()),
+        };
+        let (source, destination) = (end(packet.key.source), end(packet.key.destination));
+        let protocol = u64::from(packet.key.protocol.number());
+        let interface_and_protocol = u64::from(packet.interface) << 8 | protocol;
+        let (low, high) = if source <= destination { (source, destination) } else { (destination, source) };
+        Self { low, high, interface_and_protocol }
+    }
+
+    /// The same addresses on no interface in particular.
+    pub(super) const fn anywhere(self) -> Self {
+        Self { interface_and_protocol: ANYWHERE | self.interface_and_protocol & 0xff, ..self }
+    }
+}
+
+/// Interface numbers have 32 bits.
+const ANYWHERE: u64 = 1 << 63;
+/// A flow that begins this long after the capture did so within it.
+const LATE_NS: u64 = 2_000_000_000;
+/// Shortest time after which the client of a UDP conversation can be told by its traffic.
+const DECIDED_NS: u64 = 2_000_000_000;
+/// Packets of each side after which it can be told.
+const DECIDED_PACKETS: u64 = 40;

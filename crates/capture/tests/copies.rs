@@ -1,0 +1,300 @@
+//! Captures that have each packet several times: of all interfaces of a router or bridge, and of a mirror port.
+
+use crate::support::script::{Found, data};
+use crate::support::{header, key, open};
+use gamelane_capture::analysis::TransportReport;
+use gamelane_capture::{
+    Analyzer, InterfaceId, PacketHeader, PcapngWriter, TcpNumbers, WriteOptions, analyze,
+};
+use gamelane_core::{FlowKey, Protocol};
+use gamelane_tcp::{Flags, Segment};
+
+/// A capture of several interfaces. Packets are written in any order and sorted by time.
+struct Router {
+    interfaces: usize,
+    packets: Vec<(u64, usize, PacketHeader, What)>,
+    id: u16,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Tcp(Segment),
+    Udp(u32),
+}
+
+const LAN: usize = 0;
+const WAN: usize = 1;
+
+impl Router {
+    fn new(interfaces: usize) -> Self {
+        Self { interfaces, packets: Vec::new(), id: 0 }
+    }
+
+    /// Adds one packet, seen at (interface, microseconds, key) each.
+    fn seen(&mut self, what: What, at: &[(usize, u64, FlowKey)]) {
+        self.id += 1;
+        self.seen_with_id(what, self.id, at);
+    }
+
+    fn seen_with_id(&mut self, what: What, id: u16, at: &[(usize, u64, FlowKey)]) {
+        for &(interface, at_us, key) in at {
+            let header = PacketHeader { id, ..header(key, at_us * 1000) };
+            self.packets.push((at_us, interface, header, what));
+        }
+    }
+
+    fn found(mut self) -> (Found, u64) {
+        self.packets.sort_by_key(|packet| packet.0);
+        let mut writer = PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+        let interfaces: Vec<InterfaceId> =
+            (0..self.interfaces).map(|n| writer.add_interface(&n.to_string()).unwrap()).collect();
+        let numbers =
+            TcpNumbers { initial_sequence: 0, peer_initial_sequence: 0, maximum_segment_size: 1460 };
+        for (_, interface, header, what) in &self.packets {
+            let interface = interfaces[*interface];
+            match what {
+                What::Tcp(segment) => writer.write_tcp(interface, header, segment, &numbers).unwrap(),
+                What::Udp(len) => writer.write_udp(interface, header, *len).unwrap(),
+            }
+        }
+        let (mut found, mut analyzer) = (Found::default(), Analyzer::default());
+        analyze(&mut open(writer.finish_file().unwrap()).unwrap(), &mut analyzer, &mut found).unwrap();
+        assert_eq!(found.flows.len(), analyzer.flows() as usize);
+        (found, analyzer.set_aside())
+    }
+}
+
+fn inside() -> FlowKey {
+    key("192.168.1.2:40000", "203.0.113.5:7000", Protocol::Tcp)
+}
+
+fn outside() -> FlowKey {
+    key("198.51.100.7:61000", "203.0.113.5:7000", Protocol::Tcp)
+}
+
+/// Time inside the router in microseconds: a little up, a queue of 150 ms down.
+const UP_US: u64 = 500;
+const DOWN_US: u64 = 150_000;
+
+/// A connection through a router: one message of 100 B every 200 ms, each answered after 40 ms with 200 B. `wan` is its
+/// key at the outer interface.
+fn connection(router: &mut Router, wan: FlowKey, from: u64) {
+    let up = |router: &mut Router, at: u64, segment| {
+        router.seen(What::Tcp(segment), &[(LAN, at, inside()), (WAN, at + UP_US, wan)]);
+    };
+    let down = |router: &mut Router, at: u64, segment| {
+        router.seen(What::Tcp(segment), &[(WAN, at, wan.reverse()), (LAN, at + DOWN_US, inside().reverse())]);
+    };
+    let syn = Flags { syn: true, ..Flags::default() };
+    let answer = Flags { syn: true, ack: true, ..Flags::default() };
+    if from == 0 {
+        up(router, 0, Segment { flags: syn.into(), ..data(0, 0, 0) });
+        down(router, 40_000, Segment { flags: answer.into(), ..data(0, 1, 0) });
+        up(router, 191_000, data(1, 1, 0));
+    }
+    for n in from..20 {
+        let at = 400_000 + n * 200_000;
+        up(router, at, data(1 + n * 100, 1 + n * 200, 100));
+        down(router, at + 40_000, data(1 + n * 200, 101 + n * 100, 200));
+    }
+}
+
+fn check(found: &Found, packets: u64) {
+    let [flow] = &found.flows[..] else { panic!("one flow, not {}", found.flows.len()) };
+    let TransportReport::Tcp(tcp) = &flow.transport else { panic!("TCP") };
+    assert_eq!(flow.key, inside());
+    for (direction, inside_us) in [(0, UP_US), (1, DOWN_US)] {
+        assert_eq!(
+            (tcp.halves[direction].counts.resent, tcp.halves[direction].counts.duplicate_acks),
+            (0, 0)
+        );
+        let own = &flow.directions[direction];
+        let copies = own.copies.as_ref().unwrap();
+        assert_eq!(copies.packets, own.packets);
+        assert_eq!(copies.after.median(), Some(inside_us as f64 * 1000.0));
+        assert_eq!(own.duplicates, 0);
+    }
+    assert_eq!(flow.packets(), packets);
+    // From the router's way in to the server and back to its way in: 40 ms.
+    assert_eq!(tcp.halves[0].counts.ack_rtt.median(), Some(40e6));
+}
+
+#[test]
+fn a_router_that_records_both_sides_has_one_capture_point() {
+    let mut router = Router::new(2);
+    connection(&mut router, inside(), 0);
+    let (found, set_aside) = router.found();
+    check(&found, 43);
+    assert_eq!(set_aside, 43);
+}
+
+#[test]
+fn translated_addresses_are_the_same_flow() {
+    // From the handshake, and from the middle of the connection.
+    for (from, packets) in [(0, 43), (5, 30)] {
+        let mut router = Router::new(2);
+        connection(&mut router, outside(), from);
+        let (found, set_aside) = router.found();
+        check(&found, packets);
+        assert_eq!(set_aside, packets);
+    }
+}
+
+#[test]
+fn a_capture_that_begins_with_a_packet_down_names_the_player_by_the_home_address() {
+    let mut router = Router::new(2);
+    connection(&mut router, outside(), 5);
+    router.packets.retain(|packet| packet.0 >= 1_440_000);
+    let (found, _) = router.found();
+    check(&found, 29);
+}
+
+#[test]
+fn a_bridge_shows_each_packet_three_times() {
+    let mut router = Router::new(3);
+    let game = key("192.168.1.2:40000", "203.0.113.5:27960", Protocol::Udp);
+    for n in 0..200 {
+        let at = n * 30_000;
+        let len = 60 + (n % 7) as u32;
+        router.seen(What::Udp(len), &[(0, at, game), (2, at + 10, game), (1, at + 20, game)]);
+        let back = game.reverse();
+        router
+            .seen(What::Udp(150), &[(1, at + 12_000, back), (2, at + 12_010, back), (0, at + 12_020, back)]);
+    }
+    let (found, set_aside) = router.found();
+    let [flow] = &found.flows[..] else { panic!("one flow") };
+    assert_eq!((flow.packets(), set_aside), (400, 800));
+    assert_eq!(flow.directions[0].copies.as_ref().unwrap().after.median(), Some(20_000.0));
+    assert!(matches!(
+        flow.transport,
+        TransportReport::Udp { behaviour: gamelane_capture::analysis::Behaviour::Game, .. }
+    ));
+}
+
+#[test]
+fn messages_of_equal_content_without_identification_are_counted_at_each_place() {
+    // Ten equal messages pass a queue of 70 ms; the fourth is lost in it.
+    let mut router = Router::new(2);
+    let game = key("192.168.1.2:40000", "203.0.113.5:27960", Protocol::Udp);
+    for n in 0..10 {
+        let at = n * 30_000;
+        let both = [(LAN, at, game), (WAN, at + 70_000, game)];
+        router.seen_with_id(What::Udp(60), 0, if n == 3 { &both[..1] } else { &both });
+    }
+    let (found, set_aside) = router.found();
+    let [flow] = &found.flows[..] else { panic!("one flow") };
+    assert_eq!((flow.directions[0].packets, flow.directions[1].packets, set_aside), (10, 0, 9));
+}
+
+#[test]
+fn a_mirror_port_shows_each_packet_twice() {
+    for with_id in [true, false] {
+        let mut router = Router::new(1);
+        let mut seen = |segment, at: u64, key| {
+            router.id += u16::from(with_id);
+            let id = router.id;
+            router.seen_with_id(What::Tcp(segment), id, &[(0, at, key), (0, at + 90, key)]);
+        };
+        for n in 0..50 {
+            let at = n * 100_000;
+            seen(data(1 + n * 100, 1 + n * 50, 100), at, inside());
+            seen(data(1 + n * 50, 101 + n * 100, 50), at + 30_000, inside().reverse());
+            seen(data(101 + n * 100, 51 + n * 50, 0), at + 70_000, inside());
+        }
+        let (found, set_aside) = router.found();
+        let [up, down] = found.halves();
+        for half in [up, down] {
+            assert_eq!((half.counts.resent, half.counts.duplicate_acks), (0, 0), "{with_id}");
+        }
+        assert_eq!(found.flows[0].directions[1].duplicates, 50);
+        assert!(set_aside >= 145, "{set_aside}");
+    }
+}
+
+#[test]
+fn offloading_that_regroups_segments_makes_no_retransmissions() {
+    let mut router = Router::new(2);
+    let (up, down) = (inside(), inside().reverse());
+    for n in 0..50u64 {
+        let at = n * 20_000;
+        let first = 1 + n * 2896;
+        // Two segments arrive; one of twice the size leaves. In the next round it is the other way round.
+        let two = |router: &mut Router, place, at| {
+            router.seen(What::Tcp(data(first, 1, 1448)), &[(place, at, down)]);
+            router.seen(What::Tcp(data(first + 1448, 1, 1448)), &[(place, at + 5, down)]);
+        };
+        let one = |router: &mut Router, place, at| {
+            router.seen(What::Tcp(data(first, 1, 2896)), &[(place, at, down)]);
+        };
+        if n % 2 == 0 {
+            two(&mut router, WAN, at);
+            one(&mut router, LAN, at + 300);
+        } else {
+            one(&mut router, WAN, at);
+            two(&mut router, LAN, at + 300);
+        }
+        let ack = What::Tcp(data(1, first + 2896, 0));
+        router.seen(ack, &[(LAN, at + 1000, up), (WAN, at + 1100, up)]);
+    }
+    let (found, _) = router.found();
+    let [_, server] = found.halves();
+    assert_eq!((server.counts.resent, server.counts.new_bytes), (0, 50 * 2896));
+}
+
+#[test]
+fn a_route_out_of_one_interface_and_back_on_another_is_one_flow() {
+    let mut router = Router::new(2);
+    for n in 0..50 {
+        let at = n * 100_000;
+        router.seen(What::Tcp(data(1 + n * 100, 1 + n * 50, 100)), &[(0, at, inside())]);
+        let back = What::Tcp(data(1 + n * 50, 101 + n * 100, 50));
+        router.seen(back, &[(1, at + 30_000, inside().reverse())]);
+    }
+    let (found, set_aside) = router.found();
+    assert_eq!((found.flows.len(), set_aside), (1, 0));
+    assert_eq!(found.halves()[0].counts.ack_rtt.median(), Some(30e6));
+}
+
+#[test]
+fn equal_messages_to_several_players_stay_apart() {
+    let mut router = Router::new(2);
+    let to = |player: u8| key("203.0.113.5:27960", &format!("192.168.1.{player}:27960"), Protocol::Udp);
+    for n in 0..50 {
+        for player in 2..6 {
+            let at = n * 50_000 + u64::from(player);
+            let both = [(WAN, at, to(player)), (LAN, at + 1_000, to(player))];
+            router.seen_with_id(What::Udp(80), 0, &both);
+        }
+    }
+    let (found, set_aside) = router.found();
+    assert_eq!((found.flows.len(), set_aside), (4, 200));
+    assert!(found.flows.iter().all(|flow| flow.packets() == 50));
+}
+
+#[test]
+fn what_is_lost_inside_the_router_is_repeated_by_the_sender() {
+    let mut router = Router::new(2);
+    let (up, down) = (inside(), inside().reverse());
+    for n in 0..40u64 {
+        let at = n * 300_000;
+        let bytes = data(1 + n * 100, 1, 100);
+        let lost = n % 10 == 5;
+        let both = [(LAN, at, up), (WAN, at + 1_000, up)];
+        router.seen(What::Tcp(bytes), if lost { &both[..1] } else { &both });
+        let answered = if lost {
+            router.seen(What::Tcp(bytes), &[(LAN, at + 230_000, up), (WAN, at + 231_000, up)]);
+            at + 250_000
+        } else {
+            at + 20_000
+        };
+        router.seen(
+            What::Tcp(data(1, 101 + n * 100, 0)),
+            &[(WAN, answered, down), (LAN, answered + 1_000, down)],
+        );
+    }
+    let (found, _) = router.found();
+    let [client, _] = found.halves();
+    assert_eq!(client.counts.resent, 4);
+    let copies = found.flows[0].directions[0].copies.as_ref().unwrap().packets;
+    assert_eq!((found.flows[0].directions[0].packets, copies), (44, 40));
+}
