@@ -11,7 +11,7 @@ use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
-use crate::tcp::connection::Connection;
+use crate::tcp::connection::{Connection, End};
 use crate::tcp::rows::Row;
 
 /// An open flow.
@@ -133,6 +133,15 @@ impl Flow {
             }
             _ => false,
         }
+    }
+
+    /// Idle time after which the flow has ended.
+    pub(super) fn patience_ns(&self) -> u64 {
+        let is_over = match &self.transport {
+            Transport::Tcp(connection) => matches!(connection.end, End::Closed | End::Reset),
+            Transport::Udp(_) => self.packets(0) + self.packets(1) <= A_FEW,
+        };
+        if is_over { OVER_NS } else { IDLE_NS }
     }
 
     /// Handles a copy of an earlier packet, from another place.
@@ -331,3 +340,9 @@ const LATE_NS: u64 = 2_000_000_000;
 const DECIDED_NS: u64 = 2_000_000_000;
 /// Packets of each side after which it can be told.
 const DECIDED_PACKETS: u64 = 40;
+/// Idle time after which a flow has ended. TCP's longest back-off is 120 s, and keep-alives of games are shorter.
+const IDLE_NS: u64 = 300_000_000_000;
+/// The same for a closed connection, and for a question with its answer.
+const OVER_NS: u64 = 30_000_000_000;
+/// Packets of a question and its answer, sent twice.
+const A_FEW: u64 = 4;

@@ -33,7 +33,7 @@ impl Flows {
     pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64, sink: &mut impl Sink) {
         if at_ns.saturating_sub(self.looked_ns) >= LOOK_NS {
             self.looked_ns = at_ns;
-            self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= IDLE_NS);
+            self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= flow.patience_ns());
         }
         let place = self.copies.place(packet);
         let slot = slot(packet);
@@ -280,7 +280,5 @@ const LATELY: usize = 1 << 10;
 const MAX_FLOWS: usize = 16_384;
 /// Interval of the search for idle flows, in capture time.
 const LOOK_NS: u64 = 10_000_000_000;
-/// Idle time after which a flow has ended. TCP's longest back-off is 120 s, and keep-alives of games are shorter.
-const IDLE_NS: u64 = 300_000_000_000;
 /// Packets after which a flow is no longer taken for another one seen elsewhere.
 const YOUNG: u64 = 64;
