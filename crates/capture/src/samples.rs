@@ -1,4 +1,4 @@
-//! Distributions in bounded memory. The first 256 values are kept as they are; more values go into a histogram whose
+//! Distributions in bounded memory. The first 256 values (85 of 4.3 s and more) are kept as they are; more values go into a histogram whose
 //! buckets are 1/128 of their value wide. Count, mean, standard deviation, minimum and maximum are always exact.
 //! Quantiles are exact (type 7) while every value is kept, afterwards within 0.4 %. The order of the values is left
 //! out.
@@ -8,8 +8,17 @@
 pub struct Samples {
     min: u64,
     max: u64,
-    /// The latest values, not yet in the histogram. These are all values while there are at most [`KEPT`].
-    kept: Vec<u64>,
+    /// The latest values, not yet in the histogram. These are all values while there are at most [`KEPT`]. A value has
+    /// one word, or [`WIDE`] and two words.
+    kept: Vec<u32>,
+    /// Number of values in `kept`.
+    kept_values: u32,
+    many: Option<Box<Histogram>>,
+}
+
+/// More than [`KEPT`] values.
+#[derive(Clone, Debug, Default)]
+struct Histogram {
     count: u64,
     sum: u128,
     /// Sum of squares. It is exact for a billion values of 1000 s in nanoseconds.
@@ -23,85 +32,94 @@ impl Samples {
     /// Adds one value.
     #[inline]
     pub fn push(&mut self, value: u64) {
-        if self.kept.len() == self.kept.capacity() {
+        if self.kept.capacity() - self.kept.len() < WORDS {
             self.make_room();
         }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.kept.push(value);
+        self.kept_values += 1;
+        match u32::try_from(value) {
+            Ok(word) if word != WIDE => self.kept.push(word),
+            _ => self.kept.extend([WIDE, (value >> 32) as u32, value as u32]),
+        }
     }
 
     /// Makes room for more values: up to [`KEPT`], then by moving the kept ones to the histogram, [`TOGETHER`] at a
     /// time.
     #[cold]
     fn make_room(&mut self) {
-        let (many, len) = (self.count > 0, self.kept.len());
-        if !many && len == 0 {
+        let len = self.kept.len();
+        if self.many.is_none() && len == 0 {
             self.min = u64::MAX;
         }
-        if len >= if many { TOGETHER } else { KEPT } {
+        let most = if self.many.is_some() { TOGETHER } else { KEPT };
+        if len >= most {
             self.count_kept();
-            self.kept.shrink_to(TOGETHER);
+            self.kept.shrink_to(TOGETHER + WORDS);
         } else {
-            let room = if many { TOGETHER } else { (len * 2).clamp(4, KEPT) };
-            self.kept.reserve_exact(room - len);
+            let room = if self.many.is_some() { TOGETHER } else { (len * 2).clamp(5, KEPT) };
+            self.kept.reserve_exact(room + WORDS - len);
         }
     }
 
     /// Moves the kept values to the histogram if one exists. This speeds up the following queries.
     pub(crate) fn settle(&mut self) {
-        if self.count > 0 {
+        if self.many.is_some() {
             self.count_kept();
         }
     }
 
     fn count_kept(&mut self) {
+        let (sum, squares) = self.sums();
         let kept = std::mem::take(&mut self.kept);
-        (self.sum, self.squares) = self.sums_with(&kept);
-        self.count += kept.len() as u64;
-        for &value in &kept {
-            self.put(value);
-        }
+        let many = self.many.get_or_insert_default();
+        (many.sum, many.squares) = (sum, squares);
+        many.count += u64::from(std::mem::take(&mut self.kept_values));
+        Values(&kept).for_each(|value| many.put(value));
         self.kept = kept;
         self.kept.clear();
     }
 
-    /// Sum and sum of squares including `values`, which are at most [`KEPT`].
-    fn sums_with(&self, values: &[u64]) -> (u128, u128) {
-        let sum = values.iter().fold(self.sum, |sum, &value| sum + u128::from(value));
-        let square = |&value: &u64| u128::from(value) * u128::from(value);
-        let squares = if self.max < SMALL {
-            values.iter().map(square).sum()
+    fn values(&self) -> Values<'_> {
+        Values(&self.kept)
+    }
+
+    /// Sum and sum of squares of all values.
+    fn sums(&self) -> (u128, u128) {
+        let (sum, squares) = self.many.as_ref().map_or((0, 0), |many| (many.sum, many.squares));
+        let square = |value: u64| u128::from(value) * u128::from(value);
+        let more = if self.max < SMALL {
+            self.values().map(square).sum()
         } else {
-            values.iter().map(square).fold(0, u128::saturating_add)
+            self.values().map(square).fold(0, u128::saturating_add)
         };
-        (sum, self.squares.saturating_add(squares))
+        (self.values().fold(sum, |sum, value| sum + u128::from(value)), squares.saturating_add(more))
     }
 
     /// Number of values.
-    pub const fn count(&self) -> u64 {
-        self.count + self.kept.len() as u64
+    pub fn count(&self) -> u64 {
+        self.many.as_ref().map_or(0, |many| many.count) + u64::from(self.kept_values)
     }
 
     /// Minimum; `None` without values.
-    pub const fn min(&self) -> Option<u64> {
+    pub fn min(&self) -> Option<u64> {
         if self.count() == 0 { None } else { Some(self.min) }
     }
 
     /// Maximum; `None` without values.
-    pub const fn max(&self) -> Option<u64> {
+    pub fn max(&self) -> Option<u64> {
         if self.count() == 0 { None } else { Some(self.max) }
     }
 
     /// Mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
-        let (sum, _) = self.sums_with(&self.kept);
+        let (sum, _) = self.sums();
         (self.count() > 0).then(|| sum as f64 / self.count() as f64)
     }
 
     /// Standard deviation of a sample (divided by n - 1).
     pub fn standard_deviation(&self) -> Option<f64> {
-        let (sum, squares) = self.sums_with(&self.kept);
+        let (sum, squares) = self.sums();
         let n = u128::from(self.count());
         let distances = squares.saturating_mul(n).saturating_sub(sum.saturating_mul(sum));
         (n > 1).then(|| libm::sqrt(distances as f64 / (n * (n - 1)) as f64))
@@ -116,21 +134,21 @@ impl Samples {
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
         let last = self.count().checked_sub(1)?;
         let ranks = shares.map(|q| q.clamp(0.0, 1.0) * last as f64);
-        if self.count == 0 {
-            let mut sorted = self.kept.clone();
+        let Some(many) = &self.many else {
+            let mut sorted: Vec<u64> = self.values().collect();
             sorted.sort_unstable();
             return Some(ranks.map(|rank| {
                 let below = libm::floor(rank);
                 let (low, high) = (sorted[below as usize], sorted[libm::ceil(rank) as usize]);
                 low as f64 + (high - low) as f64 * (rank - below)
             }));
-        }
+        };
         if !self.kept.is_empty() {
             let mut settled = self.clone();
             settled.settle();
             return settled.quantiles(shares);
         }
-        let mut counts = (self.first..).zip(&self.buckets);
+        let mut counts = (many.first..).zip(&many.buckets);
         let (mut before, mut reached) = (0, self.max as f64);
         Some(ranks.map(|rank| {
             while before as f64 <= rank {
@@ -149,15 +167,36 @@ impl Samples {
 
     /// Share of the values in `low..=high`. With a histogram, a bucket counts completely or not at all.
     pub fn share_within(&self, low: f64, high: f64) -> f64 {
-        let (range, counted) = (low..=high, self.count > 0);
+        let (range, counted) = (low..=high, self.many.is_some());
         let inside = |value: u64| range.contains(&if counted { middle(bucket(value)) } else { value as f64 });
-        let kept = self.kept.iter().filter(|&&value| inside(value)).count() as u64;
-        let buckets =
-            (self.first..).zip(&self.buckets).filter(|&(bucket, _)| range.contains(&middle(bucket)));
+        let kept = self.values().filter(|&value| inside(value)).count() as u64;
+        let buckets = self.many.iter().flat_map(|many| (many.first..).zip(&many.buckets));
+        let buckets = buckets.filter(|&(bucket, _)| range.contains(&middle(bucket)));
         let within = kept + buckets.map(|(_, &count)| u64::from(count)).sum::<u64>();
         if self.count() == 0 { 0.0 } else { within as f64 / self.count() as f64 }
     }
+}
 
+/// Values as they are kept.
+#[derive(Clone)]
+struct Values<'a>(&'a [u32]);
+
+impl Iterator for Values<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let (value, rest) = match self.0 {
+            [WIDE, high, low, rest @ ..] => (u64::from(*high) << 32 | u64::from(*low), rest),
+            [word, rest @ ..] => (u64::from(*word), rest),
+            [] => return None,
+        };
+        self.0 = rest;
+        Some(value)
+    }
+}
+
+impl Histogram {
     #[inline]
     fn put(&mut self, value: u64) {
         let bucket = bucket(value);
@@ -206,12 +245,16 @@ fn middle(bucket: usize) -> f64 {
     low as f64 + ((1u64 << shift) - 1) as f64 / 2.0
 }
 
-/// Values kept as they are.
+/// Words kept of values as they are.
 const KEPT: usize = 256;
 /// The squares of [`KEPT`] smaller values do not overflow.
 const SMALL: u64 = 1 << 60;
-/// Values counted together once there are more: cheaper than one by one.
+/// Words counted together once there are more: cheaper than one by one.
 const TOGETHER: usize = 32;
+/// Word before a value that needs two. In nanoseconds these are times from 4.3 s on.
+const WIDE: u32 = u32::MAX;
+/// Most words of one value.
+const WORDS: usize = 3;
 
 #[cfg(test)]
 mod tests {
