@@ -123,7 +123,7 @@ impl TcpReport {
         let habits: [Habits; 2] = [halves[0].habits, halves[1].habits];
         let mut habits = habits.into_iter();
         let halves = halves.map(|mut half| {
-            half.counts.settle();
+            half.settle();
             let (unacknowledged, missing_bytes) = half.left_open();
             let settled = habits.next().unwrap_or_default().settle();
             HalfReport { counts: half.counts, totals: half.totals, unacknowledged, missing_bytes, settled }

@@ -1,5 +1,6 @@
 //! Counters of one direction's data. Conclusions from several counters are left to the reports.
 
+use super::staged::Kind;
 use super::stall::Stalls;
 use crate::samples::Samples;
 
@@ -76,6 +77,18 @@ pub struct HalfCounts {
 }
 
 impl HalfCounts {
+    #[inline]
+    pub(super) const fn distribution(&mut self, kind: Kind) -> &mut Samples {
+        match kind {
+            Kind::AckRtt => &mut self.ack_rtt,
+            Kind::StampRtt => &mut self.stamp_rtt,
+            Kind::PacketsInFlight => &mut self.packets_in_flight,
+            Kind::BytesInFlight => &mut self.bytes_in_flight,
+            Kind::PacketsPerRtt => &mut self.packets_per_rtt,
+            Kind::ApplicationDelay => &mut self.application_delay,
+        }
+    }
+
     /// Prepares the distributions for queries, after the last packet.
     pub(crate) fn settle(&mut self) {
         let all = [

@@ -15,6 +15,7 @@ use super::counts::HalfCounts;
 use super::reaction::Reaction;
 use super::repairs::Repairs;
 use super::sequence::Sequence;
+use super::staged::{Kind, Staged};
 use super::stamps::Stamps;
 use super::stream::{Revealed, Stream};
 use super::timer::SenderTimer;
@@ -25,6 +26,7 @@ use acknowledgement::Sign;
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
     pub(crate) counts: HalfCounts,
+    staged: Staged,
     pub(crate) totals: RetransmissionTotals,
     pub(crate) sequence: Option<Sequence>,
     stream: Stream,
@@ -59,6 +61,8 @@ pub(crate) struct Half {
     window_scale: u8,
     zero_since_ns: Option<u64>,
     least_rtt_ns: u64,
+    /// Fastest ACK of data.
+    fastest_ack_ns: Option<u64>,
     largest_payload: u32,
     /// Number of segments smaller than the largest.
     small: u64,
@@ -85,6 +89,7 @@ impl Default for Half {
     fn default() -> Self {
         Self {
             counts: HalfCounts::default(),
+            staged: Staged::default(),
             totals: RetransmissionTotals::default(),
             sequence: None,
             stream: Stream::default(),
@@ -111,6 +116,7 @@ impl Default for Half {
             window_scale: 0,
             zero_since_ns: None,
             least_rtt_ns: u64::MAX,
+            fastest_ack_ns: None,
             largest_payload: 0,
             small: 0,
             small_behind_others: 0,
@@ -260,8 +266,8 @@ impl Half {
     /// Handles new data. `missed` bytes before it did not pass the capture point.
     fn new_data(&mut self, len: u32, missed: u64, at_ns: u64, near_ns: u64) -> Sent {
         let in_flight = self.in_flight;
-        self.counts.packets_in_flight.push(in_flight);
-        self.counts.bytes_in_flight.push(self.stream.end() - self.ledger.acknowledged_to());
+        self.stage(Kind::PacketsInFlight, in_flight);
+        self.stage(Kind::BytesInFlight, self.stream.end() - self.ledger.acknowledged_to());
         if let Some(srtt) = self.timer.srtt() {
             let from = at_ns.saturating_sub(srtt.as_nanos());
             while self.recent.front().is_some_and(|&sent| sent <= from) {
@@ -270,7 +276,7 @@ impl Half {
             if self.recent.len() < MAX_RECENT {
                 self.recent.push_back(at_ns);
             }
-            self.counts.packets_per_rtt.push(self.recent.len() as u64);
+            self.stage(Kind::PacketsPerRtt, self.recent.len() as u64);
         }
         self.look_for_probe(len, missed, at_ns, near_ns);
         let prompt = self.last_advance_ns.is_some_and(|at| at_ns.saturating_sub(at) < RELEASE_NS);
@@ -280,6 +286,17 @@ impl Half {
         }
         self.largest_payload = self.largest_payload.max(len);
         Sent::New
+    }
+
+    #[inline]
+    fn stage(&mut self, kind: Kind, value: u64) {
+        self.staged.push(kind, value, &mut self.counts);
+    }
+
+    /// Completes the counters, after the last packet.
+    pub(crate) fn settle(&mut self) {
+        self.staged.settle(&mut self.counts);
+        self.counts.settle();
     }
 
     /// Learns the sender's reaction time from the first data after an ACK.

@@ -9,6 +9,7 @@ pub(crate) mod reaction;
 pub(crate) mod repairs;
 pub(crate) mod rows;
 pub(crate) mod sequence;
+mod staged;
 pub mod stall;
 pub(crate) mod stamps;
 pub(crate) mod stream;

@@ -7,6 +7,7 @@ use gamelane_tcp::accounting::PacketHistory;
 use super::Half;
 use crate::packet::{CapturedPacket, TcpFields};
 use crate::tcp::cause::Cause;
+use crate::tcp::staged::Kind;
 
 /// Signs of loss: ACKs that report data out of order.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ impl Half {
     /// Handles a timestamp echo from the other side. Returns the round trip at the first echo of that timestamp.
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
         let rtt = self.stamps.echoed(echo, at_ns)?;
-        self.counts.stamp_rtt.push(rtt);
+        self.stage(Kind::StampRtt, rtt);
         self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         Some(rtt)
     }
@@ -55,14 +56,14 @@ impl Half {
         self.last_news_ns = Some(at_ns);
         let in_flight_before = self.in_flight;
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
-        let (counts, repairs) = (&mut self.counts, &self.repairs);
+        let (counts, staged, repairs) = (&mut self.counts, &mut self.staged, &self.repairs);
         let mut usual = self.timer.srtt().map(Duration::as_nanos);
         let rto_ns = self.timer.rto().as_nanos();
         let mut gone = 0;
         self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut self.totals, |history| {
             gone += 1;
             let delay = history.application_delay().as_nanos();
-            counts.application_delay.push(delay);
+            staged.push(Kind::ApplicationDelay, delay, counts);
             let resent = history.retransmissions > 0;
             if resent && usual.is_none() {
                 // Without any round trip so far, the one of the last retransmission is the best guess.
@@ -106,14 +107,15 @@ impl Half {
 
     fn after_advance(&mut self, ack: u64, sample: Option<u64>, in_flight_before: u64) {
         if let Some(rtt) = sample {
-            if let Some(fastest) = self.counts.ack_rtt.min()
+            if let Some(fastest) = self.fastest_ack_ns
                 && in_flight_before == 1
                 && (DELAYED_ACK.0..DELAYED_ACK.1).contains(&rtt.saturating_sub(fastest))
             {
                 self.counts.delayed_acks += 1;
                 self.counts.delayed_ack_ns += rtt - fastest;
             }
-            self.counts.ack_rtt.push(rtt);
+            self.fastest_ack_ns = Some(self.fastest_ack_ns.map_or(rtt, |fastest| fastest.min(rtt)));
+            self.stage(Kind::AckRtt, rtt);
             self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         }
         if self.episode.is_some_and(|(_, until)| ack >= until) {
