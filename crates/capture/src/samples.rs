@@ -57,7 +57,7 @@ impl Samples {
             self.count_kept();
             self.kept.shrink_to(TOGETHER + WORDS);
         } else {
-            let room = if self.many.is_some() { TOGETHER } else { (len * 2).clamp(5, KEPT) };
+            let room = if self.many.is_some() { TOGETHER } else { (len * 3).clamp(5, KEPT) };
             self.kept.reserve_exact(room + WORDS - len);
         }
     }

@@ -263,7 +263,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn finish(mut self, sink: &mut impl Sink) {
+    pub(super) fn finish(mut self: Box<Self>, sink: &mut impl Sink) {
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -280,7 +280,7 @@ impl Flow {
                 TransportReport::Udp { behaviour, updates }
             }
         };
-        let Self { number, key, interface, first_ns, last_ns, directions, .. } = self;
+        let Self { number, key, interface, first_ns, last_ns, directions, .. } = *self;
         let client_by = self.client_by.unwrap_or(ClientBy::Guess);
         sink.flow(FlowReport {
             flow: number,

@@ -5,17 +5,18 @@
 use hashbrown::HashMap;
 use std::net::SocketAddr;
 
-use super::copies::{Copies, Owner, PlaceIndex, Sight};
+use super::copies::{self, Copies, Owner, PlaceIndex, Sight};
 use super::flow::{Flow, Place};
 use super::sink::Sink;
-use crate::packet::{CapturedPacket, CapturedTransport};
+use crate::packet::CapturedPacket;
 
 /// All open flows.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     /// Index in `flows` by key. Never iterated, because the order is random.
     known: HashMap<Place, u32>,
-    flows: Vec<Flow>,
+    #[expect(clippy::vec_box, reason = "a flow has 1 KiB, and the last one moves when another is closed")]
+    flows: Vec<Box<Flow>>,
     /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
     lately: Vec<u32>,
     /// Number of flows so far.
@@ -158,7 +159,9 @@ impl Flows {
 
     /// Returns the flow of which this packet is a copy, from another place, and its direction.
     fn copied(&mut self, packet: &CapturedPacket, here: PlaceIndex, at_ns: u64) -> Option<(usize, usize)> {
-        let owner = self.copies.elsewhere(packet, here, at_ns)?;
+        let same_addresses = self.known.get(&Place::of(packet).anywhere());
+        let flow = same_addresses.map_or(u32::MAX, |&at| self.flows[at as usize].number);
+        let owner = self.copies.elsewhere(packet, flow, here, at_ns)?;
         let at = self.by_number(owner.flow)?;
         let flow = &self.flows[at];
         let direction = flow.lasting(owner.direction.into());
@@ -167,7 +170,7 @@ impl Flows {
             flow.others.iter().any(|(_, other)| *other == packet.key || other.reverse() == packet.key);
         let translated = key.protocol == packet.key.protocol
             && (key.source == packet.key.source || key.destination == packet.key.destination)
-            && is_unmistakable(packet);
+            && copies::is_unmistakable(packet);
         (key == packet.key || known || translated).then_some((at, direction))
     }
 
@@ -210,7 +213,7 @@ impl Flows {
         let at = self.flows.len();
         self.known.insert(place, at as u32);
         self.known.insert(place.anywhere(), at as u32);
-        self.flows.push(Flow::new(self.number, packet, place, at_ns));
+        self.flows.push(Box::new(Flow::new(self.number, packet, place, at_ns)));
         self.number += 1;
         at
     }
@@ -233,7 +236,7 @@ impl Flows {
     }
 
     /// Takes a flow out of the table. The last one moves to its index.
-    fn remove(&mut self, at: usize) -> Flow {
+    fn remove(&mut self, at: usize) -> Box<Flow> {
         let flow = self.flows.swap_remove(at);
         for place in places(&flow) {
             if self.known.get(&place).is_some_and(|&known| known as usize == at) {
@@ -256,11 +259,6 @@ impl Flows {
 fn places(flow: &Flow) -> impl Iterator<Item = Place> {
     let others = flow.others.iter().map(|&(place, _)| place);
     [flow.place, flow.place.anywhere()].into_iter().chain(others)
-}
-
-/// True if two packets with this content are surely the same packet, even if their addresses differ.
-const fn is_unmistakable(packet: &CapturedPacket) -> bool {
-    packet.identification != 0 || matches!(packet.transport, CapturedTransport::Tcp(_))
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.
