@@ -23,6 +23,10 @@ pub(crate) struct Record<'a> {
     pub(crate) link_type: u32,
     /// Length in bytes before the capture cut the packet.
     pub(crate) original_len: u32,
+    /// Length of the frame check sequence at the end, as far as the file says.
+    pub(crate) check_sequence: u8,
+    /// True if the recording machine sent the packet, false if it received it; `None` if the file does not say.
+    pub(crate) outgoing: Option<bool>,
     pub(crate) data: &'a [u8],
 }
 
@@ -43,6 +47,8 @@ pub(crate) struct Container<R> {
     format: Format,
     /// Length of the last record. Its bytes stay in the window until the next call.
     seen: usize,
+    /// Range of the last packet's bytes, from the start of its record.
+    data: std::ops::Range<usize>,
 }
 
 #[derive(Debug)]
@@ -57,6 +63,8 @@ struct Found {
     at_ns: u64,
     link_type: u32,
     original_len: u32,
+    check_sequence: u8,
+    outgoing: Option<bool>,
     /// Range of the packet's bytes, from the start of the record.
     data: std::ops::Range<usize>,
     /// Length of the whole record.
@@ -83,7 +91,7 @@ impl<R: Read> Container<R> {
             let shown = window.bytes().len().min(8);
             return Err(Fault::NotACapture(window.bytes()[..shown].to_vec()));
         };
-        Ok(Self { window, format, seen: 0 })
+        Ok(Self { window, format, seen: 0, data: 0..0 })
     }
 
     /// Returns the next packet; `None` at the end of the file.
@@ -94,11 +102,22 @@ impl<R: Read> Container<R> {
             Format::Pcap(pcap) => pcap.next(&mut self.window)?,
             Format::Pcapng(pcapng) => pcapng.next(&mut self.window)?,
         };
-        let Some(Found { interface, at_ns, link_type, original_len, data, len }) = found else {
+        let Some(Found { interface, at_ns, link_type, original_len, check_sequence, outgoing, data, len }) =
+            found
+        else {
+            self.data = 0..0;
             return Ok(None);
         };
         self.seen = len;
-        Ok(Some(Record { interface, at_ns, link_type, original_len, data: &self.window.bytes()[data] }))
+        self.data = data;
+        let data = self.data();
+        Ok(Some(Record { interface, at_ns, link_type, original_len, check_sequence, outgoing, data }))
+    }
+
+    /// Bytes of the last packet.
+    #[inline]
+    pub(crate) fn data(&self) -> &[u8] {
+        &self.window.bytes()[self.data.clone()]
     }
 
     /// Start of the last record in the file, also of one that could not be read.
