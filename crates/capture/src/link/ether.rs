@@ -97,7 +97,7 @@ pub(super) fn hdlc(part: Part<'_>) -> Option<Part<'_>> {
 }
 
 /// Returns the IP packet after a stack of MPLS labels (RFC 3032). The first four bits after it must be an IP version.
-pub(super) fn mpls(mut part: Part<'_>) -> Option<Part<'_>> {
+fn mpls(mut part: Part<'_>) -> Option<Part<'_>> {
     loop {
         let (label, rest) = part.split::<4>()?;
         part = rest;

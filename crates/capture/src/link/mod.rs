@@ -21,12 +21,11 @@ pub(crate) enum Link {
     Loopback,
     Ppp,
     PppHdlc,
-    /// PPP after a byte for the direction, which replaces HDLC's address in one of the two link types.
+    /// PPP after a byte for the direction.
     PppWithDirection,
     PppoeSession,
     /// LLC and SNAP alone, as over ATM.
     Llc,
-    Mpls,
     WiFi,
     Radiotap,
     Prism,
@@ -68,8 +67,7 @@ impl Link {
             119 => Some(Self::Prism),
             127 => Some(Self::Radiotap),
             163 => Some(Self::Avs),
-            166 | 204 => Some(Self::PppWithDirection),
-            219 => Some(Self::Mpls),
+            204 => Some(Self::PppWithDirection),
             239 => Some(Self::Nflog),
             258 => Some(Self::Pktap),
             276 => Some(Self::LinuxCooked2),
@@ -140,12 +138,9 @@ impl Link {
             }
             Self::Ppp => ether::ppp(frame),
             Self::PppHdlc => ether::hdlc(frame),
-            Self::PppWithDirection => frame.skip(1).and_then(|rest| {
-                ether::ppp(if rest.bytes.first() == Some(&0x03) { rest.skip(1)? } else { rest })
-            }),
+            Self::PppWithDirection => frame.skip(1).and_then(ether::ppp),
             Self::PppoeSession => ether::pppoe(frame),
             Self::Llc => ether::llc::<true>(frame),
-            Self::Mpls => ether::mpls(frame),
             Self::Nflog => wrapped::nflog(frame),
             Self::Pflog => wrapped::pflog(frame),
         };
