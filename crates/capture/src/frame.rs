@@ -38,7 +38,7 @@ impl FrameHeaders {
     /// complete IP packet.
     pub fn of_ethernet(frame: &[u8]) -> Option<Self> {
         let part = Link::certain_ip(frame)?;
-        let ip_at = part.start;
+        let ip_at = part.range_in(frame).start;
         let ip = Ip::parse(part.bytes, part.len)?;
         let end = ip_at + ip.len as usize;
         let transport_at = ip_at + ip.headers as usize;

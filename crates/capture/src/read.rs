@@ -35,15 +35,38 @@ pub struct Capture<R = Input> {
     failed: bool,
 }
 
-/// Rest of an aggregated Wi-Fi frame: range and original length of its bytes, and what its packets have in common.
+/// Rest of an aggregated Wi-Fi frame: range of its bytes in the frame, original length, and what its packets have in
+/// common.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
-    start: usize,
-    end: usize,
+    range: (usize, usize),
     len: u32,
     at_ns: u64,
     interface: u32,
     outgoing: Option<bool>,
+}
+
+impl Rest {
+    #[cold]
+    fn of(packet: &CapturedPacket, part: Part<'_>, data: &[u8]) -> Self {
+        let CapturedPacket { at_ns, interface, outgoing, .. } = *packet;
+        let range = part.range_in(data);
+        Self { range: (range.start, range.end), len: part.len, at_ns, interface, outgoing }
+    }
+
+    /// Returns the first IP packet. `more` becomes the rest after it.
+    #[cold]
+    fn ip<'a>(
+        self,
+        data: &'a [u8],
+        packet: &mut CapturedPacket,
+        more: &mut Option<Part<'a>>,
+    ) -> Result<Part<'a>, NoIp> {
+        let Self { range: (start, end), len, at_ns, interface, outgoing } = self;
+        (packet.at_ns, packet.interface, packet.outgoing) = (at_ns, interface, outgoing);
+        let bytes = data.get(start..end).unwrap_or_default();
+        Link::ip_of_aggregate(Part { bytes, len }, more)
+    }
 }
 
 /// Number of packets that were skipped, by reason.
@@ -76,6 +99,16 @@ impl Skipped {
             + self.encrypted
             + self.stray_fragments
             + self.unsupported_link
+    }
+
+    const fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::NotIp => self.not_ip += 1,
+            Reason::OtherProtocol => self.other_protocol += 1,
+            Reason::CutHeader => self.cut_header += 1,
+            Reason::Encrypted => self.encrypted += 1,
+            Reason::StrayFragment => self.stray_fragments += 1,
+        }
     }
 }
 
@@ -200,12 +233,9 @@ impl<R: Read> Capture<R> {
     fn read_packet(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         loop {
             let mut more = None;
-            let found = if let Some(rest) = self.rest.take() {
-                packet.at_ns = rest.at_ns;
-                packet.interface = rest.interface;
-                packet.outgoing = rest.outgoing;
-                let bytes = self.container.data().get(rest.start..rest.end).unwrap_or_default();
-                Link::ip_of_aggregate(Part { bytes, len: rest.len, start: rest.start }, &mut more)
+            let (data, found) = if let Some(rest) = self.rest.take() {
+                let data = self.container.data();
+                (data, rest.ip(data, packet, &mut more))
             } else {
                 let record = match self.container.next_record() {
                     Ok(record) => record,
@@ -215,7 +245,13 @@ impl<R: Read> Capture<R> {
                 };
                 let Some(record) = record else { return self.end() };
                 let link = Link::of_frame(record.link_type, record.data);
-                let interface = link.and_then(|link| link.interface(record.data)).unwrap_or(record.interface);
+                let (interface, outgoing) = match link {
+                    None | Some(Link::Ethernet | Link::RawIp) => (record.interface, record.flags.outgoing()),
+                    Some(link) => (
+                        link.interface(record.data).unwrap_or(record.interface),
+                        link.outgoing(record.data).or(record.flags.outgoing()),
+                    ),
+                };
                 if self.only_interface.is_some_and(|only| only != interface) {
                     continue;
                 }
@@ -229,36 +265,23 @@ impl<R: Read> Capture<R> {
                     }
                     continue;
                 };
-                let frame = Part::frame(record.data, record.original_len, record.check_sequence.into());
+                let frame = record.frame();
                 packet.at_ns = record.at_ns;
                 packet.interface = interface;
-                packet.outgoing = link.outgoing(frame).or(record.outgoing);
-                link.ip(frame, &mut more)
+                packet.outgoing = outgoing;
+                (record.data, link.ip(frame, &mut more))
             };
             self.packets_read += 1;
             if let Some(part) = more {
-                self.rest = Some(Rest {
-                    start: part.start,
-                    end: part.start + part.bytes.len(),
-                    len: part.len,
-                    at_ns: packet.at_ns,
-                    interface: packet.interface,
-                    outgoing: packet.outgoing,
-                });
+                self.rest = Some(Rest::of(packet, part, data));
             }
             let parsed = match found {
                 Ok(ip) => parse(ip, &mut self.fragments, self.hash_content, packet),
-                Err(NoIp::Other) => Err(Reason::NotIp),
-                Err(NoIp::Encrypted) => Err(Reason::Encrypted),
-                Err(NoIp::Damaged) => Err(Reason::CutHeader),
+                Err(reason) => Err(reason.into()),
             };
             match parsed {
                 Ok(()) => return Ok(true),
-                Err(Reason::NotIp) => self.skipped.not_ip += 1,
-                Err(Reason::OtherProtocol) => self.skipped.other_protocol += 1,
-                Err(Reason::CutHeader) => self.skipped.cut_header += 1,
-                Err(Reason::Encrypted) => self.skipped.encrypted += 1,
-                Err(Reason::StrayFragment) => self.skipped.stray_fragments += 1,
+                Err(reason) => self.skipped.count(reason),
             }
         }
     }
@@ -319,6 +342,16 @@ enum Reason {
     StrayFragment,
 }
 
+impl From<NoIp> for Reason {
+    fn from(reason: NoIp) -> Self {
+        match reason {
+            NoIp::Other => Self::NotIp,
+            NoIp::Encrypted => Self::Encrypted,
+            NoIp::Damaged => Self::CutHeader,
+        }
+    }
+}
+
 /// Parses an IP packet into `packet`, whose time, interface and direction are already set.
 fn parse(
     part: Part<'_>,
@@ -343,11 +376,6 @@ fn parse(
     // A packet cannot be longer than the frame around it, whatever its header says.
     let ip_len = ip.len.min(part.len);
     let above_ip = ip_len.checked_sub(ip.headers).ok_or(Reason::CutHeader)?;
-    packet.key = FlowKey {
-        source: SocketAddr::new(ip.source, 0),
-        destination: SocketAddr::new(ip.destination, 0),
-        protocol,
-    };
     packet.ip_len = IpLen(ip_len);
     packet.payload_len = 0;
     packet.ecn = ip.ecn;
@@ -360,25 +388,25 @@ fn parse(
         packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
         return Ok(());
     }
-    let port = |at| wire::u16_at(ip.above, at).ok_or(Reason::CutHeader);
-    packet.key.source.set_port(port(0)?);
-    packet.key.destination.set_port(port(2)?);
+    // Every UDP header, and the beginning of a TCP header.
+    let start = ip.above.first_chunk::<{ UDP_HEADER as usize }>().ok_or(Reason::CutHeader)?;
+    let port = |at: usize| u16::from_be_bytes([start[at], start[at + 1]]);
+    packet.key = FlowKey {
+        source: SocketAddr::new(ip.source, port(0)),
+        destination: SocketAddr::new(ip.destination, port(2)),
+        protocol,
+    };
     if protocol == Protocol::Tcp {
         let header = wire::tcp(ip.above, packet.transport.tcp_mut()).ok_or(Reason::CutHeader)?;
         packet.payload_len = above_ip.checked_sub(header).ok_or(Reason::CutHeader)?;
     } else {
-        // UDP: the checksum is not needed, but a shorter header is invalid.
-        let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);
-        let len = match (stated, ip.fragment) {
+        let len = match (u32::from(port(4)), ip.fragment) {
             (0, _) => above_ip,
             (stated, FragmentOf::Whole) => stated.min(above_ip),
             (stated, _) => stated,
         };
         packet.payload_len = len.checked_sub(UDP_HEADER).ok_or(Reason::CutHeader)?;
-        packet.start = ip
-            .above
-            .get(UDP_HEADER as usize..UDP_HEADER as usize + 4)
-            .and_then(|start| start.try_into().ok());
+        packet.start = ip.above[start.len()..].first_chunk().copied();
         packet.transport = CapturedTransport::Udp;
     }
     if let FragmentOf::First { id } = ip.fragment {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::{self, open, pcap_of};
-use gamelane_capture::{CaptureError, CapturedPacket};
+use gamelane_capture::{CaptureError, CapturedPacket, FrameHeaders};
 use gamelane_core::FlowKey;
 
 /// UDP from 10.0.0.1:1000 to 10.0.0.2:2000 with 4 bytes.
@@ -217,7 +217,11 @@ fn frames() -> Vec<(&'static str, u32, Vec<u8>)> {
         ("Wi-Fi with QoS between access points", 105, wifi(QOS_DATA, 3, &[5, 0], &snapped)),
         ("Wi-Fi with HT control", 105, wifi(QOS_DATA, TO_SYSTEM | ORDER, &[5, 0, 1, 2, 3, 4], &snapped)),
         ("Wi-Fi in strict order", 105, wifi(DATA, TO_SYSTEM | ORDER, &[], &snapped)),
-        ("Wi-Fi aggregate", 105, wifi(QOS_DATA, TO_SYSTEM, &[0x80, 0], &aggregate(&[snapped.clone()]))),
+        (
+            "Wi-Fi aggregate",
+            105,
+            wifi(QOS_DATA, TO_SYSTEM, &[0x80, 0], &aggregate(std::slice::from_ref(&snapped))),
+        ),
         ("radiotap", 127, radiotap(0, &wifi(DATA, TO_SYSTEM, &[], &snapped))),
         ("radiotap with check sequence", 127, radiotap(0x10, &checked(wifi(DATA, TO_SYSTEM, &[], &snapped)))),
         ("radiotap with padding", 127, radiotap(0x20, &padded)),
@@ -583,4 +587,20 @@ fn tshark_finds_the_same_lengths() {
         let Some(theirs) = theirs else { return support::skipped("tshark") };
         assert_eq!(theirs[0].trim(), payload_len.to_string(), "{name}");
     }
+}
+
+/// A program that forwards frames changes only what is certain.
+#[test]
+fn headers_in_a_frame_are_found_only_if_they_are_certain() {
+    let found = |above: &[u8]| {
+        let of = FrameHeaders::of_ethernet(&ethernet(above))?;
+        Some((of.ip_at, of.transport_at, of.end))
+    };
+    let with = |header: &[u8]| [header, &DATAGRAM, &[0; 6]].concat();
+    assert_eq!(found(&with(&[8, 0])), Some((14, 34, 46)));
+    assert_eq!(found(&with(&[&[0, 40][..], &SNAP].concat())), Some((22, 42, 54)));
+    let pppoe = |len| with(&[0x88, 0x64, 0x11, 0, 0, 1, 0, len, 0, 0x21]);
+    assert_eq!(found(&pppoe(34)), Some((22, 42, 54)));
+    assert_eq!(found(&pppoe(33)), None, "PPPoE says that it ends before IP");
+    assert_eq!(found(&with(&[0x88, 0x47, 0, 1, 1, 64])), None, "MPLS does not say that IP follows");
 }

@@ -6,26 +6,18 @@ use std::io::Read;
 
 use super::fields::ByteOrder;
 use super::window::Window;
-use super::{Fault, Found, MAX_RECORD, more, require};
+use super::{Fault, Flags, Found, MAX_RECORD, more, require};
 use crate::link::packet_type;
 
 /// Contents of the file header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pcap {
     order: ByteOrder,
-    records: Records,
+    nanoseconds: bool,
+    header_len: usize,
     link_type: u32,
-    check_sequence: u8,
+    flags: Flags,
     lengths: Lengths,
-}
-
-/// What a record's header has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Records {
-    Microseconds,
-    Nanoseconds,
-    /// Microseconds; then interface index, protocol and packet type of Linux.
-    Kuznetzov,
 }
 
 /// Order of the two lengths in a record's header.
@@ -40,16 +32,23 @@ enum Lengths {
 impl Pcap {
     /// Returns the format for these first bytes of a file.
     pub(super) const fn by_magic(magic: [u8; 4]) -> Option<Self> {
-        let (order, records) = match magic {
-            [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, Records::Microseconds),
-            [0x4d, 0x3c, 0xb2, 0xa1] => (ByteOrder::Little, Records::Nanoseconds),
-            [0x34, 0xcd, 0xb2, 0xa1] => (ByteOrder::Little, Records::Kuznetzov),
-            [0xa1, 0xb2, 0xc3, 0xd4] => (ByteOrder::Big, Records::Microseconds),
-            [0xa1, 0xb2, 0x3c, 0x4d] => (ByteOrder::Big, Records::Nanoseconds),
-            [0xa1, 0xb2, 0xcd, 0x34] => (ByteOrder::Big, Records::Kuznetzov),
+        let (order, nanoseconds, header_len) = match magic {
+            [0xd4, 0xc3, 0xb2, 0xa1] => (ByteOrder::Little, false, RECORD_HEADER),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (ByteOrder::Little, true, RECORD_HEADER),
+            [0x34, 0xcd, 0xb2, 0xa1] => (ByteOrder::Little, false, KUZNETZOV_HEADER),
+            [0xa1, 0xb2, 0xc3, 0xd4] => (ByteOrder::Big, false, RECORD_HEADER),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (ByteOrder::Big, true, RECORD_HEADER),
+            [0xa1, 0xb2, 0xcd, 0x34] => (ByteOrder::Big, false, KUZNETZOV_HEADER),
             _ => return None,
         };
-        Some(Self { order, records, link_type: 0, check_sequence: 0, lengths: Lengths::CapturedFirst })
+        Some(Self {
+            order,
+            nanoseconds,
+            header_len,
+            link_type: 0,
+            flags: Flags::NONE,
+            lengths: Lengths::CapturedFirst,
+        })
     }
 
     /// Reads the file header, including the magic number.
@@ -58,7 +57,7 @@ impl Pcap {
         let (order, head) = (self.order, window.bytes());
         let link = order.u32(head, 20);
         // The four upper bits count the 16-bit words of the frame check sequence, if bit 26 says so.
-        let check_sequence = if link & 1 << 26 == 0 { 0 } else { (link >> 28) as u8 * 2 };
+        let check_sequence = if link & 1 << 26 == 0 { 0 } else { (link >> 28) * 2 };
         let lengths = match (order.u16(head, 4), order.u16(head, 6)) {
             // DG/UX wrote version 543.0.
             (2, ..3) | (543, 0) => Lengths::OriginalFirst,
@@ -66,40 +65,50 @@ impl Pcap {
             _ => Lengths::CapturedFirst,
         };
         window.consume(FILE_HEADER);
-        Ok(Self { link_type: link & 0xffff, check_sequence, lengths, ..self })
+        let flags = Flags::new(None, check_sequence);
+        Ok(Self { link_type: link & 0xffff, flags, lengths, ..self })
     }
 
     pub(super) fn next<R: Read>(&self, window: &mut Window<R>) -> Result<Option<Found>, Fault> {
-        let kuznetzov = self.records == Records::Kuznetzov;
-        let header_len = if kuznetzov { KUZNETZOV_HEADER } else { RECORD_HEADER };
-        if !more(window, header_len, "a record's header")? {
+        if !more(window, self.header_len, "a record's header")? {
             return Ok(None);
         }
         let (order, head) = (self.order, window.bytes());
-        let resolution = if self.records == Records::Nanoseconds { 1 } else { 1_000 };
-        let at_ns =
-            u64::from(order.u32(head, 0)) * 1_000_000_000 + u64::from(order.u32(head, 4)) * resolution;
-        let lengths = (order.u32(head, 8), order.u32(head, 12));
-        let (captured_len, original_len) = match self.lengths {
-            Lengths::CapturedFirst => lengths,
-            Lengths::OriginalFirst => (lengths.1, lengths.0),
-            Lengths::LesserIsCaptured => (lengths.0.min(lengths.1), lengths.0.max(lengths.1)),
-        };
-        let (interface, outgoing) =
-            if kuznetzov { (order.u32(head, 16), packet_type(head[22].into())) } else { (0, None) };
+        let fraction = u64::from(order.u32(head, 4)) * if self.nanoseconds { 1 } else { 1_000 };
+        let at_ns = u64::from(order.u32(head, 0)) * 1_000_000_000 + fraction;
+        let (mut captured_len, mut original_len) = (order.u32(head, 8), order.u32(head, 12));
+        let (mut interface, mut flags) = (0, self.flags);
+        if self.header_len == KUZNETZOV_HEADER {
+            interface = order.u32(head, 16);
+            flags = Flags::new(packet_type(head[22].into()), self.flags.check_sequence());
+        }
+        if self.lengths.swapped(captured_len, original_len) {
+            std::mem::swap(&mut captured_len, &mut original_len);
+        }
         if captured_len > MAX_RECORD {
             return Err(Fault::Malformed(format!(
                 "a packet has {captured_len} B, but at most {MAX_RECORD} are allowed"
             )));
         }
-        let len = header_len + captured_len as usize;
+        let len = self.header_len + captured_len as usize;
         require(window, len, "a record")?;
-        let (data, check_sequence) = (header_len..len, self.check_sequence);
-        let link_type = self.link_type;
-        Ok(Some(Found { interface, at_ns, link_type, original_len, check_sequence, outgoing, data, len }))
+        let (link_type, data) = (self.link_type, self.header_len..len);
+        Ok(Some(Found { interface, at_ns, link_type, original_len, flags, data, len }))
+    }
+}
+
+impl Lengths {
+    #[inline]
+    const fn swapped(self, first: u32, second: u32) -> bool {
+        match self {
+            Self::CapturedFirst => false,
+            Self::OriginalFirst => true,
+            Self::LesserIsCaptured => first > second,
+        }
     }
 }
 
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
+/// The lengths are followed by interface index (4 bytes), protocol (2) and packet type (1) of Linux, and padding.
 const KUZNETZOV_HEADER: usize = 24;

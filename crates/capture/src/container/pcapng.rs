@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::fields::ByteOrder;
 use super::window::Window;
-use super::{Fault, Found, MAX_RECORD, more, require};
+use super::{Fault, Flags, Found, MAX_RECORD, more, require};
 
 /// The current section.
 #[derive(Debug)]
@@ -166,12 +166,12 @@ impl Pcapng {
                 body.len() - 20
             )));
         }
-        let mut flags = 0;
+        let mut flags = Flags::NONE;
         let end = 20 + (captured_len as usize).next_multiple_of(4);
         if block_type == ENHANCED_PACKET && body.len() > end {
             for (code, value) in options(order, &body[end..]) {
                 if code == OPTION_FLAGS && value.len() == 4 {
-                    flags = order.u32(value, 0);
+                    flags = Flags(order.u32(value, 0));
                 }
             }
         }
@@ -180,12 +180,7 @@ impl Pcapng {
             at_ns: resolution.nanoseconds(ticks, offset_s),
             link_type,
             original_len,
-            check_sequence: (flags >> 5 & 15) as u8,
-            outgoing: match flags & 3 {
-                1 => Some(false),
-                2 => Some(true),
-                _ => None,
-            },
+            flags,
             data: 28..28 + captured_len as usize,
             len,
         })

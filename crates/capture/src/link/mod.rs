@@ -98,13 +98,13 @@ impl Link {
 
     /// True if the recording machine sent the frame, false if it received it.
     #[inline]
-    pub(crate) fn outgoing(self, frame: Part<'_>) -> Option<bool> {
+    pub(crate) fn outgoing(self, frame: &[u8]) -> Option<bool> {
         match self {
-            Self::LinuxCooked => packet_type(wire::u16_at(frame.bytes, 0)?),
-            Self::LinuxCooked2 => packet_type((*frame.bytes.get(10)?).into()),
-            Self::PppWithDirection => Some(*frame.bytes.first()? != 0),
+            Self::LinuxCooked => packet_type(wire::u16_at(frame, 0)?),
+            Self::LinuxCooked2 => packet_type((*frame.get(10)?).into()),
+            Self::PppWithDirection => Some(*frame.first()? != 0),
             Self::Nflog => wrapped::nflog_outgoing(frame),
-            Self::Pktap => wrapped::pktap_outgoing(frame.bytes),
+            Self::Pktap => wrapped::pktap_outgoing(frame),
             _ => None,
         }
     }
@@ -154,7 +154,7 @@ impl Link {
 
     /// Returns the IP packet in an Ethernet frame if the frame's headers leave no doubt: not after MPLS labels.
     pub(crate) fn certain_ip(frame: &[u8]) -> Option<Part<'_>> {
-        let frame = Part::frame(frame, 0, 0);
+        let frame = Part { bytes: frame, len: u32::try_from(frame.len()).ok()? };
         ether::ether::<false>(frame.skip(12)?).ok()
     }
 }

@@ -1,5 +1,7 @@
 //! A part of a frame: its captured bytes, and its length before the capture cut it.
 
+use std::ops::Range;
+
 /// Bytes of a frame from some header on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
@@ -7,35 +9,26 @@ pub(crate) struct Part<'a> {
     pub(crate) bytes: &'a [u8],
     /// Length in bytes before the capture cut the frame.
     pub(crate) len: u32,
-    /// Bytes of the frame before this part.
-    pub(crate) start: usize,
 }
 
 impl<'a> Part<'a> {
-    /// A frame of `original_len` bytes, of which the last `check_sequence` are its frame check sequence.
-    #[inline]
-    pub(crate) fn frame(bytes: &'a [u8], original_len: u32, check_sequence: u32) -> Self {
-        // Some programs write an original length below the captured one.
-        let len = original_len.max(bytes.len() as u32);
-        let frame = Self { bytes, len, start: 0 };
-        if check_sequence == 0 { frame } else { frame.keep(len.saturating_sub(check_sequence)) }
+    /// Range of the captured bytes in `whole`, of which they must be a part.
+    pub(crate) fn range_in(self, whole: &[u8]) -> Range<usize> {
+        let start = self.bytes.as_ptr().addr() - whole.as_ptr().addr();
+        start..start + self.bytes.len()
     }
 
     /// Removes `count` bytes at the start; `None` if fewer were captured.
     #[inline]
     pub(super) fn skip(self, count: usize) -> Option<Self> {
-        Some(Self {
-            bytes: self.bytes.get(count..)?,
-            len: self.len.saturating_sub(count as u32),
-            start: self.start + count,
-        })
+        Some(Self { bytes: self.bytes.get(count..)?, len: self.len.saturating_sub(count as u32) })
     }
 
     /// Keeps at most `len` bytes, as a header states.
     #[inline]
-    pub(super) fn keep(self, len: u32) -> Self {
+    pub(crate) fn keep(self, len: u32) -> Self {
         let captured = self.bytes.len().min(len as usize);
-        Self { bytes: &self.bytes[..captured], len: self.len.min(len), start: self.start }
+        Self { bytes: &self.bytes[..captured], len: self.len.min(len) }
     }
 
     /// Forgets the length: the recorder cut the packet and stored the length of the rest.

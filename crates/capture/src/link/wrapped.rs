@@ -14,7 +14,8 @@ pub(super) fn nflog(frame: Part<'_>) -> Option<Part<'_>> {
 }
 
 /// True if netfilter logged the packet on its way out, false on its way in. A forwarded packet is neither.
-pub(super) fn nflog_outgoing(frame: Part<'_>) -> Option<bool> {
+pub(super) fn nflog_outgoing(frame: &[u8]) -> Option<bool> {
+    let frame = Part { bytes: frame, len: frame.len() as u32 };
     let header = attributes(frame)?.find(|(kind, _)| *kind == PACKET_HEADER)?.1;
     match header.bytes.get(2)? {
         // Hooks PREROUTING and INPUT, then OUTPUT and POSTROUTING (linux/netfilter.h).
