@@ -249,10 +249,29 @@ fn with_magic() -> impl Strategy<Value = Vec<u8>> {
     (magic, proptest::collection::vec(any::<u8>(), 0..600)).prop_map(|(magic, rest)| [magic, rest].concat())
 }
 
+/// Every link type that is read.
+const LINKS: [u32; 28] = [
+    0, 1, 9, 12, 14, 50, 51, 100, 101, 104, 105, 108, 113, 117, 119, 127, 149, 163, 204, 228, 229, 239, 258,
+    276, 281, 282, 284, 285,
+];
+
 /// One frame of any link type: a plausible start, then random bytes.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
-    let link_type = 0u32..300;
-    let start = prop_oneof![Just(vec![]), Just(vec![0x45]), Just(vec![0x60]), Just(DATAGRAM.to_vec())];
+    let link_type = proptest::sample::select(&LINKS[..]);
+    // Starts of IP, and of headers whose first bytes state a length.
+    let start = prop_oneof![
+        Just(vec![]),
+        Just(vec![0x45]),
+        Just(vec![0x60]),
+        Just(DATAGRAM.to_vec()),
+        Just(vec![0, 0, 24, 0, 7, 0, 0, 0x80]),
+        Just(vec![0x88, 1, 0, 0]),
+        Just(
+            [&[0x88, 1][..], &[0; 22], &[0x80, 0], &[0; 12], &[0, 40, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat()
+        ),
+        Just(vec![2, 0, 0, 0, 8, 0, 1, 0]),
+        Just([108, 1, 1].map(u32::to_le_bytes).concat()),
+    ];
     (link_type, start, proptest::collection::vec(any::<u8>(), 0..120))
         .prop_map(|(link_type, start, rest)| pcap(MICROSECONDS, false, 0, link_type, &[start, rest].concat()))
 }
