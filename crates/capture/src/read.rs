@@ -265,7 +265,7 @@ impl<R: Read> Capture<R> {
                     }
                     continue;
                 };
-                let frame = record.frame();
+                let frame = record.frame(link);
                 packet.at_ns = record.at_ns;
                 packet.interface = interface;
                 packet.outgoing = outgoing;

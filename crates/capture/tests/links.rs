@@ -314,6 +314,15 @@ fn private_link_types_are_pktap_only_if_the_frame_proves_it() {
 }
 
 #[test]
+fn a_check_sequence_told_twice_is_removed_once() {
+    let frame = [&wifi(DATA, TO_SYSTEM, &[], &snap(&DATAGRAM))[..], &[1, 2, 3, 4]].concat();
+    let mut file = pcap_of(127, &[radiotap(0x10, &frame)]);
+    file[23] = 0x24;
+    let packet = open(file).unwrap().next().unwrap().unwrap();
+    assert_eq!((packet.ip_len.0, packet.payload_len), (32, 4));
+}
+
+#[test]
 fn every_subframe_of_a_wifi_aggregate_is_a_packet() {
     let ports = |payloads: &[Vec<u8>]| -> Vec<u16> {
         let frame = wifi(QOS_DATA, TO_SYSTEM, &[0x80, 0], &aggregate(payloads));

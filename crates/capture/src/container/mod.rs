@@ -14,7 +14,7 @@ use pcap::Pcap;
 use pcapng::Pcapng;
 use window::Window;
 
-use crate::link::Part;
+use crate::link::{Link, Part};
 
 /// One packet as stored.
 pub(crate) struct Record<'a> {
@@ -30,14 +30,15 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The packet without its frame check sequence.
+    /// The packet without the frame check sequence that the file tells of, unless the link layer's header tells it.
     #[inline]
-    pub(crate) fn frame(&self) -> Part<'a> {
+    pub(crate) fn frame(&self, link: Link) -> Part<'a> {
         // Some programs write an original length below the captured one.
         let len = self.original_len.max(self.data.len() as u32);
         let frame = Part { bytes: self.data, len };
         match self.flags {
             Flags::NONE => frame,
+            _ if link == Link::Radiotap => frame,
             flags => frame.keep(len.saturating_sub(flags.check_sequence())),
         }
     }
@@ -51,13 +52,13 @@ pub(crate) struct Flags(u32);
 impl Flags {
     const NONE: Self = Self(0);
 
-    const fn new(outgoing: Option<bool>, check_sequence: u32) -> Self {
+    fn new(outgoing: Option<bool>, check_sequence: u32) -> Self {
         let direction = match outgoing {
             None => 0,
             Some(false) => 1,
             Some(true) => 2,
         };
-        Self(direction | (check_sequence & 15) << 5)
+        Self(direction | check_sequence.min(15) << 5)
     }
 
     /// True if the recording machine sent the packet, false if it received it.
