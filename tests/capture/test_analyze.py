@@ -149,6 +149,8 @@ def pcap(*packets: tuple[float, bytes], link: int = 101) -> bytes:
 
 
 DATAGRAM = bytes.fromhex("45ba002000010000401100000a0000010a00000203e807d0000c000001020304")
+# IEEE 802.11: data to the access point, Protected bit; CCMP's packet number, ciphertext.
+ENCRYPTED = bytes.fromhex("0841 0000 020000000001 020000000002 020000000003 1000 0100002000000000") + b"\x5a" * 40
 
 
 @pytest.mark.parametrize(
@@ -157,13 +159,14 @@ DATAGRAM = bytes.fromhex("45ba002000010000401100000a0000010a00000203e807d0000c00
         (b"", 2, "it is empty"),
         (b"PK\x03\x04 a zip", 2, "not a packet capture"),
         (pcap((1.0, DATAGRAM), link=187), 2, "link type 187 (Bluetooth HCI) is not supported"),
+        (pcap((1.0, ENCRYPTED), link=105), 2, "1 of its 1 packets are encrypted Wi-Fi frames"),
         (pcap()[:20], 2, "the file's header"),
         (pcap((1.0, DATAGRAM)) + b"\0" * 7, 4, "of 16 B has only 7 B"),
         (gzip.compress(pcap((1.0, DATAGRAM)))[:-12], 2, "the compressed data ends"),
         (pcap(), 0, ""),
         (pcap((9.0, DATAGRAM), (5.0, DATAGRAM)), 0, ""),
     ],
-    ids=["empty", "zip", "link type", "header", "cut", "cut gzip", "no packets", "time"],
+    ids=["empty", "zip", "link type", "encrypted", "header", "cut", "cut gzip", "no packets", "time"],
 )
 def test_bad_input_is_said_and_never_a_traceback(content: bytes, code: int, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "some.pcap"
