@@ -15,7 +15,10 @@ pub(crate) fn file(bytes: &[u8]) {
 
 /// A pcap of frames: the first byte chooses the link type, each frame is preceded by its length.
 pub(crate) fn frame(bytes: &[u8]) {
-    const LINKS: [u32; 9] = [0, 1, 9, 12, 51, 101, 108, 113, 276];
+    const LINKS: [u32; 24] = [
+        0, 1, 9, 12, 51, 101, 108, 113, 276, 50, 100, 104, 105, 117, 119, 127, 149, 163, 204, 239, 258, 281,
+        282, 285,
+    ];
     let Some((&choice, frames)) = bytes.split_first() else { return };
     everything(&pcap(LINKS[usize::from(choice) % LINKS.len()], lengthed(frames)));
 }

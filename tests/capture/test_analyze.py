@@ -149,6 +149,8 @@ def pcap(*packets: tuple[float, bytes], link: int = 101) -> bytes:
 
 
 DATAGRAM = bytes.fromhex("45ba002000010000401100000a0000010a00000203e807d0000c000001020304")
+# IEEE 802.11: data to the access point, Protected bit; CCMP's packet number, ciphertext.
+ENCRYPTED = bytes.fromhex("0841 0000 020000000001 020000000002 020000000003 1000 0100002000000000") + b"\x5a" * 40
 
 
 @pytest.mark.parametrize(
@@ -156,14 +158,15 @@ DATAGRAM = bytes.fromhex("45ba002000010000401100000a0000010a00000203e807d0000c00
     [
         (b"", 2, "it is empty"),
         (b"PK\x03\x04 a zip", 2, "not a packet capture"),
-        (pcap((1.0, DATAGRAM), link=105), 2, "link type 105 is not supported"),
+        (pcap((1.0, DATAGRAM), link=187), 2, "link type 187 (Bluetooth HCI) is not supported"),
+        (pcap((1.0, ENCRYPTED), link=105), 2, "1 of its 1 packets are encrypted Wi-Fi frames"),
         (pcap()[:20], 2, "the file's header"),
         (pcap((1.0, DATAGRAM)) + b"\0" * 7, 4, "of 16 B has only 7 B"),
         (gzip.compress(pcap((1.0, DATAGRAM)))[:-12], 2, "the compressed data ends"),
         (pcap(), 0, ""),
         (pcap((9.0, DATAGRAM), (5.0, DATAGRAM)), 0, ""),
     ],
-    ids=["empty", "zip", "link type", "header", "cut", "cut gzip", "no packets", "time"],
+    ids=["empty", "zip", "link type", "encrypted", "header", "cut", "cut gzip", "no packets", "time"],
 )
 def test_bad_input_is_said_and_never_a_traceback(content: bytes, code: int, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "some.pcap"
@@ -346,7 +349,7 @@ def test_what_has_another_link_type_is_told_and_the_rest_read(tmp_path: Path) ->
         return struct.pack("<I", kind) + length + body + length
 
     header = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
-    interfaces = [block(1, struct.pack("<HHI", link, 0, 0)) for link in (101, 105)]
+    interfaces = [block(1, struct.pack("<HHI", link, 0, 0)) for link in (101, 187)]
     packets = [
         block(6, struct.pack("<5I", number % 2, 0, 1_000_000 + number, len(DATAGRAM), len(DATAGRAM)) + DATAGRAM)
         for number in range(20)
@@ -359,4 +362,4 @@ def test_what_has_another_link_type_is_told_and_the_rest_read(tmp_path: Path) ->
     assert (capture["packets"], capture["flows"][0]["down"]["packets"]) == (20, 10)
     assert capture["error"]["kind"] == "unsupported-link-type"
     assert capture["error"]["offset"] == len(header + b"".join(interfaces)) + len(packets[0])
-    assert "10 of its 20 packets have link type 105" in done.stderr
+    assert "10 of its 20 packets have link type 187 (Bluetooth HCI)" in done.stderr

@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use crate::link::Unsupported;
+
 /// Reason why a capture could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -65,10 +67,11 @@ pub enum CaptureError {
     },
     /// No packet has a supported link type.
     #[error(
-        "{}: link type {link_type} is not supported; supported are Ethernet (1), raw IP (101, 12, 14, 228, 229), Linux \
-         cooked (113, 276), loopback (0, 108), PPP (9) and PPPoE (51)\n\
-         hint: record on an Ethernet, tun or `any` interface",
-        path.display()
+        "{}: link type {} is not supported; supported are Ethernet, Wi-Fi, Linux cooked, raw IP, PPP, loopback, and more \
+         (docs/models/captures.md has the list)\nhint: {}",
+        path.display(),
+        Unsupported(*link_type),
+        Unsupported(*link_type).hint()
     )]
     UnsupportedLinkType {
         /// The file.
@@ -78,10 +81,11 @@ pub enum CaptureError {
     },
     /// Some packets have an unsupported link type; the others were read.
     #[error(
-        "{}: {packets} of its {packets_read} packets have link type {link_type}, which is not supported; the first of \
-         them is at byte {offset} of the capture. The others were read\n\
-         hint: record on an Ethernet, tun or `any` interface",
-        path.display()
+        "{}: {packets} of its {packets_read} packets have link type {}, which is not supported; the first of them is at \
+         byte {offset} of the capture. The others were read\nhint: {}",
+        path.display(),
+        Unsupported(*link_type),
+        Unsupported(*link_type).hint()
     )]
     MixedLinkTypes {
         /// The file.
@@ -94,6 +98,22 @@ pub enum CaptureError {
         link_type: u32,
         /// Start of the first such record, in the unpacked file.
         offset: u64,
+    },
+    /// The capture has encrypted Wi-Fi frames, and no packet that could be read.
+    #[error(
+        "{}: {packets} of its {packets_read} packets are encrypted Wi-Fi frames, and no other can be read\n\
+         hint: record without monitor mode, on the machine that plays or on the router; or, if the file has the \
+         handshakes, decrypt it with `tshark -r FILE -o wlan.enable_decryption:TRUE -o \
+         'uat:80211_keys:\"wpa-pwd\",\"PASSWORD:NETWORK\"' -U IP -w OUT.pcapng`",
+        path.display()
+    )]
+    Encrypted {
+        /// The file.
+        path: PathBuf,
+        /// Packets in the capture.
+        packets_read: u64,
+        /// Encrypted frames.
+        packets: u64,
     },
     /// The capture has no UDP packet.
     #[error(

@@ -1,6 +1,6 @@
 //! Header positions in one Ethernet frame, for code that forwards frames and changes their headers. If anything is
 //! uncertain (a cut header, a length beyond the frame), there is no result, and the frame should be forwarded
-//! unchanged. Tunnels are left out.
+//! unchanged. Tunnels and MPLS are left out.
 
 use std::net::SocketAddr;
 
@@ -37,12 +37,12 @@ impl FrameHeaders {
     /// Finds the headers in an Ethernet frame without its frame check sequence. Returns `None` if the frame has no
     /// complete IP packet.
     pub fn of_ethernet(frame: &[u8]) -> Option<Self> {
-        let bytes = Link::Ethernet.ip(frame)?;
-        let ip_at = frame.len() - bytes.len();
-        let ip = Ip::parse(bytes, u32::try_from(bytes.len()).ok()?)?;
+        let part = Link::certain_ip(frame)?;
+        let ip_at = part.range_in(frame).start;
+        let ip = Ip::parse(part.bytes, part.len)?;
         let end = ip_at + ip.len as usize;
         let transport_at = ip_at + ip.headers as usize;
-        if end > frame.len() || transport_at > end {
+        if ip.len > part.len || transport_at > end {
             return None;
         }
         let protocol = match ip.protocol {

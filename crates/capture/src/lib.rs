@@ -1,7 +1,7 @@
 //! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, and [`raw`] gives their frames unparsed.
 //! [`analysis`] reports what happened to each flow, [`pair`] compares two capture points. [`trace`] and [`writes`]
 //! extract the traffic of an application for replay. [`mod@write`] writes simulated packets as pcapng for Wireshark and
-//! tcpdump. Tunnels and Wi-Fi frames are left out.
+//! tcpdump. Tunnels are left out.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! Reads a capture packet by packet: TCP and UDP over IPv4 and IPv6, complete, cut to a snap length, or fragmented,
-//! over the link layers of `link.rs`. Other packets are counted by reason ([`Skipped`]). An error ends the
+//! over the link layers of `link`. Other packets are counted by reason ([`Skipped`]). An error ends the
 //! capture; the packets before it are valid. Tunnels are left out.
 
 use std::io::Read;
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use gamelane_core::headers::UDP_HEADER;
 use gamelane_core::{FlowKey, IpLen, Protocol};
 
-use crate::container::{Container, Fault, Record};
+use crate::container::{Container, Fault};
 use crate::content;
 use crate::error::CaptureError;
 use crate::fragments::{Fragmented, Fragments};
 use crate::input::Input;
-use crate::link::Link;
+use crate::link::{Link, NoIp, Part};
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::wire::{self, FragmentOf, Ip};
 
@@ -29,8 +29,44 @@ pub struct Capture<R = Input> {
     hash_content: bool,
     /// Interface whose packets are returned; `None` for all.
     only_interface: Option<u32>,
+    /// Rest of the last frame, if it is an aggregate.
+    rest: Option<Rest>,
     /// An error has ended the capture.
     failed: bool,
+}
+
+/// Rest of an aggregated Wi-Fi frame: range of its bytes in the frame, original length, and what its packets have in
+/// common.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    range: (usize, usize),
+    len: u32,
+    at_ns: u64,
+    interface: u32,
+    outgoing: Option<bool>,
+}
+
+impl Rest {
+    #[cold]
+    fn of(packet: &CapturedPacket, part: Part<'_>, data: &[u8]) -> Self {
+        let CapturedPacket { at_ns, interface, outgoing, .. } = *packet;
+        let range = part.range_in(data);
+        Self { range: (range.start, range.end), len: part.len, at_ns, interface, outgoing }
+    }
+
+    /// Returns the first IP packet. `more` becomes the rest after it.
+    #[cold]
+    fn ip<'a>(
+        self,
+        data: &'a [u8],
+        packet: &mut CapturedPacket,
+        more: &mut Option<Part<'a>>,
+    ) -> Result<Part<'a>, NoIp> {
+        let Self { range: (start, end), len, at_ns, interface, outgoing } = self;
+        (packet.at_ns, packet.interface, packet.outgoing) = (at_ns, interface, outgoing);
+        let bytes = data.get(start..end).unwrap_or_default();
+        Link::ip_of_aggregate(Part { bytes, len }, more)
+    }
 }
 
 /// Number of packets that were skipped, by reason.
@@ -40,8 +76,10 @@ pub struct Skipped {
     pub not_ip: u64,
     /// ICMP and other protocols over IP.
     pub other_protocol: u64,
-    /// Cut or invalid headers.
+    /// Cut or invalid headers, and Wi-Fi frames that were damaged on the air.
     pub cut_header: u64,
+    /// Encrypted Wi-Fi frames.
+    pub encrypted: u64,
     /// Later fragments without their first fragment.
     pub stray_fragments: u64,
     /// Packets of an interface with an unsupported link type.
@@ -55,7 +93,22 @@ pub struct Skipped {
 impl Skipped {
     /// Number of all skipped packets.
     pub const fn total(&self) -> u64 {
-        self.not_ip + self.other_protocol + self.cut_header + self.stray_fragments + self.unsupported_link
+        self.not_ip
+            + self.other_protocol
+            + self.cut_header
+            + self.encrypted
+            + self.stray_fragments
+            + self.unsupported_link
+    }
+
+    const fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::NotIp => self.not_ip += 1,
+            Reason::OtherProtocol => self.other_protocol += 1,
+            Reason::CutHeader => self.cut_header += 1,
+            Reason::Encrypted => self.encrypted += 1,
+            Reason::StrayFragment => self.stray_fragments += 1,
+        }
     }
 }
 
@@ -109,6 +162,7 @@ impl<R: Read> Capture<R> {
             fragments: Fragments::default(),
             hash_content: true,
             only_interface: None,
+            rest: None,
             failed: false,
         })
     }
@@ -146,7 +200,7 @@ impl<R: Read> Capture<R> {
         result
     }
 
-    /// Packets read so far, including skipped ones.
+    /// Packets read so far, including skipped ones. Each packet of an aggregated Wi-Fi frame (A-MSDU) counts.
     pub const fn packets_read(&self) -> u64 {
         self.packets_read
     }
@@ -178,44 +232,71 @@ impl<R: Read> Capture<R> {
 
     fn read_packet(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         loop {
-            let record = match self.container.next_record() {
-                Ok(record) => record,
-                Err(fault) => {
-                    return Err(explain(fault, &self.path, self.packets_read, self.container.offset()));
+            let mut more = None;
+            let (data, found) = if let Some(rest) = self.rest.take() {
+                let data = self.container.data();
+                (data, rest.ip(data, packet, &mut more))
+            } else {
+                let record = match self.container.next_record() {
+                    Ok(record) => record,
+                    Err(fault) => {
+                        return Err(explain(fault, &self.path, self.packets_read, self.container.offset()));
+                    }
+                };
+                let Some(record) = record else { return self.end() };
+                let link = Link::of_frame(record.link_type, record.data);
+                let (interface, outgoing) = match link {
+                    None | Some(Link::Ethernet | Link::RawIp) => (record.interface, record.flags.outgoing()),
+                    Some(link) => (
+                        link.interface(record.data).unwrap_or(record.interface),
+                        link.outgoing(record.data).or(record.flags.outgoing()),
+                    ),
+                };
+                if self.only_interface.is_some_and(|only| only != interface) {
+                    continue;
                 }
+                let Some(link) = link else {
+                    self.packets_read += 1;
+                    self.skipped.unsupported_link += 1;
+                    let link_type = record.link_type;
+                    if self.skipped.unsupported_link_type.is_none() {
+                        self.skipped.unsupported_link_type = Some(link_type);
+                        self.skipped.unsupported_link_offset = self.container.offset();
+                    }
+                    continue;
+                };
+                let frame = record.frame(link);
+                packet.at_ns = record.at_ns;
+                packet.interface = interface;
+                packet.outgoing = outgoing;
+                (record.data, link.ip(frame, &mut more))
             };
-            let Some(record) = record else { return self.end() };
-            let link = Link::of(record.link_type);
-            let interface = link.and_then(|link| link.interface(record.data)).unwrap_or(record.interface);
-            if self.only_interface.is_some_and(|only| only != interface) {
-                continue;
-            }
             self.packets_read += 1;
-            let Some(link) = link else {
-                self.skipped.unsupported_link += 1;
-                let link_type = record.link_type;
-                if self.skipped.unsupported_link_type.is_none() {
-                    self.skipped.unsupported_link_type = Some(link_type);
-                    self.skipped.unsupported_link_offset = self.container.offset();
-                }
-                continue;
+            if let Some(part) = more {
+                self.rest = Some(Rest::of(packet, part, data));
+            }
+            let parsed = match found {
+                Ok(ip) => parse(ip, &mut self.fragments, self.hash_content, packet),
+                Err(reason) => Err(reason.into()),
             };
-            packet.interface = interface;
-            match parse(link, &record, &mut self.fragments, self.hash_content, packet) {
+            match parsed {
                 Ok(()) => return Ok(true),
-                Err(Reason::NotIp) => self.skipped.not_ip += 1,
-                Err(Reason::OtherProtocol) => self.skipped.other_protocol += 1,
-                Err(Reason::CutHeader) => self.skipped.cut_header += 1,
-                Err(Reason::StrayFragment) => self.skipped.stray_fragments += 1,
+                Err(reason) => self.skipped.count(reason),
             }
         }
     }
 
-    /// Ends the capture. It is an error if all packets had an unsupported link type.
+    /// Ends the capture. It is an error if all packets had an unsupported link type, or if no packet could be read
+    /// because they are encrypted.
     fn end(&self) -> Result<bool, CaptureError> {
+        let path = || self.path.clone();
         match self.skipped.unsupported_link_type {
             Some(link_type) if self.skipped.unsupported_link == self.packets_read => {
-                Err(CaptureError::UnsupportedLinkType { path: self.path.clone(), link_type })
+                Err(CaptureError::UnsupportedLinkType { path: path(), link_type })
+            }
+            _ if self.skipped.encrypted > 0 && self.skipped.total() == self.packets_read => {
+                let packets = self.skipped.encrypted;
+                Err(CaptureError::Encrypted { path: path(), packets, packets_read: self.packets_read })
             }
             _ => Ok(false),
         }
@@ -257,20 +338,28 @@ enum Reason {
     NotIp,
     OtherProtocol,
     CutHeader,
+    Encrypted,
     StrayFragment,
 }
 
+impl From<NoIp> for Reason {
+    fn from(reason: NoIp) -> Self {
+        match reason {
+            NoIp::Other => Self::NotIp,
+            NoIp::Encrypted => Self::Encrypted,
+            NoIp::Damaged => Self::CutHeader,
+        }
+    }
+}
+
+/// Parses an IP packet into `packet`, whose time, interface and direction are already set.
 fn parse(
-    link: Link,
-    record: &Record<'_>,
+    part: Part<'_>,
     fragments: &mut Fragments,
     hash_content: bool,
     packet: &mut CapturedPacket,
 ) -> Result<(), Reason> {
-    let bytes = link.ip(record.data).ok_or(Reason::NotIp)?;
-    let link_len = (record.data.len() - bytes.len()) as u32;
-    let frame_len = record.original_len.saturating_sub(link_len).max(bytes.len() as u32);
-    let ip = Ip::parse(bytes, frame_len).ok_or(Reason::NotIp)?;
+    let ip = Ip::parse(part.bytes, part.len).ok_or(Reason::NotIp)?;
     let protocol = match ip.protocol {
         TCP => Protocol::Tcp,
         UDP => Protocol::Udp,
@@ -284,15 +373,10 @@ fn parse(
         protocol: ip.protocol,
         id,
     };
-    let above_ip = ip.len.checked_sub(ip.headers).ok_or(Reason::CutHeader)?;
-    packet.at_ns = record.at_ns;
-    packet.outgoing = link.outgoing(record.data);
-    packet.key = FlowKey {
-        source: SocketAddr::new(ip.source, 0),
-        destination: SocketAddr::new(ip.destination, 0),
-        protocol,
-    };
-    packet.ip_len = IpLen(ip.len);
+    // A packet cannot be longer than the frame around it, whatever its header says.
+    let ip_len = ip.len.min(part.len);
+    let above_ip = ip_len.checked_sub(ip.headers).ok_or(Reason::CutHeader)?;
+    packet.ip_len = IpLen(ip_len);
     packet.payload_len = 0;
     packet.ecn = ip.ecn;
     packet.dscp = ip.dscp;
@@ -304,21 +388,25 @@ fn parse(
         packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
         return Ok(());
     }
-    let port = |at| wire::u16_at(ip.above, at).ok_or(Reason::CutHeader);
-    packet.key.source.set_port(port(0)?);
-    packet.key.destination.set_port(port(2)?);
+    // Every UDP header, and the beginning of a TCP header.
+    let start = ip.above.first_chunk::<{ UDP_HEADER as usize }>().ok_or(Reason::CutHeader)?;
+    let port = |at: usize| u16::from_be_bytes([start[at], start[at + 1]]);
+    packet.key = FlowKey {
+        source: SocketAddr::new(ip.source, port(0)),
+        destination: SocketAddr::new(ip.destination, port(2)),
+        protocol,
+    };
     if protocol == Protocol::Tcp {
         let header = wire::tcp(ip.above, packet.transport.tcp_mut()).ok_or(Reason::CutHeader)?;
         packet.payload_len = above_ip.checked_sub(header).ok_or(Reason::CutHeader)?;
     } else {
-        // UDP: the checksum is not needed, but a shorter header is invalid.
-        let stated = u32::from(port(4).and_then(|stated| port(6).map(|_| stated))?);
-        packet.payload_len =
-            if stated == 0 { above_ip } else { stated }.checked_sub(UDP_HEADER).ok_or(Reason::CutHeader)?;
-        packet.start = ip
-            .above
-            .get(UDP_HEADER as usize..UDP_HEADER as usize + 4)
-            .and_then(|start| start.try_into().ok());
+        let len = match (u32::from(port(4)), ip.fragment) {
+            (0, _) => above_ip,
+            (stated, FragmentOf::Whole) => stated.min(above_ip),
+            (stated, _) => stated,
+        };
+        packet.payload_len = len.checked_sub(UDP_HEADER).ok_or(Reason::CutHeader)?;
+        packet.start = ip.above[start.len()..].first_chunk().copied();
         packet.transport = CapturedTransport::Udp;
     }
     if let FragmentOf::First { id } = ip.fragment {

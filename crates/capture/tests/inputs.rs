@@ -103,7 +103,7 @@ fn interfaces_of_other_media_are_skipped_unless_there_is_no_other() {
     };
     let section = block(0x0a0d_0d0a, &[&[0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..], &[0xff; 8]].concat());
     let lost = block(5, &[&[0u8; 12][..], &[5, 0, 8, 0, 42, 0, 0, 0, 0, 0, 0, 0], &[0; 4]].concat());
-    let head = [section, interface(105), interface(101)].concat();
+    let head = [section, interface(187), interface(101)].concat();
     let mixed = [head.clone(), packet(0, &good), packet(1, &good), block(3, &[0; 8]), lost].concat();
     let mut capture = open(mixed).unwrap();
     assert_eq!(capture.next_packet().unwrap().unwrap().interface, 1);
@@ -111,7 +111,7 @@ fn interfaces_of_other_media_are_skipped_unless_there_is_no_other() {
     assert_eq!(capture.skipped().unsupported_link, 1);
     assert_eq!((capture.untimed(), capture.dropped_by_capture()), (1, Some(42)));
     let error = open([head, packet(0, &good)].concat()).unwrap().next().unwrap().unwrap_err();
-    assert!(matches!(error, CaptureError::UnsupportedLinkType { link_type: 105, .. }), "{error}");
+    assert!(matches!(error, CaptureError::UnsupportedLinkType { link_type: 187, .. }), "{error}");
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -82,16 +82,36 @@ fn every_link_type_leads_to_the_ip_packet() {
 
 #[test]
 fn an_unknown_link_type_is_an_error_that_names_it() {
-    let error = read_all(pcap(MICROSECONDS, false, 0, 105, &DATAGRAM)).unwrap_err();
-    assert!(matches!(error, CaptureError::UnsupportedLinkType { link_type: 105, .. }), "{error}");
-    assert!(error.to_string().starts_with("memory.pcapng: link type 105 is not supported; supported are"));
+    for (link_type, name, hint) in [
+        (
+            187,
+            "187 (Bluetooth HCI)",
+            "Bluetooth HCI is no network interface; record the one that the game uses",
+        ),
+        (192, "192 (PPI)", "if Wireshark shows IP packets in the file, `tshark -r FILE -U IP -w OUT.pcapng`"),
+        (147, "147 (private use)", "`editcap -L -C N -T ether FILE OUT.pcapng`"),
+        (9_999, "9999", "`editcap -L -C N -T ether FILE OUT.pcapng`"),
+    ] {
+        let error = read_all(pcap(MICROSECONDS, false, 0, link_type, &DATAGRAM)).unwrap_err();
+        assert!(
+            matches!(error, CaptureError::UnsupportedLinkType { link_type: of, .. } if of == link_type),
+            "{error}"
+        );
+        let text = error.to_string();
+        let start = format!("memory.pcapng: link type {name} is not supported; supported are Ethernet");
+        assert!(text.starts_with(&start) && text.contains(hint), "{text}");
+    }
 }
 
 #[test]
 fn a_cut_payload_keeps_its_length_and_a_cut_header_is_skipped() {
-    let mut capture = open(pcap(MICROSECONDS, false, 0, 101, &DATAGRAM[..28])).unwrap();
-    assert_eq!(capture.next_packet().unwrap().unwrap().payload_len, 4);
-    let mut capture = open(pcap(MICROSECONDS, false, 0, 101, &DATAGRAM[..27])).unwrap();
+    let cut = |len: usize| {
+        let mut file = pcap(MICROSECONDS, false, 0, 101, &DATAGRAM[..len]);
+        file[36..40].copy_from_slice(&32u32.to_le_bytes());
+        open(file).unwrap()
+    };
+    assert_eq!(cut(28).next_packet().unwrap().unwrap().payload_len, 4);
+    let mut capture = cut(27);
     assert_eq!(capture.next_packet().unwrap(), None);
     assert_eq!((capture.packets_read(), capture.skipped().total()), (1, 1));
 }
@@ -229,10 +249,29 @@ fn with_magic() -> impl Strategy<Value = Vec<u8>> {
     (magic, proptest::collection::vec(any::<u8>(), 0..600)).prop_map(|(magic, rest)| [magic, rest].concat())
 }
 
+/// Every link type that is read.
+const LINKS: [u32; 28] = [
+    0, 1, 9, 12, 14, 50, 51, 100, 101, 104, 105, 108, 113, 117, 119, 127, 149, 163, 204, 228, 229, 239, 258,
+    276, 281, 282, 284, 285,
+];
+
 /// One frame of any link type: a plausible start, then random bytes.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
-    let link_type = prop_oneof![Just(0u32), Just(1), Just(101), Just(113), Just(276)];
-    let start = prop_oneof![Just(vec![]), Just(vec![0x45]), Just(vec![0x60]), Just(DATAGRAM.to_vec())];
+    let link_type = proptest::sample::select(&LINKS[..]);
+    // Starts of IP, and of headers whose first bytes state a length.
+    let start = prop_oneof![
+        Just(vec![]),
+        Just(vec![0x45]),
+        Just(vec![0x60]),
+        Just(DATAGRAM.to_vec()),
+        Just(vec![0, 0, 24, 0, 7, 0, 0, 0x80]),
+        Just(vec![0x88, 1, 0, 0]),
+        Just(
+            [&[0x88, 1][..], &[0; 22], &[0x80, 0], &[0; 12], &[0, 40, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat()
+        ),
+        Just(vec![2, 0, 0, 0, 8, 0, 1, 0]),
+        Just([108, 1, 1].map(u32::to_le_bytes).concat()),
+    ];
     (link_type, start, proptest::collection::vec(any::<u8>(), 0..120))
         .prop_map(|(link_type, start, rest)| pcap(MICROSECONDS, false, 0, link_type, &[start, rest].concat()))
 }

@@ -14,6 +14,8 @@ use pcap::Pcap;
 use pcapng::Pcapng;
 use window::Window;
 
+use crate::link::{Link, Part};
+
 /// One packet as stored.
 pub(crate) struct Record<'a> {
     /// Index of its interface in the file, counted over all sections.
@@ -23,7 +25,58 @@ pub(crate) struct Record<'a> {
     pub(crate) link_type: u32,
     /// Length in bytes before the capture cut the packet.
     pub(crate) original_len: u32,
+    pub(crate) flags: Flags,
     pub(crate) data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// The packet without the frame check sequence that the file tells of, unless the link layer's header tells it.
+    #[inline]
+    pub(crate) fn frame(&self, link: Link) -> Part<'a> {
+        // Some programs write an original length below the captured one.
+        let len = self.original_len.max(self.data.len() as u32);
+        let frame = Part { bytes: self.data, len };
+        match self.flags {
+            Flags::NONE => frame,
+            _ if link == Link::Radiotap => frame,
+            flags => frame.keep(len.saturating_sub(flags.check_sequence())),
+        }
+    }
+}
+
+/// What a file says about a packet, as in pcapng's option `epb_flags`: two bits for the direction, and from bit 5 on
+/// four for the length of the frame check sequence. Zero if it says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flags(u32);
+
+impl Flags {
+    const NONE: Self = Self(0);
+
+    fn new(outgoing: Option<bool>, check_sequence: u32) -> Self {
+        let direction = match outgoing {
+            None => 0,
+            Some(false) => 1,
+            Some(true) => 2,
+        };
+        Self(direction | check_sequence.min(15) << 5)
+    }
+
+    /// True if the recording machine sent the packet, false if it received it.
+    #[inline]
+    pub(crate) const fn outgoing(self) -> Option<bool> {
+        if self.0 == 0 {
+            return None;
+        }
+        match self.0 & 3 {
+            1 => Some(false),
+            2 => Some(true),
+            _ => None,
+        }
+    }
+
+    const fn check_sequence(self) -> u32 {
+        self.0 >> 5 & 15
+    }
 }
 
 /// Reason why a record could not be read.
@@ -43,6 +96,8 @@ pub(crate) struct Container<R> {
     format: Format,
     /// Length of the last record. Its bytes stay in the window until the next call.
     seen: usize,
+    /// Start of the last packet in its record.
+    data_at: usize,
 }
 
 #[derive(Debug)]
@@ -57,6 +112,7 @@ struct Found {
     at_ns: u64,
     link_type: u32,
     original_len: u32,
+    flags: Flags,
     /// Range of the packet's bytes, from the start of the record.
     data: std::ops::Range<usize>,
     /// Length of the whole record.
@@ -83,7 +139,7 @@ impl<R: Read> Container<R> {
             let shown = window.bytes().len().min(8);
             return Err(Fault::NotACapture(window.bytes()[..shown].to_vec()));
         };
-        Ok(Self { window, format, seen: 0 })
+        Ok(Self { window, format, seen: 0, data_at: 0 })
     }
 
     /// Returns the next packet; `None` at the end of the file.
@@ -94,11 +150,18 @@ impl<R: Read> Container<R> {
             Format::Pcap(pcap) => pcap.next(&mut self.window)?,
             Format::Pcapng(pcapng) => pcapng.next(&mut self.window)?,
         };
-        let Some(Found { interface, at_ns, link_type, original_len, data, len }) = found else {
+        let Some(Found { interface, at_ns, link_type, original_len, flags, data, len }) = found else {
             return Ok(None);
         };
         self.seen = len;
-        Ok(Some(Record { interface, at_ns, link_type, original_len, data: &self.window.bytes()[data] }))
+        self.data_at = data.start;
+        let data = &self.window.bytes()[data];
+        Ok(Some(Record { interface, at_ns, link_type, original_len, flags, data }))
+    }
+
+    /// Bytes of the last packet, and what follows them in its record.
+    pub(crate) fn data(&self) -> &[u8] {
+        self.window.bytes().get(self.data_at..self.seen).unwrap_or_default()
     }
 
     /// Start of the last record in the file, also of one that could not be read.

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::fields::ByteOrder;
 use super::window::Window;
-use super::{Fault, Found, MAX_RECORD, more, require};
+use super::{Fault, Flags, Found, MAX_RECORD, more, require};
 
 /// The current section.
 #[derive(Debug)]
@@ -166,11 +166,21 @@ impl Pcapng {
                 body.len() - 20
             )));
         }
+        let mut flags = Flags::NONE;
+        let end = 20 + (captured_len as usize).next_multiple_of(4);
+        if block_type == ENHANCED_PACKET && body.len() > end {
+            for (code, value) in options(order, &body[end..]) {
+                if code == OPTION_FLAGS && value.len() == 4 {
+                    flags = Flags(order.u32(value, 0));
+                }
+            }
+        }
         Ok(Found {
             interface: self.interfaces_before.saturating_add(interface),
             at_ns: resolution.nanoseconds(ticks, offset_s),
             link_type,
             original_len,
+            flags,
             data: 28..28 + captured_len as usize,
             len,
         })
@@ -257,6 +267,7 @@ const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 const OPTION_END: u16 = 0;
+const OPTION_FLAGS: u16 = 2;
 const OPTION_RESOLUTION: u16 = 9;
 const OPTION_OFFSET: u16 = 14;
 const OPTION_DROPPED: u16 = 5;

@@ -36,6 +36,7 @@ impl Read {
         self.skipped.not_ip += more.not_ip;
         self.skipped.other_protocol += more.other_protocol;
         self.skipped.cut_header += more.cut_header;
+        self.skipped.encrypted += more.encrypted;
         self.skipped.stray_fragments += more.stray_fragments;
         self.skipped.unsupported_link += more.unsupported_link;
         self.skipped.unsupported_link_type =
@@ -70,6 +71,7 @@ pub(super) fn capture(
             "not_ip": skipped.not_ip,
             "other_protocol": skipped.other_protocol,
             "cut_header": skipped.cut_header,
+            "encrypted": skipped.encrypted,
             "stray_fragments": skipped.stray_fragments,
             "unsupported_link": skipped.unsupported_link,
             "unsupported_link_type": skipped.unsupported_link_type,
@@ -103,6 +105,7 @@ fn explained(error: &CaptureError) -> Value {
             ("unsupported-link-type", Some(*offset), *packets_read)
         }
         CaptureError::UnsupportedLinkType { .. } => ("unsupported-link-type", None, 0),
+        CaptureError::Encrypted { packets_read, .. } => ("encrypted", None, *packets_read),
         _ => ("unreadable", None, 0),
     };
     json!({ "kind": kind, "message": message, "hint": hint, "offset": offset, "packets_read": packets_read })
