@@ -57,8 +57,9 @@ pub(crate) fn pair(bytes: &[u8]) {
 fn everything(bytes: &[u8]) {
     let Ok(mut capture) = Capture::from_reader(Cursor::new(bytes), Path::new("fuzz")) else { return };
     let mut sum = Sum::default();
-    let _ = analyze(&mut capture, &mut Analyzer::default(), &mut sum);
-    assert_eq!(sum.0 + capture.skipped().total(), capture.packets_read());
+    let mut analyzer = Analyzer::default();
+    let _ = analyze(&mut capture, &mut analyzer, &mut sum);
+    assert_eq!(sum.0 + analyzer.set_aside() + capture.skipped().total(), capture.packets_read());
     let _ = tcp_writes(&mut open(bytes));
     let _ = udp_flow(&mut open(bytes), None);
     let _ = connection_log(&mut open(bytes), 0);

@@ -298,3 +298,28 @@ fn what_is_lost_inside_the_router_is_repeated_by_the_sender() {
     let copies = found.flows[0].directions[0].copies.as_ref().unwrap().packets;
     assert_eq!((found.flows[0].directions[0].packets, copies), (44, 40));
 }
+
+proptest::proptest! {
+    /// Packets of few contents and addresses, so that everything meets: copies, translated addresses, reopened flows.
+    #[test]
+    fn every_packet_is_in_one_flow_or_set_aside(
+        packets in proptest::collection::vec((0..3usize, 0..4u8, 0..6u32, 0..3u16, 0..200_000u64, proptest::prelude::any::<bool>()), 1..300),
+    ) {
+        let mut router = Router::new(3);
+        let mut at_us = 0;
+        let total = packets.len() as u64;
+        for (interface, addresses, content, id, later_us, is_tcp) in packets {
+            at_us += later_us;
+            let protocol = if is_tcp { Protocol::Tcp } else { Protocol::Udp };
+            let key = FlowKey { protocol, ..if addresses & 2 == 0 { inside() } else { outside() } };
+            let key = if addresses & 1 == 0 { key } else { key.reverse() };
+            let flags = Flags { syn: content == 5, ack: content != 5, fin: content == 4, ..Flags::default() };
+            let segment = Segment { flags: flags.into(), ..data(1 + u64::from(content) * 40, 1, content * 20) };
+            let what = if is_tcp { What::Tcp(segment) } else { What::Udp(content) };
+            router.seen_with_id(what, id, &[(interface, at_us, key)]);
+        }
+        let (found, set_aside) = router.found();
+        let kept: u64 = found.flows.iter().map(gamelane_capture::FlowReport::packets).sum();
+        proptest::prop_assert_eq!(kept + set_aside, total);
+    }
+}

@@ -255,10 +255,10 @@ impl Flows {
     }
 }
 
-/// Keys of a flow in the table. That of no interface may belong to a later flow.
+/// Keys that a flow may have in the table. Those of no interface may belong to a later flow.
 fn places(flow: &Flow) -> impl Iterator<Item = Place> {
-    let others = flow.others.iter().map(|&(place, _)| place);
-    [flow.place, flow.place.anywhere()].into_iter().chain(others)
+    let all = std::iter::once(flow.place).chain(flow.others.iter().map(|&(place, _)| place));
+    all.flat_map(|place| [place, place.anywhere()])
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.
