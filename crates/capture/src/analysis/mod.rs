@@ -5,6 +5,7 @@ mod apart;
 pub mod direction;
 pub mod game;
 pub mod numbering;
+mod pace;
 pub mod report;
 pub mod sink;
 mod table;

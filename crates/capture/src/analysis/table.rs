@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use gamelane_core::FlowKey;
 
 use super::direction::Direction;
-use super::game::{Behaviour, Pace, behaviour};
+use super::game::{Behaviour, behaviour};
+use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
 use crate::packet::{CapturedPacket, CapturedTransport};
