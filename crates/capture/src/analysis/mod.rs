@@ -4,6 +4,7 @@
 mod apart;
 pub mod direction;
 pub mod game;
+pub mod games;
 pub mod numbering;
 mod pace;
 pub mod report;
@@ -15,6 +16,7 @@ pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
 pub use apart::{analyze_apart, follow_apart};
 pub use direction::Bin;
 pub use game::{Behaviour, Updates};
+pub use games::{Game, Games, Kind};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
 
