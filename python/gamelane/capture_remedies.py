@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gamelane import replay
-from gamelane.analysis.capture_verdict import is_thin_conversation
+from gamelane.analysis.capture_facts import THIN_TCP
 from gamelane.errors import UsageError
 from gamelane.experiment import Hooks, compare
 
@@ -27,7 +27,7 @@ REMEDIES = {
 def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     """Replay the first capture with each remedy. Return the lag until delivery by direction, and the share saved."""
     capture = found["captures"][0]
-    thin = [flow for flow in capture["flows"] if flow["protocol"] == "tcp" and is_thin_conversation(flow)]
+    thin = [flow for flow in capture["flows"] if flow["kind"] == THIN_TCP]
     if capture["file"] == "-" or not thin:
         raise UsageError(
             f"--remedies: {capture['file']} has no thin TCP connection to replay\n"
@@ -73,6 +73,7 @@ def _round_trip(found: Mapping[str, Any], thin: list[Mapping[str, Any]]) -> floa
 
 def _loss(found: Mapping[str, Any], thin: list[Mapping[str, Any]]) -> float:
     ways = [flow[way] for flow in (found["pair"]["flows"] if found["pair"] else []) for way in ("up", "down")]
+    ways = [way for way in ways if way["lost"] is not None]
     if ways:
         return float(sum(way["lost"] for way in ways) / max(sum(way["sent"] for way in ways), 1))
     halves = [flow["tcp"][way] for flow in thin for way in ("up", "down")]
