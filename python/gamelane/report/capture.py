@@ -51,6 +51,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         pick=lambda connections, group: [connections[at] for at in group],
         games=[(row, capture_games.bar(row, tcp)) for row in tcp],
         udp=capture_games.udp(games),
+        pairs=_compared(found),
         causes=[(CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],
         waits=capture_games.longest(delayed, tcp),
         most=capture_games.MOST,
@@ -110,6 +111,15 @@ def _waits(tcp: list[capture_games.Row], late: pl.DataFrame) -> Figure:
         tuple(panels),
         tuple(Key(CAUSE_WORDS[cause], colour) for cause, colour in colours.items() if cause in set(late["cause"])),
     )
+
+
+def _compared(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the flows of the comparison, games first, then those with the most packets."""
+    flows = (found["pair"] or {"flows": []})["flows"]
+    order = sorted(
+        flows, key=lambda flow: (flow["kind"] == capture_facts.OTHER, -flow["up"]["sent"] - flow["down"]["sent"])
+    )
+    return order[: capture_games.MOST]
 
 
 def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
