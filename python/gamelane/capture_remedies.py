@@ -35,7 +35,8 @@ def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
         )
     rtt_ms, loss = _round_trip(found, thin), _loss(found, thin)
     network = replay.Network(rtt=f"{rtt_ms:.3f}ms", loss=f"{100 * loss:.3f}%")
-    results = compare(replay.experiment(capture["file"], network), REMEDIES, seeds=seeds, hooks=Hooks())
+    experiment = replay.experiment(capture["file"], replay.streams(capture["file"]), network)
+    results = compare(experiment, REMEDIES, seeds=seeds, hooks=Hooks())
     simulated = replay.simulated(results)
     plain = _lag_ms(simulated[NONE])
     return {
