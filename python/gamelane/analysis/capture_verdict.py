@@ -122,11 +122,13 @@ def _all_udp(sums: list[Document], where: str) -> str:
     if counted < conversations:
         of = f" of {conversations - counted:,} of them" if counted else ""
         said.append(f"lost updates{of} cannot be counted")
-    if any(way["steady"] for way in ways):
+    if steady := sum(way["steady"] for way in ways):
         late, gaps = (sum(way[key] for way in ways) for key in ("late", "gaps"))
         longest = max(way["longest_gap_ms"] for way in ways)
         said.append(f"{_none(late)} late by more than half a tick")
         said.append(f"{_count(gaps, 'gap') if gaps else 'no gap'}, longest silence {longest:.0f} ms")
+    if steady < 2 * conversations:
+        said.append(f"{2 * conversations - steady:,} of {2 * conversations:,} directions without a steady pace")
     names = " and ".join(_count(number, kind) for kind, number in kinds.items() if number)
     return f"{names} over UDP: {'; '.join(said)}."
 

@@ -1,5 +1,5 @@
 //! The games of a capture in a few numbers, for a verdict about all of them. A [`Game`] has the numbers of one flow, and
-//! [`Games`] adds up any number of flows in constant memory. Distributions are left to the [`FlowReport`].
+//! [`Games`] adds up any number of games in constant memory. Distributions are left to the [`FlowReport`].
 
 use super::game::{Behaviour, Updates};
 use super::report::{FlowReport, HalfReport, TransportReport, is_conversation};
@@ -18,10 +18,10 @@ pub enum Kind {
     Other,
 }
 
-/// One game or call. Directions are from client to server, and from server to client.
+/// Numbers of one flow. Directions are from client to server, and from server to client.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Game {
-    /// Kind of its flow.
+    /// Kind of the flow.
     pub kind: Kind,
     /// Numbers of UDP; zero for TCP.
     pub udp: [UdpWay; 2],
@@ -112,23 +112,25 @@ impl FlowReport {
 }
 
 impl Game {
-    /// Returns the numbers of a flow; `None` if it is neither a game nor a call.
-    pub fn of(report: &FlowReport) -> Option<Self> {
+    /// Returns the numbers of a flow.
+    pub fn of(report: &FlowReport) -> Self {
         let mut game = Self { kind: report.kind(), ..Self::default() };
         match &report.transport {
-            _ if game.kind == Kind::Other => return None,
             TransportReport::Udp { updates, .. } => {
                 game.udp = [0, 1].map(|n| updates[n].as_ref().map_or_else(UdpWay::default, UdpWay::of));
             }
             TransportReport::Tcp(tcp) => game.tcp = [0, 1].map(|n| TcpWay::of(&tcp.halves[n])),
         }
-        Some(game)
+        game
     }
 }
 
 impl Games {
-    /// Adds a game.
+    /// Adds a game or a call. Flows of another kind are left out.
     pub fn add(&mut self, game: &Game) {
+        if game.kind == Kind::Other {
+            return;
+        }
         self.games += u64::from(game.kind == Kind::Game);
         self.voice_calls += u64::from(game.kind == Kind::Voice);
         self.thin_tcp += u64::from(game.kind == Kind::ThinTcp);

@@ -5,16 +5,16 @@
 use super::{PairedDirection, PairedFlow};
 use crate::analysis::games::{Counted, Game, Kind};
 
-/// Joins what the first and the second capture tell of the same flow. Returns `None` if neither takes it for a game.
-pub fn joined(flow: &PairedFlow, alone: [Option<&Game>; 2]) -> Option<Game> {
-    let known = alone[0].or(alone[1])?;
+/// Joins the numbers of a flow in the first and in the second capture. Its kind is that of the first capture that takes
+/// it for a game.
+pub fn joined(flow: &PairedFlow, alone: [&Game; 2]) -> Game {
+    let kind = alone.map(|game| game.kind).into_iter().find(|&kind| kind != Kind::Other).unwrap_or_default();
     let near_client = usize::from(flow.first_is_near_client == Some(false));
-    let mut game = Game { kind: known.kind, ..Game::default() };
+    let mut game = Game { kind, ..Game::default() };
     for (direction, pair) in flow.directions.iter().enumerate() {
         // The client's data goes from the client's point to the server's.
         let near_sender = if direction == 0 { near_client } else { 1 - near_client };
-        let sender = alone[near_sender].unwrap_or(known);
-        let receiver = alone[1 - near_sender].unwrap_or(known);
+        let (sender, receiver) = (alone[near_sender], alone[1 - near_sender]);
         if game.kind == Kind::ThinTcp {
             let way = &mut game.tcp[direction];
             *way = sender.tcp[direction];
@@ -27,7 +27,7 @@ pub fn joined(flow: &PairedFlow, alone: [Option<&Game>; 2]) -> Option<Game> {
             game.udp[direction].counted = counted(pair);
         }
     }
-    Some(game)
+    game
 }
 
 fn counted(pair: &PairedDirection) -> Counted {

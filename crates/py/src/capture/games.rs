@@ -31,21 +31,21 @@ pub(super) fn sums(of: &Games) -> Value {
     })
 }
 
-/// Adds `games` to the value of `pair`, and `kind` to each of its flows. `alone` has the games of each capture by flow.
+/// Adds `games` to the value of `pair`, and `kind` to each of its flows. `alone` has the flows of each capture by number.
 pub(super) fn describe(pair: &mut Value, flows: &[PairedFlow], alone: &[BTreeMap<u32, Game>; 2]) {
     let mut all = Games::default();
     let mut paired = [(); 2].map(|()| BTreeSet::new());
     for (place, flow) in flows.iter().enumerate() {
-        let seen = [0, 1].map(|n| alone[n].get(&flow.flows[n]));
+        let seen = [0, 1].map(|n| alone[n].get(&flow.flows[n]).copied().unwrap_or_default());
         paired.iter_mut().zip(flow.flows).for_each(|(ids, id)| _ = ids.insert(id));
-        let game = joined(flow, seen);
-        if let Some(game) = &game {
-            all.add(game);
-        }
-        pair["flows"][place]["kind"] = name(game.map_or(Kind::Other, |game| game.kind)).into();
+        let game = joined(flow, [&seen[0], &seen[1]]);
+        all.add(&game);
+        pair["flows"][place]["kind"] = name(game.kind).into();
     }
     pair["games"] = sums(&all);
-    let only_in = [0, 1].map(|n| alone[n].keys().filter(|id| !paired[n].contains(id)).count());
+    let only_in = [0, 1].map(|n| {
+        alone[n].iter().filter(|(id, game)| game.kind != Kind::Other && !paired[n].contains(id)).count()
+    });
     pair["games"]["only_in"] = json!(only_in);
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn compare_captures(
     let document = py.detach(|| {
         let mut documents = Vec::new();
         let mut seen = Vec::new();
-        let mut each_game = [(); 2].map(|()| BTreeMap::new());
+        let mut each = [(); 2].map(|()| BTreeMap::new());
         for (number, path) in [first, second].into_iter().enumerate() {
             let onward = on_batch.as_ref().map(|call| Python::attach(|py| call.clone_ref(py)));
             let mut tables = Tables::of_two(onward, number as u8);
@@ -82,13 +82,13 @@ pub(crate) fn compare_captures(
             let errors: Vec<_> = error.into_iter().chain(capture.mixed_link_types()).collect();
             documents.push(document::capture(path, &read, &analyzer, &tables, &errors));
             seen.push(watched);
-            each_game[number] = tables.each_game.take().unwrap_or_default();
+            each[number] = tables.each.take().unwrap_or_default();
         }
         let pair = match &seen[..] {
             [first, second] => {
                 let flows = points::compare(first, second);
                 let mut pair = pair::document(&flows);
-                games::describe(&mut pair, &flows, &each_game);
+                games::describe(&mut pair, &flows, &each);
                 pair
             }
             _ => Value::Null,

@@ -24,8 +24,8 @@ pub(super) struct Tables {
     pub(super) left_out: LeftOut,
     /// Sums over all games, including those without a report.
     pub(super) games: Games,
-    /// Every game by the number of its flow, for the comparison of two captures; `None` if there is only one capture.
-    pub(super) each_game: Option<BTreeMap<u32, Game>>,
+    /// Every flow by its number, for the comparison of two captures; `None` if there is only one capture.
+    pub(super) each: Option<BTreeMap<u32, Game>>,
     packets: u64,
     failed: Option<PyErr>,
 }
@@ -54,7 +54,7 @@ impl Tables {
             flows: BTreeMap::new(),
             left_out: LeftOut::default(),
             games: Games::default(),
-            each_game: None,
+            each: None,
             packets: 0,
             failed: None,
         }
@@ -62,7 +62,7 @@ impl Tables {
 
     /// For one of two captures that are compared; `capture` is its position.
     pub(super) fn of_two(on_batch: Option<Py<PyAny>>, capture: u8) -> Self {
-        Self { capture, each_game: Some(BTreeMap::new()), ..Self::new(on_batch) }
+        Self { capture, each: Some(BTreeMap::new()), ..Self::new(on_batch) }
     }
 
     /// The reports kept, in order of their flows.
@@ -162,13 +162,11 @@ impl Tables {
 impl Sink for Tables {
     fn flow(&mut self, report: FlowReport) {
         let game = Game::of(&report);
-        if let Some(game) = &game {
-            self.games.add(game);
-            if let Some(each) = &mut self.each_game {
-                each.insert(report.flow, *game);
-            }
+        self.games.add(&game);
+        if let Some(each) = &mut self.each {
+            each.insert(report.flow, game);
         }
-        self.flows.insert((game.is_some(), report.packets(), u32::MAX - report.flow), report);
+        self.flows.insert((game.kind != Kind::Other, report.packets(), u32::MAX - report.flow), report);
         if self.flows.len() > LISTED
             && let Some((_, least)) = self.flows.pop_first()
         {
