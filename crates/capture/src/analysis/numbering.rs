@@ -241,7 +241,7 @@ mod tests {
             let mut numbering = Numbering::default();
             for n in 0..300 {
                 // As in a real match: a challenge before it, then a status query or a split packet now and then.
-                if n % 7 == 0 {
+                if n.is_multiple_of(7) {
                     assert_eq!(numbering.saw(quake(marker)), None);
                     assert_eq!(numbering.saw(quake(marker)), None);
                 }
@@ -258,7 +258,7 @@ mod tests {
         let match_of = |n: u32| match n {
             1 => vec![FLAG | 1; 5],
             150 => vec![],
-            n if n % 20 == 0 => vec![FLAG | n; 3],
+            n if n.is_multiple_of(20) => vec![FLAG | n; 3],
             n => vec![n],
         };
         let expected = Numbered { arrived: 299, missing: 1, duplicated: 0, reordered: 0 };
@@ -273,9 +273,9 @@ mod tests {
     fn flags_of_reliable_data_are_not_in_the_number() {
         // QuakeWorld flags every third message, GoldSrc also sets bit 30. 40 to 44 are lost, 60 arrives twice.
         let flags = |n: u32| {
-            if n % 3 == 0 {
+            if n.is_multiple_of(3) {
                 FLAG
-            } else if n % 7 == 0 {
+            } else if n.is_multiple_of(7) {
                 FLAG | FLAG >> 1
             } else {
                 0

@@ -203,13 +203,13 @@ mod tests {
         for n in 1u32..400 {
             let at_ns = u64::from(n) * 50 * MS;
             // The counter is trusted after 32 messages.
-            let fragments = n > 32 && n % 20 == 0;
+            let fragments = n > 32 && n.is_multiple_of(20);
             let number = if fragments { n | 1 << 31 } else { n };
             pace.saw(at_ns, Some(number.to_le_bytes()));
             if fragments {
                 pace.saw(at_ns + MS, Some(number.to_le_bytes()));
             }
-            if n % 30 == 0 {
+            if n.is_multiple_of(30) {
                 pace.saw(at_ns + 20 * MS, Some([0xff; 4]));
             }
         }

@@ -233,7 +233,7 @@ impl Flow {
                 let updates = [paces[0].updates(&self.directions[0]), paces[1].updates(&self.directions[1])];
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
-                TransportReport::Udp { behaviour, updates }
+                TransportReport::Udp { behaviour, updates: updates.into() }
             }
         };
         let Self { number, key, interface, first_ns, last_ns, directions, .. } = self;

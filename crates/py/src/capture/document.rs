@@ -124,7 +124,8 @@ fn flow(report: &FlowReport) -> Value {
     });
     let (name, more) = match &report.transport {
         TransportReport::Tcp(tcp) => ("tcp", connection(tcp)),
-        TransportReport::Udp { behaviour, updates: [up, down] } => {
+        TransportReport::Udp { behaviour, updates: both } => {
+            let [up, down] = &**both;
             let behaviour = match behaviour {
                 Behaviour::Game => "game",
                 Behaviour::Voice => "voice",
