@@ -239,7 +239,7 @@ mod tests {
     fn out_of_band_messages_have_no_number() {
         for marker in [OUT_OF_BAND, SPLIT] {
             let mut numbering = Numbering::default();
-            for n in 0..300 {
+            for n in 0..300u32 {
                 // As in a real match: a challenge before it, then a status query or a split packet now and then.
                 if n.is_multiple_of(7) {
                     assert_eq!(numbering.saw(quake(marker)), None);
