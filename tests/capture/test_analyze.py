@@ -52,7 +52,7 @@ def test_every_loss_and_retransmission_of_the_readme_is_in_the_json(both: dict[s
 
 
 def test_the_verdict_says_whose_packets_waited_and_for_what(both: dict[str, Any]) -> None:
-    assert both["verdict"]["headline"].startswith("4 TCP connections like games (thin): ")
+    assert both["verdict"]["headline"].startswith("4 TCP connections behave like games (thin): ")
     assert "waiting for retransmission timers" in both["verdict"]["headline"]
     assert [game["kind"] for game in both["verdict"]["games"]] == ["thin-tcp"] * 4
     assert "48 of 2,515 lost" in both["verdict"]["games"][0]["text"]
@@ -83,7 +83,7 @@ def test_the_folder_holds_page_document_and_tables(tmp_path: Path) -> None:
     done = gamelane("analyze", SERVER, CLIENT, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "4 TCP connections like games (thin)" in page
+    assert "4 TCP connections behave like games (thin)" in page
     assert "vegaEmbed" in page
     document = json.loads((tmp_path / "out" / "analysis.json").read_text())
     again = pl.read_parquet(tmp_path / "out" / "retransmissions.parquet")

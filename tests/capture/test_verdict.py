@@ -148,6 +148,15 @@ def test_no_pace_is_judged_where_there_is_none(tmp_path: Path) -> None:
     assert "To the server: updates without a steady pace" in document["verdict"]["games"][0]["text"]
 
 
+def test_a_voice_call_is_no_game(tmp_path: Path) -> None:
+    document = found(write(tmp_path / "call.pcap", steady(500, 20, size=172) + steady(500, 20, size=172, up=True)))
+    assert document["captures"][0]["flows"][0]["kind"] == "voice"
+    assert document["verdict"]["headline"].startswith(
+        "1 voice call over UDP: lost updates cannot be counted; none late"
+    )
+    assert "To the client: an update every 20.0 ms" in document["verdict"]["games"][0]["text"]
+
+
 @pytest.fixture(scope="module")
 def thin() -> dict[str, Any]:
     return found(*(CAPTURES / f"thin-tcp-wan-{end}.pcapng.gz" for end in ("srv", "cli")))
@@ -180,8 +189,8 @@ CAUSES = ("timeout", "fast", "tail-loss-probe", "timeout-or-probe", "unexplained
 def test_what_cannot_be_counted_is_not_called_lost(thin: dict[str, Any]) -> None:
     document = copy.deepcopy(thin)
     pair = document["pair"]["flows"][0]
-    pair["down"] |= {"lost": None, "clock_drift_ppm": None}
+    pair["down"] |= {"sent": None, "lost": None, "clock_drift_ppm": None, "delivery": None}
     pair["up"]["undecided"] = 3
     text = verdict(document)["games"][0]["text"]
-    assert "To the player: 35 of 1,984 data packets retransmitted, the packets cannot be told apart" in text
+    assert "To the player: 35 of 1,984 data packets retransmitted, an estimated 1.7 % lost. Lag until the ack" in text
     assert "46 of 2,645 lost (3 more may still be under way)" in text

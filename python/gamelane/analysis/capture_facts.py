@@ -17,6 +17,7 @@ DIRECTIONS = ("down", "up")
 TO = {"down": "player", "up": "server"}
 OTHER = "other"
 THIN_TCP = "thin-tcp"
+VOICE = "voice"
 TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
 """Causes of a retransmission for which the sender waited for a timer."""
 
@@ -45,8 +46,8 @@ class Way:
 
     @property
     def loss_estimate(self) -> float | None:
-        """Share of the data packets lost, as one capture of TCP can tell."""
-        return self.half["loss_estimate"] if self.half and not self.pair else None
+        """Share of the data packets of TCP lost, as one capture can tell, if they were not counted."""
+        return self.half["loss_estimate"] if self.half and self.lost is None else None
 
     @property
     def lag_ms(self) -> dict[str, float]:

@@ -5,7 +5,7 @@ The headline is about all games, from the sums of the document. Sentences follow
 
 from __future__ import annotations
 
-from gamelane.analysis.capture_facts import DIRECTIONS, THIN_TCP, TIMED, TO, Game, Way, games
+from gamelane.analysis.capture_facts import DIRECTIONS, THIN_TCP, TIMED, TO, VOICE, Game, Way, games
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def _all_tcp(sums: list[Document], where: str) -> str:
     lag = sum(sum(way["lag_ms"].values()) for way in ways)
     timed = sum(way["lag_ms"][cause] for way in ways for cause in TIMED)
     lost = _all_lost(sums, connections, "packets", where)
-    said = f"{_count(connections, 'TCP connection')} like {'a game' if connections == 1 else 'games'} (thin): "
+    behave = "behaves like a game" if connections == 1 else "behave like games"
+    said = f"{_count(connections, 'TCP connection')} {behave} (thin): "
     said += f"{f'{lost}; ' if lost else ''}{_count(resent, 'retransmission')}"
     if lag > 0:
         said += (
@@ -145,17 +146,21 @@ def _all_lost(sums: list[Document], games: int, what: str, where: str) -> str:
 
 
 def _udp(game: Game) -> str:
-    said = [_updates(way) for way in game.ways.values() if way.updates]
+    said = [
+        _updates(way, "client" if game.kind == VOICE and way.to == "player" else way.to) for way in game.ways.values()
+    ]
     if game.pair and game.rtt_ms is not None:
         said.append(f"Median RTT {game.rtt_ms:.1f} ms.")
     return " ".join(said)
 
 
-def _updates(way: Way) -> str:
+def _updates(way: Way, to: str) -> str:
     """Describe one direction of UDP."""
-    of = way.updates or {}
+    of = way.updates
+    if not of:
+        return f"To the {to}: a single update."
     pace = f"an update every {of['tick_ms']:.1f} ms" if way.is_steady else "updates without a steady pace"
-    said = [_lost(way, "updates") or "lost updates cannot be counted"]
+    said = [_lost(way) or "lost updates cannot be counted"]
     if way.is_steady:
         said.append(f"{_none(of['late'])} late")
         if of["gaps"]:
@@ -166,7 +171,7 @@ def _updates(way: Way) -> str:
     words = (("duplicated", "duplicated"), ("reordered", "out of order"))
     said += [f"{counts[key]:,} {word}" for key, word in words if counts[key]]
     return (
-        f"To the {way.to}: {pace} (jitter {of['mean_jitter_ms']:.2f} ms); {', '.join(said)}; "
+        f"To the {to}: {pace} (jitter {of['mean_jitter_ms']:.2f} ms); {', '.join(said)}; "
         f"longest silence {of['longest_gap_ms']:.0f} ms."
     )
 
@@ -177,7 +182,7 @@ def _tcp(game: Game) -> str:
 
 def _data(way: Way, half: Document) -> str:
     """Describe one direction of TCP."""
-    loss = _lost(way, "packets")
+    loss = _lost(way)
     if way.loss_estimate is not None:
         loss = f"an estimated {100 * way.loss_estimate:.1f} % lost"
     text = f"To the {way.to}: {_none(half['resent'])} of {half['data_packets']:,} data packets retransmitted"
@@ -222,10 +227,10 @@ def shares(lag_ms: Mapping[str, float]) -> str:
     return ", ".join(f"{CAUSE_WORDS[cause]} {_percent(value / whole)}" for value, cause in parts)
 
 
-def _lost(way: Way, what: str) -> str:
+def _lost(way: Way) -> str:
     """Return the counted losses of one direction; an empty string if they cannot be counted."""
     if way.lost is None:
-        return f"the {what} cannot be told apart, so lost ones cannot be counted" if way.pair else ""
+        return ""
     lost, sent = way.lost
     unknown = (way.pair or {}).get("undecided", 0)
     rest = f" ({unknown:,} more may still be under way)" if unknown else ""

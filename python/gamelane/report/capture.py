@@ -116,10 +116,11 @@ def _waits(tcp: list[capture_games.Row], late: pl.DataFrame) -> Figure:
 def _compared(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the flows of the comparison, games first, then those with the most packets."""
     flows = (found["pair"] or {"flows": []})["flows"]
-    order = sorted(
-        flows, key=lambda flow: (flow["kind"] == capture_facts.OTHER, -flow["up"]["sent"] - flow["down"]["sent"])
-    )
-    return order[: capture_games.MOST]
+
+    def rank(flow: Mapping[str, Any]) -> tuple[bool, int]:
+        return flow["kind"] == capture_facts.OTHER, -sum(flow[way]["sent"] or 0 for way in capture_facts.DIRECTIONS)
+
+    return sorted(flows, key=rank)[: capture_games.MOST]
 
 
 def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
