@@ -100,7 +100,7 @@ def _all_tcp(sums: list[Document], where: str) -> str:
     lost = _all_lost(sums, connections, "packets", where)
     behave = "behaves like a game" if connections == 1 else "behave like games"
     said = f"{_count(connections, 'TCP connection')} {behave} (thin): "
-    said += f"{f'{lost}; ' if lost else ''}{_count(resent, 'retransmission')}"
+    said += f"{f'{lost}; ' if lost else ''}{_count(resent, 'retransmission') if resent else 'no retransmission'}"
     if lag > 0:
         said += (
             f" caused {_seconds(lag)} of lag, summed over all delayed packets, "
@@ -146,19 +146,15 @@ def _all_lost(sums: list[Document], games: int, what: str, where: str) -> str:
 
 
 def _udp(game: Game) -> str:
-    said = [
-        _updates(way, "client" if game.kind == VOICE and way.to == "player" else way.to) for way in game.ways.values()
-    ]
+    names = {"down": "client" if game.kind == VOICE else "player", "up": "server"}
+    said = [_updates(names[name], way, way.updates) for name, way in game.ways.items() if way.updates]
     if game.pair and game.rtt_ms is not None:
         said.append(f"Median RTT {game.rtt_ms:.1f} ms.")
     return " ".join(said)
 
 
-def _updates(way: Way, to: str) -> str:
+def _updates(to: str, way: Way, of: Document) -> str:
     """Describe one direction of UDP."""
-    of = way.updates
-    if not of:
-        return f"To the {to}: a single update."
     pace = f"an update every {of['tick_ms']:.1f} ms" if way.is_steady else "updates without a steady pace"
     said = [_lost(way) or "lost updates cannot be counted"]
     if way.is_steady:
