@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +138,9 @@ def test_a_game_of_one_capture_only_is_told(tmp_path: Path) -> None:
 def test_no_pace_is_judged_where_there_is_none(tmp_path: Path) -> None:
     """A player who sends when he moves: most gaps are far from the median, so none of them is late."""
     at, up = 0.0, []
-    for n, message in enumerate(steady(600, 1, up=True)):
-        at += (20, 40, 70, 35)[n * 7 % 11 % 4]
+    moves = random.Random(1)
+    for message in steady(600, 1, up=True):
+        at += moves.choice((15, 25, 60, 120))
         up.append(Datagram(at, message.payload, up=True))
     document = found(write(tmp_path / "moves.pcap", steady(400, 50) + up))
     way = document["captures"][0]["flows"][0]["udp"]["up"]
@@ -155,6 +157,17 @@ def test_a_voice_call_is_no_game(tmp_path: Path) -> None:
         "1 voice call over UDP: lost updates cannot be counted; none late"
     )
     assert "To the client: an update every 20.0 ms" in document["verdict"]["games"][0]["text"]
+
+
+def test_what_an_uneven_network_delays_is_late(tmp_path: Path) -> None:
+    """Wi-Fi that delivers updates four at a time hides the pace, but not the rate."""
+    down = [Datagram(1000 + (n // 4 + 1) * 132 + n % 4 / 10, m.payload) for n, m in enumerate(steady(800, 33))]
+    document = found(write(tmp_path / "wifi.pcap", down + steady(600, 50, up=True)))
+    way = document["captures"][0]["flows"][0]["udp"]["down"]
+    assert way["steady"]
+    assert way["tick_ms"] == pytest.approx(33, rel=0.01)
+    assert (way["late"], way["gaps"]) == (pytest.approx(200, abs=5), 0)
+    assert " late by more than half a tick; no gap, longest silence 132 ms" in document["verdict"]["headline"]
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,13 @@ pub enum Behaviour {
 /// Statistics of the messages of one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Updates {
-    /// Median time between messages.
+    /// Median time between messages; the mean if they are not regular.
     pub tick_ns: f64,
-    /// Share of the gaps within a quarter of the tick.
+    /// Share of the gaps within a quarter of their median.
     pub regular: f64,
+    /// True if the sender has a steady pace: most gaps are regular, or the rate is constant although the network made the
+    /// gaps uneven. Without it, late messages and gaps mean nothing.
+    pub is_steady: bool,
     /// Last value of the jitter of RFC 3550. The sender's clock is assumed to have a perfect tick.
     pub jitter_ns: f64,
     /// Mean of that jitter over the conversation.
@@ -39,13 +42,6 @@ pub struct Updates {
     pub numbered: Option<Numbered>,
 }
 
-impl Updates {
-    /// True if the direction has a steady pace. Without one, late messages and gaps mean nothing.
-    pub fn is_steady(&self) -> bool {
-        self.regular >= REGULAR
-    }
-}
-
 /// Kind of a conversation with these directions that lasted `lasted_ns`.
 pub(crate) fn behaviour(
     directions: &[Direction; 2],
@@ -57,8 +53,8 @@ pub(crate) fn behaviour(
         let size = direction.sizes.mean().unwrap_or(f64::INFINITY);
         (MIN_RATE..MAX_RATE).contains(&per_second) && size <= MAX_MEAN_SIZE
     };
-    let steady = |updates: &Option<Updates>| updates.as_ref().is_some_and(Updates::is_steady);
-    if lasted_ns < MIN_LASTED_NS || !directions.iter().all(small_and_paced) || !updates.iter().any(steady) {
+    let regular = |updates: &Option<Updates>| updates.is_some_and(|updates| updates.regular >= REGULAR);
+    if lasted_ns < MIN_LASTED_NS || !directions.iter().all(small_and_paced) || !updates.iter().any(regular) {
         return Behaviour::Other;
     }
     let one_size = |direction: &Direction| direction.sizes.standard_deviation().is_some_and(|sd| sd < 2.0);
@@ -76,5 +72,5 @@ const MAX_RATE: f64 = 250.0;
 /// Maximum mean payload of a game in bytes. The games measured in the literature (TEACUP, D-ITG, NGMN) are below.
 const MAX_MEAN_SIZE: f64 = 600.0;
 /// Minimum share of gaps near the tick for a steady pace.
-const REGULAR: f64 = 0.6;
+pub(super) const REGULAR: f64 = 0.6;
 const MIN_LASTED_NS: u64 = 3_000_000_000;

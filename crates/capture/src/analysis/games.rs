@@ -150,7 +150,7 @@ impl UdpWay {
             duplicated: numbered.duplicated,
             reordered: numbered.reordered,
         });
-        if !updates.is_steady() {
+        if !updates.is_steady {
             return Self { counted, ..Self::default() };
         }
         let &Updates { late, gaps, missing_by_pace, longest_gap_ns, .. } = updates;

@@ -168,7 +168,7 @@ fn updates(of: &Updates) -> Value {
         "regular": of.regular,
         "jitter_ms": of.jitter_ns / 1e6,
         "mean_jitter_ms": of.mean_jitter_ns / 1e6,
-        "steady": of.is_steady(),
+        "steady": of.is_steady,
         "late": of.late,
         "gaps": of.gaps,
         "longest_gap_ms": ms(of.longest_gap_ns),
