@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gamelane import replay
-from gamelane.analysis.capture_verdict import is_thin_conversation
+from gamelane.analysis.capture_facts import THIN_TCP
 from gamelane.errors import UsageError
 from gamelane.experiment import Hooks, compare
 
@@ -27,7 +27,7 @@ REMEDIES = {
 def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     """Replay the first capture with each remedy. Return the lag until delivery by direction, and the share saved."""
     capture = found["captures"][0]
-    thin = [flow for flow in capture["flows"] if flow["protocol"] == "tcp" and is_thin_conversation(flow)]
+    thin = [flow for flow in capture["flows"] if flow["kind"] == THIN_TCP]
     if capture["file"] == "-" or not thin:
         raise UsageError(
             f"--remedies: {capture['file']} has no thin TCP connection to replay\n"
@@ -35,7 +35,8 @@ def remedies(found: Mapping[str, Any], seeds: int) -> dict[str, Any]:
         )
     rtt_ms, loss = _round_trip(found, thin), _loss(found, thin)
     network = replay.Network(rtt=f"{rtt_ms:.3f}ms", loss=f"{100 * loss:.3f}%")
-    results = compare(replay.experiment(capture["file"], network), REMEDIES, seeds=seeds, hooks=Hooks())
+    experiment = replay.experiment(capture["file"], replay.streams(capture["file"]), network)
+    results = compare(experiment, REMEDIES, seeds=seeds, hooks=Hooks())
     simulated = replay.simulated(results)
     plain = _lag_ms(simulated[NONE])
     return {
@@ -73,6 +74,7 @@ def _round_trip(found: Mapping[str, Any], thin: list[Mapping[str, Any]]) -> floa
 
 def _loss(found: Mapping[str, Any], thin: list[Mapping[str, Any]]) -> float:
     ways = [flow[way] for flow in (found["pair"]["flows"] if found["pair"] else []) for way in ("up", "down")]
+    ways = [way for way in ways if way["lost"] is not None]
     if ways:
         return float(sum(way["lost"] for way in ways) / max(sum(way["sent"] for way in ways), 1))
     halves = [flow["tcp"][way] for flow in thin for way in ("up", "down")]

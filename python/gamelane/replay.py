@@ -2,6 +2,9 @@
 
 Writes are repeated at the times at which the capture first shows them. Retransmissions are left out. The players of the
 capture reacted to their network; in the replay they do not react to the simulated one.
+
+Only games can be replayed this way: their programs decide when to write. A transfer writes as fast as its own network
+lets it, so its writes say nothing about another network. UDP has no writes to replay.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native
-from gamelane.errors import UsageError
+from gamelane.errors import UsageError, aligned
 from gamelane.experiment import Experiment
 from gamelane.records.results import Results
 
@@ -25,6 +28,9 @@ FLOW = "replay"
 
 LINGER_S = 5.0
 """Time that the run continues after the last write, so that the last losses can be repaired."""
+
+LARGE = 1000
+"""Mean bytes of a write from which a connection is a transfer: it fills packets. Games write a tenth of it."""
 
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -40,11 +46,71 @@ class Network:
     up: str = "100mbit"
 
 
-def experiment(capture: str, network: Network) -> Experiment:
-    """Return the scenario of a replay: one flow `replay`, with a connection for each TCP connection of the capture."""
+Stream = Mapping[str, Any]
+
+
+def streams(capture: str) -> list[Stream]:
+    """Return the writes of a capture's TCP connections in numbers. A capture that cannot be replayed is refused."""
+    if capture == "-" or Path(capture).is_dir():
+        raise UsageError(f"{capture}: replay needs one capture file, because it reads it more than once")
+    try:
+        found: list[Stream] = json.loads(_native.recorded_streams(capture))
+    except ValueError as error:
+        raise UsageError(aligned(str(error))) from None
+    to_players = [stream for stream in found if stream["down"]["bytes"]]
+    if not to_players:
+        raise UsageError(
+            f"{capture}: no TCP connection in which a server sent data to its player\n{_advice(capture, found)}"
+        )
+    if all(map(_is_transfer, to_players)):
+        raise UsageError(
+            f"{capture}: its TCP connections are transfers, which send as fast as their own network lets them\n"
+            f"{_advice(capture, found)}"
+        )
+    return found
+
+
+def transfers(found: list[Stream]) -> int:
+    """Return the number of connections that are transfers."""
+    return sum(map(_is_transfer, found))
+
+
+def _is_transfer(stream: Stream) -> bool:
+    return any(stream[way]["bytes"] > LARGE * stream[way]["writes"] for way in ("up", "down"))
+
+
+def _advice(capture: str, found: list[Stream]) -> str:
+    """Return what the capture has, what can be replayed, and what to do."""
+    datagrams = max(0, json.loads(_native.analyze_capture(capture, [capture]))["flows_total"] - len(found))
+    down, up = (sum(stream[way]["bytes"] for stream in found) for way in ("down", "up"))
+    has = f"{_count(len(found), 'TCP connection')}"
+    if found:
+        has += f" with {_size(up)} to the server and {_size(down)} to the client"
+    has += f", {_count(datagrams, 'UDP flow')}"
+    hint = "record a game over TCP at its server or its player"
+    if datagrams:
+        hint = (
+            f'to repeat a game over UDP, write a scenario with app = "game" and trace = "{Path(capture).name}"\n'
+            "           (`gamelane run match-replay` is an example)"
+        )
+    return f"  found:   {has}\n  allowed: games over TCP, whose servers send small messages\n  hint:    {hint}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(size: int) -> str:
+    for factor, unit in ((1_000_000, "MB"), (1000, "kB")):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} B"
+
+
+def experiment(capture: str, found: list[Stream], network: Network) -> Experiment:
+    """Return the scenario of a replay: one flow `replay`, with a connection for each of the capture's `streams`."""
     path = Path(capture)
-    streams = _streams(path)
-    last = max(max(stream[way]["last_s"] for way in ("up", "down")) for stream in streams)
+    last = max(max(stream[way]["last_s"] for way in ("up", "down")) for stream in found)
     text = f"""name = "{_plain(path.stem)}"
 question = "How late would the messages of {path.name} be over another TCP, link or gateway?"
 duration = "{math.ceil(last + LINGER_S)}s"
@@ -114,19 +180,6 @@ def simulated(results: Results) -> dict[str, dict[str, Any]]:
         row |= {name: float((players[name] * players["packets"]).sum() / total) for name in ("mean", *QUANTILES)}
         found.setdefault(str(variant), {})[str(way)] = row
     return found
-
-
-def _streams(path: Path) -> list[Mapping[str, Any]]:
-    try:
-        streams: list[Mapping[str, Any]] = json.loads(_native.recorded_streams(str(path)))
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    if not streams:
-        raise UsageError(
-            f"{path}: no TCP connection in this capture\n"
-            '  hint:    to repeat a UDP flow, use a scenario with app = "trace"'
-        )
-    return streams
 
 
 def _plain(name: str) -> str:

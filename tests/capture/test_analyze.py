@@ -52,10 +52,10 @@ def test_every_loss_and_retransmission_of_the_readme_is_in_the_json(both: dict[s
 
 
 def test_the_verdict_says_whose_packets_waited_and_for_what(both: dict[str, Any]) -> None:
-    assert both["verdict"]["headline"].startswith("4 TCP connections are thin: ")
+    assert both["verdict"]["headline"].startswith("4 TCP connections behave like games (thin): ")
     assert "waiting for retransmission timers" in both["verdict"]["headline"]
     assert [game["kind"] for game in both["verdict"]["games"]] == ["thin-tcp"] * 4
-    assert "48 of 2515 lost" in both["verdict"]["games"][0]["text"]
+    assert "48 of 2,515 lost" in both["verdict"]["games"][0]["text"]
     for flow in both["pair"]["flows"]:
         assert 100.0 < flow["rtt_ms"]["p50"] < 100.8
         assert flow["down"]["delivery"]["late_lag_ms"] > 1000
@@ -76,14 +76,14 @@ def test_a_udp_game_is_found_with_its_ticks() -> None:
     ticks = sorted(flow["udp"][way]["tick_ms"] for way in ("up", "down"))
     assert ticks == pytest.approx([33.0, 50.0], rel=0.005)
     assert all(flow["udp"][way]["numbered"]["missing"] == 0 for way in ("up", "down"))
-    assert "1 game over UDP: 0 updates lost" in document["verdict"]["headline"]
+    assert "1 game over UDP: none of 2,399 updates to the player and none of" in document["verdict"]["headline"]
 
 
 def test_the_folder_holds_page_document_and_tables(tmp_path: Path) -> None:
     done = gamelane("analyze", SERVER, CLIENT, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "4 TCP connections are thin" in page
+    assert "4 TCP connections behave like games (thin)" in page
     assert "vegaEmbed" in page
     document = json.loads((tmp_path / "out" / "analysis.json").read_text())
     again = pl.read_parquet(tmp_path / "out" / "retransmissions.parquet")
@@ -324,7 +324,7 @@ def test_stalls_are_told_in_timeouts(both: dict[str, Any]) -> None:
     [quiet] = [flow for flow in both["captures"][0]["flows"] if flow["client"].endswith(":34732")]
     lengths = quiet["tcp"]["down"]["stalls"]["by_timeouts"]
     assert lengths["1"] > 0.9 * quiet["tcp"]["down"]["stalls"]["count"]
-    assert "of 1 RTO" in both["verdict"]["games"][0]["text"]
+    assert "37 stalls: 35 of about one timeout, 2 of two timeouts" in both["verdict"]["games"][0]["text"]
 
 
 def test_two_interfaces_of_one_capture_are_compared_as_two_captures_are(both: dict[str, Any], tmp_path: Path) -> None:

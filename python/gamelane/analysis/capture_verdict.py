@@ -1,15 +1,19 @@
-"""Explains in words what happened to the games of a capture: which packets were late or lost, and why."""
+"""Explains in words what happened to the games of a capture: which packets were late or lost, and why.
+
+The headline is about all games, from the sums of the document. Sentences follow for the games that suffered most.
+"""
 
 from __future__ import annotations
 
+from gamelane.analysis.capture_facts import DIRECTIONS, THIN_TCP, TIMED, TO, VOICE, Game, Way, games
+
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     Document = Mapping[str, Any]
 
-TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
 CAUSE_WORDS = {
     "timeout": "timeouts",
     "fast": "fast retransmission",
@@ -17,166 +21,173 @@ CAUSE_WORDS = {
     "timeout-or-probe": "timeouts or probes",
     "unexplained": "no visible reason",
 }
-LENGTHS = {"below 1": "less than 1", "1": "1", "2": "2", "3": "3", "4 to 6": "4 to 6", "7 and more": "7 or more"}
+LENGTHS = {
+    "below 1": "less than a timeout",
+    "1": "about one timeout",
+    "2": "two timeouts",
+    "3": "three timeouts",
+    "4 to 6": "four to six timeouts",
+    "7 and more": "seven or more timeouts",
+}
 """Length of a stall in retransmission timeouts: 1, 3, 7 with exponential back-off, below 1 after a tail loss probe."""
-
-MIN_PACKETS = 20
-MIN_SECONDS = 3.0
+DESCRIBED = 20
+"""Maximum number of games with a sentence of their own."""
 
 
 def verdict(found: Document) -> dict[str, Any]:
-    """Return the headline and a sentence for each game found."""
-    games = [entry for number, capture in enumerate(found["captures"]) for entry in _games(number, capture)]
-    pairs = {
-        (number, flow["ids"][number]): flow for flow in (found["pair"] or {"flows": []})["flows"] for number in (0, 1)
+    """Return the headline, a sentence for each of the games that suffered most, and the number of the others."""
+    listed = games(found)
+    worst = set(sorted(listed, key=lambda game: -game.trouble_ms)[:DESCRIBED])
+    described = [game for game in listed if game in worst]
+    return {
+        "headline": _headline(found),
+        "games": [
+            {
+                "capture": game.capture,
+                "flow": game.flow,
+                "kind": game.kind,
+                "text": f"{game.client} and {game.server}. {_tcp(game) if game.kind == THIN_TCP else _udp(game)}",
+            }
+            for game in described
+        ],
+        "not_described": _total(found) - len(described),
     }
-    sentences = []
-    for number, flow, kind in games:
-        pair = pairs.get((number, flow["id"]))
-        if pair is not None and number == 1:
-            continue  # described with the first capture
-        text = _udp(flow, pair) if kind != "thin-tcp" else _tcp(_senders(found, flow, pair), pair)
-        sentences.append({"capture": number, "flow": flow["id"], "kind": kind, "text": text})
-    return {"headline": _headline(found, games, pairs), "games": sentences}
 
 
-def _senders(found: Document, flow: Document, pair: Document | None) -> Document:
-    """Return the flow with each direction as the capture nearer to its sender shows it, if there are two captures."""
-    if pair is None:
-        return flow
-    near = pair["near_client"] or 0
-    flows = [_by_id(found["captures"][number], pair["ids"][number]) or flow for number in (near, 1 - near)]
-    return {**flow, "tcp": {**flow["tcp"], "up": flows[0]["tcp"]["up"], "down": flows[1]["tcp"]["down"]}}
+def _number(sums: Document) -> int:
+    """Return the number of games and calls."""
+    return int(sums["udp"]["games"] + sums["udp"]["voice_calls"] + sums["tcp"]["connections"])
 
 
-def seen_by_senders(found: Document, capture: int, flow: int, direction: str) -> tuple[Document, int, Document | None]:
-    """Return a flow as captured nearer to the direction's sender, that capture's position, and the pair if compared."""
-    pairs = (found["pair"] or {"flows": []})["flows"]
-    pair = next((each for each in pairs if each["ids"][capture] == flow), None)
-    if pair is None:
-        return _by_id(found["captures"][capture], flow) or {}, capture, None
-    near = pair["near_client"] or 0
-    position = near if direction == "up" else 1 - near
-    return _by_id(found["captures"][position], pair["ids"][position]) or {}, position, pair
+def _total(found: Document) -> int:
+    """Return the number of games and calls of all captures; one that two captures have counts once."""
+    if found["pair"]:
+        return _number(found["pair"]["games"]) + int(sum(found["pair"]["games"]["only_in"]))
+    return sum(_number(capture["games"]) for capture in found["captures"])
 
 
-def _by_id(capture: Document, flow_id: int) -> Document | None:
-    return next((flow for flow in capture["flows"] if flow["id"] == flow_id), None)
-
-
-def _games(number: int, capture: Document) -> Iterator[tuple[int, Document, str]]:
-    for flow in capture["flows"]:
-        if flow["protocol"] == "udp":
-            if flow["udp"]["behaviour"] != "other":
-                yield number, flow, flow["udp"]["behaviour"]
-        elif is_thin_conversation(flow):
-            yield number, flow, "thin-tcp"
-
-
-def is_thin_conversation(flow: Document) -> bool:
-    """Return whether a TCP connection behaves like a game: long, with data both ways, and thin in at least one."""
-    halves = (flow["tcp"]["up"], flow["tcp"]["down"])
-    return (
-        flow["end_s"] - flow["start_s"] >= MIN_SECONDS
-        and all(half["data_packets"] >= MIN_PACKETS for half in halves)
-        and any(half["thin"] for half in halves)
-    )
-
-
-def lag(half: Document, delivery: Document | None = None) -> tuple[float, float]:
-    """Return the lag from retransmissions in milliseconds: the total, and the part spent waiting for timers.
-
-    With two captures the lag lasts until delivery. With one it is the time to the acknowledgement beyond the RTT.
-    """
-    by_cause = delivery["late"] if delivery else half["retransmissions"]
-    timed = sum(by_cause[cause]["lag_ms"] for cause in TIMED)
-    return sum(each["lag_ms"] for each in by_cause.values()), timed
-
-
-def _headline(found: Document, games: list[tuple[int, Document, str]], pairs: Mapping[Any, Document]) -> str:
-    if not any(capture["flows_total"] for capture in found["captures"]):
+def _headline(found: Document) -> str:
+    captures, pair = found["captures"], found["pair"]
+    if not any(capture["flows_total"] for capture in captures):
         return "The capture has no TCP or UDP conversation."
-    told = [
-        (flow, kind, pairs.get((number, flow["id"])))
-        for number, flow, kind in games
-        if number == 0 or (number, flow["id"]) not in pairs
-    ]
-    thin = [(_senders(found, flow, pair), pair) for flow, kind, pair in told if kind == "thin-tcp"]
-    udp = [flow for flow, kind, _ in told if kind != "thin-tcp"]
-    parts = []
-    if thin:
-        halves = [
-            (flow["tcp"][way], pair[way]["delivery"] if pair else None) for flow, pair in thin for way in ("up", "down")
-        ]
-        whole, timed = (sum(values) for values in zip(*(lag(*half) for half in halves), strict=True))
-        resent = sum(half["resent"] for half, _ in halves)
-        name = "1 TCP connection is thin" if len(thin) == 1 else f"{len(thin)} TCP connections are thin"
-        if whole > 0:
-            parts.append(
-                f"{name}: {resent} retransmissions caused {whole / 1000:.1f} s of lag in total, "
-                f"{100 * timed / whole:.0f} % of it waiting for retransmission timers"
-            )
-        else:
-            parts.append(f"{name}: {resent} retransmissions, which caused no lag")
-    if udp:
-        late = sum(way["late"] for flow in udp for way in _ways(flow))
-        name = "1 game over UDP" if len(udp) == 1 else f"{len(udp)} games over UDP"
-        lost = [_missing(way) for flow in udp for way in _ways(flow)]
-        parts.append(f"{name}: {sum(lost)} updates lost, {late} late by at least half a tick")
-    if not parts:
-        return (
+    compared = bool(pair and _number(pair["games"]))
+    sums = [pair["games"]] if compared else [capture["games"] for capture in captures]
+    where = "between the two captures" if compared else "on the way to the capture"
+    parts = [_all_tcp([each["tcp"] for each in sums], where), _all_udp([each["udp"] for each in sums], where)]
+    if not any(parts):
+        parts.append(
             "No game found: no UDP conversation has the regular packets of a game, "
             "and no TCP connection is long and thin."
         )
-    return "; ".join(parts) + "."
+    if compared:
+        for capture, more in zip(captures, pair["games"]["only_in"], strict=True):
+            parts.append(f"{_count(more, 'more game')} {_is(more)} only in {capture['file']}." if more else "")
+    elif pair and not pair["flows"] and all(capture["flows_total"] for capture in captures):
+        parts.append("The two captures have no packet in common, so each is analyzed alone.")
+    return " ".join(part for part in parts if part)
 
 
-def _ways(flow: Document) -> list[Document]:
-    return [way for way in (flow["udp"]["up"], flow["udp"]["down"]) if way]
-
-
-def _missing(way: Document) -> int:
-    return int(way["numbered"]["missing"] if way["numbered"] else way["missing_by_pace"])
-
-
-def _udp(flow: Document, pair: Document | None) -> str:
-    said = []
-    for name, way in (("client", flow["udp"]["up"]), ("server", flow["udp"]["down"])):
-        if not way:
-            continue
-        direction = "up" if name == "client" else "down"
-        lost = (
-            _lost(pair[direction])
-            if pair
-            else f"{_missing(way)} lost{'' if way['numbered'] else ' (from gaps in time)'}"
+def _all_tcp(sums: list[Document], where: str) -> str:
+    """Return sentences about all games over TCP."""
+    connections = sum(each["connections"] for each in sums)
+    if not connections:
+        return ""
+    ways = [each[way] for each in sums for way in DIRECTIONS]
+    resent, stalled = (sum(way[key] for way in ways) for key in ("resent", "stalls"))
+    longest = max(way["longest_stall_ms"] for way in ways)
+    lag = sum(sum(way["lag_ms"].values()) for way in ways)
+    timed = sum(way["lag_ms"][cause] for way in ways for cause in TIMED)
+    lost = _all_lost(sums, connections, "packets", where)
+    behave = "behaves like a game" if connections == 1 else "behave like games"
+    said = f"{_count(connections, 'TCP connection')} {behave} (thin): "
+    said += f"{f'{lost}; ' if lost else ''}{_count(resent, 'retransmission') if resent else 'no retransmission'}"
+    if lag > 0:
+        said += (
+            f" caused {_seconds(lag)} of lag, summed over all delayed packets, "
+            f"{_percent(timed / lag)} of it waiting for retransmission timers"
         )
-        numbered = way["numbered"] or {"duplicated": 0, "reordered": 0}
-        said.append(
-            f"the {name} sends every {way['tick_ms']:.1f} ms (jitter {way['mean_jitter_ms']:.2f} ms): {lost}, "
-            f"{way['late']} late, {numbered['duplicated']} duplicated, {numbered['reordered']} out of order, "
-            f"longest gap {way['longest_gap_ms']:.0f} ms"
-        )
-    trips = f"; median RTT {pair['rtt_ms']['p50']:.1f} ms" if pair and pair["rtt_ms"]["count"] else ""
-    return f"{flow['client']} and {flow['server']}: {'; '.join(said)}{trips}."
+    if stalled:
+        said += f"; {_count(stalled, 'stall')}, {'' if stalled == 1 else 'the longest '}{longest:.0f} ms"
+    return f"{said}."
 
 
-def _tcp(flow: Document, pair: Document | None) -> str:
-    said = []
-    for name, direction in (("To the client", "down"), ("To the server", "up")):
-        half = flow["tcp"][direction]
-        delivery = pair[direction]["delivery"] if pair else None
-        whole, timed = lag(half, delivery)
-        loss = _lost(pair[direction]) if pair else f"about {100 * (half['loss_estimate'] or 0):.1f} % lost"
-        thin = " (thin)" if half["thin"] else ""
-        text = f"{name}{thin}: {half['resent']} of {half['data_packets']} packets retransmitted ({loss})."
-        if whole > 0:
-            by_cause = delivery["late"] if delivery else half["retransmissions"]
-            causes = _shares({cause: each["lag_ms"] for cause, each in by_cause.items()})
-            until = " until delivery" if delivery else ""
-            share = f"{100 * timed / whole:.0f} % of it waiting for timers"
-            text += f" They caused {whole / 1000:.1f} s of lag{until}, {share} ({causes})."
-        said.append(text + stalls(half) + closed(half))
-    return f"{flow['client']} and {flow['server']}. {' '.join(said)}"
+def _all_udp(sums: list[Document], where: str) -> str:
+    """Return a sentence about all games and calls over UDP."""
+    kinds = {"game": sum(each["games"] for each in sums), "voice call": sum(each["voice_calls"] for each in sums)}
+    conversations = sum(kinds.values())
+    if not conversations:
+        return ""
+    ways = [each[way] for each in sums for way in DIRECTIONS]
+    counted = max(sum(each[way]["counted"]["flows"] for each in sums) for way in DIRECTIONS)
+    said = [_all_lost(sums, conversations, "updates", where)] if counted else []
+    if counted < conversations:
+        of = f" of {conversations - counted:,} of them" if counted else ""
+        said.append(f"lost updates{of} cannot be counted")
+    if steady := sum(way["steady"] for way in ways):
+        late, gaps = (sum(way[key] for way in ways) for key in ("late", "gaps"))
+        longest = max(way["longest_gap_ms"] for way in ways)
+        said.append(f"{_none(late)} late by more than half a tick")
+        said.append(f"{_count(gaps, 'gap') if gaps else 'no gap'}, longest silence {longest:.0f} ms")
+    if steady < 2 * conversations:
+        said.append(f"{2 * conversations - steady:,} of {2 * conversations:,} directions without a steady pace")
+    names = " and ".join(_count(number, kind) for kind, number in kinds.items() if number)
+    return f"{names} over UDP: {'; '.join(said)}."
+
+
+def _all_lost(sums: list[Document], games: int, what: str, where: str) -> str:
+    """Return the counted losses of all games; an empty string if none could be counted."""
+    parts = []
+    for way in DIRECTIONS:
+        counted = [each[way]["counted"] for each in sums]
+        sent, lost = (sum(each[key] for each in counted) for key in ("sent", "lost"))
+        if any(each["flows"] for each in counted):
+            parts.append(f"{_none(lost)} of {sent:,} {what} to the {TO[way]}{'' if games == 1 else 's'}")
+    return f"{' and '.join(parts)} lost {where}" if parts else ""
+
+
+def _udp(game: Game) -> str:
+    names = {"down": "client" if game.kind == VOICE else "player", "up": "server"}
+    said = [_updates(names[name], way, way.updates) for name, way in game.ways.items() if way.updates]
+    if game.pair and game.rtt_ms is not None:
+        said.append(f"Median RTT {game.rtt_ms:.1f} ms.")
+    return " ".join(said)
+
+
+def _updates(to: str, way: Way, of: Document) -> str:
+    """Describe one direction of UDP."""
+    pace = f"an update every {of['tick_ms']:.1f} ms" if way.is_steady else "updates without a steady pace"
+    said = [_lost(way) or "lost updates cannot be counted"]
+    if way.is_steady:
+        said.append(f"{_none(of['late'])} late")
+        if of["gaps"]:
+            why = "not sent" if of["numbered"] else "lost or not sent"
+            missing = "" if way.pair else f" with {_count(of['missing_by_pace'], 'update')} {why}"
+            said.append(f"{_count(of['gaps'], 'gap')}{missing}")
+    counts = way.pair or of["numbered"] or {"duplicated": 0, "reordered": 0}
+    words = (("duplicated", "duplicated"), ("reordered", "out of order"))
+    said += [f"{counts[key]:,} {word}" for key, word in words if counts[key]]
+    return (
+        f"To the {to}: {pace} (jitter {of['mean_jitter_ms']:.2f} ms); {', '.join(said)}; "
+        f"longest silence {of['longest_gap_ms']:.0f} ms."
+    )
+
+
+def _tcp(game: Game) -> str:
+    return " ".join(_data(way, way.half) for way in game.ways.values() if way.half)
+
+
+def _data(way: Way, half: Document) -> str:
+    """Describe one direction of TCP."""
+    loss = _lost(way)
+    if way.loss_estimate is not None:
+        loss = f"an estimated {100 * way.loss_estimate:.1f} % lost"
+    text = f"To the {way.to}: {_none(half['resent'])} of {half['data_packets']:,} data packets retransmitted"
+    text += f", {loss}." if loss else "."
+    lag = {cause: ms for cause, ms in way.lag_ms.items() if ms > 0}
+    if lag:
+        until = "delivery" if way.delivery else "the acknowledgement"
+        text += f" Lag until {until}: {_seconds(sum(lag.values()))} ({shares(lag)})."
+    return text + stalls(half) + closed(half)
 
 
 def stalls(half: Document) -> str:
@@ -184,9 +195,16 @@ def stalls(half: Document) -> str:
     of = half["stalls"]
     if not of["count"]:
         return ""
-    parts = [f"{count} of {LENGTHS[length]} RTO" for length, count in of["by_timeouts"].items() if count]
-    noun = "stall" if of["count"] == 1 else "stalls"
-    return f" {of['count']} {noun} ({', '.join(parts)}), the longest {of['longest_ms']:.0f} ms."
+    lengths = {LENGTHS[length]: count for length, count in of["by_timeouts"].items() if count}
+    if len(lengths) == 1:
+        [length] = lengths
+        return f" {_count(of['count'], 'stall')} of {length}, {_longest(of)}."
+    parts = ", ".join(f"{count:,} of {length}" for length, count in lengths.items())
+    return f" {_count(of['count'], 'stall')}: {parts}; {_longest(of)}."
+
+
+def _longest(of: Document) -> str:
+    return f"{of['longest_ms']:.0f} ms" if of["count"] == 1 else f"the longest {of['longest_ms']:.0f} ms"
 
 
 def closed(half: Document) -> str:
@@ -194,15 +212,45 @@ def closed(half: Document) -> str:
     of = half["zero_windows"]
     if not of["count"]:
         return ""
-    times = "once" if of["count"] == 1 else f"{of['count']} times"
+    times = "once" if of["count"] == 1 else f"{of['count']:,} times"
     return f" The receiver's window was closed {times}, {of['seconds']:.1f} s in total."
 
 
-def _lost(way: Document) -> str:
-    return f"{way['lost']} of {way['sent']} lost"
-
-
-def _shares(lag_ms: Mapping[str, float]) -> str:
+def shares(lag_ms: Mapping[str, float]) -> str:
+    """Return the causes of lag, the largest first."""
     whole = sum(lag_ms.values()) or 1.0
     parts = sorted(((value, cause) for cause, value in lag_ms.items() if value > 0), reverse=True)
-    return ", ".join(f"{CAUSE_WORDS[cause]} {100 * value / whole:.0f} %" for value, cause in parts)
+    return ", ".join(f"{CAUSE_WORDS[cause]} {_percent(value / whole)}" for value, cause in parts)
+
+
+def _lost(way: Way) -> str:
+    """Return the counted losses of one direction; an empty string if they cannot be counted."""
+    if way.lost is None:
+        return ""
+    lost, sent = way.lost
+    unknown = (way.pair or {}).get("undecided", 0)
+    rest = f" ({unknown:,} more may still be under way)" if unknown else ""
+    return f"{_none(lost)} of {sent:,} lost{'' if way.pair else ' on the way to the capture'}{rest}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _none(number: int) -> str:
+    return f"{number:,}" if number else "none"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _seconds(ms: float) -> str:
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms:.0f} ms" if ms >= 1 else "under 1 ms"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent. Neither 0 nor 100 % is said of a share in between."""
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return "over 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

@@ -21,7 +21,7 @@ from gamelane.report.document import document
 
 
 @click.command()
-@click.argument("capture", help="Capture in pcap or pcapng format with TCP connections.")
+@click.argument("capture", help="Capture in pcap or pcapng format with games over TCP.")
 @click.option("--rtt", metavar="TIME", default="0ms", help="Base RTT of the path.")
 @click.option("--loss", metavar="SHARE", default="0%", help="Packets lost in each direction, for example 2%.")
 @click.option(
@@ -59,8 +59,15 @@ def replay(
     out: Path | None,
     quiet: bool,
 ) -> None:
-    """Repeat what the applications of a capture wrote, over another TCP, link or gateway."""
-    chosen = replaying.experiment(capture, replaying.Network(rtt=rtt, loss=loss, jitter=jitter, down=down, up=up))
+    """Repeat what the games of a capture wrote over TCP, over another TCP, link or gateway."""
+    found = replaying.streams(capture)
+    network = replaying.Network(rtt=rtt, loss=loss, jitter=jitter, down=down, up=up)
+    chosen = replaying.experiment(capture, found, network)
+    if (number := replaying.transfers(found)) and not quiet:
+        what = "1 TCP connection is a transfer, not a game: it counts"
+        if number > 1:
+            what = f"{number} of {len(found)} TCP connections are transfers, not games: they count"
+        say(f"note: {what} in every number of the replay")
     if settings:
         chosen = chosen.with_(overrides(settings))
     compared = variants(compare, named)

@@ -10,8 +10,9 @@ import altair as alt
 import polars as pl
 
 from gamelane import whole
+from gamelane.analysis import capture_facts
 from gamelane.analysis.capture_paths import Found
-from gamelane.analysis.capture_verdict import CAUSE_WORDS, lag
+from gamelane.analysis.capture_verdict import CAUSE_WORDS
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
 from gamelane.plot.style import OTHERS
@@ -35,25 +36,31 @@ def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = No
 
 def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> str:
     """Return the page."""
-    drawn = figures(folder, found)
+    games = capture_facts.games(found)
+    tcp = capture_games.rows(games)
+    delayed = capture_games.waits(folder, tcp)
+    drawn = figures(folder, found, tcp, delayed)
     if tested is not None:
         drawn.append(shared_paths.figure(tested))
-    games = capture_games.ways(found)
     return render(
         "capture.html",
         drawn,
         styles=["capture.css"],
         found=found,
-        lag=lag,
+        lag_ms=lambda half: sum(capture_facts.lag_by_cause(half, None).values()),
         pick=lambda connections, group: [connections[at] for at in group],
-        games=[(way, capture_games.bar(way, games)) for way in games],
-        udp=capture_games.udp(found),
+        games=[(row, capture_games.bar(row, tcp)) for row in tcp],
+        udp=capture_games.udp(games),
+        pairs=_compared(found),
         causes=[(CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],
-        waits=capture_games.longest(capture_games.waits(folder, found), found) if games else [],
+        waits=capture_games.longest(delayed, tcp),
+        most=capture_games.MOST,
     )
 
 
-def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
+def figures(
+    folder: Path, found: Mapping[str, Any], tcp: list[capture_games.Row], delayed: pl.DataFrame
+) -> list[Figure]:
     """Return every figure for which the tables have data."""
     chosen = _busiest(found)
     if not chosen:
@@ -65,7 +72,7 @@ def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
     colours = dict(zip(labels.values(), OTHERS, strict=False))
     keys = tuple(Key(label, colour) for label, colour in colours.items())
     color = alt.Color("flow:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None)
-    drawn = [_waits(folder, found)] if capture_games.ways(found) else []
+    drawn = [_waits(tcp, delayed)] if tcp else []
     drawn.append(_throughput(folder, labels, color, keys))
     trips = _rows(folder, "rtt", labels)
     if not trips.is_empty():
@@ -79,12 +86,11 @@ def figures(folder: Path, found: Mapping[str, Any]) -> list[Figure]:
     return drawn
 
 
-def _waits(folder: Path, found: Mapping[str, Any]) -> Figure:
-    late = capture_games.waits(folder, found)
+def _waits(tcp: list[capture_games.Row], late: pl.DataFrame) -> Figure:
     colours = capture_games.CAUSE_COLOURS
     panels = []
     for to, title in (("player", "to the players"), ("server", "to the server")):
-        numbers = [number for number, way in enumerate(capture_games.ways(found)) if way.to == to]
+        numbers = [number for number, row in enumerate(tcp) if row.way.to == to]
         rows = late.filter(pl.col("way").is_in(numbers))
         rows = rows.sort("delay_ms", descending=True).head(MOST_WAITS).select("cause", t="t_s", v="delay_ms")
         base = alt.Chart(inline(rows.with_columns(zero=pl.lit(0)))).encode(
@@ -105,6 +111,16 @@ def _waits(folder: Path, found: Mapping[str, Any]) -> Figure:
         tuple(panels),
         tuple(Key(CAUSE_WORDS[cause], colour) for cause, colour in colours.items() if cause in set(late["cause"])),
     )
+
+
+def _compared(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the flows of the comparison, games first, then those with the most packets."""
+    flows = (found["pair"] or {"flows": []})["flows"]
+
+    def rank(flow: Mapping[str, Any]) -> tuple[bool, int]:
+        return flow["kind"] == capture_facts.OTHER, -sum(flow[way]["sent"] or 0 for way in capture_facts.DIRECTIONS)
+
+    return sorted(flows, key=rank)[: capture_games.MOST]
 
 
 def _busiest(found: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from gamelane.analysis.capture_verdict import CAUSE_WORDS, LENGTHS, lag, seen_by_senders
+from gamelane.analysis.capture_facts import TIMED, Game, Way
+from gamelane.analysis.capture_verdict import CAUSE_WORDS, LENGTHS
 
 CAUSE_COLOURS = {
     "timeout": "#d55e00",
@@ -20,6 +21,8 @@ CAUSE_COLOURS = {
 }
 SHOWN = 15
 """Maximum number of waits in the list."""
+MOST = 60
+"""Maximum number of rows in a table of games."""
 
 
 @dataclass(frozen=True)
@@ -42,96 +45,59 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One direction of a TCP game, with the place of its rows in the tables."""
+class Row:
+    """One direction of a TCP game in the table of lag."""
 
-    client: str
-    server: str
-    to: str
-    capture: int
-    flow: int
-    direction: str
+    game: Game
+    way: Way
     half: Mapping[str, Any]
-    pair: Mapping[str, Any] | None
-    rtt_ms: float | None
-
-    @property
-    def late(self) -> Mapping[str, float]:
-        """Lag in milliseconds by cause: until delivery with two captures, else until the acknowledgement."""
-        delivery = self.pair["delivery"] if self.pair else None
-        of = delivery["late"] if delivery else self.half["retransmissions"]
-        return {cause: of[cause]["lag_ms"] for cause in CAUSE_COLOURS}
 
     @property
     def lag_s(self) -> float:
         """Return the total lag in seconds."""
-        return sum(self.late.values()) / 1000
+        return sum(self.way.lag_ms.values()) / 1000
 
     @property
     def timed_share(self) -> float | None:
         """Return the share of the lag that was spent waiting for timers."""
-        whole, timed = lag(self.half, self.pair["delivery"] if self.pair else None)
-        return timed / whole if whole else None
+        timed = sum(self.way.lag_ms[cause] for cause in TIMED)
+        return timed / 1000 / self.lag_s if self.lag_s else None
 
     @property
     def lost(self) -> str:
         """Return the lost packets: counted with two captures, estimated with one."""
-        if self.pair:
-            return f"{self.pair['lost']} of {self.pair['sent']}"
-        return f"≈ {100 * (self.half['loss_estimate'] or 0):.1f} %"
+        estimate = self.way.loss_estimate
+        return f"≈ {100 * estimate:.1f} %" if estimate is not None else lost(self.way)
 
     @property
     def stalls(self) -> str:
-        """Return the waits for timers, by length in retransmission timeouts."""
+        """Return the waits for timers, by length."""
         counts = self.half["stalls"]["by_timeouts"]
-        return ", ".join(f"{count} x {LENGTHS[length]} RTO" for length, count in counts.items() if count)
+        return ", ".join(f"{count} of {LENGTHS[length]}" for length, count in counts.items() if count)
 
 
-def ways(found: Mapping[str, Any]) -> list[Way]:
-    """Return both directions of each TCP game, those with the most lag first."""
-    return sorted(_ways(found), key=lambda way: -way.lag_s)
+def lost(way: Way) -> str:
+    """Return the counted losses of a direction; an empty string if they cannot be counted."""
+    return f"{way.lost[0]} of {way.lost[1]}" if way.lost else ""
 
 
-def _ways(found: Mapping[str, Any]) -> Iterator[Way]:
-    for game in found["verdict"]["games"]:
-        if game["kind"] != "thin-tcp":
-            continue
-        for direction in ("down", "up"):
-            flow, capture, pair = seen_by_senders(found, game["capture"], game["flow"], direction)
-            trip = pair["rtt_ms"]["p50"] if pair else flow["tcp"]["rtt_ms"]["p50"]
-            yield Way(
-                client=flow["client"],
-                server=flow["server"],
-                to="player" if direction == "down" else "server",
-                capture=capture,
-                flow=flow["id"],
-                direction=direction,
-                half=flow["tcp"][direction],
-                pair=pair[direction] if pair else None,
-                rtt_ms=trip,
-            )
+def rows(games: list[Game]) -> list[Row]:
+    """Return both directions of the TCP games, those with the most lag first."""
+    both = [Row(game, way, way.half) for game in games for way in game.ways.values() if way.half]
+    return sorted(both, key=lambda row: -row.lag_s)[:MOST]
 
 
-def bar(way: Way, among: list[Way]) -> list[Part]:
+def bar(row: Row, among: list[Row]) -> list[Part]:
     """Return the direction's lag by cause, scaled to the longest bar."""
     longest = max((each.lag_s for each in among), default=0.0) or 1.0
-    return [Part(cause, ms / 1000, ms / 10 / longest) for cause, ms in way.late.items() if ms > 0]
+    lag = row.way.lag_ms
+    return [Part(cause, lag[cause] / 1000, lag[cause] / 10 / longest) for cause in CAUSE_COLOURS if lag[cause] > 0]
 
 
-def udp(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return both directions of each game over UDP."""
-    rows = []
-    for game in found["verdict"]["games"]:
-        if game["kind"] == "thin-tcp":
-            continue
-        flow, _, pair = seen_by_senders(found, game["capture"], game["flow"], "up")
-        for direction, to in (("down", "player"), ("up", "server")):
-            updates = flow["udp"][direction]
-            if updates:
-                counted = updates["numbered"] or {"missing": updates["missing_by_pace"]}
-                lost = f"{pair[direction]['lost']} of {pair[direction]['sent']}" if pair else str(counted["missing"])
-                rows.append({"client": flow["client"], "server": flow["server"], "to": to, "lost": lost, **updates})
-    return rows
+def udp(games: list[Game]) -> list[tuple[Game, Way, str]]:
+    """Return both directions of the games over UDP with their losses, those with the most trouble first."""
+    both = [(game, way, lost(way)) for game in games for way in game.ways.values() if way.updates]
+    return sorted(both, key=lambda row: -row[1].trouble_ms)[:MOST]
 
 
 @dataclass(frozen=True)
@@ -154,11 +120,10 @@ class Wait:
         return CAUSE_WORDS[self.cause]
 
 
-def waits(folder: Path, found: Mapping[str, Any]) -> pl.DataFrame:
-    """Return every packet of a TCP game delayed by its own retransmission, or by one before it (`times` 0)."""
-    chosen = ways(found)
+def waits(folder: Path, chosen: list[Row]) -> pl.DataFrame:
+    """Return every packet of these directions delayed by its own retransmission, or by one before it (`itself` 0)."""
     names = pl.DataFrame(
-        [(way.capture, way.flow, way.direction, number) for number, way in enumerate(chosen)],
+        [(row.way.capture, row.way.flow, row.way.direction, number) for number, row in enumerate(chosen)],
         schema={"capture": pl.UInt8, "flow": pl.UInt32, "direction": pl.String, "way": pl.UInt32},
         orient="row",
     )
@@ -174,18 +139,17 @@ def waits(folder: Path, found: Mapping[str, Any]) -> pl.DataFrame:
     )
 
 
-def longest(rows: pl.DataFrame, found: Mapping[str, Any]) -> list[Wait]:
+def longest(delayed: pl.DataFrame, chosen: list[Row]) -> list[Wait]:
     """Return the retransmitted packets with the longest lag."""
-    chosen = ways(found)
-    own = rows.filter(pl.col("itself") > 0).sort("delay_ms", descending=True).head(SHOWN)
+    own = delayed.filter(pl.col("itself") > 0).sort("delay_ms", descending=True).head(SHOWN)
     return [
         Wait(
-            client=chosen[row["way"]].client,
-            to=chosen[row["way"]].to,
+            client=chosen[row["way"]].game.client,
+            to=chosen[row["way"]].way.to,
             t_s=row["t_s"],
             bytes=row["len"],
             waited_ms=row["delay_ms"],
-            round_trips=row["delay_ms"] / trip if (trip := chosen[row["way"]].rtt_ms) else None,
+            round_trips=row["delay_ms"] / trip if (trip := chosen[row["way"]].game.rtt_ms) else None,
             cause=row["cause"],
             times=row["itself"],
             held_up=row["held_up"],

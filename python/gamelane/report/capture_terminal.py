@@ -9,19 +9,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gamelane.analysis.capture_facts import OTHER, lag_by_cause
+
 SHOWN = 20
 
 
 def show(found: Mapping[str, Any], console: Console) -> None:
     """Print the verdict, the flows with the most packets, and what the comparison of two captures shows."""
     console.print(Text(found["verdict"]["headline"], style="bold"))
-    for game in found["verdict"]["games"][:SHOWN]:
+    for game in found["verdict"]["games"]:
         console.print(Text(f"  {game['text']}"))
+    if more := found["verdict"]["not_described"]:
+        console.print(f"  {more:,} more {'game is' if more == 1 else 'games are'} only in the numbers above.")
     for capture in found["captures"]:
         if capture["flows"]:
             console.print()
             console.print(_about(capture))
-            console.print(_flows(capture))
+            console.print(_flows(capture, alone=not found["pair"]))
     if found["pair"] and found["pair"]["flows"]:
         console.print()
         console.print("comparison of the two captures")
@@ -48,14 +52,19 @@ def _about(capture: Mapping[str, Any]) -> str:
         parts.append(f"{ahead} timestamps up to {furthest_s:.1f} s ahead of the others were corrected")
     more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
     if more > 0:
-        parts.append(f"the {SHOWN} of {capture['flows_total']} flows with the most packets")
+        parts.append(f"{SHOWN} of {capture['flows_total']} flows: games first, then those with the most packets")
     return ", ".join(parts)
 
 
-def _flows(capture: Mapping[str, Any]) -> Table:
-    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "retransmitted up/down", "lag s")
-    flows = sorted(capture["flows"], key=lambda flow: -(flow["up"]["packets"] + flow["down"]["packets"]))[:SHOWN]
-    for flow in sorted(flows, key=lambda flow: flow["id"]):
+def _flows(capture: Mapping[str, Any], *, alone: bool) -> Table:
+    """Return a line for each flow. The lag of one capture is left out if two are compared: the comparison has it."""
+    lag = ("lag s",) if alone else ()
+    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "retransmitted up/down", *lag)
+
+    def rank(flow: Mapping[str, Any]) -> tuple[bool, int]:
+        return flow["kind"] == OTHER, -(flow["up"]["packets"] + flow["down"]["packets"])
+
+    for flow in sorted(sorted(capture["flows"], key=rank)[:SHOWN], key=lambda flow: int(flow["id"])):
         tcp = flow.get("tcp")
         table.add_row(
             str(flow["id"]),
@@ -65,24 +74,30 @@ def _flows(capture: Mapping[str, Any]) -> Table:
             f"{flow['up']['packets']}/{flow['down']['packets']}",
             _number(_round_trip(tcp)) if tcp else "",
             f"{tcp['up']['resent']}/{tcp['down']['resent']}" if tcp else "",
-            _number(_lag_s(tcp)) if tcp else "",
+            *((_number(_lag_s(tcp)) if tcp else "",) if alone else ()),
         )
     return table
 
 
 def _pairs(pair: Mapping[str, Any]) -> Table:
-    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay above minimum p99 up/down, ms")
-    for flow in pair["flows"][:SHOWN]:
+    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay p99 up/down ms", "lag s")
+    for flow in sorted(pair["flows"], key=lambda flow: flow["kind"] == OTHER)[:SHOWN]:
         up, down = flow["up"], flow["down"]
+        lag = [way["delivery"]["late_lag_ms"] for way in (up, down) if way["delivery"]]
         table.add_row(
             flow["client"],
             flow["server"],
             f"{_number(flow['rtt_ms']['p50'])}/{_number(flow['rtt_ms']['p99'])}",
-            f"{up['lost']}/{up['sent']}",
-            f"{down['lost']}/{down['sent']}",
+            _lost(up),
+            _lost(down),
             f"{_number(up['delay_above_least_ms']['p99'])}/{_number(down['delay_above_least_ms']['p99'])}",
+            _number(sum(lag) / 1000) if lag else "",
         )
     return table
+
+
+def _lost(way: Mapping[str, Any]) -> str:
+    return "unknown" if way["lost"] is None else f"{way['lost']}/{way['sent']}"
 
 
 def _groups(shared: Mapping[str, Any]) -> Table:
@@ -117,8 +132,7 @@ def _round_trip(tcp: Mapping[str, Any]) -> float | None:
 
 
 def _lag_s(tcp: Mapping[str, Any]) -> float:
-    lags = (each["lag_ms"] for way in ("up", "down") for each in tcp[way]["retransmissions"].values())
-    return float(sum(lags)) / 1000
+    return sum(sum(lag_by_cause(tcp[way], None).values()) for way in ("up", "down")) / 1000
 
 
 def _number(value: float | None) -> str:

@@ -6,7 +6,8 @@ use gamelane_core::FlowKey;
 
 use super::copies::PlaceIndex;
 use super::direction::{Bin, Direction};
-use super::game::{Behaviour, Pace, behaviour};
+use super::game::{Behaviour, behaviour};
+use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
@@ -277,7 +278,7 @@ impl Flow {
                 let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
-                TransportReport::Udp { behaviour, updates }
+                TransportReport::Udp { behaviour, updates: updates.into() }
             }
         };
         let Self { number, key, interface, first_ns, last_ns, directions, .. } = *self;

@@ -7,7 +7,9 @@ mod copies;
 pub mod direction;
 mod flow;
 pub mod game;
+pub mod games;
 pub mod numbering;
+mod pace;
 pub mod report;
 pub mod sink;
 mod table;
@@ -19,6 +21,7 @@ pub use apart::{analyze_apart, follow_apart};
 pub use clock::{CaptureClock, Wrong};
 pub use direction::{Bin, Copied};
 pub use game::{Behaviour, Updates};
+pub use games::{Game, Games, Kind};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
 

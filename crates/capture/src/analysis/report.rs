@@ -47,7 +47,7 @@ pub enum TransportReport {
         /// Kind of the conversation.
         behaviour: Behaviour,
         /// Messages of each direction; `None` if there are fewer than two.
-        updates: [Option<Updates>; 2],
+        updates: Box<[Option<Updates>; 2]>,
     },
     /// A TCP connection.
     Tcp(Box<TcpReport>),

@@ -5,6 +5,7 @@
 
 mod clock;
 mod delivery;
+pub mod games;
 mod matching;
 mod round_trips;
 mod sightings;

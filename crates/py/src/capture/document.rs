@@ -1,19 +1,22 @@
 //! What an analysis found as the JSON of docs/json-schema.md.
 
 use gamelane_capture::analysis::direction::Direction;
-use gamelane_capture::analysis::{Behaviour, HalfReport, Samples, TcpReport, TransportReport, Updates};
+use gamelane_capture::analysis::{
+    Behaviour, Games, HalfReport, Samples, TcpReport, TransportReport, Updates,
+};
 use gamelane_capture::tcp::Cause;
 use gamelane_capture::tcp::connection::End;
 use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Skipped};
 use serde_json::{Map, Value, json};
 
+use super::games;
 use super::sink::Tables;
 
 /// A capture that could not be opened.
 pub(super) fn unread(path: &str, error: &CaptureError) -> Value {
     json!({
         "file": path, "complete": false, "error": explained(error), "further_errors": [], "packets": 0,
-        "flows_total": 0, "flows": [],
+        "flows_total": 0, "games": games::sums(&Games::default()), "flows": [],
     })
 }
 
@@ -88,8 +91,10 @@ pub(super) fn capture(
         "set_aside": analyzer.set_aside(),
         "flows_total": analyzer.flows(),
         "flows_left_out": {
-            "flows": tables.left_out.flows, "packets": tables.left_out.packets, "bytes": tables.left_out.bytes,
+            "flows": tables.left_out.flows, "games": tables.left_out.games,
+            "packets": tables.left_out.packets, "bytes": tables.left_out.bytes,
         },
+        "games": games::sums(&tables.games),
         "flows": tables.reports().into_iter().map(flow).collect::<Vec<_>>(),
     })
 }
@@ -115,6 +120,7 @@ fn flow(report: &FlowReport) -> Value {
     let lasted = report.last_ns - report.first_ns;
     let mut value = json!({
         "id": report.flow,
+        "kind": games::name(report.kind()),
         "protocol": match report.transport { TransportReport::Tcp(_) => "tcp", TransportReport::Udp { .. } => "udp" },
         "client": report.key.source.to_string(),
         "server": report.key.destination.to_string(),
@@ -127,7 +133,8 @@ fn flow(report: &FlowReport) -> Value {
     });
     let (name, more) = match &report.transport {
         TransportReport::Tcp(tcp) => ("tcp", connection(tcp)),
-        TransportReport::Udp { behaviour, updates: [up, down] } => {
+        TransportReport::Udp { behaviour, updates: both } => {
+            let [up, down] = &**both;
             let behaviour = match behaviour {
                 Behaviour::Game => "game",
                 Behaviour::Voice => "voice",
@@ -174,11 +181,13 @@ fn updates(of: &Updates) -> Value {
         "regular": of.regular,
         "jitter_ms": of.jitter_ns / 1e6,
         "mean_jitter_ms": of.mean_jitter_ns / 1e6,
+        "steady": of.is_steady,
         "late": of.late,
+        "gaps": of.gaps,
         "longest_gap_ms": ms(of.longest_gap_ns),
         "missing_by_pace": of.missing_by_pace,
         "numbered": of.numbered.map(|numbered| json!({
-            "missing": numbered.missing, "duplicated": numbered.duplicated, "reordered": numbered.reordered,
+            "arrived": numbered.arrived, "missing": numbered.missing, "duplicated": numbered.duplicated, "reordered": numbered.reordered,
         })),
     })
 }

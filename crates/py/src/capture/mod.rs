@@ -1,10 +1,12 @@
 //! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
 
 mod document;
+mod games;
 pub(crate) mod live;
 mod pair;
 mod sink;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use gamelane_capture::{Analyzer, Capture, CaptureError, Input, Sink, pair as points};
@@ -59,10 +61,10 @@ pub(crate) fn compare_captures(
     let document = py.detach(|| {
         let mut documents = Vec::new();
         let mut seen = Vec::new();
+        let mut each = [(); 2].map(|()| BTreeMap::new());
         for (number, path) in [first, second].into_iter().enumerate() {
-            let mut tables =
-                Tables::new(on_batch.as_ref().map(|call| Python::attach(|py| call.clone_ref(py))));
-            tables.number(number as u8);
+            let onward = on_batch.as_ref().map(|call| Python::attach(|py| call.clone_ref(py)));
+            let mut tables = Tables::of_two(onward, number as u8);
             let (mut capture, mut analyzer) = match open(path) {
                 Ok(capture) => (capture, Analyzer::default()),
                 Err(error) => {
@@ -80,9 +82,15 @@ pub(crate) fn compare_captures(
             let errors: Vec<_> = error.into_iter().chain(capture.mixed_link_types()).collect();
             documents.push(document::capture(path, &read, &analyzer, &tables, &errors));
             seen.push(watched);
+            each[number] = tables.each.take().unwrap_or_default();
         }
         let pair = match &seen[..] {
-            [first, second] => pair::document(&points::compare(first, second)),
+            [first, second] => {
+                let flows = points::compare(first, second);
+                let mut pair = pair::document(&flows);
+                games::describe(&mut pair, &flows, &each);
+                pair
+            }
             _ => Value::Null,
         };
         Ok(json!({ "captures": documents, "pair": pair }))

@@ -1,9 +1,10 @@
 //! Takes an analysis' rows as columns and hands them over in batches, so that a long capture takes no more memory than a
-//! short one. Also keeps the reports of the flows with the most packets.
+//! short one. Adds up all games, and keeps the reports of at most 1,000 flows: games before others, then those with the most
+//! packets.
 
 use std::collections::BTreeMap;
 
-use gamelane_capture::analysis::{Acknowledged, Bin, Retransmission, RoundTrip};
+use gamelane_capture::analysis::{Acknowledged, Bin, Game, Games, Kind, Retransmission, RoundTrip};
 use gamelane_capture::{CapturedPacket, FlowReport, Sink};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
@@ -17,18 +18,26 @@ pub(super) struct Tables {
     round_trips: Vec<RoundTrip>,
     retransmissions: Vec<Retransmission>,
     acknowledged: Vec<Acknowledged>,
-    /// Reports by number of packets, then number of the flow counted down.
-    flows: BTreeMap<(u64, u32), FlowReport>,
-    /// Flows of which no report is kept: how many, their packets and bytes.
+    /// Reports in the order in which they are left out, from the last to the first.
+    flows: BTreeMap<Rank, FlowReport>,
+    /// Flows without a report: their number, packets and bytes.
     pub(super) left_out: LeftOut,
+    /// Sums over all games, including those without a report.
+    pub(super) games: Games,
+    /// Every flow by its number, for the comparison of two captures; `None` if there is only one capture.
+    pub(super) each: Option<BTreeMap<u32, Game>>,
     packets: u64,
     failed: Option<PyErr>,
 }
 
-/// Flows too small to be listed.
+/// True for a game, number of packets, number of the flow counted down.
+type Rank = (bool, u64, u32);
+
+/// Flows that are not listed.
 #[derive(Default)]
 pub(super) struct LeftOut {
     pub(super) flows: u64,
+    pub(super) games: u64,
     pub(super) packets: u64,
     pub(super) bytes: u64,
 }
@@ -44,14 +53,16 @@ impl Tables {
             acknowledged: Vec::new(),
             flows: BTreeMap::new(),
             left_out: LeftOut::default(),
+            games: Games::default(),
+            each: None,
             packets: 0,
             failed: None,
         }
     }
 
-    /// Which of the captures given the rows are of.
-    pub(super) const fn number(&mut self, capture: u8) {
-        self.capture = capture;
+    /// For one of two captures that are compared; `capture` is its position.
+    pub(super) fn of_two(on_batch: Option<Py<PyAny>>, capture: u8) -> Self {
+        Self { capture, each: Some(BTreeMap::new()), ..Self::new(on_batch) }
     }
 
     /// The reports kept, in order of their flows.
@@ -150,11 +161,17 @@ impl Tables {
 
 impl Sink for Tables {
     fn flow(&mut self, report: FlowReport) {
-        self.flows.insert((report.packets(), u32::MAX - report.flow), report);
+        let game = Game::of(&report);
+        self.games.add(&game);
+        if let Some(each) = &mut self.each {
+            each.insert(report.flow, game);
+        }
+        self.flows.insert((game.kind != Kind::Other, report.packets(), u32::MAX - report.flow), report);
         if self.flows.len() > LISTED
             && let Some((_, least)) = self.flows.pop_first()
         {
             self.left_out.flows += 1;
+            self.left_out.games += u64::from(least.kind() != Kind::Other);
             self.left_out.packets += least.packets();
             self.left_out.bytes += least.directions.iter().map(|direction| direction.bytes).sum::<u64>();
         }

@@ -1,0 +1,126 @@
+"""The facts about each game of analyzed captures. Sentences, tables and plots take their numbers from here.
+
+With two captures, losses and the lag until delivery are those of the comparison. Retransmissions and stalls are those
+of the capture nearer to the sender, late updates and gaps those of the capture nearer to the receiver.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # `typing` loads slowly
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    Document = Mapping[str, Any]
+
+DIRECTIONS = ("down", "up")
+TO = {"down": "player", "up": "server"}
+OTHER = "other"
+THIN_TCP = "thin-tcp"
+VOICE = "voice"
+TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
+"""Causes of a retransmission for which the sender waited for a timer."""
+
+
+class Way:
+    """One direction of a game."""
+
+    def __init__(self, direction: str, near_sender: tuple[int, Document], receiver: Document, pair: Document | None):
+        self.direction = direction
+        self.to = TO[direction]
+        self.capture, sender = near_sender
+        self.flow: int = sender["id"]
+        """Position of the capture nearer to the sender, and number of the flow there: the place of its rows."""
+        self.half: Document | None = sender["tcp"][direction] if "tcp" in sender else None
+        self.updates: Document | None = receiver["udp"][direction] if "udp" in receiver else None
+        self.pair = pair
+        self.delivery: Document | None = pair["delivery"] if pair else None
+
+    @property
+    def lost(self) -> tuple[int, int] | None:
+        """Lost packets and all that were sent, if they were counted: at two points, or by the updates' own numbers."""
+        if self.pair:
+            return None if self.pair["lost"] is None else (self.pair["lost"], self.pair["sent"])
+        numbered = self.updates and self.updates["numbered"]
+        return (numbered["missing"], numbered["arrived"] + numbered["missing"]) if numbered else None
+
+    @property
+    def loss_estimate(self) -> float | None:
+        """Share of the data packets of TCP lost, as one capture can tell, if they were not counted."""
+        return self.half["loss_estimate"] if self.half and self.lost is None else None
+
+    @property
+    def lag_ms(self) -> dict[str, float]:
+        """Lag by cause: until delivery with two captures, else until the acknowledgement."""
+        return lag_by_cause(self.half, self.delivery) if self.half else {}
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it is a direction of UDP with a steady pace. Without one, late updates and gaps mean nothing."""
+        return bool(self.updates and self.updates["steady"])
+
+    @property
+    def trouble_ms(self) -> float:
+        """Time by which the game was behind, to find the games that suffered most."""
+        behind = sum(self.lag_ms.values())
+        if self.half:
+            behind += self.half["stalls"]["longest_ms"]
+        if self.updates:
+            ticks = self.lost[0] if self.lost else 0
+            if self.is_steady:
+                ticks += self.updates["late"] + self.updates["missing_by_pace"]
+            behind += ticks * self.updates["tick_ms"]
+        return behind
+
+
+class Game:
+    """A game or a call. `capture` and `flow` are its place in the first capture that has it."""
+
+    def __init__(self, kind: str, place: tuple[int, int], flow: Document, ways: dict[str, Way], pair: Document | None):
+        self.kind = kind
+        self.capture, self.flow = place
+        self.client: str = flow["client"]
+        self.server: str = flow["server"]
+        self.ways = ways
+        self.pair = pair
+        trip = pair["rtt_ms"] if pair else flow["tcp"]["rtt_ms"] if "tcp" in flow else {"p50": None}
+        self.rtt_ms: float | None = trip["p50"]
+
+    @property
+    def trouble_ms(self) -> float:
+        """Time by which the game was behind."""
+        return sum(way.trouble_ms for way in self.ways.values())
+
+
+def lag_by_cause(half: Document, delivery: Document | None) -> dict[str, float]:
+    """Return the lag of TCP data in milliseconds by cause of the retransmission that ended it."""
+    return {
+        cause: each["lag_ms"] for cause, each in (delivery["late"] if delivery else half["retransmissions"]).items()
+    }
+
+
+def games(found: Document) -> list[Game]:
+    """Return the listed games in the order of the captures; a game of two captures that are compared comes once."""
+    return list(_games(found))
+
+
+def _games(found: Document) -> Iterator[Game]:
+    flows = [{flow["id"]: flow for flow in capture["flows"]} for capture in found["captures"]]
+    paired = set()
+    for pair in (found["pair"] or {"flows": []})["flows"]:
+        both = [flows[number][pair["ids"][number]] for number in (0, 1) if pair["ids"][number] in flows[number]]
+        paired |= {(number, pair["ids"][number]) for number in (0, 1)}
+        if pair["kind"] == OTHER or len(both) < 2:
+            continue
+        near_client = pair["near_client"] or 0
+        ways = {}
+        for direction in DIRECTIONS:
+            near_sender = near_client if direction == "up" else 1 - near_client
+            sender, receiver = both[near_sender], both[1 - near_sender]
+            ways[direction] = Way(direction, (near_sender, sender), receiver, pair[direction])
+        yield Game(pair["kind"], (0, pair["ids"][0]), pair, ways, pair)
+    for number, listed in enumerate(flows):
+        for flow in listed.values():
+            if flow["kind"] != OTHER and (number, flow["id"]) not in paired:
+                ways = {direction: Way(direction, (number, flow), flow, None) for direction in DIRECTIONS}
+                yield Game(flow["kind"], (number, flow["id"]), flow, ways, None)

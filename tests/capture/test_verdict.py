@@ -1,0 +1,209 @@
+"""The verdict counts every game, claims no loss that it cannot know, and agrees with its own tables."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamelane.analysis.capture_verdict import DESCRIBED, verdict
+from tests.capture.datagrams import Datagram, numbered, steady, write
+from tests.cli.command import gamelane
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+
+
+def found(*captures: Path) -> dict[str, Any]:
+    done = gamelane("analyze", *captures, "--json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_four_thousand_games_are_counted_though_not_all_are_listed(tmp_path: Path) -> None:
+    games, downloads = 4000, 1100
+    packets = [
+        datagram
+        for flow in range(games)
+        for datagram in steady(18, 200, flow=flow, start_ms=flow / 8) + steady(18, 200, flow=flow, up=True)
+    ]
+    # Others with more packets than any game.
+    for flow in range(games, games + downloads):
+        packets += steady(50, 50, size=1200, flow=flow)
+    # One game with numbers, of which three do not arrive.
+    numbers = [n for n in range(1, 18) if n not in (5, 6, 9)] + list(range(18, 70))
+    packets += [Datagram(n * 60, numbered(n), games + downloads) for n in numbers]
+    packets += steady(60, 60, flow=games + downloads, up=True)
+    document = found(write(tmp_path / "many.pcap", packets))
+    [capture] = document["captures"]
+    assert document["verdict"]["headline"].startswith("4,001 games over UDP: 3 of 69 updates to the players lost")
+    assert "lost updates of 4,000 of them cannot be counted" in document["verdict"]["headline"]
+    assert len(document["verdict"]["games"]) == DESCRIBED
+    assert document["verdict"]["not_described"] == games + 1 - DESCRIBED
+    # The game with losses is among those described.
+    assert any("3 of 69 lost" in game["text"] for game in document["verdict"]["games"])
+    assert capture["flows_total"] == games + downloads + 1
+    assert {flow["kind"] for flow in capture["flows"]} == {"game"}
+    assert len(capture["flows"]) == 1000
+    assert capture["flows_left_out"]["games"] == games + 1 - 1000
+    assert capture["flows_left_out"]["flows"] == capture["flows_total"] - 1000
+    assert capture["games"]["udp"]["games"] == games + 1
+    assert capture["games"]["udp"]["down"]["counted"] == {
+        "flows": 1, "sent": 69, "lost": 3, "duplicated": 0, "reordered": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("marker", [0xFFFFFFFF, 0xFFFFFFFE])
+def test_packets_without_a_number_and_fragments_are_no_losses(marker: int, tmp_path: Path) -> None:
+    down = []
+    for n in range(1, 401):
+        fragments = 3 if n == 1 or n % 50 == 0 else 1
+        number = n | 1 << 31 if fragments > 1 else n
+        down += [Datagram(n * 50 + part, numbered(number), 0) for part in range(fragments)]
+        if n % 40 == 0:
+            down.append(Datagram(n * 50 + 20, numbered(marker), 0))
+    document = found(write(tmp_path / "quake.pcap", down + steady(600, 33, up=True)))
+    [flow] = document["captures"][0]["flows"]
+    assert flow["udp"]["down"]["numbered"] == {"arrived": 400, "missing": 0, "duplicated": 0, "reordered": 0}
+    assert (flow["udp"]["down"]["late"], flow["udp"]["down"]["gaps"]) == (0, 0)
+    assert "none of 400 updates to the player lost on the way to the capture" in document["verdict"]["headline"]
+
+
+def test_a_sender_that_is_late_and_catches_up_has_lost_nothing(tmp_path: Path) -> None:
+    times, at = [], 0
+    for gap in [50] * 100 + [350] + [30] * 15 + [50] * 100:
+        at += gap
+        times.append(at)
+    messages = steady(len(times), 1)
+    down = [Datagram(at, message.payload) for at, message in zip(times, messages, strict=True)]
+    document = found(write(tmp_path / "late.pcap", down + steady(300, 33, up=True)))
+    way = document["captures"][0]["flows"][0]["udp"]["down"]
+    assert (way["late"], way["gaps"], way["missing_by_pace"]) == (1, 0, 0)
+    headline = document["verdict"]["headline"]
+    assert headline == (
+        "1 game over UDP: lost updates cannot be counted; 1 late by more than half a tick; no gap, "
+        "longest silence 350 ms."
+    )
+
+
+def two_points(tmp_path: Path, lost: set[int]) -> tuple[Path, Path]:
+    """A game at its server, and 20 ms away at its player, who does not get the `lost` updates."""
+    down, up = steady(400, 50), steady(600, 33, up=True)
+    at_server = write(tmp_path / "server.pcap", down + [Datagram(m.at_ms + 20, m.payload, up=True) for m in up])
+    arrived = [Datagram(m.at_ms + 20, m.payload) for n, m in enumerate(down) if n not in lost]
+    return at_server, write(tmp_path / "player.pcap", arrived + up)
+
+
+def test_with_two_captures_every_loss_is_the_comparisons(tmp_path: Path) -> None:
+    document = found(*two_points(tmp_path, lost={100, 150, 151, 152}))
+    [pair] = document["pair"]["flows"]
+    assert (pair["kind"], pair["down"]["lost"], pair["up"]["lost"]) == ("game", 4, 0)
+    assert document["pair"]["games"]["udp"]["down"]["counted"]["lost"] == 4
+    assert document["pair"]["games"]["only_in"] == [0, 0]
+    headline = document["verdict"]["headline"]
+    assert "4 of 400 updates to the player and none of 600 updates to the server lost between the two" in headline
+    # What the player's end saw; at the server's end nothing was late.
+    assert "2 gaps, longest silence 200 ms" in headline
+    [game] = document["verdict"]["games"]
+    assert "To the player: an update every 50.0 ms (jitter " in game["text"]
+    assert "4 of 400 lost" in game["text"]
+    done = gamelane("analyze", *two_points(tmp_path, lost={100, 150, 151, 152}))
+    assert done.stdout.count("4/400") == 1
+    folder = tmp_path / "out"
+    assert gamelane("analyze", *two_points(tmp_path, lost={100}), "-o", folder).returncode == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<td>1 of 400</td>" in page
+    assert "<td>1/400</td>" in page
+
+
+def test_a_game_of_one_capture_only_is_told(tmp_path: Path) -> None:
+    server, player = two_points(tmp_path, lost=set())
+    other = steady(400, 50, flow=7) + steady(400, 50, flow=7, up=True)
+    with_another = write(tmp_path / "another.pcap", steady(400, 50) + steady(600, 33, up=True) + other)
+    document = found(with_another, player)
+    assert document["pair"]["games"]["only_in"] == [1, 0]
+    assert document["verdict"]["headline"].startswith("1 game over UDP: ")
+    assert document["verdict"]["headline"].endswith(f"1 more game is only in {with_another}.")
+    assert len(document["verdict"]["games"]) == 2
+    alone = write(tmp_path / "alone.pcap", other)
+    document = found(server, alone)
+    assert document["verdict"]["headline"].startswith("2 games over UDP: ")
+    assert document["verdict"]["headline"].endswith("no packet in common, so each is analyzed alone.")
+
+
+def test_no_pace_is_judged_where_there_is_none(tmp_path: Path) -> None:
+    """A player who sends when he moves: most gaps are far from the median, so none of them is late."""
+    at, up = 0.0, []
+    moves = random.Random(1)
+    for message in steady(600, 1, up=True):
+        at += moves.choice((15, 25, 60, 120))
+        up.append(Datagram(at, message.payload, up=True))
+    document = found(write(tmp_path / "moves.pcap", steady(400, 50) + up))
+    way = document["captures"][0]["flows"][0]["udp"]["up"]
+    assert not way["steady"]
+    assert way["late"] > 50
+    assert "none late by more than half a tick; no gap" in document["verdict"]["headline"]
+    assert "To the server: updates without a steady pace" in document["verdict"]["games"][0]["text"]
+
+
+def test_a_voice_call_is_no_game(tmp_path: Path) -> None:
+    document = found(write(tmp_path / "call.pcap", steady(500, 20, size=172) + steady(500, 20, size=172, up=True)))
+    assert document["captures"][0]["flows"][0]["kind"] == "voice"
+    assert document["verdict"]["headline"].startswith(
+        "1 voice call over UDP: lost updates cannot be counted; none late"
+    )
+    assert "To the client: an update every 20.0 ms" in document["verdict"]["games"][0]["text"]
+
+
+def test_what_an_uneven_network_delays_is_late(tmp_path: Path) -> None:
+    """Wi-Fi that delivers updates four at a time hides the pace, but not the rate."""
+    down = [Datagram(1000 + (n // 4 + 1) * 132 + n % 4 / 10, m.payload) for n, m in enumerate(steady(800, 33))]
+    document = found(write(tmp_path / "wifi.pcap", down + steady(600, 50, up=True)))
+    way = document["captures"][0]["flows"][0]["udp"]["down"]
+    assert way["steady"]
+    assert way["tick_ms"] == pytest.approx(33, rel=0.01)
+    assert (way["late"], way["gaps"]) == (pytest.approx(200, abs=5), 0)
+    assert " late by more than half a tick; no gap, longest silence 132 ms" in document["verdict"]["headline"]
+
+
+@pytest.fixture(scope="module")
+def thin() -> dict[str, Any]:
+    return found(*(CAPTURES / f"thin-tcp-wan-{end}.pcapng.gz" for end in ("srv", "cli")))
+
+
+def test_sums_are_those_of_the_flows(thin: dict[str, Any]) -> None:
+    pairs, sums = thin["pair"]["flows"], thin["pair"]["games"]["tcp"]
+    for way, near_sender in (("down", 0), ("up", 1)):
+        assert sums[way]["counted"]["lost"] == sum(pair[way]["lost"] for pair in pairs)
+        assert sums[way]["counted"]["sent"] == sum(pair[way]["sent"] for pair in pairs)
+        lag = sum(pair[way]["delivery"]["late_lag_ms"] for pair in pairs)
+        assert sum(sums[way]["lag_ms"].values()) == pytest.approx(lag)
+        halves = [flow["tcp"][way] for flow in thin["captures"][near_sender]["flows"]]
+        assert sums[way]["resent"] == sum(half["resent"] for half in halves)
+        assert sums[way]["stalls"] == sum(half["stalls"]["count"] for half in halves)
+
+
+def test_stalls_without_lag_are_told(thin: dict[str, Any]) -> None:
+    """Without an RTT sample there is no lag, but stalls are."""
+    document = copy.deepcopy(thin)
+    for way in ("up", "down"):
+        document["pair"]["games"]["tcp"][way]["lag_ms"] = dict.fromkeys(CAUSES, 0.0)
+    headline = verdict(document)["headline"]
+    assert "299 retransmissions; 203 stalls, the longest 904 ms." in headline
+
+
+CAUSES = ("timeout", "fast", "tail-loss-probe", "timeout-or-probe", "unexplained")
+
+
+def test_what_cannot_be_counted_is_not_called_lost(thin: dict[str, Any]) -> None:
+    document = copy.deepcopy(thin)
+    pair = document["pair"]["flows"][0]
+    pair["down"] |= {"sent": None, "lost": None, "clock_drift_ppm": None, "delivery": None}
+    pair["up"]["undecided"] = 3
+    text = verdict(document)["games"][0]["text"]
+    assert "To the player: 35 of 1,984 data packets retransmitted, an estimated 1.7 % lost. Lag until the ack" in text
+    assert "46 of 2,645 lost (3 more may still be under way)" in text
