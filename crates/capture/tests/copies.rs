@@ -323,3 +323,23 @@ proptest::proptest! {
         proptest::prop_assert_eq!(kept + set_aside, total);
     }
 }
+
+#[test]
+fn duplicates_that_the_network_made_are_counted_as_such() {
+    let mut writer = PcapngWriter::new(Vec::new(), WriteOptions::default()).unwrap();
+    let tap = writer.add_interface("tap").unwrap();
+    let game = key("203.0.113.5:27960", "192.168.1.2:27960", Protocol::Udp);
+    for n in 0..100u16 {
+        let header = PacketHeader { id: n + 1, ..header(game, u64::from(n) * 50_000_000) };
+        writer.write_udp(tap, &header, 80).unwrap();
+        if n % 20 == 7 {
+            let later = PacketHeader { at: header.at + gamelane_core::Duration::from_millis(3), ..header };
+            writer.write_udp(tap, &later, 80).unwrap();
+        }
+    }
+    let mut found = Found::default();
+    analyze(&mut open(writer.finish_file().unwrap()).unwrap(), &mut Analyzer::default(), &mut found).unwrap();
+    let [flow] = &found.flows[..] else { panic!("one flow") };
+    let down = &flow.directions[usize::from(flow.key.source != game.source)];
+    assert_eq!((down.packets, down.duplicates), (100, 5));
+}

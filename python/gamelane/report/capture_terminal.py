@@ -41,6 +41,8 @@ def _about(capture: Mapping[str, Any]) -> str:
     parts += [f"{count} {key.replace('_', ' ')}" for key, count in skipped.items()]
     if capture["dropped_by_capture"]:
         parts.append(f"{capture['dropped_by_capture']} dropped by the recording program")
+    if copies := capture["set_aside"]:
+        parts.append(f"{copies} of them copies from other interfaces or a mirror port, set aside")
     if went_back := capture["time_went_back"]["packets"]:
         parts.append(f"time went back {went_back} times, by at most {capture['time_went_back']['furthest_ms']:.3f} ms")
     if steps := capture["clock_steps"]["count"]:

@@ -265,6 +265,7 @@ impl Flow {
     }
 
     pub(super) fn finish(mut self: Box<Self>, sink: &mut impl Sink) {
+        let is_mirrored = self.is_mirrored();
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -275,7 +276,12 @@ impl Flow {
         let transport = match self.transport {
             Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
             Transport::Udp(datagrams) => {
-                let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
+                let mut updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
+                if !is_mirrored {
+                    for (updates, direction) in updates.iter_mut().zip(&self.directions) {
+                        updates.iter_mut().for_each(|of| of.duplicated_by_network(direction.duplicates));
+                    }
+                }
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
                 TransportReport::Udp { behaviour, updates: updates.into() }

@@ -42,6 +42,15 @@ pub struct Updates {
     pub numbered: Option<Numbered>,
 }
 
+impl Updates {
+    /// Adds duplicates that were set aside before they could be read.
+    pub(super) const fn duplicated_by_network(&mut self, duplicates: u64) {
+        if let Some(numbered) = &mut self.numbered {
+            numbered.duplicated += duplicates;
+        }
+    }
+}
+
 /// Kind of a conversation with these directions that lasted `lasted_ns`.
 pub(crate) fn behaviour(
     directions: &[Direction; 2],
