@@ -193,7 +193,7 @@ def test_a_clock_that_is_set_back_is_told_and_time_goes_on(tmp_path: Path) -> No
     [capture] = found(path)["captures"]
     assert capture["clock_steps"] == {"count": 1, "furthest_ms": pytest.approx(3603900.0)}
     assert capture["duration_s"] == pytest.approx(7.8)
-    assert capture["flows"][0]["up"]["gap_ms"]["p99"] == pytest.approx(100.0)
+    assert capture["flows"][0]["down"]["gap_ms"]["p99"] == pytest.approx(100.0)
     said = " ".join(gamelane("analyze", path).stdout.split())
     assert "the clock was set once, by up to 3603.9 s; times continue without the step" in said
 

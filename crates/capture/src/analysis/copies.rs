@@ -13,7 +13,25 @@ use crate::packet::{CapturedPacket, CapturedTransport};
 pub(super) struct Copies {
     /// A content has its place in one of these.
     sets: Vec<Set>,
-    places: Vec<(u32, Option<bool>)>,
+    places: Vec<Place>,
+}
+
+/// An interface, or the way in or out of it.
+#[derive(Debug)]
+struct Place {
+    interface: u32,
+    outgoing: Option<bool>,
+    /// Packets that show whether this is a mirror port.
+    telling: u64,
+    /// Those of them that passed twice.
+    repeated: u64,
+}
+
+impl Place {
+    /// True if the place shows most packets twice.
+    const fn is_mirror(&self) -> bool {
+        self.repeated >= 4 && self.repeated * 3 >= self.telling
+    }
 }
 
 /// Entries with the same lower bits of their content: two cache lines.
@@ -26,7 +44,7 @@ struct Set {
     entries: [Entry; WAYS],
 }
 
-/// Index of a place: an interface, or the way in or out of it.
+/// Index of a place.
 pub(super) type PlaceIndex = u8;
 
 /// What a packet is, by the packets before it.
@@ -82,17 +100,18 @@ impl Copies {
     /// Returns the place of a packet.
     #[inline]
     pub(super) fn place(&mut self, packet: &CapturedPacket) -> PlaceIndex {
-        let place = (packet.interface, packet.outgoing);
-        match self.places.iter().position(|known| *known == place) {
+        let is_it = |known: &Place| known.interface == packet.interface && known.outgoing == packet.outgoing;
+        match self.places.iter().position(is_it) {
             Some(at) => at as PlaceIndex,
-            None => self.new_place(place),
+            None => self.new_place(packet),
         }
     }
 
     #[cold]
-    fn new_place(&mut self, place: (u32, Option<bool>)) -> PlaceIndex {
+    fn new_place(&mut self, packet: &CapturedPacket) -> PlaceIndex {
         if self.places.len() <= usize::from(PlaceIndex::MAX) {
-            self.places.push(place);
+            let &CapturedPacket { interface, outgoing, .. } = packet;
+            self.places.push(Place { interface, outgoing, telling: 0, repeated: 0 });
         }
         // Copies at another place come after a queue, so more packets have to be remembered.
         let sets = if self.places.len() == 1 { SETS_ONE_PLACE } else { SETS };
@@ -112,7 +131,7 @@ impl Copies {
         self.places.len()
     }
 
-    /// Handles a packet of `owner` at `place`. `is_mirrored` is true for a flow of which every packet passes twice.
+    /// Handles a packet of `owner` at `place`.
     #[inline]
     pub(super) fn saw(
         &mut self,
@@ -120,12 +139,14 @@ impl Copies {
         owner: Owner,
         place: PlaceIndex,
         at_ns: u64,
-        is_mirrored: bool,
     ) -> Sight {
+        let again = Again::of(packet);
         let known_by = known_by(packet, owner.flow);
-        let set = self.set(known_by);
+        let at = known_by as usize & (self.sets.len() - 1);
+        let (set, here) = (&mut self.sets[at], &mut self.places[usize::from(place)]);
+        here.telling += u64::from(again.is_telling);
         if let Some(entry) = set.of(known_by).find(|entry| entry.owner == owner) {
-            return entry.again(packet, place, at_ns, is_mirrored);
+            return entry.again(&again, place, here, at_ns);
         }
         let mut counts = [(0, 0); PLACES];
         counts[0] = (place, 1);
@@ -171,22 +192,52 @@ impl Set {
 }
 
 impl Entry {
-    fn again(&mut self, packet: &CapturedPacket, place: PlaceIndex, at_ns: u64, is_mirrored: bool) -> Sight {
+    fn again(&mut self, again: &Again, place: PlaceIndex, here: &mut Place, at_ns: u64) -> Sight {
         let after_ns = at_ns.saturating_sub(self.first_ns);
         if after_ns > REMEMBERED_NS {
             self.counts = [(0, 0); PLACES];
         }
-        let here = self.count(place);
-        if here < self.most_elsewhere(place) {
+        let count = self.count(place);
+        if count < self.most_elsewhere(place) {
             self.add(place);
             return Sight::Copy { after_ns };
         }
-        if here > 0 && same_place_ns(packet, is_mirrored).is_some_and(|limit| after_ns <= limit) {
-            return Sight::Repeated;
+        if count > 0 && after_ns <= again.mirrored_ns {
+            here.repeated += u64::from(again.is_telling);
+            if after_ns <= again.surely_ns || here.is_mirror() {
+                return Sight::Repeated;
+            }
         }
         self.add(place);
         self.first_ns = at_ns;
         Sight::First
+    }
+}
+
+/// What the same content at the same place means, by the time since the first.
+struct Again {
+    /// Up to here it is the same packet.
+    surely_ns: u64,
+    /// Up to here it is, if the place is a mirror port.
+    mirrored_ns: u64,
+    /// A repetition shows that the place is a mirror port.
+    is_telling: bool,
+}
+
+impl Again {
+    /// Senders count the identification up, so an equal one means the same packet. Without it, TCP sends the same data
+    /// again after a round trip at least, but equal ACKs and messages may follow each other at once.
+    const fn of(packet: &CapturedPacket) -> Self {
+        match packet.transport {
+            CapturedTransport::LaterFragment => Self { surely_ns: 0, mirrored_ns: 0, is_telling: false },
+            _ if packet.identification != 0 => {
+                Self { surely_ns: 5_000_000, mirrored_ns: 5_000_000, is_telling: true }
+            }
+            CapturedTransport::Tcp(_) if packet.payload_len > 0 => {
+                Self { surely_ns: 300_000, mirrored_ns: 2_000_000, is_telling: true }
+            }
+            _ => Self { surely_ns: 0, mirrored_ns: 2_000_000, is_telling: false },
+        }
     }
 }
 
@@ -200,18 +251,6 @@ const fn known_by(packet: &CapturedPacket, flow: u32) -> u64 {
 /// True if two packets with this content are surely the same packet, even if their addresses differ.
 pub(super) const fn is_unmistakable(packet: &CapturedPacket) -> bool {
     packet.identification != 0 || matches!(packet.transport, CapturedTransport::Tcp(_))
-}
-
-/// Maximum time between two sightings of a packet at one place; `None` if they cannot be told from two packets. Senders
-/// count the identification up, so an equal one means the same packet. Without it, TCP data and messages do not repeat
-/// so soon, but equal ACKs may.
-const fn same_place_ns(packet: &CapturedPacket, is_mirrored: bool) -> Option<u64> {
-    match packet.transport {
-        CapturedTransport::LaterFragment => None,
-        _ if packet.identification != 0 => Some(50_000_000),
-        _ if packet.payload_len > 0 || is_mirrored => Some(2_000_000),
-        _ => None,
-    }
 }
 
 /// Time for which packets are remembered. Queues of seconds exist.

@@ -20,9 +20,9 @@ use crate::tcp::rows::Row;
 pub(super) struct Flow {
     pub(super) number: u32,
     pub(super) key: FlowKey,
-    pub(super) place: Place,
+    pub(super) table_key: TableKey,
     /// The same flow on other interfaces, or with translated addresses.
-    pub(super) others: Vec<(Place, FlowKey)>,
+    pub(super) others: Vec<(TableKey, FlowKey)>,
     interface: u32,
     first_ns: u64,
     pub(super) last_ns: u64,
@@ -50,14 +50,14 @@ struct Datagrams {
 
 /// Key of a flow in the table, the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct TableKey {
     low: (u128, u16),
     high: (u128, u16),
     interface_and_protocol: u64,
 }
 
 impl Flow {
-    pub(super) fn new(number: u32, packet: &CapturedPacket, place: Place, at_ns: u64) -> Self {
+    pub(super) fn new(number: u32, packet: &CapturedPacket, table_key: TableKey, at_ns: u64) -> Self {
         let (key, client_by, transport) = match &packet.transport {
             CapturedTransport::Tcp(tcp) => {
                 let (key, by) = client_to_server(packet.key, tcp);
@@ -71,7 +71,7 @@ impl Flow {
         Self {
             number,
             key,
-            place,
+            table_key,
             others: Vec::new(),
             interface: packet.interface,
             first_ns: at_ns,
@@ -110,13 +110,13 @@ impl Flow {
     }
 
     /// Adds addresses or an interface under which packets of this flow appear too. `direction` is that of `packet`.
-    pub(super) fn join(&mut self, place: Place, packet: &CapturedPacket, direction: usize) {
+    pub(super) fn join(&mut self, table_key: TableKey, packet: &CapturedPacket, direction: usize) {
         let key = if direction == 0 { packet.key } else { packet.key.reverse() };
-        self.others.push((place, key));
+        self.others.push((table_key, key));
         // Behind a translator the home address names the player.
         if is_private(key.source.ip()) && !is_private(self.key.source.ip()) {
-            let (first, last) = ((self.place, self.key), self.others.len() - 1);
-            (self.place, self.key) = self.others[last];
+            let (first, last) = ((self.table_key, self.key), self.others.len() - 1);
+            (self.table_key, self.key) = self.others[last];
             self.others[last] = first;
             self.interface = packet.interface;
         }
@@ -319,7 +319,7 @@ fn connect(
     connection.handle(packet, tcp, flow, direction, at_ns, &mut tell)
 }
 
-impl Place {
+impl TableKey {
     #[inline]
     pub(super) fn of(packet: &CapturedPacket) -> Self {
         let end = |end: SocketAddr| match end.ip() {

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use std::net::SocketAddr;
 
 use super::copies::{self, Copies, Owner, PlaceIndex, Sight};
-use super::flow::{Flow, Place};
+use super::flow::{Flow, TableKey};
 use super::sink::Sink;
 use crate::packet::CapturedPacket;
 
@@ -14,7 +14,7 @@ use crate::packet::CapturedPacket;
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     /// Index in `flows` by key. Never iterated, because the order is random.
-    known: HashMap<Place, u32>,
+    known: HashMap<TableKey, u32>,
     #[expect(clippy::vec_box, reason = "a flow has 1 KiB, and the last one moves when another is closed")]
     flows: Vec<Box<Flow>>,
     /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
@@ -48,7 +48,7 @@ impl Flows {
             at = self.find(packet, slot, place, at_ns, sink);
         }
         let owner = self.owner(at, packet);
-        match self.copies.saw(packet, owner, place, at_ns, self.flows[at].is_mirrored()) {
+        match self.copies.saw(packet, owner, place, at_ns) {
             Sight::First => self.first(at, packet, place, at_ns, sink),
             Sight::Copy { after_ns } => {
                 let direction = self.flows[at].direction(packet);
@@ -80,7 +80,7 @@ impl Flows {
             {
                 let into = self.absorb(at, other, packet, direction);
                 let owner = self.owner(into, packet);
-                return match self.copies.saw(packet, owner, place, at_ns, false) {
+                return match self.copies.saw(packet, owner, place, at_ns) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, place, after_ns),
                     _ => self.flows[into].handle(packet, direction, place, at_ns, sink),
                 };
@@ -99,7 +99,7 @@ impl Flows {
         self.set_aside += gone.packets(0) + gone.packets(1);
         self.absorbed += 1;
         let into = self.by_number(number).expect("the other flow is still open");
-        self.join(into, gone.place, packet, direction);
+        self.join(into, gone.table_key, packet, direction);
         into
     }
 
@@ -121,15 +121,15 @@ impl Flows {
         at_ns: u64,
         sink: &mut impl Sink,
     ) -> usize {
-        let place = Place::of(packet);
-        let at = match self.known.get(&place) {
+        let table_key = TableKey::of(packet);
+        let at = match self.known.get(&table_key) {
             Some(&at) => at as usize,
-            None => match self.elsewhere(packet, place, here, at_ns) {
+            None => match self.elsewhere(packet, table_key, here, at_ns) {
                 Some((at, direction)) => {
-                    self.join(at, place, packet, direction);
+                    self.join(at, table_key, packet, direction);
                     at
                 }
-                None => self.open(packet, place, at_ns, sink),
+                None => self.open(packet, table_key, at_ns, sink),
             },
         };
         self.lately.resize(LATELY, 0);
@@ -141,7 +141,7 @@ impl Flows {
     fn elsewhere(
         &mut self,
         packet: &CapturedPacket,
-        place: Place,
+        table_key: TableKey,
         here: PlaceIndex,
         at_ns: u64,
     ) -> Option<(usize, usize)> {
@@ -152,14 +152,14 @@ impl Flows {
             return Some(found);
         }
         // A route that goes out of one interface and comes back on another: so far this direction had no packets.
-        let at = *self.known.get(&place.anywhere())? as usize;
+        let at = *self.known.get(&table_key.anywhere())? as usize;
         let direction = self.flows[at].direction(packet);
         (self.flows[at].packets(direction) == 0).then_some((at, direction))
     }
 
     /// Returns the flow of which this packet is a copy, from another place, and its direction.
     fn copied(&mut self, packet: &CapturedPacket, here: PlaceIndex, at_ns: u64) -> Option<(usize, usize)> {
-        let same_addresses = self.known.get(&Place::of(packet).anywhere());
+        let same_addresses = self.known.get(&TableKey::of(packet).anywhere());
         let flow = same_addresses.map_or(u32::MAX, |&at| self.flows[at as usize].number);
         let owner = self.copies.elsewhere(packet, flow, here, at_ns)?;
         let at = self.by_number(owner.flow)?;
@@ -178,9 +178,9 @@ impl Flows {
         self.flows.iter().position(|flow| flow.number == number)
     }
 
-    fn join(&mut self, at: usize, place: Place, packet: &CapturedPacket, direction: usize) {
-        self.known.insert(place, at as u32);
-        self.flows[at].join(place, packet, direction);
+    fn join(&mut self, at: usize, table_key: TableKey, packet: &CapturedPacket, direction: usize) {
+        self.known.insert(table_key, at as u32);
+        self.flows[at].join(table_key, packet, direction);
     }
 
     /// Ends all flows at the end of the capture.
@@ -203,7 +203,13 @@ impl Flows {
         self.flows.iter().filter(|flow| flow.is_game()).count()
     }
 
-    fn open(&mut self, packet: &CapturedPacket, place: Place, at_ns: u64, sink: &mut impl Sink) -> usize {
+    fn open(
+        &mut self,
+        packet: &CapturedPacket,
+        table_key: TableKey,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) -> usize {
         if self.flows.len() == MAX_FLOWS {
             let mut last: Vec<u64> = self.flows.iter().map(|flow| flow.last_ns).collect();
             let quarter = MAX_FLOWS / 4;
@@ -211,9 +217,9 @@ impl Flows {
             self.close(sink, |flow| flow.last_ns <= until);
         }
         let at = self.flows.len();
-        self.known.insert(place, at as u32);
-        self.known.insert(place.anywhere(), at as u32);
-        self.flows.push(Box::new(Flow::new(self.number, packet, place, at_ns)));
+        self.known.insert(table_key, at as u32);
+        self.known.insert(table_key.anywhere(), at as u32);
+        self.flows.push(Box::new(Flow::new(self.number, packet, table_key, at_ns)));
         self.number += 1;
         at
     }
@@ -238,15 +244,15 @@ impl Flows {
     /// Takes a flow out of the table. The last one moves to its index.
     fn remove(&mut self, at: usize) -> Box<Flow> {
         let flow = self.flows.swap_remove(at);
-        for place in places(&flow) {
-            if self.known.get(&place).is_some_and(|&known| known as usize == at) {
-                self.known.remove(&place);
+        for key in table_keys(&flow) {
+            if self.known.get(&key).is_some_and(|&known| known as usize == at) {
+                self.known.remove(&key);
             }
         }
         let last = self.flows.len() as u32;
         if let Some(moved) = self.flows.get(at) {
-            for place in places(moved) {
-                if let Some(known) = self.known.get_mut(&place).filter(|known| **known == last) {
+            for key in table_keys(moved) {
+                if let Some(known) = self.known.get_mut(&key).filter(|known| **known == last) {
                     *known = at as u32;
                 }
             }
@@ -256,9 +262,9 @@ impl Flows {
 }
 
 /// Keys that a flow may have in the table. Those of no interface may belong to a later flow.
-fn places(flow: &Flow) -> impl Iterator<Item = Place> {
-    let all = std::iter::once(flow.place).chain(flow.others.iter().map(|&(place, _)| place));
-    all.flat_map(|place| [place, place.anywhere()])
+fn table_keys(flow: &Flow) -> impl Iterator<Item = TableKey> {
+    let all = std::iter::once(flow.table_key).chain(flow.others.iter().map(|&(key, _)| key));
+    all.flat_map(|key| [key, key.anywhere()])
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.
