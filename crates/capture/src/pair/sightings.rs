@@ -61,13 +61,8 @@ pub(super) struct Repair {
 }
 
 impl Seen {
-    pub(super) fn flows(&self) -> impl Iterator<Item = &Sightings> {
-        self.flows.iter()
-    }
-
-    /// Returns the first flow with these addresses and ports, in either direction.
-    pub(super) fn flow(&self, key: FlowKey) -> Option<&Sightings> {
-        self.flows.iter().find(|flow| flow.key == key || flow.key == key.reverse())
+    pub(super) fn flows(&self) -> &[Sightings] {
+        &self.flows
     }
 
     /// Time from the first packet to the last.
