@@ -28,7 +28,6 @@ use fate::Delays;
 use matching::{Matched, Pair};
 use partners::Partners;
 use path::Path;
-use sides::Sides;
 use sightings::Sighting;
 
 /// Two captures compared.
@@ -166,8 +165,7 @@ pub fn compare(first: &Seen, second: &Seen) -> Comparison {
             Together { partners, matched, first_is_near_client: None }
         })
         .collect();
-    let sides = Sides::of(&flows);
-    sides.tell(&mut flows);
+    sides::tell(&mut flows);
     match_by_other_flows(&mut flows);
     flows.retain(|flow| flow.matched.iter().any(|matched| !matched.pairs.is_empty() || matched.unclear));
     let clocks = Clocks::compare(|found| {

@@ -33,30 +33,21 @@ pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>, start_ns: u64) -> Ve
     trips
 }
 
-/// Compares the differences of times of each packet one way with those of the next packet the other way. Returns true
-/// if the former are larger by their median: then these packets go from the first point to the second, because the
-/// round trip lies between. `None` without packets both ways, or if the points are at the same place. Both have times
-/// at the first and at the second point.
-pub(super) fn goes_forth(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<bool> {
+/// Median of what the difference of a packet's times exceeds that of the next of the other packets by. `others` are
+/// sorted; both have times at the first and at the second point. For packets that go from the first point to the second
+/// and others that go back it is the round trip between the points, whatever the clocks show.
+pub(super) fn median_excess(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<i64> {
     let difference = |&(first_ns, second_ns): &(u64, u64)| second_ns.wrapping_sub(first_ns) as i64;
-    let mut others = others.to_vec();
-    others.sort_unstable();
     let last = others.last()?;
-    let mut longer: Vec<i64> = these
+    let mut excess: Vec<i64> = these
         .iter()
         .map(|this| {
             let next = others.partition_point(|other| other.0 < this.0);
             difference(this).saturating_sub(difference(others.get(next).unwrap_or(last)))
         })
         .collect();
-    if longer.is_empty() {
-        return None;
-    }
-    let middle = longer.len() / 2;
-    match *longer.select_nth_unstable(middle).1 {
-        0 => None,
-        more => Some(more > 0),
-    }
+    let middle = excess.len() / 2;
+    (!excess.is_empty()).then(|| *excess.select_nth_unstable(middle).1)
 }
 
 /// Maximum time that the answer may come later than the packet. The clocks' drift changes the round trip by up to
