@@ -6,6 +6,7 @@ captures show what happened to each packet. `GAMELANE_TWO_POINTS=all` runs every
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -101,6 +102,7 @@ class Way(NamedTuple):
         )
 
 
+@functools.cache
 def at_home(end: str) -> bool:
     address = ip_address(end.rsplit(":", 1)[0])
     return any(address in network for network in HOME)
@@ -110,11 +112,15 @@ def ways(near: list[Passed], far: list[Passed]) -> dict[tuple[str, str], Way]:
     """Return the directions of all flows; `near` is the point closer to home."""
     found: dict[tuple[str, str], Way] = defaultdict(lambda: Way({}, {}))
     for point, packets in enumerate((near, far)):
+        latest: dict[tuple[str, str], int] = defaultdict(int)
         for packet in packets:
-            way = found[packet.source, packet.target]
-            seen = way.sent if at_home(packet.source) == (point == 0) else way.received
-            assert packet.number not in seen, "the simulator's numbers wrapped: take a shorter run"
-            seen[packet.number] = packet.payload, packet.at_ns
+            ends = packet.source, packet.target
+            seen = found[ends].sent if at_home(packet.source) == (point == 0) else found[ends].received
+            # The identification has 16 bit.
+            number = latest[ends] + (packet.number - latest[ends] + 0x8000) % 0x10000 - 0x8000
+            latest[ends] = number
+            assert number not in seen
+            seen[number] = packet.payload, packet.at_ns
     return found
 
 

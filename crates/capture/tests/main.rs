@@ -5,6 +5,7 @@ mod corpus;
 mod figure_6;
 mod inputs;
 mod pair;
+mod points;
 mod read;
 mod support;
 mod trace;

@@ -165,9 +165,7 @@ pub fn compare(first: &Seen, second: &Seen) -> Comparison {
             Together { partners, matched, first_is_near_client: None }
         })
         .collect();
-    sides::tell(&mut flows);
-    match_by_other_flows(&mut flows);
-    flows.retain(|flow| flow.matched.iter().any(|matched| !matched.pairs.is_empty() || matched.unclear));
+    sides::by_round_trips(&mut flows);
     let clocks = Clocks::compare(|found| {
         for flow in flows.iter().filter(|flow| flow.first_is_near_client.is_some()) {
             for direction in [0, 1] {
@@ -176,6 +174,9 @@ pub fn compare(first: &Seen, second: &Seen) -> Comparison {
             }
         }
     });
+    sides::by_other_flows(&mut flows, clocks);
+    match_by_other_flows(&mut flows);
+    flows.retain(|flow| flow.matched.iter().any(|matched| !matched.pairs.is_empty() || matched.unclear));
     // Of all flows: back to the first point, forth to the second.
     let mut delays: [Option<Delays>; 2] = [None; 2];
     for flow in &flows {

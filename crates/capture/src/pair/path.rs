@@ -9,8 +9,8 @@ use super::sightings::Sighting;
 pub(super) struct Path {
     /// Time at the second point, time at the first.
     points: Vec<(u64, u64)>,
-    /// Largest deviation from the delay of the neighbours that a packet may have.
-    limit_ns: u64,
+    /// Largest deviation from the delay of the neighbours that a packet has, twice.
+    usual_ns: u64,
     /// Largest less smallest difference of the times.
     spread_ns: u64,
 }
@@ -44,22 +44,31 @@ impl Path {
             latest = latest.max(point.1);
             point.1 = latest;
         }
-        let limit_ns = usual_deviation(&points)?;
+        let usual_ns = usual_deviation(&points)?;
         let differences = points.iter().map(|&(second, first)| second.wrapping_sub(first) as i64);
         let spread_ns = differences.clone().max()?.abs_diff(differences.min()?);
-        Some(Self { points, limit_ns, spread_ns })
+        Some(Self { points, usual_ns, spread_ns })
     }
 
-    /// Expected time at the first point of a packet that is at the second point at `second_ns`.
-    fn expected(&self, second_ns: u64) -> i64 {
+    /// Expected time at the first point of a packet that is at the second point at `second_ns`, and how far it may be
+    /// off. Between two packets of the path that depends on how much their delays differ, outside of the path on how
+    /// much all delays differ.
+    fn expected(&self, second_ns: u64) -> (i64, u64) {
         let next = self.points.partition_point(|point| point.0 < second_ns);
-        between(self.points[..next].last().or(self.points.first()), self.points[next..].first(), second_ns)
+        let (before, after) = (self.points[..next].last(), self.points[next..].first());
+        let limit_ns = match (before, after) {
+            (Some(before), Some(after)) => {
+                (after.0 - before.0).abs_diff(after.1 - before.1).saturating_add(self.usual_ns)
+            }
+            _ => self.spread_ns.saturating_add(SECOND),
+        };
+        (between(before.or(self.points.first()), after, second_ns), limit_ns)
     }
 
     /// True if the delay is one that this path can have: not further from its neighbours' than the delays of the path
     /// differ, and a second.
     pub(super) fn allows(&self, (first_ns, second_ns): (u64, u64)) -> bool {
-        self.expected(second_ns).abs_diff(first_ns as i64) <= self.spread_ns.saturating_add(SECOND)
+        self.expected(second_ns).0.abs_diff(first_ns as i64) <= self.spread_ns.saturating_add(SECOND)
     }
 
     /// Assigns packets of equal content in order, so that the sum of their deviations is least. A packet further than
@@ -73,14 +82,14 @@ impl Path {
         assignment: &mut Assignment,
     ) {
         let sent: Vec<i64> = ours.iter().map(|&(_, place)| first[place as usize].at_ns as i64).collect();
-        let expected: Vec<i64> =
+        let expected: Vec<(i64, u64)> =
             theirs.iter().map(|&(_, place)| self.expected(second[place as usize].at_ns)).collect();
         let recorded = first[0].at_ns as i64..=first[first.len() - 1].at_ns as i64;
-        let within = expected.iter().filter(|time| recorded.contains(time)).count();
+        let within = expected.iter().filter(|(time, _)| recorded.contains(time)).count();
         let mut assigned = 0;
-        align(&sent, &expected, self.limit_ns, |i, j| {
+        align(&sent, &expected, |i, j| {
             pairs.push(Pair { first: ours[i].1, second: theirs[j].1 });
-            let deviation = sent[i].abs_diff(expected[j]);
+            let deviation = sent[i].abs_diff(expected[j].0);
             assignment.deviation_ns = assignment.deviation_ns.saturating_add(deviation);
             assigned += 1;
         });
@@ -117,9 +126,9 @@ fn usual_deviation(points: &[(u64, u64)]) -> Option<u64> {
 }
 
 /// Calls `found` for the pairs of the assignment of `expected` to `sent` that keeps the order and has the least sum of
-/// distances, where each one of `expected` without a partner counts `limit`. Both are sorted. Partners are looked for
+/// distances, where each one of `expected` without a partner counts its limit. Both are sorted. Partners are looked for
 /// among the [`BAND`] nearest.
-fn align(sent: &[i64], expected: &[i64], limit: u64, mut found: impl FnMut(usize, usize)) {
+fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usize)) {
     let width = BAND.min(sent.len() + 1);
     let from = |expected: i64| {
         let nearest = sent.partition_point(|&time| time < expected);
@@ -130,7 +139,7 @@ fn align(sent: &[i64], expected: &[i64], limit: u64, mut found: impl FnMut(usize
     let mut next = vec![0u64; width];
     // Bit n: whether the sum is least if `sent[start + n - 1]` is not used; else whether it is this one's partner.
     let mut steps: Vec<(usize, u64, u64)> = Vec::with_capacity(expected.len());
-    for &time in expected {
+    for &(time, limit) in expected {
         let from = from(time).max(start);
         let earlier = |n: usize| least[(from + n - start).min(width - 1)];
         let (mut unused, mut partner) = (0u64, 0u64);

@@ -3,44 +3,46 @@
 //! the other flows; else the point that misses packets is the far one.
 
 use super::Together;
+use super::clock::Clocks;
 use super::round_trips::median_excess;
 
-/// Tells every flow which point is closer to its client.
-pub(super) fn tell(flows: &mut [Together<'_>]) {
-    for flow in flows.iter_mut() {
-        flow.first_is_near_client = by_round_trips(flow);
+/// Tells the flows with packets both ways.
+pub(super) fn by_round_trips(flows: &mut [Together<'_>]) {
+    for flow in flows {
+        let up: Vec<(u64, u64)> = flow.times(0).collect();
+        let mut down: Vec<(u64, u64)> = flow.times(1).collect();
+        down.sort_unstable();
+        flow.first_is_near_client = median_excess(&up, &down).filter(|&trip| trip != 0).map(|trip| trip > 0);
     }
+}
+
+/// Tells the other flows.
+pub(super) fn by_other_flows(flows: &mut [Together<'_>], clocks: Clocks) {
     if flows.iter().all(|flow| flow.first_is_near_client.is_some()) {
         return;
     }
-    let known = |forth: bool| {
-        let known = flows.iter().filter(|flow| flow.first_is_near_client.is_some());
-        let ways = known.flat_map(|flow| [0, 1].map(|direction| (flow, direction)));
-        let same = ways.filter(|(flow, direction)| flow.goes_forth(*direction) == forth);
-        let mut times: Vec<(u64, u64)> = same.flat_map(|(flow, direction)| flow.times(direction)).collect();
-        times.sort_unstable();
-        times
+    let differences = |flow: &Together<'_>, direction| -> Vec<i64> {
+        flow.times(direction).map(|(first_ns, second_ns)| clocks.delay(first_ns, second_ns, true)).collect()
     };
-    let [back, forth] = [false, true].map(known);
-    for flow in flows.iter_mut().filter(|flow| flow.first_is_near_client.is_none()) {
-        flow.first_is_near_client = by_others(flow, &back, &forth).or_else(|| by_missing(flow));
+    // The clocks' offset is below the differences of all packets forth, and above those of all packets back.
+    let (mut above, mut below) = (i64::MAX, i64::MIN);
+    for flow in flows.iter().filter(|flow| flow.first_is_near_client.is_some()) {
+        for direction in [0, 1] {
+            let differences = differences(flow, direction);
+            if flow.goes_forth(direction) {
+                above = differences.into_iter().fold(above, i64::min);
+            } else {
+                below = differences.into_iter().fold(below, i64::max);
+            }
+        }
     }
-}
-
-fn by_round_trips(flow: &Together<'_>) -> Option<bool> {
-    let up: Vec<(u64, u64)> = flow.times(0).collect();
-    let mut down: Vec<(u64, u64)> = flow.times(1).collect();
-    down.sort_unstable();
-    median_excess(&up, &down).filter(|&trip| trip != 0).map(|trip| trip > 0)
-}
-
-/// Packets in one direction have about the same difference of times.
-fn by_others(flow: &Together<'_>, back: &[(u64, u64)], forth: &[(u64, u64)]) -> Option<bool> {
-    let direction = usize::from(flow.matched[0].pairs.is_empty());
-    let these: Vec<(u64, u64)> = flow.times(direction).collect();
-    let from_back = median_excess(&these, back)?.unsigned_abs();
-    let from_forth = median_excess(&these, forth)?.unsigned_abs();
-    (from_back != from_forth).then_some((from_forth < from_back) == (direction == 0))
+    let offset = (i64::MIN < below && below < above && above < i64::MAX).then(|| below.midpoint(above));
+    for flow in flows.iter_mut().filter(|flow| flow.first_is_near_client.is_none()) {
+        let direction = usize::from(flow.matched[0].pairs.is_empty());
+        let least = differences(flow, direction).into_iter().min();
+        let forth = least.zip(offset).map(|(least, offset)| (least > offset) == (direction == 0));
+        flow.first_is_near_client = forth.or_else(|| by_missing(flow));
+    }
 }
 
 /// The point that misses packets between the first and the last common one is the far one.
