@@ -49,8 +49,10 @@ impl Clocks {
         let lines = least.map(|least| {
             let points: Vec<(u64, i64)> = least.into_iter().flatten().collect();
             let &(_, level) = points.first()?;
-            let relative = |&(at_ns, delay): &(u64, i64)| ((at_ns - from_ns) as f64, delay.saturating_sub(level) as f64);
-            (points.len() >= MIN_SEGMENTS).then(|| Line::below(&points.iter().map(relative).collect::<Vec<_>>()))
+            let relative =
+                |&(at_ns, delay): &(u64, i64)| ((at_ns - from_ns) as f64, delay.saturating_sub(level) as f64);
+            (points.len() >= MIN_SEGMENTS)
+                .then(|| Line::below(&points.iter().map(relative).collect::<Vec<_>>()))
         });
         let [Some(back), Some(forth)] = lines else { return Self::default() };
         let slope = if forth.residual_ns < back.residual_ns { forth.slope } else { -back.slope };

@@ -70,13 +70,7 @@ fn origin(sent: &[Sighting]) -> u32 {
     sent.first().map_or(0, |packet| packet.sequence)
 }
 
-fn delivered(
-    firsts: &[First],
-    start: u64,
-    origin: u32,
-    way: &Way<'_>,
-    causes: &Causes<'_>,
-) -> Delivery {
+fn delivered(firsts: &[First], start: u64, origin: u32, way: &Way<'_>, causes: &Causes<'_>) -> Delivery {
     let mut delivery = Delivery::default();
     let least = way.delays().min().unwrap_or(0);
     let mut sequence = Sequence::from_within(origin);

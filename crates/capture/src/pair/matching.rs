@@ -56,7 +56,8 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option
         let same: Vec<Pair> = anchors.iter().copied().filter(|pair| has_payload(pair) == payload).collect();
         Path::new(in_order(&same).map(|pair| times(first, second, pair)))
     });
-    let path_of = |payload: bool| paths[usize::from(payload)].as_ref().or(paths[usize::from(!payload)].as_ref());
+    let path_of =
+        |payload: bool| paths[usize::from(payload)].as_ref().or(paths[usize::from(!payload)].as_ref());
     let anchored = !anchors.is_empty();
     let mut pairs = anchors;
     if !unique {
@@ -71,7 +72,9 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option
         if let Some(path) = path_of(payload) {
             path.assign(first, second, (ours, theirs), &mut pairs, &mut assignment);
         } else if repeated.iter().all(|(ours, theirs)| ours.len() == theirs.len()) {
-            pairs.extend(ours.iter().zip(*theirs).map(|(ours, theirs)| Pair { first: ours.1, second: theirs.1 }));
+            pairs.extend(
+                ours.iter().zip(*theirs).map(|(ours, theirs)| Pair { first: ours.1, second: theirs.1 }),
+            );
         } else if let Some(path) = elsewhere {
             path.assign(first, second, (ours, theirs), &mut pairs, &mut assignment);
         } else {

@@ -93,8 +93,10 @@ impl Path {
             assignment.deviation_ns = assignment.deviation_ns.saturating_add(deviation);
             assigned += 1;
         });
-        let spacing_ns = sent[sent.len() - 1].abs_diff(sent[0]) / (sent.len() as u64).saturating_sub(1).max(1);
-        assignment.spacing_ns = assignment.spacing_ns.saturating_add(spacing_ns.saturating_mul(assigned as u64));
+        let spacing_ns =
+            sent[sent.len() - 1].abs_diff(sent[0]) / (sent.len() as u64).saturating_sub(1).max(1);
+        assignment.spacing_ns =
+            assignment.spacing_ns.saturating_add(spacing_ns.saturating_mul(assigned as u64));
         assignment.left += within.saturating_sub(assigned);
     }
 }

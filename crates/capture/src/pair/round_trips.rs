@@ -6,23 +6,29 @@ use super::Way;
 /// Returns the round trips from the point close to the client to the other point and back. Each has the time when the
 /// answer passed that point, since `start_ns`, and the length.
 pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>, start_ns: u64) -> Vec<(u64, u64)> {
-    // Time at the server's point, and the delay.
-    let mut forward: Vec<(u64, i64)> =
-        up.times().zip(up.delays()).map(|((_, server_ns), delay)| (server_ns, delay)).collect();
-    let mut back: Vec<(u64, u64, i64)> =
-        down.times().zip(down.delays()).map(|((server_ns, client_ns), delay)| (server_ns, client_ns, delay)).collect();
+    // Time at the server's point, time at the client's, and the delay.
+    let mut forward: Vec<(u64, u64, i64)> = up
+        .times()
+        .zip(up.delays())
+        .map(|((client_ns, server_ns), delay)| (server_ns, client_ns, delay))
+        .collect();
+    let mut back: Vec<(u64, u64, i64)> = down
+        .times()
+        .zip(down.delays())
+        .map(|((server_ns, client_ns), delay)| (server_ns, client_ns, delay))
+        .collect();
     forward.sort_unstable();
     back.sort_unstable();
     let mut trips = Vec::with_capacity(back.len());
     let mut used = 0;
     for (left_server, reached_client, back) in back {
         // The latest packet seen at the server's point, if it is not used yet.
-        let seen = forward.partition_point(|&(reached_server, _)| reached_server <= left_server);
+        let seen = forward.partition_point(|&(reached_server, ..)| reached_server <= left_server);
         if seen <= used {
             continue;
         }
         used = seen;
-        let (reached_server, forth) = forward[seen - 1];
+        let (reached_server, _, forth) = forward[seen - 1];
         let dwell = left_server - reached_server;
         if let Ok(trip) = u64::try_from(forth.saturating_add(back))
             && dwell <= MAX_DWELL_NS
