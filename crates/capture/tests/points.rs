@@ -194,12 +194,12 @@ fn without_any_unique_content_the_other_flows_tell_or_nothing_is_claimed() {
     let other = key("192.168.1.2:40001", "203.0.113.6:7000", Protocol::Udp);
     let others =
         |wait: fn(u64) -> u64| [stream(other, 70, 20 * MS, 0.01, wait), back(other, 70, 50 * MS, 0.0, |_| 0)];
-    let same = [vec![up.clone(), down.clone()].concat(), others(ten_seconds).concat()].concat();
+    let same = [[up.clone(), down.clone()].concat(), others(ten_seconds).concat()].concat();
     // The game's own direction is known only if both directions of it are: the answers tell nothing here.
     let found = compared(&same, |at| at);
     let told = found.flows[0].directions[0].losses.as_ref().unwrap();
     assert_eq!((told.sent, told.lost), (up.len() as u64, lost(&up)));
-    let apart = [vec![up, down].concat(), others(|_| 0).concat()].concat();
+    let apart = [[up, down].concat(), others(|_| 0).concat()].concat();
     let found = compared(&apart, |at| at);
     assert_eq!(found.flows[0].directions[0].losses.as_ref().err(), Some(&Unknown::ContentsRepeat));
 }

@@ -74,9 +74,9 @@ fn fates(
     // Of packets without payload, and of packets with it.
     let kind = |packet: &Sighting| usize::from(packet.payload > 0);
     let (mut highest, mut reordered_ns) = ([i64::MIN; 2], [0; 2]);
-    for place in 0..here.len() {
+    for (place, packet) in here.iter().enumerate() {
         let Some(at) = passed(place) else { continue };
-        let kind = kind(&here[place]);
+        let kind = kind(packet);
         reordered_ns[kind] = reordered_ns[kind].max(highest[kind].saturating_sub(at));
         highest[kind] = highest[kind].max(at);
     }
