@@ -373,3 +373,18 @@ fn translated_addresses_and_reused_ports_are_matched_by_content() {
     let up: Vec<Packet> = late.into_iter().filter(|packet| packet.key == game()).collect();
     check(&found, 0, &up);
 }
+
+#[test]
+fn times_at_both_ends_of_the_range_do_not_overflow() {
+    let up = stream(game(), 20, 20 * MS, 0.1, now_and_then);
+    let mut repeated = up.clone();
+    repeated.iter_mut().step_by(2).for_each(|packet| packet.id = 0);
+    let down = back(game(), 20, 20 * MS, 0.1, now_and_then);
+    for up in [up, repeated] {
+        let all = [up, down.clone()].concat();
+        for clock in [|at| u64::MAX - at, |at| u64::MAX - HOUR + at, |at| at * 500_000_000, |at| at / 1_000_000_000] {
+            let found = compared(&all, clock);
+            assert_eq!((found.flows.len(), found.drift_ppb), (1, None));
+        }
+    }
+}

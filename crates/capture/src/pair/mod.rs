@@ -50,10 +50,7 @@ pub struct PairedFlow {
     pub first_is_near_client: Option<bool>,
     /// From client to server, and from server to client.
     pub directions: [PairedDirection; 2],
-    /// Round trips between the two points, by synthetic packet pairs (SPP). Each has the time when the answer passed
-    /// the point close to the client, since the start of that flow, and the length in nanoseconds.
-    pub round_trips: Vec<(u64, u64)>,
-    /// Distribution of these round trips in nanoseconds.
+    /// Round trips in nanoseconds between the two points, by synthetic packet pairs (SPP).
     pub rtt: Samples,
 }
 
@@ -252,17 +249,11 @@ fn paired(
             losses,
         }
     });
-    let near = if flow.goes_forth(0) { flow.partners.first } else { flow.partners.second };
-    let start_ns = near.directions.iter().flatten().map(|packet| packet.at_ns).min().unwrap_or(0);
-    let round_trips = round_trips::synthetic_pairs(&ways[0], &ways[1], start_ns);
-    let mut rtt = Samples::default();
-    round_trips.iter().for_each(|&(_, took)| rtt.push(took));
     PairedFlow {
         key: flow.partners.first.key,
         flows: [flow.partners.first.number, flow.partners.second.number],
         first_is_near_client: flow.first_is_near_client,
         directions,
-        round_trips,
-        rtt,
+        rtt: round_trips::synthetic_pairs(&ways[0], &ways[1]),
     }
 }

@@ -2,10 +2,10 @@
 //! trip of any protocol. The times of each point come from its own clock only. Time inside the end hosts is left out.
 
 use super::Way;
+use crate::samples::Samples;
 
-/// Returns the round trips from the point close to the client to the other point and back. Each has the time when the
-/// answer passed that point, since `start_ns`, and the length.
-pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>, start_ns: u64) -> Vec<(u64, u64)> {
+/// Returns the round trips from the point close to the client to the other point and back, in nanoseconds.
+pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>) -> Samples {
     // Time at the server's point, time at the client's, and the delay.
     let mut forward: Vec<(u64, u64, i64)> = up
         .times()
@@ -19,9 +19,9 @@ pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>, start_ns: u64) -> Ve
         .collect();
     forward.sort_unstable();
     back.sort_unstable();
-    let mut trips = Vec::with_capacity(back.len());
+    let mut trips = Samples::default();
     let mut used = 0;
-    for (left_server, reached_client, back) in back {
+    for (left_server, _, back) in back {
         // The latest packet seen at the server's point, if it is not used yet.
         let seen = forward.partition_point(|&(reached_server, ..)| reached_server <= left_server);
         if seen <= used {
@@ -33,7 +33,7 @@ pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>, start_ns: u64) -> Ve
         if let Ok(trip) = u64::try_from(forth.saturating_add(back))
             && dwell <= MAX_DWELL_NS
         {
-            trips.push((reached_client.saturating_sub(start_ns), trip));
+            trips.push(trip);
         }
     }
     trips

@@ -38,7 +38,7 @@ pub struct Sightings {
 pub struct Seen {
     flows: Vec<Sightings>,
     /// Index in `flows` by the analyzer's number of the flow.
-    places: BTreeMap<u32, usize>,
+    places: Vec<Option<u32>>,
     retransmissions: BTreeMap<(u32, u8), Vec<Repair>>,
     span: Option<Span>,
     /// Origin of the analyzer's times, in nanoseconds since 1970.
@@ -102,12 +102,16 @@ impl<S: Sink> Sink for Watcher<'_, S> {
         let span = self.seen.span.get_or_insert(Span { from_ns: packet.at_ns, to_ns: packet.at_ns });
         span.from_ns = span.from_ns.min(packet.at_ns);
         span.to_ns = span.to_ns.max(packet.at_ns);
-        let place = *self.seen.places.entry(flow).or_insert_with(|| {
+        let number = flow as usize;
+        if number >= self.seen.places.len() {
+            self.seen.places.resize(number + 1, None);
+        }
+        let place = *self.seen.places[number].get_or_insert_with(|| {
             let key = if direction == 0 { packet.key } else { packet.key.reverse() };
             self.seen.flows.push(Sightings { key, number: flow, directions: [Vec::new(), Vec::new()] });
-            self.seen.flows.len() - 1
+            self.seen.flows.len() as u32 - 1
         });
-        self.seen.flows[place].directions[usize::from(direction)].push(Sighting {
+        self.seen.flows[place as usize].directions[usize::from(direction)].push(Sighting {
             at_ns: packet.at_ns,
             content: packet.content,
             sequence: packet.tcp().map_or(0, |tcp| tcp.sequence.wrapping_add(tcp.flags.syn.into())),
