@@ -382,7 +382,9 @@ fn times_at_both_ends_of_the_range_do_not_overflow() {
     let down = back(game(), 20, 20 * MS, 0.1, now_and_then);
     for up in [up, repeated] {
         let all = [up, down.clone()].concat();
-        for clock in [|at| u64::MAX - at, |at| u64::MAX - HOUR + at, |at| at * 500_000_000, |at| at / 1_000_000_000] {
+        for clock in
+            [|at| u64::MAX - at, |at| u64::MAX - HOUR + at, |at| at * 500_000_000, |at| at / 1_000_000_000]
+        {
             let found = compared(&all, clock);
             assert_eq!((found.flows.len(), found.drift_ppb), (1, None));
         }

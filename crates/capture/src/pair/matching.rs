@@ -10,7 +10,7 @@
 //! Packets with and without payload have a path of their own each: a gateway may give priority to ACKs. Payload beyond
 //! the content hash is not compared.
 
-use super::path::{Assignment, Path};
+use super::path::{Deviation, Path, Same};
 use super::sightings::Sighting;
 
 /// A packet at both points: its index at the first and at the second.
@@ -36,7 +36,7 @@ impl Matched {
 /// Matches the packets of one direction at two points. `elsewhere` is the path of other flows in this direction.
 pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option<&Path>) -> Matched {
     let (ours, theirs) = (by_content(first), by_content(second));
-    let (mut anchors, mut repeated) = (Vec::new(), Vec::new());
+    let (mut anchors, mut repeated): (Vec<Pair>, Vec<Same<'_>>) = (Vec::new(), Vec::new());
     let mut unique = true;
     let mut at = 0;
     for group in ours.chunk_by(|a, b| a.0 == b.0) {
@@ -51,41 +51,90 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option
         }
     }
     anchors.sort_unstable();
-    let has_payload = |pair: &Pair| first[pair.first as usize].payload > 0;
-    let paths = [false, true].map(|payload| {
-        let same: Vec<Pair> = anchors.iter().copied().filter(|pair| has_payload(pair) == payload).collect();
-        Path::new(in_order(&same).map(|pair| times(first, second, pair)))
-    });
-    let path_of =
-        |payload: bool| paths[usize::from(payload)].as_ref().or(paths[usize::from(!payload)].as_ref());
-    let anchored = !anchors.is_empty();
+    let mut paths = Paths::through(&anchors, first, second);
     let mut pairs = anchors;
-    if !unique {
-        // A content that repeats may be seen once at each point, of different packets.
-        pairs.retain(|pair| {
-            path_of(has_payload(pair)).is_none_or(|path| path.allows(times(first, second, *pair)))
-        });
-    }
-    let mut assignment = Assignment::default();
-    for (ours, theirs) in &repeated {
-        let payload = first[ours[0].1 as usize].payload > 0;
-        if let Some(path) = path_of(payload) {
-            path.assign(first, second, (ours, theirs), &mut pairs, &mut assignment);
-        } else if repeated.iter().all(|(ours, theirs)| ours.len() == theirs.len()) {
-            pairs.extend(
-                ours.iter().zip(*theirs).map(|(ours, theirs)| Pair { first: ours.1, second: theirs.1 }),
-            );
-        } else if let Some(path) = elsewhere {
-            path.assign(first, second, (ours, theirs), &mut pairs, &mut assignment);
-        } else {
+    if pairs.is_empty() {
+        if repeated.iter().all(|(ours, theirs)| ours.len() == theirs.len()) {
+            for (ours, theirs) in repeated {
+                pairs.extend(
+                    ours.iter().zip(theirs).map(|(ours, theirs)| Pair { first: ours.1, second: theirs.1 }),
+                );
+            }
+            pairs.sort_unstable();
+            return Matched { pairs, unclear: false };
+        }
+        let Some(path) = elsewhere else { return Matched::UNCLEAR };
+        let mut deviation = Deviation::default();
+        for group in &repeated {
+            path.assign(first, second, *group, &mut pairs, &mut deviation);
+        }
+        if deviation.is_large() {
             return Matched::UNCLEAR;
         }
-    }
-    if assignment.left * 20 > pairs.len() || !anchored && assignment.is_by_chance() {
-        return Matched::UNCLEAR;
+    } else {
+        if !unique {
+            // A content that repeats may be seen once at each point, of different packets.
+            pairs.retain(|pair| {
+                paths.of(first, *pair).is_none_or(|path| path.allows(times(first, second, *pair)))
+            });
+        }
+        // Contents that repeat seldom are told apart most surely. They lead to those that repeat often.
+        let repeats = |group: &Same<'_>| group.0.len().max(group.1.len()).ilog2();
+        repeated.sort_by_key(repeats);
+        for stage in repeated.chunk_by(|a, b| repeats(a) == repeats(b)) {
+            for group in stage {
+                if let Some(path) = paths.of(first, Pair { first: group.0[0].1, second: 0 }) {
+                    path.assign(first, second, *group, &mut pairs, &mut Deviation::default());
+                }
+            }
+            pairs.sort_unstable();
+            paths = Paths::through(&pairs, first, second);
+        }
     }
     pairs.sort_unstable();
+    if contradictions(&pairs, &repeated, first.len(), second.len()) * MOST_CONTRADICTIONS > pairs.len() {
+        return Matched::UNCLEAR;
+    }
     Matched { pairs, unclear: false }
+}
+
+/// Delay over time of packets without payload, and of packets with it.
+struct Paths([Option<Path>; 2]);
+
+impl Paths {
+    fn through(pairs: &[Pair], first: &[Sighting], second: &[Sighting]) -> Self {
+        Self([false, true].map(|payload| {
+            let same = pairs.iter().filter(|pair| (first[pair.first as usize].payload > 0) == payload);
+            let same: Vec<Pair> = same.copied().collect();
+            Path::new(in_order(&same).map(|pair| times(first, second, pair)))
+        }))
+    }
+
+    /// The path of packets like this one, else that of the others.
+    fn of(&self, first: &[Sighting], pair: Pair) -> Option<&Path> {
+        let payload = usize::from(first[pair.first as usize].payload > 0);
+        self.0[payload].as_ref().or(self.0[1 - payload].as_ref())
+    }
+}
+
+/// Counts packets of equal content that have no partner at either point, although both captures ran: a loss and a
+/// packet from nowhere. Most of them are one packet that found no partner.
+fn contradictions(pairs: &[Pair], repeated: &[Same<'_>], first: usize, second: usize) -> usize {
+    let mut matched = [vec![false; first], vec![false; second]];
+    for pair in pairs {
+        matched[0][pair.first as usize] = true;
+        matched[1][pair.second as usize] = true;
+    }
+    let range = |matched: &[bool]| {
+        let from = matched.iter().position(|&matched| matched).unwrap_or(0);
+        from..matched.iter().rposition(|&matched| matched).unwrap_or(from)
+    };
+    let ranges = [range(&matched[0]), range(&matched[1])];
+    let alone = |point: usize, packets: &[(u64, u32)]| {
+        let places = packets.iter().map(|&(_, place)| place as usize);
+        places.filter(|place| ranges[point].contains(place) && !matched[point][*place]).count()
+    };
+    repeated.iter().map(|(ours, theirs)| alone(0, ours).min(alone(1, theirs))).sum()
 }
 
 /// Content and index of each packet, sorted.
@@ -122,3 +171,6 @@ fn in_order(pairs: &[Pair]) -> impl Iterator<Item = Pair> {
     }
     chain.into_iter().rev()
 }
+
+/// One contradiction among this many matched packets is the most that is believed.
+const MOST_CONTRADICTIONS: usize = 100;

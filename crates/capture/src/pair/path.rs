@@ -15,18 +15,17 @@ pub(super) struct Path {
     spread_ns: u64,
 }
 
-/// How well packets of equal content were assigned.
+/// How far assigned packets are from where they were expected, in sum.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Assignment {
-    /// Packets at the second point without a partner, although the first capture ran when they were there.
-    pub(super) left: usize,
+pub(super) struct Deviation {
     deviation_ns: u64,
+    /// Time between packets of equal content.
     spacing_ns: u64,
 }
 
-impl Assignment {
-    /// True if the deviations are not small beside the distance between packets of equal content.
-    pub(super) const fn is_by_chance(&self) -> bool {
+impl Deviation {
+    /// True if chance may have decided which of the packets with equal content is which.
+    pub(super) const fn is_large(&self) -> bool {
         self.deviation_ns > self.spacing_ns / 4
     }
 }
@@ -79,25 +78,18 @@ impl Path {
         second: &[Sighting],
         (ours, theirs): Same<'_>,
         pairs: &mut Vec<Pair>,
-        assignment: &mut Assignment,
+        sum: &mut Deviation,
     ) {
         let sent: Vec<i64> = ours.iter().map(|&(_, place)| first[place as usize].at_ns as i64).collect();
         let expected: Vec<(i64, u64)> =
             theirs.iter().map(|&(_, place)| self.expected(second[place as usize].at_ns)).collect();
-        let recorded = first[0].at_ns as i64..=first[first.len() - 1].at_ns as i64;
-        let within = expected.iter().filter(|(time, _)| recorded.contains(time)).count();
-        let mut assigned = 0;
-        align(&sent, &expected, |i, j| {
-            pairs.push(Pair { first: ours[i].1, second: theirs[j].1 });
-            let deviation = sent[i].abs_diff(expected[j].0);
-            assignment.deviation_ns = assignment.deviation_ns.saturating_add(deviation);
-            assigned += 1;
-        });
         let spacing_ns =
             sent[sent.len() - 1].abs_diff(sent[0]) / (sent.len() as u64).saturating_sub(1).max(1);
-        assignment.spacing_ns =
-            assignment.spacing_ns.saturating_add(spacing_ns.saturating_mul(assigned as u64));
-        assignment.left += within.saturating_sub(assigned);
+        align(&sent, &expected, |i, j| {
+            pairs.push(Pair { first: ours[i].1, second: theirs[j].1 });
+            sum.deviation_ns = sum.deviation_ns.saturating_add(sent[i].abs_diff(expected[j].0));
+            sum.spacing_ns = sum.spacing_ns.saturating_add(spacing_ns);
+        });
     }
 }
 
