@@ -4,8 +4,9 @@
 //!    both points is the *path*: it gives the delay at any time.
 //! 2. Contents that repeat (IP identification 0, equal payloads, retransmissions without time stamps) are assigned in
 //!    order. Each packet at the second point goes to the packet at the first point that is nearest to where the path
-//!    expects it.
+//!    expects it. Rare contents come first and become part of the path.
 //! 3. Without anchors, equal numbers of equal contents match in order; else the path of other flows decides.
+//! 4. If the result contradicts itself, there is none.
 //!
 //! Packets with and without payload have a path of their own each: a gateway may give priority to ACKs. Payload beyond
 //! the content hash is not compared.
