@@ -32,8 +32,7 @@ pub struct CapturedPacket {
     pub identification: u16,
     /// First four bytes of UDP payload, where many games number their messages. `None` if fewer were sent or captured.
     pub start: Option<[u8; 4]>,
-    /// Content hash that is the same at every capture point; 0 without
-    /// [`Capture::hash_content`](crate::Capture::hash_content).
+    /// Content hash that is the same at every capture point.
     pub content: u64,
     /// Transport header.
     pub transport: CapturedTransport,

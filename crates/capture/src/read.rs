@@ -26,7 +26,6 @@ pub struct Capture<R = Input> {
     packets_read: u64,
     skipped: Skipped,
     fragments: Fragments,
-    hash_content: bool,
     /// Interface whose packets are returned; `None` for all.
     only_interface: Option<u32>,
     /// Rest of the last frame, if it is an aggregate.
@@ -160,16 +159,10 @@ impl<R: Read> Capture<R> {
             packets_read: 0,
             skipped: Skipped::default(),
             fragments: Fragments::default(),
-            hash_content: true,
             only_interface: None,
             rest: None,
             failed: false,
         })
-    }
-
-    /// Computes [`CapturedPacket::content`] for all following packets.
-    pub const fn hash_content(&mut self) {
-        self.hash_content = true;
     }
 
     /// Ignores the packets of all other interfaces from now on and does not count them. A file with two capture points
@@ -276,7 +269,7 @@ impl<R: Read> Capture<R> {
                 self.rest = Some(Rest::of(packet, part, data));
             }
             let parsed = match found {
-                Ok(ip) => parse(ip, &mut self.fragments, self.hash_content, packet),
+                Ok(ip) => parse(ip, &mut self.fragments, packet),
                 Err(reason) => Err(reason.into()),
             };
             match parsed {
@@ -353,12 +346,7 @@ impl From<NoIp> for Reason {
 }
 
 /// Parses an IP packet into `packet`, whose time, interface and direction are already set.
-fn parse(
-    part: Part<'_>,
-    fragments: &mut Fragments,
-    hash_content: bool,
-    packet: &mut CapturedPacket,
-) -> Result<(), Reason> {
+fn parse(part: Part<'_>, fragments: &mut Fragments, packet: &mut CapturedPacket) -> Result<(), Reason> {
     let ip = Ip::parse(part.bytes, part.len).ok_or(Reason::NotIp)?;
     let protocol = match ip.protocol {
         TCP => Protocol::Tcp,
@@ -386,6 +374,7 @@ fn parse(
     if let FragmentOf::Later { id, last } = ip.fragment {
         packet.transport = CapturedTransport::LaterFragment;
         packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
+        packet.content = content::hash(packet, &[]);
         return Ok(());
     }
     // Every UDP header, and the beginning of a TCP header.
@@ -412,9 +401,7 @@ fn parse(
     if let FragmentOf::First { id } = ip.fragment {
         fragments.first(fragmented(id), packet.key);
     }
-    if hash_content {
-        packet.content = content::hash(packet, ip.above);
-    }
+    packet.content = content::hash(packet, ip.above);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod figure_6;
 mod inputs;
 mod links;
 mod pair;
+mod points;
 mod read;
 mod support;
 mod tcp;

@@ -183,7 +183,7 @@ impl Flow {
         sink: &mut impl Sink,
     ) {
         self.last_ns = self.last_ns.max(at_ns);
-        sink.packet(self.number, direction as u8, packet);
+        sink.packet(self.number, self.lasting(direction) as u8, packet);
         let own = &mut self.directions[direction];
         own.first_place = Some(place);
         let ended = own.handle(packet, at_ns).map(|bin| self.named(bin, direction));
@@ -287,12 +287,13 @@ impl Flow {
                 TransportReport::Udp { behaviour, updates: updates.into() }
             }
         };
-        let Self { number, key, interface, first_ns, last_ns, directions, .. } = *self;
+        let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
         let client_by = self.client_by.unwrap_or(ClientBy::Guess);
         sink.flow(FlowReport {
             flow: number,
             key,
             client_by,
+            exchanged,
             interface,
             first_ns,
             last_ns,

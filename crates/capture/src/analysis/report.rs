@@ -20,6 +20,9 @@ pub struct FlowReport {
     pub key: FlowKey,
     /// What tells which side is the client.
     pub client_by: ClientBy,
+    /// The client was found after the first packets: [`Sink::packet`](super::Sink::packet) had the directions the other way
+    /// round.
+    pub exchanged: bool,
     /// Interface of the flow. Copies of its packets on other interfaces were set aside.
     pub interface: u32,
     /// Time of its first packet, since the first packet of the capture.

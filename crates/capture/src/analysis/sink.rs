@@ -19,7 +19,8 @@ pub trait Sink {
     fn retransmission(&mut self, _row: &Retransmission) {}
     /// A packet of data that was acknowledged.
     fn acknowledged(&mut self, _row: &Acknowledged) {}
-    /// A packet of a flow was read. Logs of one connection use this.
+    /// A packet of a flow was read. Its direction counts from the first packet of the flow; if the report says
+    /// `exchanged`, all of them are the other way round.
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {}
     /// Returns true to stop: the rest of the capture is not read.
     fn is_tired(&self) -> bool {

@@ -1,124 +1,152 @@
-//! One-way delay with unsynchronised clocks. The difference of the times at two points is the delay plus an offset plus
-//! drift. The line that is below all differences and as close as possible to them (Moon, Skelly and Towsley, INFOCOM
-//! 1999) is the delay of the fastest packets. Anything above the line is queueing. Clocks that are stepped are left
-//! out.
+//! Compares the clocks of two points. The difference of a packet's times is its delay plus the clocks' offset plus their
+//! drift. A drift makes the delay seem to grow one way and to shrink the other way by as much; a queue does not. So a
+//! drift is removed only if the least delays of *both* directions lie on lines with opposite slopes (the line below all
+//! delays is that of Moon, Skelly and Towsley, INFOCOM 1999, who measure one direction). Else nothing is removed, and
+//! times on one clock stay exact. Clocks that are stepped are left out.
 
-use super::matching::{Matched, Pair};
-use crate::samples::Samples;
-
-/// One-way delay of one direction between two points.
-#[derive(Clone, Debug, Default)]
-pub struct OneWay {
-    /// Delay in nanoseconds beyond that of the fastest packets, with the drift removed.
-    pub above_least: Samples,
-    /// Receiver's time minus sender's time. It is the delay itself if the clocks agree.
-    pub difference: Difference,
-    /// Drift of the receiver's clock against the sender's.
-    pub drift: Drift,
-    /// Jitter of RFC 3550 section 6.4.1 at the end: smoothed difference of consecutive transit times.
-    pub jitter_ns: f64,
-    /// Sender's time and delay beyond the minimum of each packet, in nanoseconds.
-    pub(super) delays: Vec<(u64, u64)>,
-}
-
-/// Differences of times in nanoseconds; may be negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
-    /// Minimum.
-    pub least_ns: i64,
-    /// Median.
-    pub median_ns: i64,
-}
-
-/// Drift between two clocks.
+/// How the clock of the second point runs against that of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Drift {
-    /// Nanoseconds gained per second (parts per billion).
-    pub ppb: f64,
-    /// Difference at the first packet, on the line.
-    pub(super) at_start_ns: f64,
-    pub(super) start_ns: u64,
+pub(super) struct Clocks {
+    drift: Option<Drift>,
 }
 
-impl Drift {
-    /// Difference of both clocks for the fastest packet that is sent at `sent_ns`.
-    pub(super) fn least_at(&self, sent_ns: u64) -> f64 {
-        self.at_start_ns + (sent_ns as f64 - self.start_ns as f64) * self.ppb / 1e9
-    }
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Drift {
+    /// Nanoseconds that the second clock gains per second of the first (parts per billion).
+    ppb: f64,
+    /// Time of the first clock from which it counts.
+    from_ns: u64,
 }
 
-pub(super) fn one_way(matched: &Matched) -> OneWay {
-    let Some(first) = matched.pairs.first() else { return OneWay::default() };
-    let start_ns = first.first_ns;
-    let difference = |pair: &Pair| pair.second_ns as i64 - pair.first_ns as i64;
-    let points: Vec<(f64, f64)> = matched
-        .pairs
-        .iter()
-        .map(|pair| ((pair.first_ns - start_ns.min(pair.first_ns)) as f64, difference(pair) as f64))
-        .collect();
-    let drift = Drift { start_ns, ..line_below(&points) };
-    let mut one_way = OneWay { drift, ..OneWay::default() };
-    let mut before: Option<f64> = None;
-    for pair in &matched.pairs {
-        let above = (difference(pair) as f64 - drift.least_at(pair.first_ns)).max(0.0);
-        one_way.above_least.push(above as u64);
-        one_way.delays.push((pair.first_ns, above as u64));
-        if let Some(before) = before {
-            one_way.jitter_ns += ((above - before).abs() - one_way.jitter_ns) / 16.0;
+impl Clocks {
+    /// Compares the clocks by packets that travel from the first point to the second, and by packets that travel back.
+    /// `for_each` calls its argument with whether a packet travels forth and its times at the first and at the second
+    /// point, for each packet.
+    pub(super) fn compare(for_each: impl Fn(&mut dyn FnMut(bool, u64, u64))) -> Self {
+        // Each direction's range of times at the first point.
+        let mut ranges = [(u64::MAX, 0u64); 2];
+        for_each(&mut |forth, first_ns, _| {
+            let range = &mut ranges[usize::from(forth)];
+            *range = (range.0.min(first_ns), range.1.max(first_ns));
+        });
+        let (from_ns, to_ns) = (ranges[0].0.max(ranges[1].0), ranges[0].1.min(ranges[1].1));
+        if to_ns <= from_ns || to_ns - from_ns < MIN_SPAN_NS {
+            return Self::default();
         }
-        before = Some(above);
+        // Packet with the least delay of each segment of time.
+        let mut least = [[None::<(u64, i64)>; SEGMENTS]; 2];
+        let length_ns = (to_ns - from_ns).div_ceil(SEGMENTS as u64);
+        for_each(&mut |forth, first_ns, second_ns| {
+            let difference = second_ns.wrapping_sub(first_ns) as i64;
+            let delay = if forth { difference } else { difference.saturating_neg() };
+            let segment = first_ns.checked_sub(from_ns).map(|since| (since / length_ns) as usize);
+            if let Some(least) = segment.and_then(|segment| least[usize::from(forth)].get_mut(segment))
+                && least.is_none_or(|(_, other)| delay < other)
+            {
+                *least = Some((first_ns, delay));
+            }
+        });
+        let lines = least.map(|least| {
+            let points: Vec<(u64, i64)> = least.into_iter().flatten().collect();
+            let &(_, level) = points.first()?;
+            let relative =
+                |&(at_ns, delay): &(u64, i64)| ((at_ns - from_ns) as f64, delay.saturating_sub(level) as f64);
+            (points.len() >= MIN_SEGMENTS)
+                .then(|| Line::below(&points.iter().map(relative).collect::<Vec<_>>()))
+        });
+        let [Some(back), Some(forth)] = lines else { return Self::default() };
+        let slope = if forth.residual_ns < back.residual_ns { forth.slope } else { -back.slope };
+        let gained_ns = slope.abs() * (to_ns - from_ns) as f64;
+        let opposite = (forth.slope + back.slope).abs() <= AGREE * slope.abs();
+        let straight = forth.residual_ns.max(back.residual_ns) <= STRAIGHT * gained_ns;
+        let plausible = (MIN_DRIFT..=MAX_DRIFT).contains(&slope.abs());
+        Self { drift: (opposite && straight && plausible).then_some(Drift { ppb: slope * 1e9, from_ns }) }
     }
-    let mut differences: Vec<i64> = matched.pairs.iter().map(difference).collect();
-    let middle = differences.len() / 2;
-    let median_ns = *differences.select_nth_unstable(middle).1;
-    let least_ns = differences.iter().copied().min().unwrap_or(0);
-    one_way.difference = Difference { least_ns, median_ns };
-    one_way
-}
 
-/// Returns the edge of the lower convex hull at the mean time: of all lines below the points, it is the closest one.
-/// For few points or a short time no drift can be measured, and the line is level.
-fn line_below(points: &[(f64, f64)]) -> Drift {
-    let level = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
-    let span = points.last().map_or(0.0, |last| last.0) - points[0].0;
-    if points.len() < MIN_POINTS || span < MIN_SPAN_NS {
-        return Drift { ppb: 0.0, at_start_ns: level, start_ns: 0 };
+    /// Drift of the second clock against the first in nanoseconds per second; `None` if it was not measured.
+    pub(super) fn drift_ppb(&self) -> Option<f64> {
+        self.drift.map(|drift| drift.ppb)
     }
-    let mut hull: Vec<(f64, f64)> = Vec::new();
-    for &point in points {
-        while let [.., a, b] = hull[..]
-            && (b.0 - a.0) * (point.1 - a.1) <= (b.1 - a.1) * (point.0 - a.0)
-        {
-            hull.pop();
+
+    /// Time at the receiver less time at the sender, without the drift: the delay plus an offset that stays the same.
+    pub(super) fn delay(&self, sent_ns: u64, received_ns: u64, sender_is_first: bool) -> i64 {
+        let difference = received_ns.wrapping_sub(sent_ns) as i64;
+        if sender_is_first {
+            difference.saturating_sub(self.gained(sent_ns))
+        } else {
+            difference.saturating_add(self.gained(received_ns))
         }
-        hull.push(point);
     }
-    let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len() as f64;
-    let edge = hull.windows(2).find(|edge| edge[1].0 >= mean && edge[1].0 > edge[0].0);
-    let Some(&[a, b]) = edge else { return Drift { ppb: 0.0, at_start_ns: level, start_ns: 0 } };
-    let slope = (b.1 - a.1) / (b.0 - a.0);
-    Drift { ppb: slope * 1e9, at_start_ns: a.1 - slope * a.0, start_ns: 0 }
-}
 
-const MIN_POINTS: usize = 50;
-const MIN_SPAN_NS: f64 = 5e9;
+    /// Receiver's time of a packet with this [`delay`](Self::delay).
+    pub(super) fn arrival(&self, sent_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
+        let about = (sent_ns as i64).saturating_add(delay);
+        let gained = self.gained(if sender_is_first { sent_ns } else { about as u64 });
+        if sender_is_first { about.saturating_add(gained) } else { about.saturating_sub(gained) }
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// Sender's time of a packet with this [`delay`](Self::delay).
+    pub(super) fn departure(&self, received_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
+        let about = (received_ns as i64).saturating_sub(delay);
+        let gained = self.gained(if sender_is_first { about as u64 } else { received_ns });
+        if sender_is_first { about.saturating_sub(gained) } else { about.saturating_add(gained) }
+    }
 
-    #[test]
-    fn a_drifting_clock_is_straightened() {
-        // 20 ms of delay, up to 6 ms of queueing in a pattern, an offset of an hour, 50 ppm fast.
-        let points: Vec<(f64, f64)> = (0..2000u64)
-            .map(|n| {
-                let t = n as f64 * 20e6;
-                let queue = ((n * 7919) % 101) as f64 * 60e3;
-                (t, 3600e9 + 20e6 + queue + t * 50e-6)
-            })
-            .collect();
-        let line = line_below(&points);
-        assert!((line.ppb - 50_000.0).abs() < 1.0, "{line:?}");
-        assert!((line.at_start_ns - 3600e9 - 20e6).abs() < 1e3, "{line:?}");
+    /// What the second clock has gained at a time of the first.
+    fn gained(&self, first_ns: u64) -> i64 {
+        self.drift.map_or(0, |drift| {
+            let since = first_ns.wrapping_sub(drift.from_ns) as i64;
+            libm::round(since as f64 * drift.ppb / 1e9) as i64
+        })
     }
 }
+
+/// The line below the least delays to which most of them are close.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    slope: f64,
+    /// Median distance of the least delays above the line.
+    residual_ns: f64,
+}
+
+impl Line {
+    /// Tries the slopes between all points that are far apart, and none. Where a queue did not empty the least delay
+    /// is too high, so only the closer half of the points decides.
+    fn below(points: &[(f64, f64)]) -> Self {
+        let far = (points[points.len() - 1].0 - points[0].0) / 4.0;
+        let mut best = Self::level(points, 0.0);
+        for (place, &(at, delay)) in points.iter().enumerate() {
+            for &(later, other) in points[place + 1..].iter().filter(|(later, _)| later - at >= far) {
+                let slope = (other - delay) / (later - at);
+                if slope.abs() <= MAX_DRIFT {
+                    let line = Self::level(points, slope);
+                    if line.residual_ns < best.residual_ns {
+                        best = line;
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    fn level(points: &[(f64, f64)], slope: f64) -> Self {
+        let mut above: Vec<f64> = points.iter().map(|(at, delay)| delay - slope * at).collect();
+        let level = above.iter().copied().fold(f64::INFINITY, f64::min);
+        let middle = above.len() / 2;
+        let residual_ns = *above.select_nth_unstable_by(middle, f64::total_cmp).1 - level;
+        Self { slope, residual_ns }
+    }
+}
+
+/// Segments of time, each of which gives its least delay.
+const SEGMENTS: usize = 48;
+const MIN_SEGMENTS: usize = 16;
+const MIN_SPAN_NS: u64 = 10_000_000_000;
+/// Crystals differ by up to 100 ppm, and NTP slews a clock by up to 500 ppm.
+const MAX_DRIFT: f64 = 500e-6;
+/// Less is not told apart from noise, and a minute of it is 60 microseconds.
+const MIN_DRIFT: f64 = 1e-6;
+/// Largest difference of the two slopes, as a share of the drift.
+const AGREE: f64 = 0.2;
+/// Largest residual, as a share of what the clock gained.
+const STRAIGHT: f64 = 0.1;

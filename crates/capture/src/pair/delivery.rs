@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::clock::OneWay;
-use super::matching::Matched;
+use super::Way;
 use super::sightings::{Repair, Sighting};
 use crate::samples::Samples;
 use crate::tcp::Cause;
@@ -41,21 +40,15 @@ struct First {
     at_ns: u64,
 }
 
-pub(super) fn delivery(
-    sent: &[Sighting],
-    received: &[Sighting],
-    matched: &Matched,
-    one_way: &OneWay,
-    repairs: &[Repair],
-) -> Option<Delivery> {
-    let start = sent.iter().find(|packet| packet.is_tcp && packet.payload > 0)?;
+pub(super) fn delivery(way: &Way<'_>, repairs: &[Repair]) -> Option<Delivery> {
+    let start = way.sent.iter().find(|packet| packet.is_tcp && packet.payload > 0)?;
     // Both points must use the same origin, and so must the analysis of the sender's capture: the sender's first
     // packet.
-    let origin = origin(sent);
+    let origin = origin(way.sent);
     let mut sequence = Sequence::from_within(origin);
     let mut stream = Stream::default();
     let mut firsts = Vec::new();
-    for packet in sent.iter().filter(|packet| packet.payload > 0) {
+    for packet in way.sent.iter().filter(|packet| packet.payload > 0) {
         let Some(offset) = sequence.sent(packet.sequence) else { continue };
         let brought = stream.saw(offset, packet.payload, Revealed::default());
         if brought.new > 0 {
@@ -63,12 +56,12 @@ pub(super) fn delivery(
         }
     }
     let start = Sequence::from_within(origin).offset(start.sequence)?;
-    let mut partner = vec![None; received.len()];
-    for pair in &matched.pairs {
-        partner[pair.second] = Some(pair.first);
+    let mut partner = vec![None; way.received.len()];
+    for pair in &way.pairs {
+        partner[pair.second as usize] = Some(pair.first as usize);
     }
-    let causes = Causes { sent, partner, repairs };
-    Some(delivered(&firsts, start, origin, received, one_way, &causes))
+    let causes = Causes { sent: way.sent, partner, repairs };
+    Some(delivered(&firsts, start, origin, way, &causes))
 }
 
 /// Sequence number of offset 1: the first byte after the SYN, or the first number seen. Sightings already count the
@@ -77,21 +70,15 @@ fn origin(sent: &[Sighting]) -> u32 {
     sent.first().map_or(0, |packet| packet.sequence)
 }
 
-fn delivered(
-    firsts: &[First],
-    start: u64,
-    origin: u32,
-    received: &[Sighting],
-    one_way: &OneWay,
-    causes: &Causes<'_>,
-) -> Delivery {
+fn delivered(firsts: &[First], start: u64, origin: u32, way: &Way<'_>, causes: &Causes<'_>) -> Delivery {
     let mut delivery = Delivery::default();
+    let least = way.delays().min().unwrap_or(0);
     let mut sequence = Sequence::from_within(origin);
     // Ranges received above the delivered data, by start.
     let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
     let mut to = start;
     let mut next = 0;
-    for (place, packet) in received.iter().enumerate().filter(|(_, packet)| packet.payload > 0) {
+    for (place, packet) in way.received.iter().enumerate().filter(|(_, packet)| packet.payload > 0) {
         let Some(offset) = sequence.sent(packet.sequence) else { continue };
         let end = offset + u64::from(packet.payload);
         if offset > to {
@@ -104,9 +91,8 @@ fn delivered(
             to = to.max(run.remove());
         }
         while let Some(first) = firsts.get(next).filter(|first| first.end <= to) {
-            let least = one_way.drift.least_at(first.at_ns);
-            let took = packet.at_ns as f64 - first.at_ns as f64 - least;
-            let lag = took.max(0.0) as u64;
+            let took = way.clocks.delay(first.at_ns, packet.at_ns, way.sender_is_first);
+            let lag = took.saturating_sub(least).max(0) as u64;
             delivery.lag.push(lag);
             let own = first.end > offset && first.end <= end;
             if let Some(cause) = causes.of(place) {

@@ -31,12 +31,14 @@ pub fn joined(flow: &PairedFlow, alone: [&Game; 2]) -> Game {
 }
 
 fn counted(pair: &PairedDirection) -> Counted {
-    let losses = &pair.losses;
-    Counted {
-        flows: 1,
-        sent: pair.sent,
-        lost: losses.lost,
-        duplicated: losses.duplicated,
-        reordered: losses.reordered,
-    }
+    pair.losses.as_ref().map_or_else(
+        |_| Counted::default(),
+        |losses| Counted {
+            flows: 1,
+            sent: losses.sent,
+            lost: losses.lost,
+            duplicated: losses.duplicated,
+            reordered: losses.reordered,
+        },
+    )
 }

@@ -1,255 +1,177 @@
-//! Matches the packets at two points: those with equal content, in order, whose difference of times is close to the
-//! usual one. Packets that are only at the sender's point were lost between the points. Payload beyond the content hash
-//! is not compared.
+//! Matches the packets of one direction at two points by content. There is no limit on the delay.
+//!
+//! 1. Contents that occur once at each point are *anchors*. The longest sequence of them that is in the same order at
+//!    both points is the *path*: it gives the delay at any time.
+//! 2. Contents that repeat (IP identification 0, equal payloads, retransmissions without time stamps) are assigned in
+//!    order. Each packet at the second point goes to the packet at the first point that is nearest to where the path
+//!    expects it. Rare contents come first and become part of the path.
+//! 3. Without anchors, equal numbers of equal contents match in order; else the path of other flows decides.
+//! 4. If the result contradicts itself, there is none.
+//!
+//! Packets with and without payload have a path of their own each: a gateway may give priority to ACKs. Payload beyond
+//! the content hash is not compared.
 
-use super::sightings::{Sighting, Span};
-use crate::samples::Samples;
+use super::path::{Deviation, Path, Same};
+use super::sightings::Sighting;
 
-/// Pairs of packet indices, in the time order of the first point.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Matched {
-    /// Index at the first point, index at the second point, and both times.
-    pub(super) pairs: Vec<Pair>,
-    lens: (usize, usize),
-    /// Usual difference of the times.
-    offset: i128,
-}
-
-/// A packet at both points.
-#[derive(Clone, Copy, Debug)]
+/// A packet at both points: its index at the first and at the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
-    pub(super) first: usize,
-    pub(super) second: usize,
-    pub(super) first_ns: u64,
-    pub(super) second_ns: u64,
+    pub(super) first: u32,
+    pub(super) second: u32,
 }
 
-/// Losses of one direction while both captures ran.
-#[derive(Clone, Debug, Default)]
-pub struct Losses {
-    /// Packets that did not arrive.
-    pub lost: u64,
-    /// Lost packets with data.
-    pub lost_with_data: u64,
-    /// Sent packets with data.
-    pub sent_with_data: u64,
-    /// Packets that arrived more than once.
-    pub duplicated: u64,
-    /// Packets that arrived after one that was sent later.
-    pub reordered: u64,
-    /// Packets that arrived but are not in the sender's capture.
-    pub unsent: u64,
-    /// Lengths of runs of lost packets.
-    pub runs: Samples,
-    /// Conditional loss probability P(loss | loss): lost packets after a lost one, divided by packets sent after a lost
-    /// one.
-    pub after_loss: Option<f64>,
-    /// Largest fraction lost of the packets sent in one second.
-    pub worst_second: f64,
-    /// Longest time between two arrivals.
-    pub longest_gap_ns: u64,
+/// The packets of one direction that are at both points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Matched {
+    /// In the order of the first point.
+    pub(super) pairs: Vec<Pair>,
+    /// True if contents repeat too often to tell which packet is which. Then there are no pairs.
+    pub(super) unclear: bool,
 }
 
 impl Matched {
-    pub(super) const fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
-    }
-
-    /// Number of unmatched packets at each point within the common window.
-    pub(super) fn unmatched(&self) -> (usize, usize) {
-        let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else { return self.lens };
-        let second = self.pairs.iter().map(|pair| pair.second);
-        let (low, high) = (second.clone().min().unwrap_or(0), second.max().unwrap_or(0));
-        (last.first + 1 - first.first - self.pairs.len(), high + 1 - low - self.pairs.len())
-    }
-
-    /// Returns the same pairs with the sender's point first.
-    pub(super) fn oriented(&self, sender_is_first: bool) -> Self {
-        if sender_is_first {
-            return self.clone();
-        }
-        let turned = |pair: &Pair| Pair {
-            first: pair.second,
-            second: pair.first,
-            first_ns: pair.second_ns,
-            second_ns: pair.first_ns,
-        };
-        let mut pairs: Vec<Pair> = self.pairs.iter().map(turned).collect();
-        pairs.sort_unstable_by_key(|pair| pair.first);
-        Self { pairs, lens: (self.lens.1, self.lens.0), offset: -self.offset }
-    }
-
-    /// Range of indices at the first point while both captures ran. The other capture's recording time is corrected by
-    /// the usual difference of the times.
-    pub(super) fn window(&self, sent: &[Sighting], recorded: Span) -> (usize, usize) {
-        let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else { return (0, 0) };
-        let there = |packet: &Sighting| i128::from(packet.at_ns) + self.offset;
-        let from = sent.partition_point(|packet| there(packet) < i128::from(recorded.from_ns));
-        let to = sent.partition_point(|packet| there(packet) <= i128::from(recorded.to_ns));
-        (from.min(first.first), to.max(last.first + 1))
-    }
+    const UNCLEAR: Self = Self { pairs: Vec::new(), unclear: true };
 }
 
-/// Matches the packets of one direction at two points.
-pub(super) fn matched(first: &[Sighting], second: &[Sighting]) -> Matched {
-    let order = |packets: &[Sighting]| {
-        let mut order: Vec<(u64, usize)> = packets.iter().map(|packet| packet.content).zip(0..).collect();
-        order.sort_unstable();
-        order
-    };
-    let (ours, theirs) = (order(first), order(second));
-    let Some(offset) = usual_offset(first, second, &ours, &theirs) else {
-        return Matched { lens: (first.len(), second.len()), ..Matched::default() };
-    };
-    let mut pairs = Vec::new();
+/// Matches the packets of one direction at two points. `elsewhere` is the path of other flows in this direction.
+pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option<&Path>) -> Matched {
+    let (ours, theirs) = (by_content(first), by_content(second));
+    let (mut anchors, mut repeated): (Vec<Pair>, Vec<Same<'_>>) = (Vec::new(), Vec::new());
+    let mut unique = true;
     let mut at = 0;
     for group in ours.chunk_by(|a, b| a.0 == b.0) {
-        let content = group[0].0;
-        at += theirs[at..].partition_point(|&(other, _)| other < content);
-        let same = &theirs[at..at + theirs[at..].partition_point(|&(other, _)| other == content)];
-        let mut candidates = same.iter().map(|&(_, position)| position).peekable();
-        for &(_, position) in group {
-            let sent = &first[position];
-            let off = |other: usize| i128::from(second[other].at_ns) - i128::from(sent.at_ns) - offset;
-            while candidates.next_if(|&other| off(other) < -TOLERANCE_NS).is_some() {}
-            if let Some(other) = candidates.next_if(|&other| off(other) <= TOLERANCE_NS) {
-                pairs.push(Pair {
-                    first: position,
-                    second: other,
-                    first_ns: sent.at_ns,
-                    second_ns: second[other].at_ns,
-                });
+        at += theirs[at..].partition_point(|other| other.0 < group[0].0);
+        let same = theirs[at..].partition_point(|other| other.0 == group[0].0);
+        let others = &theirs[at..at + same];
+        unique &= group.len() == 1 && same <= 1;
+        match (group, others) {
+            (_, []) => {}
+            (&[(_, first)], &[(_, second)]) => anchors.push(Pair { first, second }),
+            _ => repeated.push((group, others)),
+        }
+    }
+    anchors.sort_unstable();
+    let mut paths = Paths::through(&anchors, first, second);
+    let mut pairs = anchors;
+    if pairs.is_empty() {
+        if repeated.iter().all(|(ours, theirs)| ours.len() == theirs.len()) {
+            for (ours, theirs) in repeated {
+                pairs.extend(
+                    ours.iter().zip(theirs).map(|(ours, theirs)| Pair { first: ours.1, second: theirs.1 }),
+                );
             }
+            pairs.sort_unstable();
+            return Matched { pairs, unclear: false };
         }
-    }
-    pairs.sort_unstable_by_key(|pair| pair.first);
-    Matched { pairs, lens: (first.len(), second.len()), offset }
-}
-
-/// Median difference of the times of packets whose content is unique at both points.
-fn usual_offset(
-    first: &[Sighting],
-    second: &[Sighting],
-    ours: &[(u64, usize)],
-    theirs: &[(u64, usize)],
-) -> Option<i128> {
-    let mut offsets: Vec<i128> = Vec::new();
-    let mut at = 0;
-    for group in ours.chunk_by(|a, b| a.0 == b.0) {
-        let &[(content, position)] = group else { continue };
-        at += theirs[at..].partition_point(|&(other, _)| other < content);
-        let same = theirs[at..].partition_point(|&(other, _)| other == content);
-        if same == 1 {
-            let other = &second[theirs[at].1];
-            offsets.push(i128::from(other.at_ns) - i128::from(first[position].at_ns));
+        let Some(path) = elsewhere else { return Matched::UNCLEAR };
+        let mut deviation = Deviation::default();
+        for group in &repeated {
+            path.assign(first, second, *group, &mut pairs, &mut deviation);
         }
-    }
-    if offsets.is_empty() {
-        return None;
-    }
-    let middle = offsets.len() / 2;
-    Some(*offsets.select_nth_unstable(middle).1)
-}
-
-/// Compares the sender's point with the receiver's: losses, duplicates, reordering.
-pub(super) fn losses(
-    sent: &[Sighting],
-    received: &[Sighting],
-    matched: &Matched,
-    (from, to): (usize, usize),
-) -> Losses {
-    let mut losses = Losses::default();
-    let mut arrived = vec![false; to - from];
-    for pair in &matched.pairs {
-        arrived[pair.first - from] = true;
-    }
-    let mut run = 0;
-    let (mut after_lost, mut both_lost) = (0u64, 0u64);
-    let mut seconds = Second::default();
-    for (packet, &arrived) in sent[from..to].iter().zip(&arrived) {
-        let data = packet.payload > 0;
-        losses.sent_with_data += u64::from(data);
-        seconds.sent(packet.at_ns, !arrived);
-        if run > 0 {
-            after_lost += 1;
-            both_lost += u64::from(!arrived);
+        if deviation.is_large() {
+            return Matched::UNCLEAR;
         }
-        if arrived {
-            if run > 0 {
-                losses.runs.push(run);
+    } else {
+        if !unique {
+            // A content that repeats may be seen once at each point, of different packets.
+            pairs.retain(|pair| {
+                paths.of(first, *pair).is_none_or(|path| path.allows(times(first, second, *pair)))
+            });
+        }
+        // Contents that repeat seldom are told apart most surely. They lead to those that repeat often.
+        let repeats = |group: &Same<'_>| group.0.len().max(group.1.len()).ilog2();
+        repeated.sort_by_key(repeats);
+        for stage in repeated.chunk_by(|a, b| repeats(a) == repeats(b)) {
+            for group in stage {
+                if let Some(path) = paths.of(first, Pair { first: group.0[0].1, second: 0 }) {
+                    path.assign(first, second, *group, &mut pairs, &mut Deviation::default());
+                }
             }
-            run = 0;
-        } else {
-            run += 1;
-            losses.lost += 1;
-            losses.lost_with_data += u64::from(data);
+            pairs.sort_unstable();
+            paths = Paths::through(&pairs, first, second);
         }
     }
-    if run > 0 {
-        losses.runs.push(run);
+    pairs.sort_unstable();
+    if contradictions(&pairs, &repeated, first.len(), second.len()) * MOST_CONTRADICTIONS > pairs.len() {
+        return Matched::UNCLEAR;
     }
-    losses.after_loss = (after_lost > 0).then(|| both_lost as f64 / after_lost as f64);
-    losses.worst_second = seconds.worst();
-    arrivals(received, sent, matched, &mut losses);
-    losses
+    Matched { pairs, unclear: false }
 }
 
-fn arrivals(received: &[Sighting], sent: &[Sighting], matched: &Matched, losses: &mut Losses) {
-    let mut partner = vec![None; received.len()];
-    for pair in &matched.pairs {
-        partner[pair.second] = Some(pair.first);
+/// Delay over time of packets without payload, and of packets with it.
+struct Paths([Option<Path>; 2]);
+
+impl Paths {
+    fn through(pairs: &[Pair], first: &[Sighting], second: &[Sighting]) -> Self {
+        Self([false, true].map(|payload| {
+            let same = pairs.iter().filter(|pair| (first[pair.first as usize].payload > 0) == payload);
+            let same: Vec<Pair> = same.copied().collect();
+            Path::new(in_order(&same).map(|pair| times(first, second, pair)))
+        }))
     }
-    let Some(first) = partner.iter().position(Option::is_some) else { return };
-    let last = partner.iter().rposition(Option::is_some).unwrap_or(first);
-    let known: std::collections::BTreeSet<u64> =
-        matched.pairs.iter().map(|pair| sent[pair.first].content).collect();
-    let mut highest = 0;
-    for place in first..=last {
-        if place > first {
-            let gap = received[place].at_ns.saturating_sub(received[place - 1].at_ns);
-            losses.longest_gap_ns = losses.longest_gap_ns.max(gap);
-        }
-        match partner[place] {
-            Some(position) => {
-                losses.reordered += u64::from(position < highest);
-                highest = highest.max(position);
-            }
-            None if known.contains(&received[place].content) => losses.duplicated += 1,
-            None => losses.unsent += 1,
-        }
+
+    /// The path of packets like this one, else that of the others.
+    fn of(&self, first: &[Sighting], pair: Pair) -> Option<&Path> {
+        let payload = usize::from(first[pair.first as usize].payload > 0);
+        self.0[payload].as_ref().or(self.0[1 - payload].as_ref())
     }
 }
 
-/// Packets sent and lost in the current second.
-#[derive(Default)]
-struct Second {
-    start_ns: u64,
-    sent: u64,
-    lost: u64,
-    worst: f64,
+/// Counts packets of equal content that have no partner at either point, although both captures ran: a loss and a
+/// packet from nowhere. Most of them are one packet that found no partner.
+fn contradictions(pairs: &[Pair], repeated: &[Same<'_>], first: usize, second: usize) -> usize {
+    let mut matched = [vec![false; first], vec![false; second]];
+    for pair in pairs {
+        matched[0][pair.first as usize] = true;
+        matched[1][pair.second as usize] = true;
+    }
+    let range = |matched: &[bool]| {
+        let from = matched.iter().position(|&matched| matched).unwrap_or(0);
+        from..matched.iter().rposition(|&matched| matched).unwrap_or(from)
+    };
+    let ranges = [range(&matched[0]), range(&matched[1])];
+    let alone = |point: usize, packets: &[(u64, u32)]| {
+        let places = packets.iter().map(|&(_, place)| place as usize);
+        places.filter(|place| ranges[point].contains(place) && !matched[point][*place]).count()
+    };
+    repeated.iter().map(|(ours, theirs)| alone(0, ours).min(alone(1, theirs))).sum()
 }
 
-impl Second {
-    fn sent(&mut self, at_ns: u64, lost: bool) {
-        if at_ns.saturating_sub(self.start_ns) >= 1_000_000_000 {
-            self.close();
-            (self.start_ns, self.sent, self.lost) = (at_ns, 0, 0);
-        }
-        self.sent += 1;
-        self.lost += u64::from(lost);
-    }
+/// Content and index of each packet, sorted.
+pub(super) type ByContent = Vec<(u64, u32)>;
 
-    fn close(&mut self) {
-        if self.sent > 0 {
-            self.worst = self.worst.max(self.lost as f64 / self.sent as f64);
-        }
-    }
-
-    fn worst(mut self) -> f64 {
-        self.close();
-        self.worst
-    }
+pub(super) fn by_content(packets: &[Sighting]) -> ByContent {
+    let mut order: ByContent = packets.iter().map(|packet| packet.content).zip(0..).collect();
+    order.sort_unstable();
+    order
 }
 
-/// Maximum time between two sightings of the same packet; no path keeps packets longer.
-const TOLERANCE_NS: i128 = 5_000_000_000;
+fn times(first: &[Sighting], second: &[Sighting], pair: Pair) -> (u64, u64) {
+    (first[pair.first as usize].at_ns, second[pair.second as usize].at_ns)
+}
+
+/// Longest subsequence whose order is the same at both points. `pairs` are in the order of the first point.
+fn in_order(pairs: &[Pair]) -> impl Iterator<Item = Pair> {
+    // Last element of the best subsequence of each length, and the element before each one.
+    let mut ends: Vec<u32> = Vec::new();
+    let mut before = vec![u32::MAX; pairs.len()];
+    for (place, pair) in (0u32..).zip(pairs) {
+        let len = ends.partition_point(|&end| pairs[end as usize].second < pair.second);
+        before[place as usize] = if len > 0 { ends[len - 1] } else { u32::MAX };
+        match ends.get_mut(len) {
+            Some(end) => *end = place,
+            None => ends.push(place),
+        }
+    }
+    let mut chain = Vec::with_capacity(ends.len());
+    let mut at = ends.last().copied();
+    while let Some(place) = at {
+        chain.push(pairs[place as usize]);
+        at = Some(before[place as usize]).filter(|&place| place != u32::MAX);
+    }
+    chain.into_iter().rev()
+}
+
+/// One contradiction among this many matched packets is the most that is believed.
+const MOST_CONTRADICTIONS: usize = 100;

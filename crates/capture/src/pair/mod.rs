@@ -1,24 +1,44 @@
 //! Comparison of two captures of the same traffic at two points: lost packets, variation of the delay, and the round
 //! trip of any protocol, without synchronised clocks. Packets are matched by content, so both captures need the
 //! headers, and the first payload bytes of UDP. Unlike the analysis of one capture it is not bounded in memory: it
-//! keeps 32 bytes per packet.
+//! keeps 32 bytes per packet, and 8 more for each packet that is at both points.
 
 mod clock;
 mod delivery;
+mod fate;
 pub mod games;
+mod losses;
 mod matching;
+mod one_way;
+mod partners;
+mod path;
 mod round_trips;
+mod sides;
 mod sightings;
 
-pub use clock::{Drift, OneWay};
 pub use delivery::Delivery;
-pub use matching::Losses;
+pub use losses::Losses;
+pub use one_way::{Difference, OneWay};
 pub use sightings::{Seen, Sightings, watch};
 
 use gamelane_core::FlowKey;
 
 use crate::samples::Samples;
-use matching::Matched;
+use clock::Clocks;
+use fate::Delays;
+use matching::{Matched, Pair};
+use partners::Partners;
+use path::Path;
+use sightings::Sighting;
+
+/// Two captures compared.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// The flows that both captures have, in the order of the first.
+    pub flows: Vec<PairedFlow>,
+    /// Drift of the second clock against the first in nanoseconds per second; `None` if it was not measured.
+    pub drift_ppb: Option<f64>,
+}
 
 /// A flow that both captures have.
 #[derive(Clone, Debug)]
@@ -31,96 +51,210 @@ pub struct PairedFlow {
     pub first_is_near_client: Option<bool>,
     /// From client to server, and from server to client.
     pub directions: [PairedDirection; 2],
-    /// Round trips between the two points, by synthetic packet pairs (SPP). Each has the time when the answer passed
-    /// the point close to the client, since the start of that capture, and the length in nanoseconds.
-    pub round_trips: Vec<(u64, u64)>,
-    /// Distribution of these round trips in nanoseconds.
+    /// Round trips in nanoseconds between the two points, by synthetic packet pairs (SPP).
     pub rtt: Samples,
 }
 
 /// One direction of a [`PairedFlow`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PairedDirection {
-    /// Packets in the sender's capture while both captures ran.
-    pub sent: u64,
-    /// Losses between the points.
-    pub losses: Losses,
+    /// Packets in the sender's capture.
+    pub seen: u64,
+    /// Losses between the points, or why they are not known.
+    pub losses: Result<Losses, Unknown>,
     /// Delay between the points, as far as unsynchronised clocks allow.
     pub one_way: OneWay,
-    /// Delivery of TCP data to the application; `None` for UDP.
+    /// Delivery of TCP data to the application; `None` for UDP, or if the losses are not known.
     pub delivery: Option<Delivery>,
 }
 
+/// Why losses are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// No packet of the direction is at both points.
+    NothingCommon,
+    /// The contents repeat too often to tell which packet is which.
+    ContentsRepeat,
+}
+
+impl std::fmt::Display for Unknown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NothingCommon => "no packet of this direction is in both captures",
+            Self::ContentsRepeat => "too many packets have the same content to tell which of them arrived",
+        })
+    }
+}
+
+/// The packets of one direction, from sender to receiver.
+#[derive(Clone, Debug)]
+struct Way<'a> {
+    sent: &'a [Sighting],
+    received: &'a [Sighting],
+    /// Indices at the sender's and at the receiver's point, in the order of sending.
+    pairs: Vec<Pair>,
+    sender_is_first: bool,
+    clocks: Clocks,
+}
+
+impl Way<'_> {
+    /// Sender's and receiver's time of each packet that is at both points.
+    fn times(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.pairs
+            .iter()
+            .map(|pair| (self.sent[pair.first as usize].at_ns, self.received[pair.second as usize].at_ns))
+    }
+
+    /// Their delays, without the clocks' drift.
+    fn delays(&self) -> impl Iterator<Item = i64> {
+        self.times()
+            .map(|(sent_ns, received_ns)| self.clocks.delay(sent_ns, received_ns, self.sender_is_first))
+    }
+
+    fn drift_ppb(&self) -> Option<f64> {
+        self.clocks.drift_ppb().map(|ppb| if self.sender_is_first { ppb } else { -ppb })
+    }
+}
+
+/// A flow at both points with its matched packets.
+struct Together<'a> {
+    partners: Partners<'a>,
+    matched: [Matched; 2],
+    first_is_near_client: Option<bool>,
+}
+
+impl<'a> Together<'a> {
+    /// Whether packets of a direction pass the first point before the second. It is assumed if it is not known.
+    fn goes_forth(&self, direction: usize) -> bool {
+        self.first_is_near_client.unwrap_or(true) == (direction == 0)
+    }
+
+    /// Times at the first and at the second point.
+    fn times(&self, direction: usize) -> impl Iterator<Item = (u64, u64)> {
+        let [first, second] = self.partners.packets(direction);
+        self.matched[direction]
+            .pairs
+            .iter()
+            .map(|pair| (first[pair.first as usize].at_ns, second[pair.second as usize].at_ns))
+    }
+
+    fn way(&self, direction: usize, clocks: Clocks) -> Way<'a> {
+        let [first, second] = self.partners.packets(direction);
+        let pairs = self.matched[direction].pairs.clone();
+        if self.goes_forth(direction) {
+            return Way { sent: first, received: second, pairs, sender_is_first: true, clocks };
+        }
+        let turned = |pair: Pair| Pair { first: pair.second, second: pair.first };
+        let mut pairs: Vec<Pair> = pairs.into_iter().map(turned).collect();
+        pairs.sort_unstable();
+        Way { sent: second, received: first, pairs, sender_is_first: false, clocks }
+    }
+}
+
 /// Compares the packets seen at two capture points.
-pub fn compare(first: &Seen, second: &Seen) -> Vec<PairedFlow> {
-    first.flows().filter_map(|flow| paired(first, second, flow)).collect()
-}
-
-fn paired(first: &Seen, second: &Seen, flow: &Sightings) -> Option<PairedFlow> {
-    let other = second.flow(flow.key)?;
-    let matched = [0, 1].map(|direction| {
-        let theirs = if other.key == flow.key { direction } else { 1 - direction };
-        matching::matched(&flow.directions[direction], &other.directions[theirs])
+pub fn compare(first: &Seen, second: &Seen) -> Comparison {
+    let mut flows: Vec<Together<'_>> = partners::partners(first, second)
+        .into_iter()
+        .map(|partners| {
+            let matched = [0, 1].map(|direction| {
+                let [first, second] = partners.packets(direction);
+                matching::matched(first, second, None)
+            });
+            Together { partners, matched, first_is_near_client: None }
+        })
+        .collect();
+    sides::by_round_trips(&mut flows);
+    let clocks = Clocks::compare(|found| {
+        for flow in flows.iter().filter(|flow| flow.first_is_near_client.is_some()) {
+            for direction in [0, 1] {
+                let forth = flow.goes_forth(direction);
+                flow.times(direction).for_each(|(first_ns, second_ns)| found(forth, first_ns, second_ns));
+            }
+        }
     });
-    if matched.iter().all(Matched::is_empty) {
-        return None;
+    sides::by_other_flows(&mut flows, clocks);
+    match_by_other_flows(&mut flows);
+    flows.retain(|flow| flow.matched.iter().any(|matched| !matched.pairs.is_empty() || matched.unclear));
+    // Of all flows: back to the first point, forth to the second.
+    let mut delays: [Option<Delays>; 2] = [None; 2];
+    for flow in &flows {
+        for direction in [0, 1] {
+            let way = flow.way(direction, clocks);
+            let range = &mut delays[usize::from(way.sender_is_first)];
+            way.delays().for_each(|delay| Delays::widen(range, delay));
+        }
     }
-    let first_is_near_client = near_client(&matched);
-    let client_first = first_is_near_client.unwrap_or(true);
-    let mut directions = [PairedDirection::default(), PairedDirection::default()];
-    for (direction, result) in directions.iter_mut().enumerate() {
-        // The client's data goes from the client's point to the server's.
-        let sender_is_first = client_first == (direction == 0);
-        let matched = &matched[direction];
-        let theirs = if other.key == flow.key { direction } else { 1 - direction };
-        let (ours, theirs) = (&flow.directions[direction], &other.directions[theirs]);
-        let (sent, received) = if sender_is_first { (ours, theirs) } else { (theirs, ours) };
-        let oriented = matched.oriented(sender_is_first);
-        let recorded = if sender_is_first { second.span() } else { first.span() };
-        let window = oriented.window(sent, recorded);
-        result.sent = (window.1 - window.0) as u64;
-        result.losses = matching::losses(sent, received, &oriented, window);
-        result.one_way = clock::one_way(&oriented);
-        let sender = if sender_is_first { first } else { second };
-        let number = if sender_is_first { flow.number } else { other.number };
-        let sender_direction =
-            if sender_is_first || other.key == flow.key { direction } else { 1 - direction };
-        result.delivery = delivery::delivery(
-            sent,
-            received,
-            &oriented,
-            &result.one_way,
-            sender.retransmissions(number, sender_direction as u8),
-        );
+    Comparison {
+        flows: flows.iter().map(|flow| paired(flow, [first, second], clocks, delays)).collect(),
+        drift_ppb: clocks.drift_ppb(),
     }
-    let round_trips = round_trips::synthetic_pairs(flow, other, &matched, client_first);
-    let mut rtt = Samples::default();
-    round_trips.iter().for_each(|&(_, took)| rtt.push(took));
-    Some(PairedFlow {
-        key: flow.key,
-        flows: [flow.number, other.number],
-        first_is_near_client,
-        directions,
-        round_trips,
-        rtt,
-    })
 }
 
-/// Finds the point closer to the client. More time passes there between a packet to the server and the next one back,
-/// because the round trip to the other point lies between. Without both directions, the point that misses packets is
-/// the far one.
-fn near_client(matched: &[Matched; 2]) -> Option<bool> {
-    let [up, down] = matched;
-    if let Some(longer) = round_trips::longer_at_first(up, down) {
-        return Some(longer);
+/// Matches what repeats too often by the delay of other flows in the same direction.
+fn match_by_other_flows(flows: &mut [Together<'_>]) {
+    if !flows.iter().any(|flow| flow.matched.iter().any(|matched| matched.unclear)) {
+        return;
     }
-    match up.unmatched() {
-        (first, second) if first > second => Some(true),
-        (first, second) if first < second => Some(false),
-        _ => match down.unmatched() {
-            (first, second) if first < second => Some(true),
-            (first, second) if first > second => Some(false),
-            _ => None,
-        },
+    let path = |forth: bool| {
+        let known = flows.iter().filter(|flow| flow.first_is_near_client.is_some());
+        let ways = known.flat_map(|flow| [0, 1].map(|direction| (flow, direction)));
+        let same = ways.filter(|(flow, direction)| flow.goes_forth(*direction) == forth);
+        Path::new(same.flat_map(|(flow, direction)| flow.times(direction)))
+    };
+    let paths = [false, true].map(path);
+    for flow in flows.iter_mut().filter(|flow| flow.first_is_near_client.is_some()) {
+        for direction in [0, 1] {
+            if flow.matched[direction].unclear {
+                let [first, second] = flow.partners.packets(direction);
+                let path = paths[usize::from(flow.goes_forth(direction))].as_ref();
+                flow.matched[direction] = matching::matched(first, second, path);
+            }
+        }
+    }
+}
+
+fn paired(
+    flow: &Together<'_>,
+    captures: [&Seen; 2],
+    clocks: Clocks,
+    delays: [Option<Delays>; 2],
+) -> PairedFlow {
+    let ways = [0, 1].map(|direction| flow.way(direction, clocks));
+    let directions = [0, 1].map(|direction| {
+        let way = &ways[direction];
+        let (sender, receiver) = if way.sender_is_first { (0, 1) } else { (1, 0) };
+        let unknown = if flow.matched[direction].unclear {
+            Some(Unknown::ContentsRepeat)
+        } else {
+            // A direction whose packets were all lost has none to compare.
+            (way.pairs.is_empty() && !way.sent.is_empty() && !way.received.is_empty())
+                .then_some(Unknown::NothingCommon)
+        };
+        let delays = delays[usize::from(way.sender_is_first)];
+        let losses = match (unknown, delays) {
+            (Some(unknown), _) => Err(unknown),
+            (None, None) => Err(Unknown::NothingCommon),
+            (None, Some(delays)) => {
+                let sent = fate::of_sent(way, delays, captures[receiver].span());
+                let received = fate::of_received(way, delays, captures[sender].span());
+                Ok(losses::losses(way, &sent, &received))
+            }
+        };
+        let numbers = [flow.partners.first.number, flow.partners.second.number];
+        let its = if sender == 0 { direction } else { flow.partners.in_second(direction) };
+        let repairs = captures[sender].retransmissions(numbers[sender], its as u8);
+        PairedDirection {
+            seen: way.sent.len() as u64,
+            one_way: one_way::one_way(way),
+            delivery: if losses.is_ok() { delivery::delivery(way, repairs) } else { None },
+            losses,
+        }
+    });
+    PairedFlow {
+        key: flow.partners.first.key,
+        flows: [flow.partners.first.number, flow.partners.second.number],
+        first_is_near_client: flow.first_is_near_client,
+        directions,
+        rtt: round_trips::synthetic_pairs(&ways[0], &ways[1]),
     }
 }

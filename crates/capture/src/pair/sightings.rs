@@ -38,7 +38,7 @@ pub struct Sightings {
 pub struct Seen {
     flows: Vec<Sightings>,
     /// Index in `flows` by the analyzer's number of the flow.
-    places: BTreeMap<u32, usize>,
+    places: Vec<Option<u32>>,
     retransmissions: BTreeMap<(u32, u8), Vec<Repair>>,
     span: Option<Span>,
     /// Origin of the analyzer's times, in nanoseconds since 1970.
@@ -61,13 +61,8 @@ pub(super) struct Repair {
 }
 
 impl Seen {
-    pub(super) fn flows(&self) -> impl Iterator<Item = &Sightings> {
-        self.flows.iter()
-    }
-
-    /// Returns the first flow with these addresses and ports, in either direction.
-    pub(super) fn flow(&self, key: FlowKey) -> Option<&Sightings> {
-        self.flows.iter().find(|flow| flow.key == key || flow.key == key.reverse())
+    pub(super) fn flows(&self) -> &[Sightings] {
+        &self.flows
     }
 
     /// Time from the first packet to the last.
@@ -87,7 +82,6 @@ pub fn watch<R: Read>(
     analyzer: &mut Analyzer,
     sink: &mut impl Sink,
 ) -> (Seen, Option<CaptureError>) {
-    capture.hash_content();
     let mut watcher = Watcher { seen: Seen::default(), onward: sink };
     let error = crate::analyze(capture, analyzer, &mut watcher).err();
     (watcher.seen, error)
@@ -107,12 +101,16 @@ impl<S: Sink> Sink for Watcher<'_, S> {
         let span = self.seen.span.get_or_insert(Span { from_ns: packet.at_ns, to_ns: packet.at_ns });
         span.from_ns = span.from_ns.min(packet.at_ns);
         span.to_ns = span.to_ns.max(packet.at_ns);
-        let place = *self.seen.places.entry(flow).or_insert_with(|| {
+        let number = flow as usize;
+        if number >= self.seen.places.len() {
+            self.seen.places.resize(number + 1, None);
+        }
+        let place = *self.seen.places[number].get_or_insert_with(|| {
             let key = if direction == 0 { packet.key } else { packet.key.reverse() };
             self.seen.flows.push(Sightings { key, number: flow, directions: [Vec::new(), Vec::new()] });
-            self.seen.flows.len() - 1
+            self.seen.flows.len() as u32 - 1
         });
-        self.seen.flows[place].directions[usize::from(direction)].push(Sighting {
+        self.seen.flows[place as usize].directions[usize::from(direction)].push(Sighting {
             at_ns: packet.at_ns,
             content: packet.content,
             sequence: packet.tcp().map_or(0, |tcp| tcp.sequence.wrapping_add(tcp.flags.syn.into())),
@@ -129,6 +127,13 @@ impl<S: Sink> Sink for Watcher<'_, S> {
     }
 
     fn flow(&mut self, report: FlowReport) {
+        if let Some(&Some(place)) = self.seen.places.get(report.flow as usize) {
+            let flow = &mut self.seen.flows[place as usize];
+            flow.key = report.key;
+            if report.exchanged {
+                flow.directions.swap(0, 1);
+            }
+        }
         if let TransportReport::Tcp(tcp) = &report.transport {
             for (direction, half) in (0u8..).zip(&tcp.halves) {
                 let repairs = self.seen.retransmissions.get_mut(&(report.flow, direction));

@@ -86,9 +86,9 @@ pub(crate) fn compare_captures(
         }
         let pair = match &seen[..] {
             [first, second] => {
-                let flows = points::compare(first, second);
-                let mut pair = pair::document(&flows);
-                games::describe(&mut pair, &flows, &each);
+                let compared = points::compare(first, second);
+                let mut pair = pair::document(&compared);
+                games::describe(&mut pair, &compared.flows, &each);
                 pair
             }
             _ => Value::Null,

@@ -1,0 +1,178 @@
+//! The delay between two points over time, from packets that are known at both. It tells where to look for packets whose
+//! content repeats.
+
+use super::matching::Pair;
+use super::sightings::Sighting;
+
+/// Times at both points of packets in the same order.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    /// Time at the second point, time at the first.
+    points: Vec<(u64, u64)>,
+    /// Largest deviation from the delay of the neighbours that a packet has, twice.
+    usual_ns: u64,
+    /// Largest less smallest difference of the times.
+    spread_ns: u64,
+}
+
+/// How far assigned packets are from where they were expected, in sum.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Deviation {
+    deviation_ns: u64,
+    /// Time between packets of equal content.
+    spacing_ns: u64,
+}
+
+impl Deviation {
+    /// True if chance may have decided which of the packets with equal content is which.
+    pub(super) const fn is_large(&self) -> bool {
+        self.deviation_ns > self.spacing_ns / 4
+    }
+}
+
+/// Packets with one content at both points: content and index.
+pub(super) type Same<'a> = (&'a [(u64, u32)], &'a [(u64, u32)]);
+
+impl Path {
+    /// Takes times at the first and at the second point, in order. `None` without packets.
+    pub(super) fn new(times: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let mut points: Vec<(u64, u64)> = times.map(|(first, second)| (second, first)).collect();
+        points.sort_unstable();
+        let mut latest = 0;
+        for point in &mut points {
+            latest = latest.max(point.1);
+            point.1 = latest;
+        }
+        let usual_ns = usual_deviation(&points)?;
+        let differences = points.iter().map(|&(second, first)| second.wrapping_sub(first) as i64);
+        let spread_ns = differences.clone().max()?.abs_diff(differences.min()?);
+        Some(Self { points, usual_ns, spread_ns })
+    }
+
+    /// Expected time at the first point of a packet that is at the second point at `second_ns`, and how far it may be
+    /// off. Between two packets of the path that depends on how much their delays differ, outside of the path on how
+    /// much all delays differ.
+    fn expected(&self, second_ns: u64) -> (i64, u64) {
+        let next = self.points.partition_point(|point| point.0 < second_ns);
+        let (before, after) = (self.points[..next].last(), self.points[next..].first());
+        let limit_ns = match (before, after) {
+            (Some(before), Some(after)) => {
+                (after.0 - before.0).abs_diff(after.1 - before.1).saturating_add(self.usual_ns)
+            }
+            _ => self.spread_ns.saturating_add(SECOND),
+        };
+        (between(before.or(self.points.first()), after, second_ns), limit_ns)
+    }
+
+    /// True if the delay is one that this path can have: not further from its neighbours' than the delays of the path
+    /// differ, and a second.
+    pub(super) fn allows(&self, (first_ns, second_ns): (u64, u64)) -> bool {
+        self.expected(second_ns).0.abs_diff(first_ns as i64) <= self.spread_ns.saturating_add(SECOND)
+    }
+
+    /// Assigns packets of equal content in order, so that the sum of their deviations is least. A packet further than
+    /// the limit from any other gets no partner.
+    pub(super) fn assign(
+        &self,
+        first: &[Sighting],
+        second: &[Sighting],
+        (ours, theirs): Same<'_>,
+        pairs: &mut Vec<Pair>,
+        sum: &mut Deviation,
+    ) {
+        let sent: Vec<i64> = ours.iter().map(|&(_, place)| first[place as usize].at_ns as i64).collect();
+        let expected: Vec<(i64, u64)> =
+            theirs.iter().map(|&(_, place)| self.expected(second[place as usize].at_ns)).collect();
+        let spacing_ns =
+            sent[sent.len() - 1].abs_diff(sent[0]) / (sent.len() as u64).saturating_sub(1).max(1);
+        align(&sent, &expected, |i, j| {
+            pairs.push(Pair { first: ours[i].1, second: theirs[j].1 });
+            sum.deviation_ns = sum.deviation_ns.saturating_add(sent[i].abs_diff(expected[j].0));
+            sum.spacing_ns = sum.spacing_ns.saturating_add(spacing_ns);
+        });
+    }
+}
+
+/// Interpolates the time at the first point.
+fn between(before: Option<&(u64, u64)>, after: Option<&(u64, u64)>, second_ns: u64) -> i64 {
+    let moved = |point: &(u64, u64)| (point.1 as i64).saturating_add(second_ns.wrapping_sub(point.0) as i64);
+    match (before, after) {
+        (Some(before), Some(after)) if after.0 > before.0 && second_ns > before.0 => {
+            let share = (second_ns - before.0) as f64 / (after.0 - before.0) as f64;
+            (before.1 as i64).saturating_add((share * (after.1 - before.1) as f64) as i64)
+        }
+        (_, Some(after)) => moved(after),
+        (Some(before), None) => moved(before),
+        (None, None) => second_ns as i64,
+    }
+}
+
+/// Largest deviation of a packet from what its two neighbours let expect, twice; a second if there are too few.
+fn usual_deviation(points: &[(u64, u64)]) -> Option<u64> {
+    points.first()?;
+    if points.len() < MIN_POINTS {
+        return Some(SECOND);
+    }
+    let deviations = points
+        .windows(3)
+        .map(|three| between(Some(&three[0]), Some(&three[2]), three[1].0).abs_diff(three[1].1 as i64));
+    Some(deviations.max().unwrap_or(0).saturating_mul(2).saturating_add(10 * MILLISECOND))
+}
+
+/// Calls `found` for the pairs of the assignment of `expected` to `sent` that keeps the order and has the least sum of
+/// distances, where each one of `expected` without a partner counts its limit. Both are sorted. Partners are looked for
+/// among the [`BAND`] nearest.
+fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usize)) {
+    let width = BAND.min(sent.len() + 1);
+    let from = |expected: i64| {
+        let nearest = sent.partition_point(|&time| time < expected);
+        nearest.saturating_sub(BAND / 2).min(sent.len() + 1 - width)
+    };
+    // least[n]: least sum if only the first `start + n` of `sent` may have partners.
+    let (mut least, mut start) = (vec![0u64; width], 0);
+    let mut next = vec![0u64; width];
+    // Bit n: whether the sum is least if `sent[start + n - 1]` is not used; else whether it is this one's partner.
+    let mut steps: Vec<(usize, u64, u64)> = Vec::with_capacity(expected.len());
+    for &(time, limit) in expected {
+        let from = from(time).max(start);
+        let earlier = |n: usize| least[(from + n - start).min(width - 1)];
+        let (mut unused, mut partner) = (0u64, 0u64);
+        for n in 0..width {
+            let mut best = earlier(n).saturating_add(limit);
+            if from + n > start {
+                let distance = sent[from + n - 1].abs_diff(time);
+                let with = least[(from + n - 1 - start).min(width - 1)].saturating_add(distance);
+                if distance <= limit && with < best {
+                    best = with;
+                    partner |= 1 << n;
+                }
+            }
+            if n > 0 && next[n - 1] <= best {
+                best = next[n - 1];
+                unused |= 1 << n;
+            }
+            next[n] = best;
+        }
+        std::mem::swap(&mut least, &mut next);
+        start = from;
+        steps.push((from, unused, partner));
+    }
+    let mut used = sent.len();
+    for (place, &(from, unused, partner)) in steps.iter().enumerate().rev() {
+        used = used.min(from + width - 1);
+        while unused >> (used - from) & 1 == 1 {
+            used -= 1;
+        }
+        if partner >> (used - from) & 1 == 1 {
+            used -= 1;
+            found(used, place);
+        }
+    }
+}
+
+/// Packets of one content among which a partner is looked for.
+const BAND: usize = 64;
+/// Packets from which the path's own deviation is known.
+const MIN_POINTS: usize = 8;
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
