@@ -575,6 +575,20 @@ fn tshark_finds_the_same_datagrams() {
 }
 
 #[test]
+fn tshark_finds_the_same_interfaces_and_directions() {
+    let frames = [cooked_2(2, TO_US), cooked_2(70_000, FROM_US), cooked_2(3, TO_OTHERS)];
+    let theirs = tshark(&pcap_of(276, &frames), "interfaces", &["sll.ifindex", "sll.pkttype"]);
+    let Some(theirs) = theirs else { return support::skipped("tshark") };
+    let ours = read(276, &frames);
+    assert_eq!(theirs, ["2 0", "70000 4", "3 3"]);
+    assert_eq!(ours.iter().map(|packet| packet.interface).collect::<Vec<_>>(), [2, 70_000, 3]);
+    assert_eq!(
+        ours.iter().map(|packet| packet.outgoing).collect::<Vec<_>>(),
+        [Some(false), Some(true), Some(false)]
+    );
+}
+
+#[test]
 fn tcpdump_reads_the_switch_tags_alike() {
     for (name, link_type, frame) in
         frames().into_iter().filter(|(_, link_type, _)| (281..=285).contains(link_type))
