@@ -33,6 +33,7 @@ impl Unsupported {
             253 => ("Linux netlink", Content::NoIp),
             271 => ("Linux vsock", Content::NoIp),
             6 => ("token ring", Content::Wrapped),
+            7 | 129 => ("ARCNET", Content::Wrapped),
             8 => ("SLIP", Content::Wrapped),
             10 => ("FDDI", Content::Wrapped),
             107 => ("frame relay", Content::Wrapped),
@@ -44,6 +45,7 @@ impl Unsupported {
             }
             138 => ("IP over IEEE 1394", Content::Wrapped),
             143 => ("DOCSIS", Content::Wrapped),
+            182 => ("multilink frame relay", Content::Wrapped),
             192 => ("PPI", Content::Wrapped),
             197 => ("Endace ERF", Content::Wrapped),
             217 => ("GSMTAP", Content::Wrapped),
