@@ -111,7 +111,13 @@ impl<S: Sink> Sink for Watcher<'_, S> {
             self.seen.flows.push(Sightings { key, number: flow, directions: [Vec::new(), Vec::new()] });
             self.seen.flows.len() as u32 - 1
         });
-        self.seen.flows[place as usize].directions[usize::from(direction)].push(Sighting {
+        let flow = &mut self.seen.flows[place as usize];
+        // By the addresses: which side is the client may be decided, and the direction with it, after some packets.
+        let direction = match is_same_way(flow.key, packet.key) {
+            Some(same) => usize::from(!same),
+            None => usize::from(direction),
+        };
+        flow.directions[direction].push(Sighting {
             at_ns: packet.at_ns,
             content: packet.content,
             sequence: packet.tcp().map_or(0, |tcp| tcp.sequence.wrapping_add(tcp.flags.syn.into())),
@@ -128,6 +134,13 @@ impl<S: Sink> Sink for Watcher<'_, S> {
     }
 
     fn flow(&mut self, report: FlowReport) {
+        let place = self.seen.places.get(report.flow as usize).copied().flatten();
+        if let Some(flow) = place.map(|place| &mut self.seen.flows[place as usize]) {
+            if is_same_way(flow.key, report.key) == Some(false) {
+                flow.directions.swap(0, 1);
+            }
+            flow.key = report.key;
+        }
         if let TransportReport::Tcp(tcp) = &report.transport {
             for (direction, half) in (0u8..).zip(&tcp.halves) {
                 let repairs = self.seen.retransmissions.get_mut(&(report.flow, direction));
@@ -156,4 +169,11 @@ impl<S: Sink> Sink for Watcher<'_, S> {
     fn acknowledged(&mut self, row: &Acknowledged) {
         self.onward.acknowledged(row);
     }
+}
+
+/// True if both keys go from the same side to the other; `None` if no address says so. One side may be translated.
+fn is_same_way(one: FlowKey, other: FlowKey) -> Option<bool> {
+    let same = one.source == other.source || one.destination == other.destination;
+    let opposite = one.source == other.destination || one.destination == other.source;
+    (same != opposite).then_some(same)
 }
