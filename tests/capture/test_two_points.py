@@ -1,7 +1,8 @@
 """Losses, delays and round trips between two points of a simulated run, against the simulator's own packets.
 
 The simulator numbers the packets of each flow and direction, and writes the number as the IP identification. So two
-captures show what happened to each packet. `GAMELANE_TWO_POINTS=all` runs every shipped scenario at its full length.
+captures show what happened to each packet. `GAMELANE_TWO_POINTS=all` runs the shipped scenarios at
+their full length, but for `operator`, whose 100,000 connections take too long.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ SHORT: list[tuple[str, int, dict[str, str]]] = [
     ("classes", 1, {"duration": "8s", "warmup": "0s"}),
     ("hosted-match", 1, {"duration": "5s"}),
     ("voip-and-upload", 1, {"duration": "5s"}),
+    # The gateway lowers the windows of ACKs.
+    ("voap", 1, {"duration": "2s", "warmup": "0s"}),
     ("griwodz2006", 3, {"duration": "60s", "flow.players.connections": "5", "flow.players.loss": "10%"}),
 ]
 
@@ -276,6 +279,6 @@ def test_losses_are_counted_without_identification(
 
 @pytest.mark.skipif(os.environ.get("GAMELANE_TWO_POINTS") != "all", reason="GAMELANE_TWO_POINTS=all runs all")
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("name", library.shipped())
+@pytest.mark.parametrize("name", [name for name in library.shipped() if name != "operator"])
 def test_every_shipped_scenario_at_its_full_length(name: str, seed: int, tmp_path: Path) -> None:
     check(name, seed, {}, tmp_path)

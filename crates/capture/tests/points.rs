@@ -72,7 +72,7 @@ fn stream(key: FlowKey, seconds: u64, every_ns: u64, loss: f64, wait_ns: impl Fn
 fn back(key: FlowKey, seconds: u64, every_ns: u64, loss: f64, wait_ns: impl Fn(u64) -> u64) -> Vec<Packet> {
     let mut packets = stream(key.reverse(), seconds, every_ns, loss, wait_ns);
     for packet in &mut packets {
-        (packet.first_ns, packet.second_ns) = (packet.second_ns, packet.first_ns);
+        (packet.first_ns, packet.second_ns, packet.size) = (packet.second_ns, packet.first_ns, 60);
     }
     packets
 }
