@@ -1,11 +1,12 @@
 //! Content hash that identifies a packet at two capture points, or at two interfaces of one.
 //!
-//! - TCP: sequence and acknowledgement numbers, length, flags, window, timestamps and the first SACK block, so a
-//!   retransmission or a repeated ACK is another packet.
+//! - TCP: sequence and acknowledgement numbers, length, flags, timestamps and the first SACK block, so a retransmission
+//!   or a repeated ACK is another packet.
 //! - UDP: length and the first payload bytes, which often contain a message number.
 //! - IPv4: the identification.
 //!
-//! Addresses are left out, because NAT changes them. TTL, ECN and DSCP are left out, because routers change them.
+//! Addresses are left out, because NAT changes them. TTL, ECN, DSCP and the window are left out, because routers and VoAP
+//! change them.
 
 use gamelane_core::headers::UDP_HEADER;
 
@@ -21,10 +22,9 @@ pub(crate) fn hash(packet: &CapturedPacket, transport: &[u8]) -> u64 {
             let (value, echo) = tcp.timestamps.unwrap_or_default();
             let (from, to) = tcp.sack[0].unwrap_or_default();
             let flags = tcp.flags;
-            let flags = [flags.syn, flags.fin, flags.rst, flags.psh].map(u8::from);
-            let window_and_flags = u64::from(tcp.window) << 32 | u64::from(u32::from_le_bytes(flags));
+            let flags = u32::from_le_bytes([flags.syn, flags.fin, flags.rst, flags.psh].map(u8::from));
             let state = mixed(mixed(mixed(SEED, len), numbers), u64::from(value) << 32 | u64::from(echo));
-            mixed(mixed(state, u64::from(from) << 32 | u64::from(to)), window_and_flags)
+            mixed(mixed(state, u64::from(from) << 32 | u64::from(to)), flags.into())
         }
         CapturedTransport::Udp => {
             let payload = transport.get(UDP_HEADER as usize..).unwrap_or_default();

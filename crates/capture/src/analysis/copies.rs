@@ -131,7 +131,7 @@ impl Copies {
         self.places.len()
     }
 
-    /// Handles a packet of `owner` at `place`.
+    /// Handles a packet of `owner` at `place`. `is_counted` is true if its sender counts the identification up.
     #[inline]
     pub(super) fn saw(
         &mut self,
@@ -139,8 +139,9 @@ impl Copies {
         owner: Owner,
         place: PlaceIndex,
         at_ns: u64,
+        is_counted: bool,
     ) -> Sight {
-        let again = Again::of(packet);
+        let again = Again::of(packet, is_counted);
         let known_by = known_by(packet, owner.flow);
         let at = known_by as usize & (self.sets.len() - 1);
         let (set, here) = (&mut self.sets[at], &mut self.places[usize::from(place)]);
@@ -204,7 +205,7 @@ impl Entry {
         }
         if count > 0 && after_ns <= again.mirrored_ns {
             here.repeated += u64::from(again.is_telling);
-            if after_ns <= again.surely_ns || here.is_mirror() {
+            if again.surely_ns > 0 && after_ns <= again.surely_ns || here.is_mirror() {
                 return Sight::Repeated;
             }
         }
@@ -225,15 +226,16 @@ struct Again {
 }
 
 impl Again {
-    /// Senders count the identification up, so an equal one means the same packet. Without it, TCP sends the same data
+    /// An equal identification of a sender that counts it up means the same packet. Otherwise, TCP sends the same data
     /// again after a round trip at least, but equal ACKs and messages may follow each other at once.
-    const fn of(packet: &CapturedPacket) -> Self {
+    const fn of(packet: &CapturedPacket, is_counted: bool) -> Self {
+        let is_tcp = matches!(packet.transport, CapturedTransport::Tcp(_));
         match packet.transport {
             CapturedTransport::LaterFragment => Self { surely_ns: 0, mirrored_ns: 0, is_telling: false },
-            _ if packet.identification != 0 => {
+            _ if packet.identification != 0 && (is_counted || is_tcp) => {
                 Self { surely_ns: 5_000_000, mirrored_ns: 5_000_000, is_telling: true }
             }
-            CapturedTransport::Tcp(_) if packet.payload_len > 0 => {
+            _ if is_tcp && packet.payload_len > 0 => {
                 Self { surely_ns: 300_000, mirrored_ns: 2_000_000, is_telling: true }
             }
             _ => Self { surely_ns: 0, mirrored_ns: 2_000_000, is_telling: false },

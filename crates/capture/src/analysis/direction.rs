@@ -54,6 +54,8 @@ pub struct Direction {
     pub duplicates: u64,
     /// Place where this direction passes first.
     pub(super) first_place: Option<PlaceIndex>,
+    pub(super) last_identification: u16,
+    pub(super) counts_identification: bool,
     last_payload_ns: Option<u64>,
     bin: Bin,
     bins: [u64; 4],

@@ -155,6 +155,16 @@ impl Flow {
         self.directions[direction].duplicates += 1;
     }
 
+    /// True if the sender of this packet counts the identification up; some always send the same one.
+    pub(super) fn counts_identification(&mut self, packet: &CapturedPacket) -> bool {
+        let direction = self.direction(packet);
+        let of = &mut self.directions[direction];
+        of.counts_identification |=
+            of.packets > 0 && of.last_identification != packet.identification && packet.identification != 0;
+        of.last_identification = packet.identification;
+        of.counts_identification
+    }
+
     /// True if a mirror port shows every packet twice.
     pub(super) fn is_mirrored(&self) -> bool {
         let duplicates = self.directions[0].duplicates + self.directions[1].duplicates;

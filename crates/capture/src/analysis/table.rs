@@ -48,7 +48,8 @@ impl Flows {
             at = self.find(packet, slot, place, at_ns, sink);
         }
         let owner = self.owner(at, packet);
-        match self.copies.saw(packet, owner, place, at_ns) {
+        let is_counted = self.flows[at].counts_identification(packet);
+        match self.copies.saw(packet, owner, place, at_ns, is_counted) {
             Sight::First => self.first(at, packet, place, at_ns, sink),
             Sight::Copy { after_ns } => {
                 let direction = self.flows[at].direction(packet);
@@ -80,7 +81,7 @@ impl Flows {
             {
                 let into = self.absorb(at, other, packet, direction);
                 let owner = self.owner(into, packet);
-                return match self.copies.saw(packet, owner, place, at_ns) {
+                return match self.copies.saw(packet, owner, place, at_ns, false) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, place, after_ns),
                     _ => self.flows[into].handle(packet, direction, place, at_ns, sink),
                 };
