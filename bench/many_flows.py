@@ -117,7 +117,9 @@ def thin(ends: Ends, rng: random.Random, start: float, messages: int, loss: floa
 
 def game(ends: Ends, rng: random.Random, start: float, seconds: float) -> Iterator[Frame]:
     """Yield a game over UDP: 30 numbered commands and 20 snapshots a second, 1 % of them lost."""
-    ways = [[(start + n * period, way, n) for n in range(int(seconds / period))] for way, period in ((0, 0.033), (1, 0.05))]
+    ways = [
+        [(start + n * period, way, n) for n in range(int(seconds / period))] for way, period in ((0, 0.033), (1, 0.05))
+    ]
     for at, way, number in merge(*ways):
         if rng.random() > 0.01:
             size = rng.randrange(40, 70) if way == 0 else rng.randrange(80, 400)

@@ -189,7 +189,9 @@ def test_time_that_goes_back_is_told(tmp_path: Path) -> None:
 
 def test_a_clock_that_is_set_back_is_told_and_time_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "set.pcap"
-    path.write_bytes(pcap(*((at, DATAGRAM) for start in (7200.0, 3600.0) for at in (start + n / 10 for n in range(40)))))
+    path.write_bytes(
+        pcap(*((at, DATAGRAM) for start in (7200.0, 3600.0) for at in (start + n / 10 for n in range(40))))
+    )
     [capture] = found(path)["captures"]
     assert capture["clock_steps"] == {"count": 1, "furthest_ms": pytest.approx(3603900.0)}
     assert capture["duration_s"] == pytest.approx(7.8)

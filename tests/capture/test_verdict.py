@@ -63,7 +63,7 @@ def test_packets_without_a_number_and_fragments_are_no_losses(marker: int, tmp_p
     for n in range(1, 401):
         fragments = 3 if n == 1 or n % 50 == 0 else 1
         number = n | 1 << 31 if fragments > 1 else n
-        down += [Datagram(n * 50 + part, numbered(number), 0) for part in range(fragments)]
+        down += [Datagram(n * 50 + part, numbered(number, 60 + part), 0) for part in range(fragments)]
         if n % 40 == 0:
             down.append(Datagram(n * 50 + 20, numbered(marker), 0))
     document = found(write(tmp_path / "quake.pcap", down + steady(600, 33, up=True)))
