@@ -1,10 +1,12 @@
-"""How fast `gamelane analyze` reads a capture, beside tcptrace and tshark: packets per second, peak memory.
+"""How fast `gamelane analyze` reads captures, beside tcptrace and tshark: packets per second, peak memory.
 
 usage: .venv/bin/python bench/capture.py [MILLIONS]    default: one million packets, written by the simulator
 
-The capture is written once as pcap of Ethernet frames, which all three read, and twice as long to see whether memory
-grows with it. Each program reads it seven times in turns, tshark once. Processor time (user and system, Python's start
-included) is what to compare: wall time on a machine with other work says as much about that work, so the load is told.
+That capture is written as pcap of Ethernet frames, which all three read, and twice as long to see whether memory grows
+with it. Two more captures have 5,000 and 20,000 flows (`many_flows.py`); there tcptrace also measures round trips and
+losses (`-lru`). Each program reads a capture seven times in turns, tshark once. Processor time (user and system,
+Python's start included) is what to compare: wall time on a machine with other work says as much about that work, so the
+load is told.
 """
 
 from __future__ import annotations
@@ -20,14 +22,19 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+import many_flows
+
 import gamelane
 
 MILLION = 1_000_000
 LINK = {"link.down": "50mbit", "link.up": "20mbit"}
 GAMELANE = [str(Path(sys.executable).with_name("gamelane")), "analyze", "--json", "-q"]
 TCPTRACE = ["tcptrace", "-r", "-n", "-q"]
+TCPTRACE_LONG = ["tcptrace", "-n", "-lru"]
 TSHARK = ["tshark", "-n", "-T", "fields", "-e", "tcp.analysis.ack_rtt", "-e", "tcp.analysis.retransmission", "-r"]
 ROUNDS = 7
+MANY = ((5_000, 48, 120.0, 65_535), (20_000, 64, 300.0, 96))
+"""Flows, mean segments of a download, seconds, bytes kept of each packet."""
 MEASURE = """
 import os, sys, time
 start, nothing = time.perf_counter(), os.open(os.devnull, os.O_WRONLY)
@@ -69,14 +76,31 @@ def main() -> None:
         for name, of in runs.items():
             _tell(f"{name} {' '.join((names | {'tshark': TSHARK})[name][1:])}", of, packets)
         _tell("gamelane, a capture twice as long", [_run([*GAMELANE, str(double)]) for _ in range(ROUNDS)], 2 * packets)
-        for name in runs.keys() - {"gamelane"}:
-            cpu, wall = (
-                statistics.median(run[field] for run in runs[name])
-                / statistics.median(run[field] for run in runs["gamelane"])
-                for field in (0, 1)
-            )
-            print(f"gamelane / {name}: {cpu:.2f} by processor time, {wall:.2f} by wall time")
+        _compare(runs)
+        for flows, segments, seconds, snap_len in MANY:
+            many = Path(folder) / "many.pcap"
+            packets = many_flows.write(many, flows, segments, seconds, snap_len)
+            print(f"{flows} flows, {packets} packets, {many.stat().st_size / 1e6:.0f} MB")
+            commands = {"gamelane": GAMELANE, "tcptrace": TCPTRACE_LONG}
+            runs = {name: [] for name, command in commands.items() if shutil.which(command[0])}
+            for _ in range(ROUNDS):
+                for name, of in runs.items():
+                    of.append(_run([*commands[name], str(many)]))
+            for name, of in runs.items():
+                _tell(f"{name} {' '.join(commands[name][1:])}", of, packets)
+            _compare(runs)
         print(f"load after: {os.getloadavg()[0]:.1f}")
+
+
+def _compare(runs: dict[str, list[Run]]) -> None:
+    """How many times the processor and wall time of gamelane the others take."""
+    for name in runs.keys() - {"gamelane"}:
+        cpu, wall = (
+            statistics.median(run[field] for run in runs[name])
+            / statistics.median(run[field] for run in runs["gamelane"])
+            for field in (0, 1)
+        )
+        print(f"{name} / gamelane: {cpu:.2f} by processor time, {wall:.2f} by wall time")
 
 
 def _keep_bytecode(folder: Path) -> None:

@@ -1,14 +1,15 @@
 """Writes a capture with many flows, as at a busy access network: TCP with losses, games over TCP and UDP, DNS.
 
-Every flow is made from its own seeded random numbers. TCP sends its data in rounds of one round trip, with slow start, ACKs of every
-second segment, duplicate ACKs with SACK, fast retransmissions and timeouts. The capture point is beside the clients.
+Every flow is made from its own seeded random numbers. TCP sends its data in rounds of one round trip, with slow start,
+ACKs of every second segment, duplicate ACKs with SACK, fast retransmissions and timeouts. The capture point is beside
+the clients.
 """
 
 from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
 
@@ -47,8 +48,16 @@ class Ends:
         header = UDP.pack(self.ports[way], self.ports[1 - way], length, 0)
         return at, self.ip(way, 17, length) + header + payload, more
 
-    def tcp(
-        self, at: float, way: int, seq: int, ack: int, length: int = 0, flags: int = ACK, sack: tuple[int, int] = (0, 0)
+    def tcp(  # noqa: PLR0913 - a segment has these fields
+        self,
+        at: float,
+        way: int,
+        seq: int,
+        ack: int,
+        length: int = 0,
+        *,
+        flags: int = ACK,
+        sack: tuple[int, int] = (0, 0),
     ) -> Frame:
         """Return a segment with time stamps, and a SACK block if there is one."""
         options = 12 if sack == (0, 0) else 24
@@ -71,7 +80,7 @@ def download(ends: Ends, rng: random.Random, start: float, segments: int, loss: 
     at += rtt + 0.0002
     yield ends.tcp(at, 0, 1, 1)
     request = rng.randrange(200, 900)
-    yield ends.tcp(at + 0.0001, 0, 1, 1, request, ACK | PUSH)
+    yield ends.tcp(at + 0.0001, 0, 1, 1, request, flags=ACK | PUSH)
     up, at, window = 1 + request, at + rtt, 10
     missing: list[int] = []
     while seq < end or missing:
@@ -105,12 +114,12 @@ def thin(ends: Ends, rng: random.Random, start: float, messages: int, loss: floa
     for message in range(messages):
         at = start + message * 0.2
         size, answer = rng.randrange(20, 60), rng.randrange(60, 200)
-        yield ends.tcp(at, 0, ups, downs, size, ACK | PUSH)
+        yield ends.tcp(at, 0, ups, downs, size, flags=ACK | PUSH)
         ups += size
         if rng.random() < loss:
-            yield ends.tcp(at + rtt, 1, downs, ups, answer, ACK | PUSH)
+            yield ends.tcp(at + rtt, 1, downs, ups, answer, flags=ACK | PUSH)
             at += 0.25
-        yield ends.tcp(at + rtt, 1, downs, ups, answer, ACK | PUSH)
+        yield ends.tcp(at + rtt, 1, downs, ups, answer, flags=ACK | PUSH)
         downs += answer
         yield ends.tcp(at + rtt + 0.0003, 0, ups, downs)
 
@@ -133,22 +142,24 @@ def name(ends: Ends, rng: random.Random, start: float) -> Iterator[Frame]:
     yield ends.udp(start + rng.uniform(0.005, 0.05), 1, question, 100)
 
 
-def write(target: Path, flows: int, segments: int, seconds: float, snap_len: int = 65535) -> int:
-    """Write a pcap file of so many flows and return the number of packets.
+def flow(number: int, segments: int, seconds: float) -> Iterator[Frame]:
+    """Return the packets of one flow. Of six flows, two are downloads, three are names, and one is a game."""
+    rng = random.Random(number)
+    start = rng.uniform(0, seconds)
+    match number % 6:
+        case 0 | 1:
+            return download(Ends(number, 443), rng, start, 1 + int(rng.expovariate(1 / segments)), 0.02)
+        case 2 | 3 | 4:
+            return name(Ends(number, 53), rng, start)
+        case _ if number % 4 == 1:
+            return game(Ends(number, 27960), rng, start, rng.uniform(1, segments / 10))
+        case _:
+            return thin(Ends(number, 7000), rng, start, rng.randrange(10, segments * 3), 0.02)
 
-    A third of the flows are downloads of `segments` on average, half are names, the rest are games of up to 30 s.
-    """
-    frames: list[Frame] = []
-    for number in range(flows):
-        rng = random.Random(number)
-        start = rng.uniform(0, seconds)
-        makers: tuple[Callable[[], Iterator[Frame]], ...] = (
-            lambda: download(Ends(number, 443), rng, start, 1 + int(rng.expovariate(1 / segments)), 0.02),
-            lambda: name(Ends(number, 53), rng, start),
-            lambda: thin(Ends(number, 7000), rng, start, rng.randrange(10, segments * 3), 0.02),
-            lambda: game(Ends(number, 27960), rng, start, rng.uniform(1, segments / 10)),
-        )
-        frames.extend(makers[(0, 0, 1, 1, 1, 2 if number % 4 else 3)[number % 6]]())
+
+def write(target: Path, flows: int, segments: int, seconds: float, snap_len: int = 65535) -> int:
+    """Write a pcap file of so many flows, with so many segments a download. Return the number of packets."""
+    frames = [frame for number in range(flows) for frame in flow(number, segments, seconds)]
     frames.sort(key=lambda frame: frame[0])
     with target.open("wb") as out:
         out.write(struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, snap_len, 1))
