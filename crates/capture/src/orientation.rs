@@ -1,6 +1,7 @@
-//! Which side of a conversation is the client, if no handshake tells. The evidence is weak, so the result says what it
-//! rests on.
+//! Which side of a conversation is the client, if no handshake tells. A well-known port decides. Otherwise several weak
+//! signs vote, and the result says what it rests on.
 
+use std::cmp::Ordering;
 use std::net::{IpAddr, SocketAddr};
 
 use gamelane_core::{FlowKey, Protocol};
@@ -12,7 +13,7 @@ use crate::packet::TcpFields;
 pub enum ClientBy {
     /// It sent the SYN.
     Handshake,
-    /// The other side has a port of a known kind: well-known or registered, where this side's is higher in kind.
+    /// The other side has a well-known port, or this one has a port that systems choose for clients.
     Ports,
     /// It sends smaller messages, or more of them.
     Traffic,
@@ -20,7 +21,7 @@ pub enum ClientBy {
     FirstWord,
     /// It has a private address and the other side a public one.
     Addresses,
-    /// Nothing tells: the side with the higher port, or else the side of the first packet.
+    /// Nothing tells, or the signs contradict each other: the side with the higher port, or else that of the first packet.
     Guess,
 }
 
@@ -53,39 +54,59 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Returns the index of the client, and what tells.
     pub(crate) fn client(&self) -> (usize, ClientBy) {
-        let kinds = self.ends.map(|end| kind(end.port()));
-        if kinds[0] != kinds[1] {
-            return (usize::from(kinds[0] < kinds[1]), ClientBy::Ports);
+        let well_known = self.ends.map(|end| end.port() < WELL_KNOWN);
+        if well_known[0] != well_known[1] {
+            return (usize::from(well_known[0]), ClientBy::Ports);
         }
-        if let Some(client) = self.by_traffic() {
-            return (client, ClientBy::Traffic);
-        }
-        if self.began_late && self.packets[1] > 0 {
-            return (0, ClientBy::FirstWord);
-        }
-        let private = self.ends.map(|end| is_private(end.ip()));
-        if private[0] != private[1] {
-            return (usize::from(private[1]), ClientBy::Addresses);
-        }
-        (usize::from(self.ends[0].port() < self.ends[1].port()), ClientBy::Guess)
+        let votes = [
+            (ClientBy::Ports, 2, differing(self.ends.map(|end| end.port() >= EPHEMERAL))),
+            (ClientBy::Addresses, 2, differing(self.ends.map(|end| is_private(end.ip())))),
+            (ClientBy::FirstWord, 2, (self.began_late && self.packets[1] > 0).then_some(0)),
+            (ClientBy::Traffic, 1, self.larger().map(|server| 1 - server)),
+            (ClientBy::Traffic, 1, self.faster()),
+        ];
+        let weight = |side| votes.iter().filter(|vote| vote.2 == Some(side)).map(|vote| vote.1).sum::<u32>();
+        let client = match weight(0).cmp(&weight(1)) {
+            Ordering::Greater => 0,
+            Ordering::Less => 1,
+            Ordering::Equal => {
+                return (usize::from(self.ends[0].port() < self.ends[1].port()), ClientBy::Guess);
+            }
+        };
+        // The first of the votes for it names the reason.
+        let by = votes.iter().find(|vote| vote.2 == Some(client)).map_or(ClientBy::Guess, |vote| vote.0);
+        (client, by)
     }
 
-    /// A game's server sends larger messages than its client, and its tick is slower than a client's frames. If the two
-    /// signs contradict each other, neither counts.
-    fn by_traffic(&self) -> Option<usize> {
-        if self.packets.iter().any(|&packets| packets < ENOUGH) {
-            return None;
-        }
-        let more = |a: u64, b: u64, by: u64| u128::from(a) * 10 > u128::from(b) * u128::from(by);
+    /// Side that sends larger messages, by a fifth: a game's server.
+    fn larger(&self) -> Option<usize> {
         // Mean sizes are compared as cross products.
         let size = |n: usize| self.bytes[n].saturating_mul(self.packets[1 - n]);
-        let larger = (0..2).find(|&n| more(size(n), size(1 - n), 12));
-        let faster = (0..2).find(|&n| more(self.packets[n], self.packets[1 - n], 11));
-        match (larger.map(|server| 1 - server), faster) {
-            (Some(a), Some(b)) if a != b => None,
-            (by_size, by_rate) => by_size.or(by_rate),
-        }
+        self.is_telling().then(|| (0..2).find(|&n| exceeds(size(n), size(1 - n), 12)))?
     }
+
+    /// Side that sends more messages, by a tenth: a game's client, whose frames are faster than the server's tick.
+    fn faster(&self) -> Option<usize> {
+        self.is_telling().then(|| (0..2).find(|&n| exceeds(self.packets[n], self.packets[1 - n], 11)))?
+    }
+
+    fn is_telling(&self) -> bool {
+        self.packets.iter().all(|&packets| packets >= ENOUGH)
+    }
+}
+
+/// Returns the side for which it is true, if it is true for one only.
+const fn differing(is: [bool; 2]) -> Option<usize> {
+    match is {
+        [true, false] => Some(0),
+        [false, true] => Some(1),
+        _ => None,
+    }
+}
+
+/// True if `a` is more than `tenths` tenths of `b`.
+fn exceeds(a: u64, b: u64, tenths: u64) -> bool {
+    u128::from(a) * 10 > u128::from(b) * u128::from(tenths)
 }
 
 /// Returns `key` or its reverse, so that it leads from client to server, and what tells: the handshake, otherwise the
@@ -104,15 +125,6 @@ pub(crate) fn client_to_server(key: FlowKey, tcp: &TcpFields) -> (FlowKey, Clien
     }
 }
 
-/// Kind of a port: 0 well-known (IANA), 1 registered, 2 what Linux and Windows choose for clients.
-const fn kind(port: u16) -> u8 {
-    match port {
-        0..1024 => 0,
-        1024..32_768 => 1,
-        _ => 2,
-    }
-}
-
 /// True for addresses of a home network (RFC 1918, RFC 6598, RFC 4193) or a link.
 pub(crate) fn is_private(address: IpAddr) -> bool {
     match address {
@@ -124,6 +136,10 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     }
 }
 
+/// Ports below are well-known (RFC 6335).
+const WELL_KNOWN: u16 = 1024;
+/// Linux chooses ports from here on for clients, Windows and macOS from 49152.
+const EPHEMERAL: u16 = 32_768;
 /// Packets of each side after which its traffic tells.
 const ENOUGH: u64 = 20;
 
@@ -137,14 +153,25 @@ mod tests {
     }
 
     #[test]
-    fn ports_tell_before_traffic_and_traffic_before_addresses() {
+    fn several_signs_vote() {
         let quiet = ([1, 1], [100, 100]);
-        // Linux picks 40000, a game server listens on 27960, and a name server on 53.
-        assert_eq!(client("9.9.9.9:27960", "10.0.0.2:40000", quiet.0, quiet.1), (1, ClientBy::Ports));
+        // A name server listens on 53. Of two public addresses the one with the higher kind of port is the client.
         assert_eq!(client("9.9.9.9:53", "10.0.0.2:5353", quiet.0, quiet.1), (1, ClientBy::Ports));
+        assert_eq!(client("9.9.9.9:27960", "8.8.8.8:40000", quiet.0, quiet.1), (1, ClientBy::Ports));
+        assert_eq!(client("9.9.9.9:27960", "10.0.0.2:40000", quiet.0, quiet.1), (1, ClientBy::Ports));
         // Quake III uses 27960 at both ends: the server sends larger snapshots less often.
         let match_ = ([2399, 3627], [2399 * 180, 3627 * 60]);
         assert_eq!(client("10.0.0.9:27960", "10.0.0.2:27960", match_.0, match_.1), (1, ClientBy::Traffic));
+        // A console uses a registered port, and its server one that others choose for clients.
+        assert_eq!(
+            client("20.1.2.3:44000", "192.168.1.5:3074", match_.0, match_.1),
+            (1, ClientBy::Addresses)
+        );
+        // A server at home, and an upload through a tunnel.
+        let served = ([3627, 2399], [3627 * 60, 2399 * 180]);
+        assert_eq!(client("8.8.8.8:50000", "10.0.0.2:27015", served.0, served.1), (0, ClientBy::Ports));
+        let upload = ([900, 300], [900 * 1400, 300 * 90]);
+        assert_eq!(client("10.0.0.2:40000", "9.9.9.9:51820", upload.0, upload.1), (0, ClientBy::Addresses));
         assert_eq!(client("10.0.0.2:27960", "9.9.9.9:27960", quiet.0, quiet.1), (0, ClientBy::Addresses));
         assert_eq!(client("9.9.9.9:27960", "10.0.0.2:27960", quiet.0, quiet.1), (1, ClientBy::Addresses));
         assert_eq!(client("10.0.0.1:5000", "10.0.0.2:6000", quiet.0, quiet.1), (1, ClientBy::Guess));

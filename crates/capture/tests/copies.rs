@@ -319,6 +319,8 @@ proptest::proptest! {
             router.seen_with_id(what, id, &[(interface, at_us, key)]);
         }
         let (found, set_aside) = router.found();
+        let reported: std::collections::BTreeSet<u32> = found.flows.iter().map(|flow| flow.flow).collect();
+        proptest::prop_assert!(found.told.iter().all(|flow| reported.contains(flow) || found.absorbed.contains(flow)));
         let kept: u64 = found.flows.iter().map(gamelane_capture::FlowReport::packets).sum();
         proptest::prop_assert_eq!(kept + set_aside, total);
     }
@@ -342,4 +344,87 @@ fn duplicates_that_the_network_made_are_counted_as_such() {
     let [flow] = &found.flows[..] else { panic!("one flow") };
     let down = &flow.directions[usize::from(flow.key.source != game.source)];
     assert_eq!((down.packets, down.duplicates), (100, 5));
+}
+
+#[test]
+fn a_mirror_port_shows_datagrams_without_identification_twice() {
+    let mut router = Router::new(1);
+    let game = key("192.168.1.2:27960", "203.0.113.5:27960", Protocol::Udp);
+    for n in 0..200u32 {
+        let at = u64::from(n) * 30_000;
+        router.seen_with_id(What::Udp(60 + n % 7), 0, &[(0, at, game), (0, at + 90, game)]);
+        let answer = What::Udp(150 + n % 11);
+        router.seen_with_id(answer, 0, &[(0, at + 9_000, game.reverse()), (0, at + 9_090, game.reverse())]);
+    }
+    let (found, set_aside) = router.found();
+    // Four repetitions show the mirror; they count as packets.
+    assert_eq!((found.flows[0].packets(), set_aside), (403, 397));
+}
+
+#[test]
+fn equal_messages_in_a_row_are_no_copies() {
+    for id in [0, 7] {
+        let mut router = Router::new(1);
+        let game = key("192.168.1.2:27960", "203.0.113.5:27960", Protocol::Udp);
+        for n in 0..500 {
+            router.seen_with_id(What::Udp(60), id, &[(0, n * 1_500, game)]);
+        }
+        assert_eq!(router.found().1, 0, "{id}");
+    }
+}
+
+#[test]
+fn retransmissions_over_another_interface_of_a_bond_are_retransmissions() {
+    // Packets alternate between two interfaces, and all of them appear on the bond as well.
+    const BOND: usize = 2;
+    let mut router = Router::new(3);
+    let (up, down) = (inside(), inside().reverse());
+    for n in 0..100u64 {
+        let at = n * 100_000;
+        let stamped = |stamp: u64, segment| Segment { timestamps: Some((stamp as u32, 1)), ..segment };
+        let bytes = data(1 + n * 100, 1, 100);
+        let slave = (n % 2) as usize;
+        router.seen(What::Tcp(stamped(at / 1000, bytes)), &[(slave, at, up), (BOND, at + 5, up)]);
+        let mut answered = at + 20_000;
+        if n % 10 == 5 {
+            let again = at + 40_000;
+            let both = [(1 - slave, again, up), (BOND, again + 5, up)];
+            router.seen(What::Tcp(stamped(again / 1000, bytes)), &both);
+            answered = again + 20_000;
+        }
+        let ack = What::Tcp(stamped(answered / 1000, data(1, 101 + n * 100, 0)));
+        router.seen(ack, &[(slave, answered, down), (BOND, answered + 5, down)]);
+    }
+    let (found, _) = router.found();
+    assert_eq!(found.halves()[0].counts.resent, 10);
+}
+
+#[test]
+fn fast_retransmissions_without_identification_are_no_copies() {
+    let mut router = Router::new(1);
+    for n in 0..50u64 {
+        let at = n * 10_000;
+        let start = 1 + n * 2000;
+        let mut seen = |segment, at, key| router.seen_with_id(What::Tcp(segment), 0, &[(0, at, key)]);
+        seen(data(start, 1, 1000), at, inside());
+        seen(data(start + 1000, 1, 1000), at + 10, inside());
+        let hole = gamelane_tcp::SackBlock { start: start + 1000, end: start + 2000 };
+        let sack = gamelane_tcp::SackBlocks::new(start, &[hole]);
+        seen(Segment { sack, ..data(1, start, 0) }, at + 120, inside().reverse());
+        seen(data(start, 1, 1000), at + 200, inside());
+        seen(data(1, start + 2000, 0), at + 300, inside().reverse());
+    }
+    let (found, set_aside) = router.found();
+    assert_eq!((found.halves()[0].counts.resent, set_aside), (50, 0));
+}
+
+#[test]
+fn a_content_that_appears_everywhere_joins_a_bounded_number_of_flows() {
+    let mut router = Router::new(20);
+    for n in 0..2000u16 {
+        let somewhere = key(&format!("192.168.1.2:{}", 1024 + n), "203.0.113.5:7000", Protocol::Tcp);
+        let packet = What::Tcp(data(1, 1, 100));
+        router.seen_with_id(packet, 9, &[(usize::from(n % 20), u64::from(n) * 10, somewhere)]);
+    }
+    assert!(router.found().0.flows.len() > 100);
 }

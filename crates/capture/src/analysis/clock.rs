@@ -118,13 +118,22 @@ impl CaptureClock {
             return;
         }
         self.doubtful.push(*packet);
-        let enough = if first_ns > 0 { AHEAD_PACKETS } else { BACK_PACKETS };
-        if self.doubtful.len() >= enough {
+        if self.is_clear(first_ns, ahead_ns) {
             if !(0..=DAY_NS).contains(&first_ns) {
                 self.step(first_ns);
             }
             self.release(emit);
         }
+    }
+
+    /// True if the packets held back show what the clock did. The first is `first_ns` and the last `last_ns` ahead.
+    fn is_clear(&self, first_ns: i64, last_ns: i64) -> bool {
+        let packets = self.doubtful.len();
+        if first_ns > 0 {
+            return packets >= AHEAD_PACKETS;
+        }
+        packets >= BACK_PACKETS
+            || packets >= FEW_BACK_PACKETS && last_ns.saturating_sub(first_ns) >= BACK_SPREAD_NS
     }
 
     /// Sets the clock so that the packet `ahead_ns` ahead of the latest time continues it.
@@ -150,6 +159,9 @@ const AHEAD_NS: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Packets in a row that show that the clock was set back.
 const BACK_PACKETS: usize = 32;
+/// The same for a quiet capture, whose packets are this far apart together. Queues of a card are not that late.
+const FEW_BACK_PACKETS: usize = 8;
+const BACK_SPREAD_NS: i64 = 500_000_000;
 /// Packets in a row that show that the time ahead is real.
 const AHEAD_PACKETS: usize = 4;
 
@@ -183,6 +195,17 @@ mod tests {
             let step = Wrong { count: 1, furthest_ns: (back - 20) * 1_000_000 };
             assert_eq!((clock.steps, clock.went_back), (step, Wrong::default()));
         }
+    }
+
+    #[test]
+    fn a_quiet_capture_shows_a_small_step_too() {
+        let stamps = (0..50).map(|n| T + n * 100).chain((0..50).map(|n| T + 3000 + n * 100));
+        let (times, clock) = read(stamps);
+        assert_eq!(
+            times,
+            (0..50).map(|n| n * 100).chain((0..50).map(|n| 4900 + n * 100)).collect::<Vec<_>>()
+        );
+        assert_eq!((clock.steps.count, clock.went_back.count), (1, 0));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! each interface, and a mirror port may have it twice. The first sighting is analysed. Together the first sightings
 //! are one capture point: the router before its queues. The others tell how long the packet took inside.
 //!
-//! A packet is known by its content hash. The k-th packet of one content at a place is a copy if another place had k of
-//! them already. At one and the same place it is a copy if it comes shortly after the first. Packets of the last
+//! A packet is known by its content hash. The k-th packet of one content at a point is a copy if another point had k of
+//! them already. At one and the same point it is a copy if it comes shortly after the first. Packets of the last
 //! seconds are remembered, in bounded memory.
 
 use crate::packet::{CapturedPacket, CapturedTransport};
@@ -11,24 +11,35 @@ use crate::packet::{CapturedPacket, CapturedTransport};
 /// Recently seen packets of all flows.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// A content has its place in one of these.
+    /// A content is in one of these.
     sets: Vec<Set>,
-    places: Vec<Place>,
+    points: Vec<Point>,
 }
 
 /// An interface, or the way in or out of it.
 #[derive(Debug)]
-struct Place {
+struct Point {
     interface: u32,
     outgoing: Option<bool>,
-    /// Packets that show whether this is a mirror port.
+    /// Packets that tell whether this is a mirror port.
     telling: u64,
     /// Those of them that passed twice.
     repeated: u64,
+    /// Content of the last packet that told.
+    last_told: u64,
 }
 
-impl Place {
-    /// True if the place shows most packets twice.
+impl Point {
+    /// Counts a packet. Returns true if it tells something if it passes twice. One and the same content in a row tells
+    /// nothing, because some senders repeat it.
+    fn tell(&mut self, packet: &CapturedPacket) -> bool {
+        let tells = packet.payload_len > 0 && self.last_told != packet.content;
+        self.telling += u64::from(tells);
+        self.last_told = packet.content;
+        tells
+    }
+
+    /// True if the point shows most packets twice.
     const fn is_mirror(&self) -> bool {
         self.repeated >= 4 && self.repeated * 3 >= self.telling
     }
@@ -44,17 +55,17 @@ struct Set {
     entries: [Entry; WAYS],
 }
 
-/// Index of a place.
-pub(super) type PlaceIndex = u8;
+/// Index of a point: an interface, or the way in or out of it.
+pub(super) type PointIndex = u8;
 
 /// What a packet is, by the packets before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     /// The packet itself.
     First,
-    /// A copy of a packet that passed another place this long ago.
+    /// A copy of a packet that passed another point this long ago.
     Copy { after_ns: u64 },
-    /// The packet again at the same place.
+    /// The packet again at the same point.
     Repeated,
 }
 
@@ -72,7 +83,11 @@ struct Entry {
     first_ns: u64,
     owner: Owner,
     /// Places, and how many packets of this content each had.
-    counts: [(PlaceIndex, u8); PLACES],
+    counts: [(PointIndex, u8); POINTS],
+    /// Times that it came again at its point.
+    repetitions: u8,
+    /// It tells something if it passes twice.
+    tells: bool,
 }
 
 impl Entry {
@@ -80,41 +95,46 @@ impl Entry {
         self.counts[0].1 > 0
     }
 
-    fn count(&self, place: PlaceIndex) -> u8 {
-        self.counts.iter().find(|count| count.0 == place && count.1 > 0).map_or(0, |count| count.1)
+    /// True if further points cannot be counted.
+    const fn is_full(&self) -> bool {
+        self.counts[POINTS - 1].1 > 0
     }
 
-    fn most_elsewhere(&self, place: PlaceIndex) -> u8 {
-        self.counts.iter().filter(|count| count.0 != place).map(|count| count.1).max().unwrap_or(0)
+    fn count(&self, point: PointIndex) -> u8 {
+        self.counts.iter().find(|count| count.0 == point && count.1 > 0).map_or(0, |count| count.1)
     }
 
-    fn add(&mut self, place: PlaceIndex) {
-        let known = |count: &&mut (PlaceIndex, u8)| count.1 == 0 || count.0 == place;
+    fn most_elsewhere(&self, point: PointIndex) -> u8 {
+        self.counts.iter().filter(|count| count.0 != point).map(|count| count.1).max().unwrap_or(0)
+    }
+
+    fn add(&mut self, point: PointIndex) {
+        let known = |count: &&mut (PointIndex, u8)| count.1 == 0 || count.0 == point;
         if let Some(count) = self.counts.iter_mut().find(known) {
-            *count = (place, count.1.saturating_add(1));
+            *count = (point, count.1.saturating_add(1));
         }
     }
 }
 
 impl Copies {
-    /// Returns the place of a packet.
+    /// Returns the point of a packet.
     #[inline]
-    pub(super) fn place(&mut self, packet: &CapturedPacket) -> PlaceIndex {
-        let is_it = |known: &Place| known.interface == packet.interface && known.outgoing == packet.outgoing;
-        match self.places.iter().position(is_it) {
-            Some(at) => at as PlaceIndex,
-            None => self.new_place(packet),
+    pub(super) fn point(&mut self, packet: &CapturedPacket) -> PointIndex {
+        let is_it = |known: &Point| known.interface == packet.interface && known.outgoing == packet.outgoing;
+        match self.points.iter().position(is_it) {
+            Some(at) => at as PointIndex,
+            None => self.new_point(packet),
         }
     }
 
     #[cold]
-    fn new_place(&mut self, packet: &CapturedPacket) -> PlaceIndex {
-        if self.places.len() <= usize::from(PlaceIndex::MAX) {
+    fn new_point(&mut self, packet: &CapturedPacket) -> PointIndex {
+        if self.points.len() <= usize::from(PointIndex::MAX) {
             let &CapturedPacket { interface, outgoing, .. } = packet;
-            self.places.push(Place { interface, outgoing, telling: 0, repeated: 0 });
+            self.points.push(Point { interface, outgoing, telling: 0, repeated: 0, last_told: 0 });
         }
-        // Copies at another place come after a queue, so more packets have to be remembered.
-        let sets = if self.places.len() == 1 { SETS_ONE_PLACE } else { SETS };
+        // Copies at another point come after a queue, so more packets have to be remembered.
+        let sets = if self.points.len() == 1 { SETS_ONE_PLACE } else { SETS };
         if self.sets.len() < sets {
             let known = std::mem::replace(&mut self.sets, vec![Set::default(); sets]);
             for set in known {
@@ -123,51 +143,61 @@ impl Copies {
                 }
             }
         }
-        (self.places.len() - 1) as PlaceIndex
+        (self.points.len() - 1) as PointIndex
     }
 
-    /// Number of places so far.
-    pub(super) const fn places(&self) -> usize {
-        self.places.len()
+    /// Number of points so far.
+    pub(super) const fn points(&self) -> usize {
+        self.points.len()
     }
 
-    /// Handles a packet of `owner` at `place`. `is_counted` is true if its sender counts the identification up.
+    /// Handles a packet of `owner` at `point`.
     #[inline]
     pub(super) fn saw(
         &mut self,
         packet: &CapturedPacket,
         owner: Owner,
-        place: PlaceIndex,
+        point: PointIndex,
         at_ns: u64,
-        is_counted: bool,
+        sender: Sender,
     ) -> Sight {
-        let again = Again::of(packet, is_counted);
+        let again = Again::of(packet, sender);
         let known_by = known_by(packet, owner.flow);
         let at = known_by as usize & (self.sets.len() - 1);
-        let (set, here) = (&mut self.sets[at], &mut self.places[usize::from(place)]);
-        here.telling += u64::from(again.is_telling);
+        let (set, here) = (&mut self.sets[at], &mut self.points[usize::from(point)]);
         if let Some(entry) = set.of(known_by).find(|entry| entry.owner == owner) {
-            return entry.again(&again, place, here, at_ns);
+            let sight = entry.again(&again, point, here, at_ns);
+            if sight == Sight::First {
+                entry.tells = here.tell(packet);
+            }
+            return sight;
         }
-        let mut counts = [(0, 0); PLACES];
-        counts[0] = (place, 1);
-        set.put(known_by, Entry { first_ns: at_ns, owner, counts });
+        let tells = here.tell(packet);
+        let mut counts = [(0, 0); POINTS];
+        counts[0] = (point, 1);
+        set.put(known_by, Entry { first_ns: at_ns, owner, counts, repetitions: 0, tells });
         Sight::First
     }
 
-    /// Returns the flow and direction that had this packet at another place, but not at this one. Only an unmistakable
+    /// True if the point shows most packets twice.
+    pub(super) fn is_mirror(&self, point: PointIndex) -> bool {
+        self.points.get(usize::from(point)).is_some_and(Point::is_mirror)
+    }
+
+    /// Returns the flow and direction that had this packet at another point, but not at this one. Only an unmistakable
     /// packet is found in any flow, others only in `flow`.
     pub(super) fn elsewhere(
         &mut self,
         packet: &CapturedPacket,
         flow: u32,
-        place: PlaceIndex,
+        point: PointIndex,
         at_ns: u64,
     ) -> Option<Owner> {
         let known_by = known_by(packet, flow);
         let is_it = |entry: &&mut Entry| {
             entry.is_used()
-                && entry.count(place) == 0
+                && !entry.is_full()
+                && entry.count(point) == 0
                 && at_ns.saturating_sub(entry.first_ns) <= REMEMBERED_NS
         };
         self.set(known_by).of(known_by).find(is_it).map(|entry| entry.owner)
@@ -193,53 +223,65 @@ impl Set {
 }
 
 impl Entry {
-    fn again(&mut self, again: &Again, place: PlaceIndex, here: &mut Place, at_ns: u64) -> Sight {
+    fn again(&mut self, again: &Again, point: PointIndex, here: &mut Point, at_ns: u64) -> Sight {
         let after_ns = at_ns.saturating_sub(self.first_ns);
         if after_ns > REMEMBERED_NS {
-            self.counts = [(0, 0); PLACES];
+            (self.counts, self.repetitions) = ([(0, 0); POINTS], 0);
         }
-        let count = self.count(place);
-        if count < self.most_elsewhere(place) {
-            self.add(place);
+        let count = self.count(point);
+        if count < self.most_elsewhere(point) {
+            self.add(point);
             return Sight::Copy { after_ns };
         }
         if count > 0 && after_ns <= again.mirrored_ns {
-            here.repeated += u64::from(again.is_telling);
-            if again.surely_ns > 0 && after_ns <= again.surely_ns || here.is_mirror() {
+            self.repetitions = self.repetitions.saturating_add(1);
+            // A mirror port shows a packet twice, not more often.
+            here.repeated += u64::from(self.repetitions == 1 && self.tells && again.is_telling);
+            here.telling += u64::from(self.repetitions > 1) * 3;
+            if after_ns < again.surely_ns || here.is_mirror() {
                 return Sight::Repeated;
             }
         }
-        self.add(place);
-        self.first_ns = at_ns;
+        self.add(point);
+        (self.first_ns, self.repetitions) = (at_ns, 0);
         Sight::First
     }
 }
 
-/// What the same content at the same place means, by the time since the first.
+/// What the sender of a packet is known to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sender {
+    /// It counts the identification up. Some always send the same one.
+    pub(super) counts_identification: bool,
+    /// It knows of a loss, so it may send data again at once.
+    pub(super) knows_loss: bool,
+}
+
+/// What the same content at the same point means, by the time since the first.
 struct Again {
-    /// Up to here it is the same packet.
+    /// Below this time it is the same packet.
     surely_ns: u64,
-    /// Up to here it is, if the place is a mirror port.
+    /// Up to here it is, if the point is a mirror port.
     mirrored_ns: u64,
-    /// A repetition shows that the place is a mirror port.
+    /// It tells that the point is a mirror port.
     is_telling: bool,
 }
 
 impl Again {
     /// An equal identification of a sender that counts it up means the same packet. Otherwise, TCP sends the same data
     /// again after a round trip at least, but equal ACKs and messages may follow each other at once.
-    const fn of(packet: &CapturedPacket, is_counted: bool) -> Self {
+    const fn of(packet: &CapturedPacket, sender: Sender) -> Self {
         let is_tcp = matches!(packet.transport, CapturedTransport::Tcp(_));
-        match packet.transport {
-            CapturedTransport::LaterFragment => Self { surely_ns: 0, mirrored_ns: 0, is_telling: false },
-            _ if packet.identification != 0 && (is_counted || is_tcp) => {
-                Self { surely_ns: 5_000_000, mirrored_ns: 5_000_000, is_telling: true }
+        let is_telling = packet.payload_len > 0 && !sender.knows_loss;
+        let (surely_ns, mirrored_ns) = match packet.transport {
+            CapturedTransport::LaterFragment => (0, 0),
+            _ if packet.identification != 0 && (sender.counts_identification || is_tcp) => {
+                (5_000_001, 5_000_000)
             }
-            _ if is_tcp && packet.payload_len > 0 => {
-                Self { surely_ns: 300_000, mirrored_ns: 2_000_000, is_telling: true }
-            }
-            _ => Self { surely_ns: 0, mirrored_ns: 2_000_000, is_telling: false },
-        }
+            _ if is_tcp && packet.payload_len > 0 && !sender.knows_loss => (300_001, 2_000_000),
+            _ => (0, 2_000_000),
+        };
+        Self { surely_ns, mirrored_ns, is_telling }
     }
 }
 
@@ -258,10 +300,10 @@ pub(super) const fn is_unmistakable(packet: &CapturedPacket) -> bool {
 /// Time for which packets are remembered. Queues of seconds exist.
 const REMEMBERED_NS: u64 = 20_000_000_000;
 /// Places of one packet: both sides of a router and its bridge, in and out.
-const PLACES: usize = 6;
+const POINTS: usize = 6;
 /// Entries in a set. A packet is forgotten too early if that many others of its set come before its copy.
 const WAYS: usize = 3;
 /// Number of sets, a power of two: 512 KiB.
 const SETS_ONE_PLACE: usize = 1 << 12;
-/// Number of sets with several places: 8 MiB, 7 s of 26,000 packets per second.
+/// Number of sets with several points: 8 MiB, 7 s of 26,000 packets per second.
 const SETS: usize = 1 << 16;

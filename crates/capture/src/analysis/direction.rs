@@ -3,7 +3,7 @@
 
 use gamelane_core::Ecn;
 
-use super::copies::PlaceIndex;
+use super::copies::PointIndex;
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::samples::Samples;
 
@@ -48,52 +48,75 @@ pub struct Direction {
     pub dscp: [(u8, u64); 4],
     /// Maximum of the IP bytes in one second (four bins).
     pub peak_bytes_per_second: u64,
-    /// Copies of packets that passed another place before; `None` if there were none.
+    /// Copies of packets that passed another point before; `None` if there were none.
     pub copies: Option<Box<Copied>>,
     /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
     pub duplicates: u64,
     /// Place where this direction passes first.
-    pub(super) first_place: Option<PlaceIndex>,
-    pub(super) last_identification: u16,
-    pub(super) counts_identification: bool,
+    pub(super) first_point: Option<PointIndex>,
+    pub(super) identification: Identification,
     last_payload_ns: Option<u64>,
     bin: Bin,
     bins: [u64; 4],
 }
 
-/// Copies of one direction's packets at other places.
+/// Copies of one direction's packets at other points.
 #[derive(Clone, Debug, Default)]
 pub struct Copied {
     /// Number of copies.
     pub packets: u64,
-    /// Time in nanoseconds between the first sighting of a packet and its copy at the place that has most copies: the
+    /// Time in nanoseconds between the first sighting of a packet and its copy at the point that has most copies: the
     /// time inside the router or bridge.
     pub after: Samples,
-    places: Vec<(PlaceIndex, Samples)>,
+    points: Vec<(PointIndex, Samples)>,
 }
 
 impl Copied {
-    pub(super) fn saw(&mut self, place: PlaceIndex, after_ns: u64) {
+    pub(super) fn saw(&mut self, point: PointIndex, after_ns: u64) {
         self.packets += 1;
-        let known = self.places.iter().position(|known| known.0 == place);
-        let at = known.unwrap_or(self.places.len());
-        if at == self.places.len() && at < MAX_PLACES {
-            self.places.push((place, Samples::default()));
+        let known = self.points.iter().position(|known| known.0 == point);
+        let at = known.unwrap_or(self.points.len());
+        if at == self.points.len() && at < MAX_POINTS {
+            self.points.push((point, Samples::default()));
         }
-        if let Some((_, after)) = self.places.get_mut(at) {
+        if let Some((_, after)) = self.points.get_mut(at) {
             after.push(after_ns);
         }
     }
 
-    /// Chooses the place with the longest delay of those that had most packets: the way out.
+    /// Chooses the point with the longest delay of those that had most packets: the way out.
     fn settle(&mut self) {
-        self.places.iter_mut().for_each(|(_, after)| after.settle());
-        let most = self.places.iter().map(|(_, after)| after.count()).max().unwrap_or(0);
-        let mut last = self.places.drain(..).filter(|(_, after)| after.count() * 2 > most);
+        self.points.iter_mut().for_each(|(_, after)| after.settle());
+        let most = self.points.iter().map(|(_, after)| after.count()).max().unwrap_or(0);
+        let mut last = self.points.drain(..).filter(|(_, after)| after.count() * 2 > most);
         let median = |after: &Samples| after.median().unwrap_or(0.0);
         self.after = last.next().map_or_else(Samples::default, |first| {
             last.fold(first.1, |a, (_, b)| if median(&b) > median(&a) { b } else { a })
         });
+    }
+}
+
+/// Whether a sender counts the identification of its packets up, as far as is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Identification {
+    last: Option<u16>,
+    changes: u8,
+    same: u8,
+}
+
+impl Identification {
+    pub(super) fn saw(&mut self, identification: u16) {
+        if let Some(last) = self.last {
+            let is_same = last == identification;
+            self.same = self.same.saturating_add(u8::from(is_same));
+            self.changes = self.changes.saturating_add(u8::from(!is_same));
+        }
+        self.last = Some(identification);
+    }
+
+    /// True if it mostly changes; a packet that passes twice keeps it.
+    pub(super) const fn is_counted(self) -> bool {
+        self.changes > 0 && self.changes >= self.same / 2
     }
 }
 
@@ -172,7 +195,7 @@ impl Direction {
 }
 
 /// Places of which copies are timed.
-const MAX_PLACES: usize = 4;
+const MAX_POINTS: usize = 4;
 
 const fn ecn_index(ecn: Ecn) -> usize {
     match ecn {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use gamelane_core::FlowKey;
 
-use super::copies::PlaceIndex;
+use super::copies::{Copies, PointIndex, Sender};
 use super::direction::{Bin, Direction};
 use super::game::{Behaviour, behaviour};
 use super::pace::Pace;
@@ -109,17 +109,27 @@ impl Flow {
         if self.exchanged { 1 - direction } else { direction }
     }
 
-    /// Adds addresses or an interface under which packets of this flow appear too. `direction` is that of `packet`.
-    pub(super) fn join(&mut self, table_key: TableKey, packet: &CapturedPacket, direction: usize) {
-        let key = if direction == 0 { packet.key } else { packet.key.reverse() };
+    /// Adds addresses or an interface under which packets of this flow appear too. `key` leads from its client to its
+    /// server.
+    pub(super) fn join(&mut self, table_key: TableKey, key: FlowKey, interface: u32) {
         self.others.push((table_key, key));
         // Behind a translator the home address names the player.
         if is_private(key.source.ip()) && !is_private(self.key.source.ip()) {
             let (first, last) = ((self.table_key, self.key), self.others.len() - 1);
             (self.table_key, self.key) = self.others[last];
             self.others[last] = first;
-            self.interface = packet.interface;
+            self.interface = interface;
         }
+    }
+
+    /// True if the flow may appear under further addresses or interfaces. Their number is bounded.
+    pub(super) const fn may_join(&self) -> bool {
+        self.others.len() < MAX_OTHERS
+    }
+
+    /// All keys of the flow, from client to server.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (TableKey, FlowKey)> {
+        std::iter::once((self.table_key, self.key)).chain(self.others.iter().copied())
     }
 
     /// Number of packets of a direction.
@@ -145,57 +155,59 @@ impl Flow {
         if is_over { OVER_NS } else { IDLE_NS }
     }
 
-    /// Handles a copy of an earlier packet, from another place.
-    pub(super) fn set_aside(&mut self, direction: usize, place: PlaceIndex, after_ns: u64) {
-        self.directions[direction].copies.get_or_insert_default().saw(place, after_ns);
+    /// Handles a copy of an earlier packet, from another point.
+    pub(super) fn set_aside(&mut self, direction: usize, point: PointIndex, after_ns: u64) {
+        self.directions[direction].copies.get_or_insert_default().saw(point, after_ns);
     }
 
-    /// Handles a packet that passed the same place twice.
+    /// Handles a packet that passed the same point twice.
     pub(super) const fn repeated(&mut self, direction: usize) {
         self.directions[direction].duplicates += 1;
     }
 
-    /// True if the sender of this packet counts the identification up; some always send the same one.
-    pub(super) fn counts_identification(&mut self, packet: &CapturedPacket) -> bool {
+    /// Learns from the identification of a packet, and returns what is known of its sender.
+    pub(super) fn sender(&mut self, packet: &CapturedPacket) -> Sender {
         let direction = self.direction(packet);
         let of = &mut self.directions[direction];
-        of.counts_identification |=
-            of.packets > 0 && of.last_identification != packet.identification && packet.identification != 0;
-        of.last_identification = packet.identification;
-        of.counts_identification
+        of.identification.saw(packet.identification);
+        let knows_loss = match &self.transport {
+            Transport::Tcp(connection) => connection.halves[direction].knows_loss(),
+            Transport::Udp(_) => false,
+        };
+        Sender { counts_identification: of.identification.is_counted(), knows_loss }
     }
 
-    /// True if a mirror port shows every packet twice.
-    pub(super) fn is_mirrored(&self) -> bool {
-        let duplicates = self.directions[0].duplicates + self.directions[1].duplicates;
-        duplicates >= 4 && duplicates * 3 >= self.packets(0) + self.packets(1)
-    }
-
-    /// True if another place had all data of this packet before, in other segments: offloading puts segments together
+    /// True if another point had all data of this packet before, in other segments: offloading puts segments together
     /// at one interface and not at the other.
-    pub(super) fn is_regrouped(&self, packet: &CapturedPacket, direction: usize, place: PlaceIndex) -> bool {
+    pub(super) fn is_regrouped(
+        &self,
+        packet: &CapturedPacket,
+        direction: usize,
+        point: PointIndex,
+        at_ns: u64,
+    ) -> bool {
         let (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) = (&self.transport, &packet.transport)
         else {
             return false;
         };
         !self.others.is_empty()
             && packet.payload_len > 0
-            && self.directions[direction].first_place.is_some_and(|first| first != place)
-            && connection.halves[direction].has_seen(tcp, packet.payload_len)
+            && self.directions[direction].first_point.is_some_and(|first| first != point)
+            && connection.halves[direction].is_regrouped(tcp, packet.payload_len, at_ns)
     }
 
     pub(super) fn handle(
         &mut self,
         packet: &CapturedPacket,
         direction: usize,
-        place: PlaceIndex,
+        point: PointIndex,
         at_ns: u64,
         sink: &mut impl Sink,
     ) {
         self.last_ns = self.last_ns.max(at_ns);
         sink.packet(self.number, self.lasting(direction) as u8, packet);
         let own = &mut self.directions[direction];
-        own.first_place = Some(place);
+        own.first_point = Some(point);
         let ended = own.handle(packet, at_ns).map(|bin| self.named(bin, direction));
         match (&mut self.transport, &packet.transport) {
             (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
@@ -274,8 +286,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn finish(mut self: Box<Self>, sink: &mut impl Sink) {
-        let is_mirrored = self.is_mirrored();
+    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, sink: &mut impl Sink) {
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -287,10 +298,10 @@ impl Flow {
             Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
             Transport::Udp(datagrams) => {
                 let mut updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
-                if !is_mirrored {
-                    for (updates, direction) in updates.iter_mut().zip(&self.directions) {
-                        updates.iter_mut().for_each(|of| of.duplicated_by_network(direction.duplicates));
-                    }
+                for (updates, direction) in updates.iter_mut().zip(&self.directions) {
+                    let is_mirror = direction.first_point.is_some_and(|point| copies.is_mirror(point));
+                    let duplicates = if is_mirror { 0 } else { direction.duplicates };
+                    updates.iter_mut().for_each(|of| of.duplicated_by_network(duplicates));
                 }
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
@@ -358,6 +369,8 @@ const LATE_NS: u64 = 2_000_000_000;
 const DECIDED_NS: u64 = 2_000_000_000;
 /// Packets of each side after which it can be told.
 const DECIDED_PACKETS: u64 = 40;
+/// Addresses and interfaces of one flow: both sides of two routers with bridges.
+const MAX_OTHERS: usize = 8;
 /// Idle time after which a flow has ended. TCP's longest back-off is 120 s, and keep-alives of games are shorter.
 const IDLE_NS: u64 = 300_000_000_000;
 /// The same for a closed connection, and for a question with its answer.

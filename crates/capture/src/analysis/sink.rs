@@ -22,6 +22,8 @@ pub trait Sink {
     /// A packet of a flow was read. Its direction counts from the first packet of the flow; if the report says
     /// `exchanged`, all of them are the other way round.
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {}
+    /// A flow turned out to be another one, seen at another interface. It gets no report; its packets were copies.
+    fn absorbed(&mut self, _flow: u32) {}
     /// Returns true to stop: the rest of the capture is not read.
     fn is_tired(&self) -> bool {
         false

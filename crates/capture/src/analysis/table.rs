@@ -5,7 +5,9 @@
 use hashbrown::HashMap;
 use std::net::SocketAddr;
 
-use super::copies::{self, Copies, Owner, PlaceIndex, Sight};
+use gamelane_core::FlowKey;
+
+use super::copies::{self, Copies, Owner, PointIndex, Sender, Sight};
 use super::flow::{Flow, TableKey};
 use super::sink::Sink;
 use crate::packet::CapturedPacket;
@@ -17,6 +19,8 @@ pub(super) struct Flows {
     known: HashMap<TableKey, u32>,
     #[expect(clippy::vec_box, reason = "a flow has 1 KiB, and the last one moves when another is closed")]
     flows: Vec<Box<Flow>>,
+    /// Index in `flows` by number.
+    numbers: HashMap<u32, u32>,
     /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
     lately: Vec<u32>,
     /// Number of flows so far.
@@ -36,24 +40,24 @@ impl Flows {
             self.looked_ns = at_ns;
             self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= flow.patience_ns());
         }
-        let place = self.copies.place(packet);
+        let point = self.copies.point(packet);
         let slot = slot(packet);
         let lately = self.lately.get(slot).map_or(0, |&at| at as usize);
         let mut at = match self.flows.get(lately) {
             Some(flow) if flow.carries(packet) => lately,
-            _ => self.find(packet, slot, place, at_ns, sink),
+            _ => self.find(packet, slot, point, at_ns, sink),
         };
         if self.flows[at].is_reopened_by(packet) {
-            self.remove(at).finish(sink);
-            at = self.find(packet, slot, place, at_ns, sink);
+            self.remove(at).finish(&self.copies, sink);
+            at = self.find(packet, slot, point, at_ns, sink);
         }
         let owner = self.owner(at, packet);
-        let is_counted = self.flows[at].counts_identification(packet);
-        match self.copies.saw(packet, owner, place, at_ns, is_counted) {
-            Sight::First => self.first(at, packet, place, at_ns, sink),
+        let sender = self.flows[at].sender(packet);
+        match self.copies.saw(packet, owner, point, at_ns, sender) {
+            Sight::First => self.first(at, packet, point, at_ns, sink),
             Sight::Copy { after_ns } => {
                 let direction = self.flows[at].direction(packet);
-                self.set_aside(at, direction, place, after_ns);
+                self.set_aside(at, direction, point, after_ns);
             }
             Sight::Repeated => {
                 self.set_aside += 1;
@@ -68,45 +72,57 @@ impl Flows {
         &mut self,
         at: usize,
         packet: &CapturedPacket,
-        place: PlaceIndex,
+        point: PointIndex,
         at_ns: u64,
         sink: &mut impl Sink,
     ) {
         let direction = self.flows[at].direction(packet);
-        if self.copies.places() > 1 {
+        if self.copies.points() > 1 {
             let own = self.flows[at].packets(0) + self.flows[at].packets(1);
             if own < YOUNG
                 && let Some((other, direction)) =
-                    self.copied(packet, place, at_ns).filter(|found| found.0 != at)
+                    self.copied(packet, point, at_ns).filter(|found| found.0 != at)
             {
-                let into = self.absorb(at, other, packet, direction);
+                let into = self.absorb(at, other, packet, direction, sink);
                 let owner = self.owner(into, packet);
-                return match self.copies.saw(packet, owner, place, at_ns, false) {
-                    Sight::Copy { after_ns } => self.set_aside(into, direction, place, after_ns),
-                    _ => self.flows[into].handle(packet, direction, place, at_ns, sink),
+                return match self.copies.saw(packet, owner, point, at_ns, Sender::default()) {
+                    Sight::Copy { after_ns } => self.set_aside(into, direction, point, after_ns),
+                    _ => self.flows[into].handle(packet, direction, point, at_ns, sink),
                 };
             }
-            if self.flows[at].is_regrouped(packet, direction, place) {
-                return self.set_aside(at, direction, place, 0);
+            if self.flows[at].is_regrouped(packet, direction, point, at_ns) {
+                return self.set_aside(at, direction, point, 0);
             }
         }
-        self.flows[at].handle(packet, direction, place, at_ns, sink);
+        self.flows[at].handle(packet, direction, point, at_ns, sink);
     }
 
-    /// The flow at `young` turns out to be the one at `into`, seen elsewhere. Returns the index of that one.
-    fn absorb(&mut self, young: usize, into: usize, packet: &CapturedPacket, direction: usize) -> usize {
+    /// The flow at `young` turns out to be the one at `into`, seen elsewhere. `direction` is that of `packet` in the
+    /// latter. Returns the index of that one.
+    fn absorb(
+        &mut self,
+        young: usize,
+        into: usize,
+        packet: &CapturedPacket,
+        direction: usize,
+        sink: &mut impl Sink,
+    ) -> usize {
         let number = self.flows[into].number;
+        let same_way = self.flows[young].direction(packet) == direction;
         let gone = self.remove(young);
+        sink.absorbed(gone.number);
         self.set_aside += gone.packets(0) + gone.packets(1);
         self.absorbed += 1;
-        let into = self.by_number(number).expect("the other flow is still open");
-        self.join(into, gone.table_key, packet, direction);
+        let into = self.index(number).expect("the other flow is still open");
+        for (table_key, key) in gone.keys() {
+            self.join(into, table_key, if same_way { key } else { key.reverse() }, packet.interface);
+        }
         into
     }
 
-    fn set_aside(&mut self, at: usize, direction: usize, place: PlaceIndex, after_ns: u64) {
+    fn set_aside(&mut self, at: usize, direction: usize, point: PointIndex, after_ns: u64) {
         self.set_aside += 1;
-        self.flows[at].set_aside(direction, place, after_ns);
+        self.flows[at].set_aside(direction, point, after_ns);
     }
 
     fn owner(&self, at: usize, packet: &CapturedPacket) -> Owner {
@@ -118,7 +134,7 @@ impl Flows {
         &mut self,
         packet: &CapturedPacket,
         slot: usize,
-        here: PlaceIndex,
+        here: PointIndex,
         at_ns: u64,
         sink: &mut impl Sink,
     ) -> usize {
@@ -127,7 +143,8 @@ impl Flows {
             Some(&at) => at as usize,
             None => match self.elsewhere(packet, table_key, here, at_ns) {
                 Some((at, direction)) => {
-                    self.join(at, table_key, packet, direction);
+                    let key = if direction == 0 { packet.key } else { packet.key.reverse() };
+                    self.join(at, table_key, key, packet.interface);
                     at
                 }
                 None => self.open(packet, table_key, at_ns, sink),
@@ -143,10 +160,10 @@ impl Flows {
         &mut self,
         packet: &CapturedPacket,
         table_key: TableKey,
-        here: PlaceIndex,
+        here: PointIndex,
         at_ns: u64,
     ) -> Option<(usize, usize)> {
-        if self.copies.places() < 2 {
+        if self.copies.points() < 2 {
             return None;
         }
         if let Some(found) = self.copied(packet, here, at_ns) {
@@ -155,16 +172,20 @@ impl Flows {
         // A route that goes out of one interface and comes back on another: so far this direction had no packets.
         let at = *self.known.get(&table_key.anywhere())? as usize;
         let direction = self.flows[at].direction(packet);
-        (self.flows[at].packets(direction) == 0).then_some((at, direction))
+        let is_open = self.flows[at].packets(direction) == 0 && self.flows[at].may_join();
+        is_open.then_some((at, direction))
     }
 
-    /// Returns the flow of which this packet is a copy, from another place, and its direction.
-    fn copied(&mut self, packet: &CapturedPacket, here: PlaceIndex, at_ns: u64) -> Option<(usize, usize)> {
+    /// Returns the flow of which this packet is a copy, from another point, and its direction.
+    fn copied(&mut self, packet: &CapturedPacket, here: PointIndex, at_ns: u64) -> Option<(usize, usize)> {
         let same_addresses = self.known.get(&TableKey::of(packet).anywhere());
         let flow = same_addresses.map_or(u32::MAX, |&at| self.flows[at as usize].number);
         let owner = self.copies.elsewhere(packet, flow, here, at_ns)?;
-        let at = self.by_number(owner.flow)?;
+        let at = self.index(owner.flow)?;
         let flow = &self.flows[at];
+        if !flow.may_join() {
+            return None;
+        }
         let direction = flow.lasting(owner.direction.into());
         let key = if direction == 0 { flow.key } else { flow.key.reverse() };
         let known =
@@ -175,13 +196,14 @@ impl Flows {
         (key == packet.key || known || translated).then_some((at, direction))
     }
 
-    fn by_number(&self, number: u32) -> Option<usize> {
-        self.flows.iter().position(|flow| flow.number == number)
+    /// Index in `flows` of the flow with this number, if it is open.
+    fn index(&self, number: u32) -> Option<usize> {
+        self.numbers.get(&number).map(|&at| at as usize)
     }
 
-    fn join(&mut self, at: usize, table_key: TableKey, packet: &CapturedPacket, direction: usize) {
+    fn join(&mut self, at: usize, table_key: TableKey, key: FlowKey, interface: u32) {
         self.known.insert(table_key, at as u32);
-        self.flows[at].join(table_key, packet, direction);
+        self.flows[at].join(table_key, key, interface);
     }
 
     /// Ends all flows at the end of the capture.
@@ -221,6 +243,7 @@ impl Flows {
         self.known.insert(table_key, at as u32);
         self.known.insert(table_key.anywhere(), at as u32);
         self.flows.push(Box::new(Flow::new(self.number, packet, table_key, at_ns)));
+        self.numbers.insert(self.number, at as u32);
         self.number += 1;
         at
     }
@@ -238,13 +261,14 @@ impl Flows {
         }
         ended.sort_unstable_by_key(|flow| flow.number);
         for flow in ended {
-            flow.finish(sink);
+            flow.finish(&self.copies, sink);
         }
     }
 
     /// Takes a flow out of the table. The last one moves to its index.
     fn remove(&mut self, at: usize) -> Box<Flow> {
         let flow = self.flows.swap_remove(at);
+        self.numbers.remove(&flow.number);
         for key in table_keys(&flow) {
             if self.known.get(&key).is_some_and(|&known| known as usize == at) {
                 self.known.remove(&key);
@@ -252,6 +276,7 @@ impl Flows {
         }
         let last = self.flows.len() as u32;
         if let Some(moved) = self.flows.get(at) {
+            self.numbers.insert(moved.number, at as u32);
             for key in table_keys(moved) {
                 if let Some(known) = self.known.get_mut(&key).filter(|known| **known == last) {
                     *known = at as u32;
@@ -264,8 +289,7 @@ impl Flows {
 
 /// Keys that a flow may have in the table. Those of no interface may belong to a later flow.
 fn table_keys(flow: &Flow) -> impl Iterator<Item = TableKey> {
-    let all = std::iter::once(flow.table_key).chain(flow.others.iter().map(|&(key, _)| key));
-    all.flat_map(|key| [key, key.anywhere()])
+    flow.keys().flat_map(|(key, _)| [key, key.anywhere()])
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.

@@ -119,6 +119,17 @@ impl<S: Sink> Sink for Watcher<'_, S> {
         });
     }
 
+    fn absorbed(&mut self, flow: u32) {
+        let place = self.seen.places.get_mut(flow as usize).and_then(Option::take);
+        if let Some(place) = place {
+            self.seen.flows.swap_remove(place as usize);
+            if let Some(moved) = self.seen.flows.get(place as usize) {
+                self.seen.places[moved.number as usize] = Some(place);
+            }
+        }
+        self.onward.absorbed(flow);
+    }
+
     fn retransmission(&mut self, row: &Retransmission) {
         self.onward.retransmission(row);
         let at_ns = self.seen.first_ns + row.t_ns;

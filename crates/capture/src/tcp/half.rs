@@ -180,10 +180,28 @@ impl Half {
         Sent::New
     }
 
-    /// True if `len` bytes of data from here on passed before.
-    pub(crate) fn has_seen(&self, tcp: &TcpFields, len: u32) -> bool {
-        let start = self.sequence.and_then(|sequence| sequence.offset(tcp.sequence));
-        start.is_some_and(|start| start + u64::from(len) <= self.stream.end())
+    /// True if ACKs have told the sender of a loss.
+    pub(crate) const fn knows_loss(&self) -> bool {
+        self.sign.is_some() || self.episode.is_some()
+    }
+
+    /// True if all these bytes are in flight, and in other segments. In the same segment they are in flight too if they
+    /// passed just now, or if the time stamp is older than the newest; a retransmission has the newest.
+    pub(crate) fn is_regrouped(&self, tcp: &TcpFields, len: u32, at_ns: u64) -> bool {
+        let Some(start) = self.sequence.and_then(|sequence| sequence.offset(tcp.sequence)) else {
+            return false;
+        };
+        let end = start + u64::from(len);
+        if start < self.ledger.acknowledged_to() || end > self.stream.end() {
+            return false;
+        }
+        match self.covering(start) {
+            Some(packet) if packet.start == start && packet.end == end => {
+                let is_older = tcp.timestamps.is_some_and(|(stamp, _)| self.stamps.is_older(stamp));
+                is_older || at_ns.saturating_sub(packet.last_sent.as_nanos()) <= JUST_NOW_NS
+            }
+            known => known.is_some(),
+        }
     }
 
     /// Counts a packet that only asks for an answer.
@@ -395,6 +413,8 @@ fn overtaken(shown: &Revealed, filler: &Revealed) -> bool {
     shown.identification != 0 && filler.identification != 0 && step > 0 && step < 64
 }
 
+/// Time in which no sender repeats data.
+const JUST_NOW_NS: u64 = 5_000_000;
 const MAX_RECENT: usize = 1024;
 /// Maximum number of packets in flight: about 64 MiB.
 const MAX_OUTSTANDING: u64 = 46_000;

@@ -22,6 +22,11 @@ impl Stamps {
         }
     }
 
+    /// True if a newer timestamp was sent.
+    pub(crate) fn is_older(&self, stamp: u32) -> bool {
+        self.newest.is_some_and(|newest| is_before(stamp, newest))
+    }
+
     /// Time since the timestamp `echo` first passed.
     pub(crate) fn age(&self, echo: u32, at_ns: u64) -> Option<u64> {
         let mut newer = self.sent.iter().skip_while(|&&(stamp, _)| is_before(stamp, echo));

@@ -73,6 +73,9 @@ pub(crate) struct Found {
     pub(crate) flows: Vec<FlowReport>,
     pub(crate) retransmissions: Vec<Retransmission>,
     pub(crate) acknowledged: Vec<Acknowledged>,
+    /// Numbers of the flows that had packets.
+    pub(crate) told: std::collections::BTreeSet<u32>,
+    pub(crate) absorbed: std::collections::BTreeSet<u32>,
 }
 
 impl Found {
@@ -87,6 +90,12 @@ impl Found {
 impl Sink for Found {
     fn flow(&mut self, report: FlowReport) {
         self.flows.push(report);
+    }
+    fn packet(&mut self, flow: u32, _: u8, _: &gamelane_capture::CapturedPacket) {
+        self.told.insert(flow);
+    }
+    fn absorbed(&mut self, flow: u32) {
+        self.absorbed.insert(flow);
     }
     fn retransmission(&mut self, row: &Retransmission) {
         self.retransmissions.push(*row);
