@@ -428,3 +428,19 @@ fn a_content_that_appears_everywhere_joins_a_bounded_number_of_flows() {
     }
     assert!(router.found().0.flows.len() > 100);
 }
+
+#[test]
+fn a_bridge_whose_interfaces_have_no_numbers_shows_each_packet_twice_in_and_twice_out() {
+    let mut router = Router::new(2);
+    let game = key("192.168.1.2:27960", "203.0.113.5:27960", Protocol::Udp);
+    for n in 0..200u32 {
+        let at = u64::from(n) * 30_000;
+        let seen = |at: u64, key| [(0, at, key), (0, at + 10, key), (1, at + 20, key), (1, at + 40, key)];
+        router.seen_with_id(What::Udp(60 + n % 7), 0, &seen(at, game));
+        router.seen_with_id(What::Udp(150 + n % 11), 0, &seen(at + 9_000, game.reverse()));
+    }
+    let (found, set_aside) = router.found();
+    // The first repetitions show that each packet is there twice; they count as packets.
+    let packets = found.flows[0].packets();
+    assert!(packets + set_aside == 1600 && packets <= 408, "{packets} {set_aside}");
+}

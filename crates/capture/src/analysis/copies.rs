@@ -229,7 +229,9 @@ impl Entry {
             (self.counts, self.repetitions) = ([(0, 0); POINTS], 0);
         }
         let count = self.count(point);
-        if count < self.most_elsewhere(point) {
+        // What was repeated on its way in is repeated on its way out.
+        let repeated = if self.counts[0].0 == point { 0 } else { self.repetitions };
+        if count < self.most_elsewhere(point).saturating_add(repeated) {
             self.add(point);
             return Sight::Copy { after_ns };
         }
