@@ -91,7 +91,8 @@ struct Number {
 }
 
 /// Forms of a counter: 32 bits in either byte order, 16 bits in either byte order at either place. In the second form
-/// the highest two bits are flags. If two forms count alike, the first one is used.
+/// the highest two bits are flags. If two forms count alike, the first one is used: RTP's is before the one with 32 bits,
+/// which RTP's wrap would stop.
 const FORMS: usize = 7;
 
 fn read(form: usize, start: [u8; 4]) -> Number {
@@ -104,11 +105,11 @@ fn read(form: usize, start: [u8; 4]) -> Number {
             let value = u32::from_le_bytes(start);
             Number { value: value & !FLAGS, mask: !FLAGS, flagged: value & FLAGS != 0, kind: 0 }
         }
-        2 => whole(u32::from_be_bytes(start)),
+        2 => half(u16::from_be_bytes([c, d]), kind(a, b)),
         3 => half(u16::from_le_bytes([a, b]), 0),
         4 => half(u16::from_be_bytes([a, b]), 0),
         5 => half(u16::from_le_bytes([c, d]), kind(a, b)),
-        _ => half(u16::from_be_bytes([c, d]), kind(a, b)),
+        _ => whole(u32::from_be_bytes(start)),
     }
 }
 
@@ -450,7 +451,7 @@ mod tests {
     #[test]
     fn messages_that_are_not_of_the_counter_have_no_time_of_their_own() {
         let mut numbering = Numbering::default();
-        let mut steps = |tick: u64, start| numbering.saw(tick * TICK_NS, start).map(|steps| steps[6]);
+        let mut steps = |tick: u64, start| numbering.saw(tick * TICK_NS, start).map(|steps| steps[2]);
         (0..100).for_each(|n| _ = steps(n.into(), rtp(n)));
         assert_eq!(
             [steps(100, [0, 1, 1, 0x50]), steps(100, rtp(100)), steps(101, rtp(101))],
