@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,44 @@ def test_a_voice_call_is_no_game(tmp_path: Path) -> None:
         "1 voice call over UDP: lost updates cannot be counted; none late"
     )
     assert "To the client: an update every 20.0 ms" in document["verdict"]["games"][0]["text"]
+
+
+def test_a_caller_is_no_player(tmp_path: Path) -> None:
+    """RTP numbers its packets, so the headline counts the losses to the caller."""
+    call = [Datagram(n * 20, struct.pack(">BBH", 0x80, 0, n) + bytes(168), up=up) for n in range(500) for up in WAYS]
+    document = found(write(tmp_path / "call.pcap", call))
+    assert document["captures"][0]["flows"][0]["kind"] == "voice"
+    headline = document["verdict"]["headline"]
+    assert "none of 500 updates to the client and none of 500 updates to the server lost" in headline
+    assert "player" not in headline
+
+
+WAYS = (False, True)
+
+
+@pytest.mark.parametrize("with_numbers", [True, False])
+def test_an_update_that_did_not_come_is_not_said_to_be_not_sent(with_numbers: bool, tmp_path: Path) -> None:
+    """The pace shows that updates are missing, but not why. Numbers show only that they count no loss."""
+    times = [n * 50 + (300 if n >= 100 else 0) for n in range(200)]
+    messages = [numbered(n) for n in range(200)] if with_numbers else [one.payload for one in steady(200, 1)]
+    down = [Datagram(at, message) for at, message in zip(times, messages, strict=True)]
+    document = found(write(tmp_path / "gap.pcap", down + steady(300, 33, up=True)))
+    text = document["verdict"]["games"][0]["text"]
+    why = "time for 6 updates that the numbers do not show as lost" if with_numbers else "6 updates lost or not sent"
+    assert f"1 gap with {why};" in text
+
+
+def test_losses_that_the_comparison_cannot_count_are_those_of_the_numbers(tmp_path: Path) -> None:
+    """The second capture has only the direction to the server, as with asymmetric routes."""
+    down = [Datagram(n * 50, numbered(n, 61)) for n in range(400) if n not in (100, 200)]
+    up = [Datagram(n * 33, numbered(n), up=True) for n in range(600)]
+    both, only_up = write(tmp_path / "both.pcap", down + up), write(tmp_path / "up.pcap", up)
+    document = found(both, only_up)
+    [pair] = document["pair"]["flows"]
+    assert pair["down"]["lost"] is None
+    text = document["verdict"]["games"][0]["text"]
+    assert "2 of 400 lost on the way to the capture, none late" in text
+    assert "none of 600 lost, none late" in text
 
 
 def test_what_an_uneven_network_delays_is_late(tmp_path: Path) -> None:

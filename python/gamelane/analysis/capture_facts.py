@@ -1,7 +1,8 @@
 """The facts about each game of analyzed captures. Sentences, tables and plots take their numbers from here.
 
-With two captures, losses and the lag until delivery are those of the comparison. Retransmissions and stalls are those
-of the capture nearer to the sender, late updates and gaps those of the capture nearer to the receiver.
+With two captures, losses and the lag until delivery are those of the comparison. If it could not count the losses, they
+are those of the updates' own numbers, on the way to the capture nearer to the receiver. Retransmissions and stalls are
+those of the capture nearer to the sender, late updates and gaps those of the capture nearer to the receiver.
 """
 
 from __future__ import annotations
@@ -39,10 +40,15 @@ class Way:
     @property
     def lost(self) -> tuple[int, int] | None:
         """Lost packets and all that were sent, if they were counted: at two points, or by the updates' own numbers."""
-        if self.pair:
-            return None if self.pair["lost"] is None else (self.pair["lost"], self.pair["sent"])
+        if self.pair and self.pair["lost"] is not None:
+            return self.pair["lost"], self.pair["sent"]
         numbered = self.updates and self.updates["numbered"]
         return (numbered["missing"], numbered["arrived"] + numbered["missing"]) if numbered else None
+
+    @property
+    def lost_before_capture(self) -> bool:
+        """Whether the losses are those on the way to one capture, not between two."""
+        return not self.pair or self.pair["lost"] is None
 
     @property
     def loss_estimate(self) -> float | None:

@@ -30,6 +30,8 @@ LENGTHS = {
     "7 and more": "seven or more timeouts",
 }
 """Length of a stall in retransmission timeouts: 1, 3, 7 with exponential back-off, below 1 after a tail loss probe."""
+TO_CALLER = TO | {"down": "client"}
+"""Receivers of the directions if one of them may be a caller, who is no player."""
 DESCRIBED = 20
 """Maximum number of games with a sentence of their own."""
 
@@ -119,7 +121,9 @@ def _all_udp(sums: list[Document], where: str) -> str:
         return ""
     ways = [each[way] for each in sums for way in DIRECTIONS]
     counted = max(sum(each[way]["counted"]["flows"] for each in sums) for way in DIRECTIONS)
-    said = [_all_lost(sums, conversations, "updates", where)] if counted else []
+    said = (
+        [_all_lost(sums, conversations, "updates", where, TO_CALLER if kinds["voice call"] else TO)] if counted else []
+    )
     if counted < conversations:
         of = f" of {conversations - counted:,} of them" if counted else ""
         said.append(f"lost updates{of} cannot be counted")
@@ -134,20 +138,20 @@ def _all_udp(sums: list[Document], where: str) -> str:
     return f"{names} over UDP: {'; '.join(said)}."
 
 
-def _all_lost(sums: list[Document], games: int, what: str, where: str) -> str:
+def _all_lost(sums: list[Document], games: int, what: str, where: str, to: Mapping[str, str] = TO) -> str:
     """Return the counted losses of all games; an empty string if none could be counted."""
     parts = []
     for way in DIRECTIONS:
         counted = [each[way]["counted"] for each in sums]
         sent, lost = (sum(each[key] for each in counted) for key in ("sent", "lost"))
         if any(each["flows"] for each in counted):
-            parts.append(f"{_none(lost)} of {sent:,} {what} to the {TO[way]}{'' if games == 1 else 's'}")
+            parts.append(f"{_none(lost)} of {sent:,} {what} to the {to[way]}{'' if games == 1 else 's'}")
     return f"{' and '.join(parts)} lost {where}" if parts else ""
 
 
 def _udp(game: Game) -> str:
-    names = {"down": "client" if game.kind == VOICE else "player", "up": "server"}
-    said = [_updates(names[name], way, way.updates) for name, way in game.ways.items() if way.updates]
+    to = TO_CALLER if game.kind == VOICE else TO
+    said = [_updates(to[name], way, way.updates) for name, way in game.ways.items() if way.updates]
     if game.pair and game.rtt_ms is not None:
         said.append(f"Median RTT {game.rtt_ms:.1f} ms.")
     return " ".join(said)
@@ -160,9 +164,10 @@ def _updates(to: str, way: Way, of: Document) -> str:
     if way.is_steady:
         said.append(f"{_none(of['late'])} late")
         if of["gaps"]:
-            why = "not sent" if of["numbered"] else "lost or not sent"
-            missing = "" if way.pair else f" with {_count(of['missing_by_pace'], 'update')} {why}"
-            said.append(f"{_count(of['gaps'], 'gap')}{missing}")
+            missing = _count(of["missing_by_pace"], "update")
+            why = f"time for {missing} that the numbers do not show as lost"
+            why = f" with {why if of['numbered'] else f'{missing} lost or not sent'}"
+            said.append(f"{_count(of['gaps'], 'gap')}{'' if way.pair else why}")
     counts = way.pair or of["numbered"] or {"duplicated": 0, "reordered": 0}
     words = (("duplicated", "duplicated"), ("reordered", "out of order"))
     said += [f"{counts[key]:,} {word}" for key, word in words if counts[key]]
@@ -228,9 +233,10 @@ def _lost(way: Way) -> str:
     if way.lost is None:
         return ""
     lost, sent = way.lost
-    unknown = (way.pair or {}).get("undecided", 0)
+    before = way.lost_before_capture
+    unknown = 0 if before or not way.pair else way.pair.get("undecided", 0)
     rest = f" ({unknown:,} more may still be under way)" if unknown else ""
-    return f"{_none(lost)} of {sent:,} lost{'' if way.pair else ' on the way to the capture'}{rest}"
+    return f"{_none(lost)} of {sent:,} lost{' on the way to the capture' if before else ''}{rest}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,21 +1,28 @@
 //! Pace of one direction of a game: when its messages came, compared with a steady tick. The tick is learned from 41 gaps
 //! in a row, and these gaps are judged by it, so a sender may change its rate. It is their median, or their mean if most
 //! gaps are not near the median: the network makes gaps uneven, but not the rate. Messages that the counter shows as lost
-//! are not late, and messages without a time of their own are left out (see [`Numbering::saw`]).
+//! are not late, and messages without a time of their own are left out (see [`Steps`]). The first messages wait until the
+//! counter can be trusted.
 
 use super::direction::Direction;
 use super::game::{REGULAR, Updates};
-use super::numbering::Numbering;
+use super::numbering::{Numbering, Steps, UNNUMBERED};
 
 /// Follows the pace of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pace {
-    last_ns: Option<u64>,
-    /// Gaps that are not judged yet, at most [`TOGETHER`].
-    waiting: Vec<Gap>,
+    /// Messages whose gaps are not judged yet, and the one before them: at most [`TOGETHER`] + 1.
+    waiting: Vec<Message>,
     judged: Judged,
     longest_ns: u64,
     numbering: Numbering,
+}
+
+/// A message with a time of its own.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    at_ns: u64,
+    steps: Steps,
 }
 
 /// Time between two messages.
@@ -68,14 +75,23 @@ struct Debt {
 impl Pace {
     /// Adds a message that passed at `at_ns`; `start` has its first bytes.
     pub(crate) fn saw(&mut self, at_ns: u64, start: Option<[u8; 4]>) {
-        let Some(ticks) = start.map_or(Some(1), |start| self.numbering.saw(start)) else { return };
-        let Some(last) = self.last_ns.replace(at_ns) else { return };
-        let ns = at_ns.saturating_sub(last);
-        self.longest_ns = self.longest_ns.max(ns);
-        self.waiting.push(Gap { ns, ticks });
-        if self.waiting.len() == TOGETHER {
-            self.judged.judge(&self.waiting);
-            self.waiting.clear();
+        let steps = start.map_or(Some(UNNUMBERED), |start| self.numbering.saw(at_ns, start));
+        let Some(steps) = steps else { return };
+        let message = Message { at_ns, steps };
+        if message.ticks(self.numbering.trusted()) == 0 {
+            return;
+        }
+        self.waiting.push(message);
+        if self.waiting.len() <= TOGETHER {
+            return;
+        }
+        let trusted = self.numbering.best();
+        self.waiting.retain(|message| message.ticks(trusted) > 0);
+        if self.waiting.len() > TOGETHER {
+            let gaps = gaps(&self.waiting, trusted);
+            self.longest_ns = self.longest_ns.max(longest_ns(&gaps));
+            self.judged.judge(&gaps);
+            self.waiting.drain(..TOGETHER);
         }
     }
 
@@ -84,11 +100,13 @@ impl Pace {
         let median_ns = direction.gaps.median()?;
         let regular = direction.gaps.share_within(median_ns * 0.75, median_ns * 1.25);
         let mean_ns = direction.gaps.mean()?;
+        let waiting = gaps(&self.waiting, self.numbering.best());
+        let longest_gap_ns = self.longest_ns.max(longest_ns(&waiting));
         // One long pause is no burst.
-        let most = mean_ns - self.longest_ns as f64 / direction.gaps.count() as f64;
+        let most = mean_ns - longest_gap_ns as f64 / direction.gaps.count() as f64;
         let is_regular = regular >= REGULAR && is_usual(median_ns, most);
         let mut judged = self.judged;
-        judged.judge(&self.waiting);
+        judged.judge(&waiting);
         Some(Updates {
             tick_ns: if is_regular { median_ns } else { mean_ns },
             regular,
@@ -98,7 +116,7 @@ impl Pace {
             late: judged.late,
             gaps: judged.unfilled,
             missing_by_pace: judged.missing,
-            longest_gap_ns: self.longest_ns,
+            longest_gap_ns,
             numbered: self.numbering.numbered(),
         })
     }
@@ -163,6 +181,29 @@ impl Rate {
     const fn is_constant(&self) -> bool {
         self.means >= MIN_MEANS && self.alike * 4 >= self.means * 3
     }
+}
+
+impl Message {
+    /// Number of ticks since the message before it; 0 if it has no time of its own, 1 without a counter.
+    fn ticks(&self, trusted: Option<usize>) -> u64 {
+        trusted.map_or(1, |form| self.steps[form].into())
+    }
+}
+
+/// Returns the gaps between messages, by the counter of this form.
+fn gaps(messages: &[Message], trusted: Option<usize>) -> Vec<Gap> {
+    let mut timed = messages.iter().filter(|message| message.ticks(trusted) > 0);
+    let Some(first) = timed.next() else { return Vec::new() };
+    timed
+        .scan(first.at_ns, |last_ns, message| {
+            let ns = message.at_ns.saturating_sub(std::mem::replace(last_ns, message.at_ns));
+            Some(Gap { ns, ticks: message.ticks(trusted) })
+        })
+        .collect()
+}
+
+fn longest_ns(gaps: &[Gap]) -> u64 {
+    gaps.iter().map(|gap| gap.ns).max().unwrap_or(0)
 }
 
 impl Gap {
@@ -313,15 +354,29 @@ mod tests {
         assert!(gaps <= 20 && missing <= 20, "{gaps} {missing}");
     }
 
+    /// Late messages, gaps and the longest gap at the end of the flow.
+    fn at_the_end(pace: &Pace) -> (Judged, u64) {
+        let waiting = gaps(&pace.waiting, pace.numbering.best());
+        let mut judged = pace.judged;
+        judged.judge(&waiting);
+        (judged, pace.longest_ns.max(longest_ns(&waiting)))
+    }
+
     #[test]
     fn what_the_counter_shows_as_lost_is_not_late() {
-        let mut pace = Pace::default();
-        for n in (1u32..200).chain(205..400) {
-            pace.saw(u64::from(n) * 50 * MS, Some(n.to_le_bytes()));
+        // Lost in the middle, and before the counter can be trusted. A short flow is judged at its end.
+        for (lost, end) in
+            [(vec![200, 201, 202, 203, 204], 400), (vec![6, 10, 15, 21, 26, 31], 400), (vec![5, 9], 30)]
+        {
+            let mut pace = Pace::default();
+            for n in (1u32..end).filter(|n| !lost.contains(n)) {
+                pace.saw(u64::from(n) * 50 * MS, Some(n.to_le_bytes()));
+            }
+            let (judged, _) = at_the_end(&pace);
+            assert_eq!((judged.late, judged.unfilled, judged.debt.gaps), (0, 0, 0), "{lost:?}");
+            let missing = pace.numbering.numbered().map(|numbered| numbered.missing);
+            assert_eq!(missing, Some(lost.len() as u64));
         }
-        pace.judged.judge(&pace.waiting);
-        assert_eq!((pace.judged.late, pace.judged.unfilled), (0, 0));
-        assert_eq!(pace.numbering.numbered().map(|numbered| numbered.missing), Some(5));
     }
 
     #[test]
@@ -329,8 +384,7 @@ mod tests {
         let mut pace = Pace::default();
         for n in 1u32..400 {
             let at_ns = u64::from(n) * 50 * MS;
-            // The counter is trusted after 32 messages.
-            let fragments = n > 32 && n.is_multiple_of(20);
+            let fragments = n == 1 || n.is_multiple_of(20);
             let number = if fragments { n | 1 << 31 } else { n };
             pace.saw(at_ns, Some(number.to_le_bytes()));
             if fragments {
@@ -340,8 +394,8 @@ mod tests {
                 pace.saw(at_ns + 20 * MS, Some([0xff; 4]));
             }
         }
-        pace.judged.judge(&pace.waiting);
-        assert_eq!((pace.judged.late, pace.longest_ns), (0, 50 * MS));
-        assert!(pace.judged.jitter_sum == 0.0, "{}", pace.judged.jitter_sum);
+        let (judged, longest_ns) = at_the_end(&pace);
+        assert_eq!((judged.late, longest_ns), (0, 50 * MS));
+        assert!(judged.jitter_sum == 0.0, "{}", judged.jitter_sum);
     }
 }
