@@ -1,5 +1,5 @@
-//! Recognises Wi-Fi frames that were repeated on the air (IEEE 802.11-2020 section 10.3.2.14): frames with the Retry bit
-//! whose first transmission is also in the capture.
+//! Recognises Wi-Fi frames that were repeated on the air (IEEE 802.11-2020 section 10.3.2.14): frames with the Retry
+//! bit whose first transmission is also in the capture.
 
 use std::collections::BTreeMap;
 
