@@ -197,7 +197,7 @@ def test_a_clock_that_is_set_back_is_told_and_time_goes_on(tmp_path: Path) -> No
     assert capture["duration_s"] == pytest.approx(7.8)
     assert capture["flows"][0]["down"]["gap_ms"]["p99"] == pytest.approx(100.0)
     said = " ".join(gamelane("analyze", path).stdout.split())
-    assert "the clock was set once, by up to 3603.9 s; times continue without the step" in said
+    assert "the clock was set once, by 3603.9 s; times continue without the step" in said
 
 
 def test_a_stamp_from_the_future_is_corrected(tmp_path: Path) -> None:
@@ -208,6 +208,8 @@ def test_a_stamp_from_the_future_is_corrected(tmp_path: Path) -> None:
     [capture] = found(path)["captures"]
     assert capture["stamps_ahead"] == {"packets": 1, "furthest_ms": pytest.approx(8998100.0)}
     assert capture["duration_s"] == pytest.approx(3.9)
+    said = " ".join(gamelane("analyze", path).stdout.split())
+    assert "1 timestamp 8998.1 s ahead of the others was corrected" in said
 
 
 LIMIT = 96 << 20

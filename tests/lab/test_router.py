@@ -24,6 +24,7 @@ import socket, struct, time
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
     link.bind(("", 27960))
     link.settimeout(60)
+    print("listening", flush=True)
     peer = link.recvfrom(2000)[1]
     link.setblocking(False)
     for number in range(120):
@@ -70,26 +71,43 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         player.run("sh", "-ec", f"ip addr add {PLAYER}/24 dev eth0; ip route add default via 192.168.7.1")
         server.run("sh", "-ec", f"ip addr add {SERVER}/24 dev eth0")
         router.run("sh", "-ec", ROUTER)
-        recorders = [_recorder(lab, router, folder / f"{name}.pcap", how) for name, how in RECORDINGS.items()]
+        recorders = [_recorder(lab, router, folder / name, how) for name, how in RECORDINGS.items()]
+        upload = lab.start(server, "iperf3", "-s", "-1", "--forceflush", log=folder / "iperf3.log")
+        answers = lab.start(server, sys.executable, "-c", GAME_SERVER, log=folder / "game.log")
+        for name in (*RECORDINGS, "iperf3", "game"):
+            _wait_for("listening", folder / f"{name}.log")
+        # Its time runs from here, so it starts last. It says on stderr what it has seen once it records.
         live = lab.start(
-            router, sys.executable, "-m", "gamelane", "capture", "any", "--duration", "9s", "--json", "-q",
-            log=folder / "live.json",
+            router, "sh", "-c", 'exec "$@" > "$0"', folder / "live.json",
+            sys.executable, "-m", "gamelane", "capture", "any", "--duration", "9s", "--json", log=folder / "live.log",
         )  # fmt: skip
-        lab.start(server, "iperf3", "-s", "-1")
-        lab.start(server, sys.executable, "-c", GAME_SERVER)
-        time.sleep(1.5)
+        _wait_for("any", folder / "live.log")
         game = lab.start(player, sys.executable, "-c", GAME_CLIENT)
         player.run("iperf3", "-c", SERVER, "-t", "5", "-C", "cubic")
-        assert game.wait(30) == 0
-        assert live.wait(30) == 0
+        for program in (game, upload, answers, live):
+            assert program.wait(PATIENCE_S) == 0
         for recorder in recorders:
             recorder.terminate()
-            recorder.communicate()
+            recorder.wait(PATIENCE_S)
         yield folder
 
 
-def _recorder(lab: Lab, router: Host, file: Path, how: tuple[str, ...]) -> subprocess.Popen[str]:
-    return lab.start(router, "tcpdump", "-n", "-U", "-B", "16384", *how, "-w", file, "tcp or udp port 27960")
+PATIENCE_S = 60.0
+"""How long a program may take to start or to end on a busy machine."""
+
+
+def _recorder(lab: Lab, router: Host, name: Path, how: tuple[str, ...]) -> subprocess.Popen[str]:
+    return lab.start(
+        router, "tcpdump", "-n", "-U", "-B", "16384", *how, "-w", name.with_suffix(".pcap"), "tcp or udp port 27960",
+        log=name.with_suffix(".log"),
+    )  # fmt: skip
+
+
+def _wait_for(word: str, log: Path) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while word not in log.read_text().lower():
+        assert time.monotonic() < until, f"{log.name} has no {word!r} but {log.read_text()!r}"
+        time.sleep(0.02)
 
 
 def flows(capture: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -113,10 +131,10 @@ def test_all_interfaces_of_a_router_are_one_capture_point(recorded: Path, name: 
             assert (of["packets"], of["bytes"]) == (as_["packets"], as_["bytes"])
         in_lan = expected[PLAYER, f"{SERVER}:5201"]["tcp"][way]
         assert upload["tcp"][way]["resent"] == in_lan["resent"]
-    # The queue to the internet holds 60 kB, 240 ms at 2 Mbit/s; the way back has none.
+    # The queue to the internet holds 60 kB, 240 ms at 2 Mbit/s. The way back has none, but a busy machine adds delay.
     inside_ms = {way: upload[way]["copies"]["after_ms"]["p95"] for way in ("up", "down")}
     assert inside_ms["up"] > 100
-    assert inside_ms["down"] < 10
+    assert inside_ms["down"] < inside_ms["up"] / 10
     game = found[PLAYER, f"{SERVER}:27960"]["udp"]
     assert game["behaviour"] == "game"
     assert [game[way]["numbered"]["missing"] for way in ("up", "down")] == [0, 0]

@@ -20,6 +20,7 @@ pub mod packet;
 pub mod pair;
 pub mod raw;
 pub mod read;
+mod retries;
 pub mod samples;
 pub mod tcp;
 pub mod trace;

@@ -14,8 +14,9 @@ use crate::content;
 use crate::error::CaptureError;
 use crate::fragments::{Fragmented, Fragments};
 use crate::input::Input;
-use crate::link::{Link, NoIp, Part};
+use crate::link::{Beside, Link, NoIp, Part};
 use crate::packet::{CapturedPacket, CapturedTransport};
+use crate::retries::Retries;
 use crate::wire::{self, FragmentOf, Ip};
 
 /// A capture that is being read.
@@ -26,6 +27,7 @@ pub struct Capture<R = Input> {
     packets_read: u64,
     skipped: Skipped,
     fragments: Fragments,
+    retries: Retries,
     /// Interface whose packets are returned; `None` for all.
     only_interface: Option<u32>,
     /// Rest of the last frame, if it is an aggregate.
@@ -79,6 +81,8 @@ pub struct Skipped {
     pub cut_header: u64,
     /// Encrypted Wi-Fi frames.
     pub encrypted: u64,
+    /// Wi-Fi frames that were repeated on the air. Their first transmission counts.
+    pub wifi_retries: u64,
     /// Later fragments without their first fragment.
     pub stray_fragments: u64,
     /// Packets of an interface with an unsupported link type.
@@ -96,6 +100,7 @@ impl Skipped {
             + self.other_protocol
             + self.cut_header
             + self.encrypted
+            + self.wifi_retries
             + self.stray_fragments
             + self.unsupported_link
     }
@@ -106,6 +111,7 @@ impl Skipped {
             Reason::OtherProtocol => self.other_protocol += 1,
             Reason::CutHeader => self.cut_header += 1,
             Reason::Encrypted => self.encrypted += 1,
+            Reason::Retry => self.wifi_retries += 1,
             Reason::StrayFragment => self.stray_fragments += 1,
         }
     }
@@ -159,6 +165,7 @@ impl<R: Read> Capture<R> {
             packets_read: 0,
             skipped: Skipped::default(),
             fragments: Fragments::default(),
+            retries: Retries::default(),
             only_interface: None,
             rest: None,
             failed: false,
@@ -262,7 +269,16 @@ impl<R: Read> Capture<R> {
                 packet.at_ns = record.at_ns;
                 packet.interface = interface;
                 packet.outgoing = outgoing;
-                (record.data, link.ip(frame, &mut more))
+                let mut beside = Beside::default();
+                let found = link.ip(frame, &mut beside);
+                if let Some(sent) = beside.sent
+                    && self.retries.repeats(sent, interface, record.at_ns)
+                {
+                    (record.data, Err(NoIp::Retry))
+                } else {
+                    more = beside.more;
+                    (record.data, found)
+                }
             };
             self.packets_read += 1;
             if let Some(part) = more {
@@ -332,6 +348,7 @@ enum Reason {
     OtherProtocol,
     CutHeader,
     Encrypted,
+    Retry,
     StrayFragment,
 }
 
@@ -340,6 +357,7 @@ impl From<NoIp> for Reason {
         match reason {
             NoIp::Other => Self::NotIp,
             NoIp::Encrypted => Self::Encrypted,
+            NoIp::Retry => Self::Retry,
             NoIp::Damaged => Self::CutHeader,
         }
     }

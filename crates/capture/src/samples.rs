@@ -1,7 +1,7 @@
-//! Distributions in bounded memory. The first 256 values (85 of 4.3 s and more) are kept as they are; more values go into a histogram whose
-//! buckets are 1/128 of their value wide. Count, mean, standard deviation, minimum and maximum are always exact.
-//! Quantiles are exact (type 7) while every value is kept, afterwards within 0.4 %. The order of the values is left
-//! out.
+//! Distributions in bounded memory. The first 256 values are kept as they are (of values from 4.3 s up the first 85).
+//! More values go into a histogram whose buckets are 1/128 of their value wide. Count, mean, standard deviation,
+//! minimum and maximum are always exact. Quantiles are exact (type 7) while every value is kept, afterwards within
+//! 0.4 %. The order of the values is left out.
 
 /// Distribution of one quantity: nanoseconds, bytes or packets.
 #[derive(Clone, Debug, Default)]

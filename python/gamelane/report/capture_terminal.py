@@ -38,20 +38,23 @@ def show(found: Mapping[str, Any], console: Console) -> None:
 def _about(capture: Mapping[str, Any]) -> str:
     skipped = {key: count for key, count in capture["skipped"].items() if count and key != "unsupported_link_type"}
     parts = [f"{capture['file']}: {capture['packets']} packets in {capture['duration_s']:.1f} s"]
+    if copies := capture["set_aside"]:
+        parts.append(f"{copies} of them copies from other interfaces or a mirror port, set aside")
     parts += [f"{count} {key.replace('_', ' ')}" for key, count in skipped.items()]
     if capture["dropped_by_capture"]:
         parts.append(f"{capture['dropped_by_capture']} dropped by the recording program")
-    if copies := capture["set_aside"]:
-        parts.append(f"{copies} of them copies from other interfaces or a mirror port, set aside")
     if went_back := capture["time_went_back"]["packets"]:
-        parts.append(f"time went back {went_back} times, by at most {capture['time_went_back']['furthest_ms']:.3f} ms")
+        by = "once, by" if went_back == 1 else f"{went_back} times, by at most"
+        parts.append(f"time went back {by} {capture['time_went_back']['furthest_ms']:.3f} ms")
     if steps := capture["clock_steps"]["count"]:
-        times = "once" if steps == 1 else f"{steps} times"
+        by = "once, by" if steps == 1 else f"{steps} times, by up to"
         furthest_s = capture["clock_steps"]["furthest_ms"] / 1000
-        parts.append(f"the clock was set {times}, by up to {furthest_s:.1f} s; times continue without the step")
+        without = "the step" if steps == 1 else "the steps"
+        parts.append(f"the clock was set {by} {furthest_s:.1f} s; times continue without {without}")
     if ahead := capture["stamps_ahead"]["packets"]:
         furthest_s = capture["stamps_ahead"]["furthest_ms"] / 1000
-        parts.append(f"{ahead} timestamps up to {furthest_s:.1f} s ahead of the others were corrected")
+        which = "1 timestamp" if ahead == 1 else f"{ahead} timestamps up to"
+        parts.append(f"{which} {furthest_s:.1f} s ahead of the others {'was' if ahead == 1 else 'were'} corrected")
     more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
     if more > 0:
         parts.append(f"{SHOWN} of {capture['flows_total']} flows: games first, then those with the most packets")

@@ -8,6 +8,7 @@ mod wrapped;
 
 pub(crate) use part::Part;
 pub(crate) use registry::Unsupported;
+pub(crate) use wifi::Sent;
 
 use crate::wire;
 
@@ -48,6 +49,17 @@ pub(crate) enum NoIp {
     Encrypted,
     /// The recording card found a wrong frame check sequence.
     Damaged,
+    /// A Wi-Fi frame that was repeated on the air.
+    Retry,
+}
+
+/// What a Wi-Fi frame has beside its first IP packet.
+#[derive(Debug, Default)]
+pub(crate) struct Beside<'a> {
+    /// The other packets of an aggregate, for [`Link::ip_of_aggregate`].
+    pub(crate) more: Option<Part<'a>>,
+    /// Identity of the frame on the air, if it can be read and is for one receiver.
+    pub(crate) sent: Option<Sent>,
 }
 
 impl Link {
@@ -109,25 +121,24 @@ impl Link {
         }
     }
 
-    /// Returns the IP packet in the frame. If the frame is an aggregate of several, `more` becomes the rest of it, for
-    /// [`Link::ip_of_aggregate`].
+    /// Returns the IP packet in the frame, and sets `beside`.
     #[inline]
-    pub(crate) fn ip<'a>(self, frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+    pub(crate) fn ip<'a>(self, frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
         match self {
             Self::Ethernet => ether::ether::<true>(frame.skip(12).ok_or(NoIp::Other)?),
             Self::RawIp => Ok(frame),
-            _ => self.other_ip(frame, more),
+            _ => self.other_ip(frame, beside),
         }
     }
 
-    fn other_ip<'a>(self, frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+    fn other_ip<'a>(self, frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
         let found = match self {
-            Self::Ethernet | Self::RawIp => return self.ip(frame, more),
-            Self::WiFi => return wifi::ieee_802_11(frame, false, more),
-            Self::Radiotap => return wifi::radiotap(frame, more),
-            Self::Prism => return wifi::prism(frame, more),
-            Self::Avs => return wifi::avs(frame, more),
-            Self::Pktap => return wrapped::pktap(frame, more),
+            Self::Ethernet | Self::RawIp => return self.ip(frame, beside),
+            Self::WiFi => return wifi::ieee_802_11(frame, false, beside),
+            Self::Radiotap => return wifi::radiotap(frame, beside),
+            Self::Prism => return wifi::prism(frame, beside),
+            Self::Avs => return wifi::avs(frame, beside),
+            Self::Pktap => return wrapped::pktap(frame, beside),
             Self::SwitchTag(len) => return wrapped::tagged(frame, len.into()),
             Self::SwitchTagFirst => return wrapped::tagged(frame, 4),
             // The number of the address family differs between systems. The IP version has the same information.

@@ -3,10 +3,22 @@
 //! and fragments of 802.11 are not put together.
 
 use super::ether::llc;
-use super::{NoIp, Part};
+use super::{Beside, NoIp, Part};
+
+/// Identity of a frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Addresses of the receiver and of the transmitter.
+    pub(crate) addresses: [u8; 12],
+    /// Traffic identifier (TID); `None` without QoS.
+    pub(crate) priority: Option<u8>,
+    pub(crate) sequence: u16,
+    /// The transmitter has sent the frame before.
+    pub(crate) retry: bool,
+}
 
 /// Returns the IP packet in a frame after a radiotap header.
-pub(super) fn radiotap<'a>(frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+pub(super) fn radiotap<'a>(frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
     let (header, _) = frame.split::<8>().ok_or(NoIp::Other)?;
     let len = usize::from(u16::from_le_bytes([header[2], header[3]]));
     // Version 0 is the only one.
@@ -18,7 +30,7 @@ pub(super) fn radiotap<'a>(frame: Part<'a>, more: &mut Option<Part<'a>>) -> Resu
         return Err(NoIp::Damaged);
     }
     let rest = if flags & CHECK_SEQUENCE == 0 { rest } else { rest.keep(rest.len.saturating_sub(4)) };
-    ieee_802_11(rest, flags & PADDING != 0, more)
+    ieee_802_11(rest, flags & PADDING != 0, beside)
 }
 
 /// Flags of a radiotap header of `len` bytes. The present words tell which fields follow, in the order of their bits.
@@ -40,26 +52,26 @@ fn radiotap_flags(frame: Part<'_>, len: usize) -> Option<u8> {
 
 /// Returns the IP packet in a frame after a Prism header, or after an AVS header, which has the same link type in
 /// captures of some drivers.
-pub(super) fn prism<'a>(frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+pub(super) fn prism<'a>(frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
     match frame.bytes {
-        [0x80, 0x21, 0x10, ..] => avs(frame, more),
-        _ => ieee_802_11(frame.skip(PRISM_HEADER).ok_or(NoIp::Other)?, false, more),
+        [0x80, 0x21, 0x10, ..] => avs(frame, beside),
+        _ => ieee_802_11(frame.skip(PRISM_HEADER).ok_or(NoIp::Other)?, false, beside),
     }
 }
 
 /// Returns the IP packet in a frame after an AVS header: a magic number and the header's length, both big-endian.
-pub(super) fn avs<'a>(frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+pub(super) fn avs<'a>(frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
     let (header, _) = frame.split::<8>().ok_or(NoIp::Other)?;
     let len = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
-    ieee_802_11(frame.skip(len as usize).ok_or(NoIp::Other)?, false, more)
+    ieee_802_11(frame.skip(len as usize).ok_or(NoIp::Other)?, false, beside)
 }
 
 /// Returns the IP packet in an 802.11 frame without its frame check sequence. `padded` says that the driver aligned the
-/// payload to four bytes. `more` becomes the rest of an aggregate, which [`subframe`] reads.
+/// payload to four bytes. `beside` gets the rest of an aggregate, which [`subframe`] reads.
 pub(super) fn ieee_802_11<'a>(
     frame: Part<'a>,
     padded: bool,
-    more: &mut Option<Part<'a>>,
+    beside: &mut Beside<'a>,
 ) -> Result<Part<'a>, NoIp> {
     let Some(&[control, flags]) = frame.bytes.first_chunk::<2>() else { return Err(NoIp::Other) };
     // Version 0, type 2: data.
@@ -71,8 +83,11 @@ pub(super) fn ieee_802_11<'a>(
         header += 6;
     }
     let mut aggregate = false;
+    let mut priority = None;
     if control & QUALITY_OF_SERVICE != 0 {
-        aggregate = frame.bytes.get(header).is_some_and(|byte| byte & AGGREGATE != 0);
+        let service = frame.bytes.get(header).copied().unwrap_or(0);
+        aggregate = service & AGGREGATE != 0;
+        priority = Some(service & PRIORITY);
         // The HT control field follows only in a frame with QoS; otherwise the bit means strict order.
         header += if flags & ORDER == 0 { 2 } else { 6 };
     }
@@ -83,7 +98,17 @@ pub(super) fn ieee_802_11<'a>(
     }
     let payload = if flags & MORE_FRAGMENTS == 0 { payload } else { payload.of_unknown_len() };
     let payload = if flags & PROTECTED == 0 { payload } else { decrypted(payload, aggregate)? };
-    if aggregate { subframe(payload, more) } else { llc::<true>(payload).ok_or(NoIp::Other) }
+    beside.sent = sent(frame.bytes, priority).filter(|sent| sent.addresses[0] & GROUP == 0);
+    if aggregate { subframe(payload, &mut beside.more) } else { llc::<true>(payload).ok_or(NoIp::Other) }
+}
+
+fn sent(frame: &[u8], priority: Option<u8>) -> Option<Sent> {
+    Some(Sent {
+        addresses: *frame.get(4..)?.first_chunk()?,
+        priority,
+        sequence: u16::from_le_bytes(*frame.get(22..)?.first_chunk()?) >> 4,
+        retry: frame.get(1)? & RETRY != 0,
+    })
 }
 
 /// Returns the payload of a protected frame if the network card has decrypted it: then it is readable, at its start or
@@ -118,10 +143,15 @@ const QUALITY_OF_SERVICE: u8 = 0x80;
 const TO_SYSTEM: u8 = 0x01;
 const FROM_SYSTEM: u8 = 0x02;
 const MORE_FRAGMENTS: u8 = 0x04;
+const RETRY: u8 = 0x08;
 const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 /// The payload is an A-MSDU; in the QoS control field.
 const AGGREGATE: u8 = 0x80;
+/// Traffic identifier, in the same field.
+const PRIORITY: u8 = 0x0f;
+/// First bit of the address of a group, whose frames are never repeated.
+const GROUP: u8 = 0x01;
 
 // Present bits of radiotap.
 const TIMER: u32 = 1;

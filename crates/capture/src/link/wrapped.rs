@@ -2,7 +2,7 @@
 //! log, Apple's PKTAP, the log of the packet filter PF, and the tags of switch chips (DSA).
 
 use super::ether::{ether, ip_version};
-use super::{Link, NoIp, Part};
+use super::{Beside, Link, NoIp, Part};
 use crate::wire::u32_at;
 
 /// Returns the IP packet in a message of netfilter's log (LINKTYPE_NFLOG): 4 bytes, then attributes with length and
@@ -43,12 +43,12 @@ fn attributes(frame: Part<'_>) -> Option<impl Iterator<Item = (u16, Part<'_>)>> 
 
 /// Returns the IP packet after a PKTAP header (`bsd/net/pktap.h` of XNU, always little-endian), which states its length
 /// and the link type of the frame after it.
-pub(super) fn pktap<'a>(frame: Part<'a>, more: &mut Option<Part<'a>>) -> Result<Part<'a>, NoIp> {
+pub(super) fn pktap<'a>(frame: Part<'a>, beside: &mut Beside<'a>) -> Result<Part<'a>, NoIp> {
     let (len, link_type) = pktap_header(frame.bytes).ok_or(NoIp::Other)?;
     match Link::of(link_type) {
         // A header within itself has no meaning, and must not recurse.
         Some(Link::Pktap) | None => Err(NoIp::Other),
-        Some(link) => link.ip(frame.skip(len).ok_or(NoIp::Other)?, more),
+        Some(link) => link.ip(frame.skip(len).ok_or(NoIp::Other)?, beside),
     }
 }
 

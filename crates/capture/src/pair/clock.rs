@@ -1,8 +1,8 @@
-//! Compares the clocks of two points. The difference of a packet's times is its delay plus the clocks' offset plus their
-//! drift. A drift makes the delay seem to grow one way and to shrink the other way by as much; a queue does not. So a
-//! drift is removed only if the least delays of *both* directions lie on lines with opposite slopes (the line below all
-//! delays is that of Moon, Skelly and Towsley, INFOCOM 1999, who measure one direction). Else nothing is removed, and
-//! times on one clock stay exact. Clocks that are stepped are left out.
+//! Compares the clocks of two points. The difference of a packet's times is its delay plus the clocks' offset plus
+//! their drift. A drift makes the delay seem to grow one way and to shrink the other way by as much; a queue does
+//! not. So a drift is removed only if the least delays of *both* directions lie on lines with opposite
+//! slopes (the line below all delays is that of Moon, Skelly and Towsley, INFOCOM 1999, who measure one direction).
+//! Otherwise nothing is removed, and times on one clock stay exact. Clocks that are stepped are left out.
 
 /// How the clock of the second point runs against that of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,14 +14,14 @@ pub(super) struct Clocks {
 struct Drift {
     /// Nanoseconds that the second clock gains per second of the first (parts per billion).
     ppb: f64,
-    /// Time of the first clock from which it counts.
+    /// Time of the first clock from which the drift counts.
     from_ns: u64,
 }
 
 impl Clocks {
     /// Compares the clocks by packets that travel from the first point to the second, and by packets that travel back.
-    /// `for_each` calls its argument with whether a packet travels forth and its times at the first and at the second
-    /// point, for each packet.
+    /// `for_each` calls its argument once for each packet: with true if the packet travels from the first point to the
+    /// second, its time at the first point, and its time at the second.
     pub(super) fn compare(for_each: impl Fn(&mut dyn FnMut(bool, u64, u64))) -> Self {
         // Each direction's range of times at the first point.
         let mut ranges = [(u64::MAX, 0u64); 2];
@@ -33,7 +33,7 @@ impl Clocks {
         if to_ns <= from_ns || to_ns - from_ns < MIN_SPAN_NS {
             return Self::default();
         }
-        // Packet with the least delay of each segment of time.
+        // Time and delay of the packet with the least delay in each segment of time, by direction.
         let mut least = [[None::<(u64, i64)>; SEGMENTS]; 2];
         let length_ns = (to_ns - from_ns).div_ceil(SEGMENTS as u64);
         for_each(&mut |forth, first_ns, second_ns| {
@@ -68,7 +68,7 @@ impl Clocks {
         self.drift.map(|drift| drift.ppb)
     }
 
-    /// Time at the receiver less time at the sender, without the drift: the delay plus an offset that stays the same.
+    /// Time at the receiver minus time at the sender, without the drift: the delay plus a constant offset.
     pub(super) fn delay(&self, sent_ns: u64, received_ns: u64, sender_is_first: bool) -> i64 {
         let difference = received_ns.wrapping_sub(sent_ns) as i64;
         if sender_is_first {
@@ -92,7 +92,7 @@ impl Clocks {
         if sender_is_first { about.saturating_sub(gained) } else { about.saturating_add(gained) }
     }
 
-    /// What the second clock has gained at a time of the first.
+    /// Nanoseconds that the second clock has gained at a time of the first.
     fn gained(&self, first_ns: u64) -> i64 {
         self.drift.map_or(0, |drift| {
             let since = first_ns.wrapping_sub(drift.from_ns) as i64;
@@ -101,7 +101,7 @@ impl Clocks {
     }
 }
 
-/// The line below the least delays to which most of them are close.
+/// Line below the least delays that is close to most of them.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     slope: f64,
@@ -110,8 +110,9 @@ struct Line {
 }
 
 impl Line {
-    /// Tries the slopes between all points that are far apart, and none. Where a queue did not empty the least delay
-    /// is too high, so only the closer half of the points decides.
+    /// Finds the line with the smallest median distance. It tries slope 0 and the slopes between all points that are
+    /// far apart. A queue that did not empty raises the least delay of a segment, so the median ignores the more
+    /// distant half of the points.
     fn below(points: &[(f64, f64)]) -> Self {
         let far = (points[points.len() - 1].0 - points[0].0) / 4.0;
         let mut best = Self::level(points, 0.0);
@@ -144,7 +145,7 @@ const MIN_SEGMENTS: usize = 16;
 const MIN_SPAN_NS: u64 = 10_000_000_000;
 /// Crystals differ by up to 100 ppm, and NTP slews a clock by up to 500 ppm.
 const MAX_DRIFT: f64 = 500e-6;
-/// Less is not told apart from noise, and a minute of it is 60 microseconds.
+/// A smaller drift cannot be told from noise; at this drift a clock gains 60 microseconds in a minute.
 const MIN_DRIFT: f64 = 1e-6;
 /// Largest difference of the two slopes, as a share of the drift.
 const AGREE: f64 = 0.2;

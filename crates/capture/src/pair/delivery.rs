@@ -12,7 +12,7 @@ use crate::tcp::Cause;
 use crate::tcp::sequence::Sequence;
 use crate::tcp::stream::{Revealed, Stream};
 
-/// Delivery of one direction's packets, as first sent.
+/// Delivery of one direction's packets; each counts from its first transmission.
 #[derive(Clone, Debug, Default)]
 pub struct Delivery {
     /// Time from the first transmission to delivery beyond the minimum one-way delay, in nanoseconds.
@@ -23,7 +23,7 @@ pub struct Delivery {
     pub late_ns: [u64; 5],
     /// Late packets that were not lost themselves, but waited for an earlier one.
     pub held_up: u64,
-    /// Packets that were not delivered in the receiver's capture.
+    /// Packets that are not delivered by the end of the receiver's capture.
     pub undelivered: u64,
 }
 
@@ -34,7 +34,7 @@ impl Delivery {
     }
 }
 
-/// A packet as first sent.
+/// First transmission of a packet.
 struct First {
     end: u64,
     at_ns: u64,
@@ -107,7 +107,7 @@ fn delivered(firsts: &[First], start: u64, origin: u32, way: &Way<'_>, causes: &
     delivery
 }
 
-/// Cause of an arrived packet's transmission; `None` if it was the first one of its data.
+/// Finds the cause of the transmission of a received packet.
 struct Causes<'a> {
     sent: &'a [Sighting],
     /// Index at the sender's point of each received packet.
@@ -116,6 +116,7 @@ struct Causes<'a> {
 }
 
 impl Causes<'_> {
+    /// Returns `None` if it was the first transmission of its data.
     fn of(&self, received: usize) -> Option<Cause> {
         let at_ns = self.sent[self.partner[received]?].at_ns;
         let place = self.repairs.binary_search_by_key(&at_ns, |repair| repair.at_ns).ok()?;

@@ -1,4 +1,4 @@
-//! Tells which packets were lost between the points and which cannot be told, because they may have passed the other
+//! Decides which packets were lost between the points. It cannot decide for a packet that may have passed the other
 //! point before its capture began or after it ended.
 
 use super::Way;
@@ -26,7 +26,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Takes a delay in.
+    /// Widens the range so that it includes `delay`.
     pub(super) fn widen(this: &mut Option<Self>, delay: i64) {
         let delays = this.get_or_insert(Self { least: delay, most: delay });
         delays.least = delays.least.min(delay);
@@ -55,8 +55,8 @@ pub(super) fn of_received(way: &Way<'_>, delays: Delays, recorded: Span) -> Vec<
 }
 
 /// Fates of the packets `here`. `pairs` are in the order of this point. `bounds` gives the earliest and the latest time
-/// at the other point by the delays of all packets. Packets of the same kind narrow it down: they pass in order, but
-/// for what the kind is seen to be reordered.
+/// at the other point from the delays of all flows. The packets of the same kind before and after a packet narrow these
+/// bounds, because packets of one kind pass in order. Each bound allows for the largest reordering seen in the kind.
 fn fates(
     here: &[Sighting],
     there: &[Sighting],
@@ -71,7 +71,7 @@ fn fates(
         other[place as usize] = partner;
     }
     let passed = |place: usize| there.get(other[place] as usize).map(|packet| packet.at_ns as i64);
-    // Of packets without payload, and of packets with it.
+    // There are two kinds: packets without payload, and packets with payload.
     let kind = |packet: &Sighting| usize::from(packet.payload > 0);
     let (mut highest, mut reordered_ns) = ([i64::MIN; 2], [0; 2]);
     for (place, packet) in here.iter().enumerate() {
@@ -80,7 +80,7 @@ fn fates(
         reordered_ns[kind] = reordered_ns[kind].max(highest[kind].saturating_sub(at));
         highest[kind] = highest[kind].max(at);
     }
-    // Earliest time at the other point, then the latest.
+    // Earliest time at the other point by the packets before; the loop below finds the latest by the packets after.
     let mut after = vec![i64::MIN; here.len()];
     let mut before = [i64::MIN; 2];
     for (place, packet) in here.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! A game seen at two capture points, in the few numbers of [`Game`]. Losses and the lag until delivery are the pair's.
-//! Retransmissions and stalls are those of the capture nearer to the sender, because only the sender's end shows them all.
-//! Late messages and gaps are those of the capture nearer to the receiver, where the player meets them.
+//! Retransmissions and stalls are those of the capture nearer to the sender, because only the sender's end shows them
+//! all. Late messages and gaps are those of the capture nearer to the receiver, where the player meets them.
 
 use super::{PairedDirection, PairedFlow};
 use crate::analysis::games::{Counted, Game, Kind};
 
-/// Joins the numbers of a flow in the first and in the second capture. Its kind is that of the first capture that takes
-/// it for a game.
+/// Joins the numbers of a flow in the first and in the second capture. Its kind is that of the first capture that
+/// recognises a game.
 pub fn joined(flow: &PairedFlow, alone: [&Game; 2]) -> Game {
     let kind = alone.map(|game| game.kind).into_iter().find(|&kind| kind != Kind::Other).unwrap_or_default();
     let near_client = usize::from(flow.first_is_near_client == Some(false));

@@ -107,7 +107,7 @@ fn arrivals(way: &Way<'_>, fates: &[Fate], losses: &mut Losses) {
     }
 }
 
-/// Packets sent and lost in the current second.
+/// Packets sent and lost in the current second, and the worst second so far.
 #[derive(Default)]
 struct Second {
     start_ns: u64,

@@ -5,11 +5,12 @@
 //! 2. Contents that repeat (IP identification 0, equal payloads, retransmissions without time stamps) are assigned in
 //!    order. Each packet at the second point goes to the packet at the first point that is nearest to where the path
 //!    expects it. Rare contents come first and become part of the path.
-//! 3. Without anchors, equal numbers of equal contents match in order; else the path of other flows decides.
-//! 4. If the result contradicts itself, there is none.
+//! 3. Without anchors, contents that occur equally often at both points match in order. Otherwise the path of other
+//!    flows decides.
+//! 4. A result with too many contradictions is rejected.
 //!
-//! Packets with and without payload have a path of their own each: a gateway may give priority to ACKs. Payload beyond
-//! the content hash is not compared.
+//! Packets with payload and packets without have separate paths, because a gateway may give priority to ACKs. Payload
+//! beyond the content hash is not compared.
 
 use super::path::{Deviation, Path, Same};
 use super::sightings::Sighting;
@@ -74,12 +75,12 @@ pub(super) fn matched(first: &[Sighting], second: &[Sighting], elsewhere: Option
         }
     } else {
         if !unique {
-            // A content that repeats may be seen once at each point, of different packets.
+            // If contents repeat, an anchor may be two different packets: each point may lack the other one.
             pairs.retain(|pair| {
                 paths.of(first, *pair).is_none_or(|path| path.allows(times(first, second, *pair)))
             });
         }
-        // Contents that repeat seldom are told apart most surely. They lead to those that repeat often.
+        // Rare contents come first, because they are the easiest to tell apart. They extend the path for frequent ones.
         let repeats = |group: &Same<'_>| group.0.len().max(group.1.len()).ilog2();
         repeated.sort_by_key(repeats);
         for stage in repeated.chunk_by(|a, b| repeats(a) == repeats(b)) {
@@ -111,15 +112,16 @@ impl Paths {
         }))
     }
 
-    /// The path of packets like this one, else that of the others.
+    /// Path of the packets with payload if this packet has payload, else of those without. If that path does not exist,
+    /// the other one.
     fn of(&self, first: &[Sighting], pair: Pair) -> Option<&Path> {
         let payload = usize::from(first[pair.first as usize].payload > 0);
         self.0[payload].as_ref().or(self.0[1 - payload].as_ref())
     }
 }
 
-/// Counts packets of equal content that have no partner at either point, although both captures ran: a loss and a
-/// packet from nowhere. Most of them are one packet that found no partner.
+/// Counts pairs of packets with equal content that are unmatched, one at each point, although both captures ran. They
+/// would count as a loss and as a packet that nobody sent, but most are one packet that the matching missed.
 fn contradictions(pairs: &[Pair], repeated: &[Same<'_>], first: usize, second: usize) -> usize {
     let mut matched = [vec![false; first], vec![false; second]];
     for pair in pairs {
@@ -173,5 +175,5 @@ fn in_order(pairs: &[Pair]) -> impl Iterator<Item = Pair> {
     chain.into_iter().rev()
 }
 
-/// One contradiction among this many matched packets is the most that is believed.
+/// A result is rejected if it has more than one contradiction for this many matched packets.
 const MOST_CONTRADICTIONS: usize = 100;

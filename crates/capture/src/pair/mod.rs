@@ -105,7 +105,7 @@ impl Way<'_> {
             .map(|pair| (self.sent[pair.first as usize].at_ns, self.received[pair.second as usize].at_ns))
     }
 
-    /// Their delays, without the clocks' drift.
+    /// Delays of these packets, without the clocks' drift.
     fn delays(&self) -> impl Iterator<Item = i64> {
         self.times()
             .map(|(sent_ns, received_ns)| self.clocks.delay(sent_ns, received_ns, self.sender_is_first))
@@ -124,12 +124,13 @@ struct Together<'a> {
 }
 
 impl<'a> Together<'a> {
-    /// Whether packets of a direction pass the first point before the second. It is assumed if it is not known.
+    /// True if packets of a direction pass the first point before the second. If it is unknown, the first point counts
+    /// as the one near the client.
     fn goes_forth(&self, direction: usize) -> bool {
         self.first_is_near_client.unwrap_or(true) == (direction == 0)
     }
 
-    /// Times at the first and at the second point.
+    /// Times at the first and at the second point of each packet that is at both.
     fn times(&self, direction: usize) -> impl Iterator<Item = (u64, u64)> {
         let [first, second] = self.partners.packets(direction);
         self.matched[direction]
@@ -175,7 +176,7 @@ pub fn compare(first: &Seen, second: &Seen) -> Comparison {
     sides::by_other_flows(&mut flows, clocks);
     match_by_other_flows(&mut flows);
     flows.retain(|flow| flow.matched.iter().any(|matched| !matched.pairs.is_empty() || matched.unclear));
-    // Of all flows: back to the first point, forth to the second.
+    // Delays of all flows: from the second point to the first, and from the first to the second.
     let mut delays: [Option<Delays>; 2] = [None; 2];
     for flow in &flows {
         for direction in [0, 1] {
@@ -190,7 +191,7 @@ pub fn compare(first: &Seen, second: &Seen) -> Comparison {
     }
 }
 
-/// Matches what repeats too often by the delay of other flows in the same direction.
+/// Matches directions whose contents repeat too often. The delay of other flows in the same direction decides.
 fn match_by_other_flows(flows: &mut [Together<'_>]) {
     if !flows.iter().any(|flow| flow.matched.iter().any(|matched| matched.unclear)) {
         return;
@@ -226,7 +227,7 @@ fn paired(
         let unknown = if flow.matched[direction].unclear {
             Some(Unknown::ContentsRepeat)
         } else {
-            // A direction whose packets were all lost has none to compare.
+            // If one point has no packet of the direction, all were lost, and the losses are known.
             (way.pairs.is_empty() && !way.sent.is_empty() && !way.received.is_empty())
                 .then_some(Unknown::NothingCommon)
         };

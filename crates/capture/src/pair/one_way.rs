@@ -1,4 +1,4 @@
-//! One-way delay between two points. Their clocks may differ by any offset, so it is given above the least delay.
+//! One-way delay between two points. Their clocks may differ by any offset, so the delay is counted from the least one.
 
 use super::Way;
 use crate::samples::Samples;

@@ -1,6 +1,6 @@
-//! Finds the flow of the second capture that is the same conversation as a flow of the first: by addresses, else by the
-//! contents of its packets. The contents find flows whose addresses are translated between the points (NAT), and tell
-//! apart flows that used the same addresses one after the other.
+//! Finds, for each flow of the first capture, the flow of the second that is the same conversation: by addresses, or
+//! else by packet contents. The contents find flows whose addresses are translated between the points (NAT). They also
+//! separate flows that used the same addresses one after the other.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use super::sightings::{Seen, Sighting, Sightings};
 pub(super) struct Partners<'a> {
     pub(super) first: &'a Sightings,
     pub(super) second: &'a Sightings,
-    /// Whether the second capture has client and server the other way round.
+    /// True if the second capture has client and server exchanged.
     crossed: bool,
 }
 
 impl<'a> Partners<'a> {
-    /// Number of a direction of the first capture in the second.
+    /// Returns the second capture's number of a direction of the first.
     pub(super) const fn in_second(&self, direction: usize) -> usize {
         if self.crossed { 1 - direction } else { direction }
     }
@@ -49,7 +49,7 @@ pub(super) fn partners<'a>(first: &'a Seen, second: &'a Seen) -> Vec<Partners<'a
             taken[their] = true;
         }
     }
-    // Contents that all repeat tell nothing: the same addresses, in order.
+    // Flows without unique contents: those with the same addresses are matched in order.
     for (key, places) in &our_places {
         let mut left = their_places.get(key).into_iter().flatten().filter(|&&their| !taken[their]);
         for &our in places {
@@ -74,11 +74,11 @@ fn by_address(flows: &[Sightings]) -> BTreeMap<FlowKey, Vec<usize>> {
     places
 }
 
-/// One of our flows, one of theirs, and whether client and server are the other way round.
+/// Index of a flow of the first capture, index of one of the second, and whether client and server are exchanged.
 type Candidate = (usize, usize, bool);
 
-/// Counts the contents that one of our flows and one of theirs share and no other flow has. Returns the candidates that
-/// share most of the smaller flow's packets, those with the most first.
+/// Counts, for flows without a partner, the contents that occur once in each capture. Returns the candidates where
+/// these are at least half of the smaller flow's packets; the candidates with the most come first.
 fn votes(
     ours: &[Sightings],
     theirs: &[Sightings],
@@ -106,7 +106,7 @@ fn votes(
     votes
 }
 
-/// Content, flow and direction of the packets of `flows` whose content occurs once, sorted.
+/// Content, flow and direction of the packets of `flows`, sorted.
 fn contents<'a>(flows: impl Iterator<Item = (usize, &'a Sightings)>) -> Vec<(u64, usize, usize)> {
     let mut contents: Vec<(u64, usize, usize)> = flows
         .flat_map(|(place, flow)| {

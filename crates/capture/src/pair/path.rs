@@ -1,5 +1,5 @@
-//! The delay between two points over time, from packets that are known at both. It tells where to look for packets whose
-//! content repeats.
+//! The delay between two points over time, from packets that are known at both. It predicts where to look for packets
+//! whose content repeats.
 
 use super::matching::Pair;
 use super::sightings::Sighting;
@@ -9,28 +9,29 @@ use super::sightings::Sighting;
 pub(super) struct Path {
     /// Time at the second point, time at the first.
     points: Vec<(u64, u64)>,
-    /// Largest deviation from the delay of the neighbours that a packet has, twice.
+    /// Twice the largest deviation of a packet's delay from that of its neighbours, plus 10 ms; 1 s for a short path.
     usual_ns: u64,
-    /// Largest less smallest difference of the times.
+    /// Largest minus smallest delay of these packets.
     spread_ns: u64,
 }
 
-/// How far assigned packets are from where they were expected, in sum.
+/// Sums over assigned packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deviation {
+    /// Differences between the actual and the expected time at the first point.
     deviation_ns: u64,
-    /// Time between packets of equal content.
+    /// Mean times between packets of the same content.
     spacing_ns: u64,
 }
 
 impl Deviation {
-    /// True if chance may have decided which of the packets with equal content is which.
+    /// True if the deviations are too large, beside the spacing, to tell packets of equal content apart.
     pub(super) const fn is_large(&self) -> bool {
         self.deviation_ns > self.spacing_ns / 4
     }
 }
 
-/// Packets with one content at both points: content and index.
+/// Packets of one content at the first and at the second point: content and index of each.
 pub(super) type Same<'a> = (&'a [(u64, u32)], &'a [(u64, u32)]);
 
 impl Path {
@@ -49,9 +50,9 @@ impl Path {
         Some(Self { points, usual_ns, spread_ns })
     }
 
-    /// Expected time at the first point of a packet that is at the second point at `second_ns`, and how far it may be
-    /// off. Between two packets of the path that depends on how much their delays differ, outside of the path on how
-    /// much all delays differ.
+    /// Returns the expected time at the first point of a packet that is at the second point at `second_ns`, and the
+    /// largest allowed deviation from it. Between two packets of the path, the limit is the difference of their delays
+    /// plus `usual_ns`. Before and after the path it is `spread_ns` plus 1 s.
     fn expected(&self, second_ns: u64) -> (i64, u64) {
         let next = self.points.partition_point(|point| point.0 < second_ns);
         let (before, after) = (self.points[..next].last(), self.points[next..].first());
@@ -64,14 +65,13 @@ impl Path {
         (between(before.or(self.points.first()), after, second_ns), limit_ns)
     }
 
-    /// True if the delay is one that this path can have: not further from its neighbours' than the delays of the path
-    /// differ, and a second.
+    /// True if the path can have this delay: it differs from the expected one by at most `spread_ns` plus 1 s.
     pub(super) fn allows(&self, (first_ns, second_ns): (u64, u64)) -> bool {
         self.expected(second_ns).0.abs_diff(first_ns as i64) <= self.spread_ns.saturating_add(SECOND)
     }
 
-    /// Assigns packets of equal content in order, so that the sum of their deviations is least. A packet further than
-    /// the limit from any other gets no partner.
+    /// Assigns packets of equal content in order, so that the sum of their deviations is least. A packet gets no
+    /// partner if all candidates deviate by more than the limit. Adds to `pairs` and `sum`.
     pub(super) fn assign(
         &self,
         first: &[Sighting],
@@ -107,7 +107,8 @@ fn between(before: Option<&(u64, u64)>, after: Option<&(u64, u64)>, second_ns: u
     }
 }
 
-/// Largest deviation of a packet from what its two neighbours let expect, twice; a second if there are too few.
+/// Twice the largest deviation of a packet from the line between its two neighbours, plus 10 ms. It is 1 s if the path
+/// has fewer than [`MIN_POINTS`] packets.
 fn usual_deviation(points: &[(u64, u64)]) -> Option<u64> {
     points.first()?;
     if points.len() < MIN_POINTS {
@@ -119,9 +120,9 @@ fn usual_deviation(points: &[(u64, u64)]) -> Option<u64> {
     Some(deviations.max().unwrap_or(0).saturating_mul(2).saturating_add(10 * MILLISECOND))
 }
 
-/// Calls `found` for the pairs of the assignment of `expected` to `sent` that keeps the order and has the least sum of
-/// distances, where each one of `expected` without a partner counts its limit. Both are sorted. Partners are looked for
-/// among the [`BAND`] nearest.
+/// Assigns `expected` to `sent`, both sorted, and calls `found` for each pair. The assignment keeps the order and has
+/// the least sum of distances. An element of `expected` without a partner adds its limit to the sum. Candidates are the
+/// [`BAND`] nearest elements of `sent`.
 fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usize)) {
     let width = BAND.min(sent.len() + 1);
     let from = |expected: i64| {
@@ -131,7 +132,8 @@ fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usi
     // least[n]: least sum if only the first `start + n` of `sent` may have partners.
     let (mut least, mut start) = (vec![0u64; width], 0);
     let mut next = vec![0u64; width];
-    // Bit n: whether the sum is least if `sent[start + n - 1]` is not used; else whether it is this one's partner.
+    // First of `sent` that the element may use, and two bit sets. Bit n of the first set: the least sum leaves
+    // `sent[start + n - 1]` unused. Bit n of the second: otherwise that is the element's partner.
     let mut steps: Vec<(usize, u64, u64)> = Vec::with_capacity(expected.len());
     for &(time, limit) in expected {
         let from = from(time).max(start);
@@ -170,9 +172,9 @@ fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usi
     }
 }
 
-/// Packets of one content among which a partner is looked for.
+/// Number of candidates for a packet's partner.
 const BAND: usize = 64;
-/// Packets from which the path's own deviation is known.
+/// Minimum number of packets from which `usual_ns` is measured.
 const MIN_POINTS: usize = 8;
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;

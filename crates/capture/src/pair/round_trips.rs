@@ -6,7 +6,7 @@ use crate::samples::Samples;
 
 /// Returns the round trips from the point close to the client to the other point and back, in nanoseconds.
 pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>) -> Samples {
-    // Time at the server's point, time at the client's, and the delay.
+    // Time at the server's point, time at the client's point, and delay of each packet.
     let mut forward: Vec<(u64, u64, i64)> = up
         .times()
         .zip(up.delays())
@@ -39,9 +39,10 @@ pub(super) fn synthetic_pairs(up: &Way<'_>, down: &Way<'_>) -> Samples {
     trips
 }
 
-/// Median of what the difference of a packet's times exceeds that of the next of the other packets by. `others` are
-/// sorted; both have times at the first and at the second point. For packets that go from the first point to the second
-/// and others that go back it is the round trip between the points, whatever the clocks show.
+/// Returns the median of D(packet) - D(next packet of `others`) over the packets of `these`, where D is the time at the
+/// second point minus the time at the first. If `these` go from the first point to the second and `others` go back, it
+/// is the round trip between the points: the clocks' offset cancels out. Each packet is given by its times at the first
+/// and at the second point; `others` are sorted.
 pub(super) fn median_excess(these: &[(u64, u64)], others: &[(u64, u64)]) -> Option<i64> {
     let difference = |&(first_ns, second_ns): &(u64, u64)| second_ns.wrapping_sub(first_ns) as i64;
     let last = others.last()?;
@@ -56,6 +57,6 @@ pub(super) fn median_excess(these: &[(u64, u64)], others: &[(u64, u64)]) -> Opti
     (!excess.is_empty()).then(|| *excess.select_nth_unstable(middle).1)
 }
 
-/// Maximum time that the answer may come later than the packet. The clocks' drift changes the round trip by up to
-/// 0.05 % of it.
+/// Maximum time at the server's point between the packet and the answer. The clocks' drift changes the round trip by up
+/// to 0.05 % of this time.
 const MAX_DWELL_NS: u64 = 60_000_000_000;

@@ -1,12 +1,12 @@
 //! Finds which point is closer to a flow's client. More time passes there between a packet to the server and the next
 //! one back, because the round trip to the other point lies between. A flow with packets one way only is compared with
-//! the other flows; else the point that misses packets is the far one.
+//! the other flows; if that does not help, the point with more packets of a direction is nearer to their sender.
 
 use super::Together;
 use super::clock::Clocks;
 use super::round_trips::median_excess;
 
-/// Tells the flows with packets both ways.
+/// Sets `first_is_near_client` of flows with packets in both directions.
 pub(super) fn by_round_trips(flows: &mut [Together<'_>]) {
     for flow in flows {
         let up: Vec<(u64, u64)> = flow.times(0).collect();
@@ -16,7 +16,7 @@ pub(super) fn by_round_trips(flows: &mut [Together<'_>]) {
     }
 }
 
-/// Tells the other flows.
+/// Sets `first_is_near_client` of the remaining flows.
 pub(super) fn by_other_flows(flows: &mut [Together<'_>], clocks: Clocks) {
     if flows.iter().all(|flow| flow.first_is_near_client.is_some()) {
         return;
@@ -45,7 +45,8 @@ pub(super) fn by_other_flows(flows: &mut [Together<'_>], clocks: Clocks) {
     }
 }
 
-/// The point that misses packets between the first and the last common one is the far one.
+/// Compares the numbers of packets that the points have between the first and the last common one. In each direction
+/// the point with more packets is nearer to the sender, because the others were lost on the way.
 fn by_missing(flow: &Together<'_>) -> Option<bool> {
     let [up, down] = [0, 1].map(|direction| {
         let pairs = &flow.matched[direction].pairs;

@@ -163,9 +163,10 @@ pub(super) fn frames() -> Vec<(&'static str, u32, Vec<u8>)> {
         wifi(QOS_DATA, TO_SYSTEM, &[0, 0, 0xee, 0xee], &snapped)
     };
     vec![
+        // First: the frames after it have the same number, and would be its first transmission.
+        ("Wi-Fi sent again", 105, wifi(DATA, FROM_SYSTEM | RETRY, &[], &snapped)),
         ("Wi-Fi between stations", 105, wifi(DATA, 0, &[], &snapped)),
         ("Wi-Fi to the access point", 105, wifi(DATA, TO_SYSTEM, &[], &snapped)),
-        ("Wi-Fi sent again", 105, wifi(DATA, FROM_SYSTEM | RETRY, &[], &snapped)),
         ("Wi-Fi between access points", 105, wifi(DATA, TO_SYSTEM | FROM_SYSTEM, &[], &snapped)),
         ("Wi-Fi with QoS", 105, wifi(QOS_DATA, TO_SYSTEM, &[5, 0], &snapped)),
         ("Wi-Fi with QoS between access points", 105, wifi(QOS_DATA, 3, &[5, 0], &snapped)),

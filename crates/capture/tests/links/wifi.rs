@@ -85,3 +85,75 @@ fn decrypted_wifi_frames_are_read() {
         assert_eq!(read(105, &[frame]).len(), 2, "{vector:?}");
     }
 }
+
+/// A station repeats a frame that was not acknowledged, with the Retry bit. Both are in a capture if only the receiver
+/// missed the first one.
+#[test]
+fn frames_repeated_on_the_air_are_one_packet() {
+    let sent = |sequence: u16, flags: u8, tid: u8| {
+        let mut frame = wifi(QOS_DATA, TO_SYSTEM | flags, &[tid, 0], &snap(&datagram(sequence)));
+        frame[22..24].copy_from_slice(&(sequence << 4).to_le_bytes());
+        frame
+    };
+    let from = |station: u8, mut frame: Vec<u8>| {
+        frame[15] = station;
+        frame
+    };
+    let counts = |frames: &[Vec<u8>]| {
+        let mut capture = open(pcap_of(105, frames)).unwrap();
+        let packets = capture.by_ref().map(Result::unwrap).count();
+        assert_eq!(capture.skipped().total(), capture.skipped().wifi_retries);
+        assert_eq!(capture.packets_read(), frames.len() as u64);
+        (packets, capture.skipped().wifi_retries)
+    };
+    let (one, again) = (sent(1, 0, 0), sent(1, RETRY, 0));
+    assert_eq!(counts(&[one.clone(), again.clone(), again.clone()]), (1, 2));
+    // The capture missed the first one.
+    assert_eq!(counts(&[again.clone(), sent(2, 0, 0)]), (2, 0));
+    assert_eq!(counts(&[again.clone(), again.clone()]), (1, 1));
+    // A block of frames, of which some are repeated after later ones; 3 is seen only with the Retry bit.
+    let block =
+        [sent(1, 0, 0), sent(2, 0, 0), sent(4, 0, 0), again.clone(), sent(3, RETRY, 0), sent(4, RETRY, 0)];
+    assert_eq!(counts(&block), (4, 2));
+    // Numbers wrap at 4096.
+    assert_eq!(counts(&[sent(4095, 0, 0), sent(0, 0, 0), sent(4095, RETRY, 0)]), (2, 1));
+    // Other frames with the same number: of another station, of another priority, to another station, without the bit.
+    let mut to_another = again.clone();
+    to_another[9] = 9;
+    let others = [one.clone(), from(9, again.clone()), sent(1, RETRY, 5), to_another, one.clone()];
+    assert_eq!(counts(&others), (5, 0));
+    // Frames without QoS have numbers of their own.
+    let mut plain = wifi(DATA, TO_SYSTEM | RETRY, &[], &snap(&datagram(1)));
+    plain[22..24].copy_from_slice(&(1u16 << 4).to_le_bytes());
+    assert_eq!(counts(&[one.clone(), plain.clone(), plain]), (2, 1));
+    // An aggregate is repeated as a whole.
+    let whole = |flags| {
+        let packets = aggregate(&[snap(&datagram(1)), snap(&datagram(2))]);
+        wifi(QOS_DATA, TO_SYSTEM | flags, &[0x80, 0], &packets)
+    };
+    let mut capture = open(pcap_of(105, &[whole(0), whole(RETRY)])).unwrap();
+    assert_eq!(capture.by_ref().map(Result::unwrap).count(), 2);
+    assert_eq!(capture.skipped().wifi_retries, 1);
+    // More stations than are remembered.
+    let many: Vec<Vec<u8>> = (0..2000u16)
+        .map(|station| {
+            let mut frame = one.clone();
+            frame[14..16].copy_from_slice(&station.to_be_bytes());
+            frame
+        })
+        .collect();
+    let mut last = many[1999].clone();
+    last[1] |= RETRY;
+    let many = [many, vec![last]].concat();
+    assert_eq!(counts(&many), (2000, 1));
+}
+
+/// The card that records found the first frame damaged, so the repeated one is the packet.
+#[test]
+fn a_repeated_frame_counts_if_the_first_was_damaged() {
+    let frame = |flags| [&wifi(DATA, TO_SYSTEM | flags, &[], &snap(&DATAGRAM))[..], &[0; 4]].concat();
+    let mut capture =
+        open(pcap_of(127, &[radiotap(0x50, &frame(0)), radiotap(0x10, &frame(RETRY))])).unwrap();
+    assert_eq!(capture.by_ref().map(Result::unwrap).count(), 1);
+    assert_eq!((capture.skipped().cut_header, capture.skipped().wifi_retries), (1, 0));
+}

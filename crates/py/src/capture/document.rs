@@ -40,6 +40,7 @@ impl Read {
         self.skipped.other_protocol += more.other_protocol;
         self.skipped.cut_header += more.cut_header;
         self.skipped.encrypted += more.encrypted;
+        self.skipped.wifi_retries += more.wifi_retries;
         self.skipped.stray_fragments += more.stray_fragments;
         self.skipped.unsupported_link += more.unsupported_link;
         self.skipped.unsupported_link_type =
@@ -75,6 +76,7 @@ pub(super) fn capture(
             "other_protocol": skipped.other_protocol,
             "cut_header": skipped.cut_header,
             "encrypted": skipped.encrypted,
+            "wifi_retries": skipped.wifi_retries,
             "stray_fragments": skipped.stray_fragments,
             "unsupported_link": skipped.unsupported_link,
             "unsupported_link_type": skipped.unsupported_link_type,
