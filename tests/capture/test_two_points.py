@@ -47,6 +47,14 @@ SHORT: list[tuple[str, int, dict[str, str]]] = [
     ("voap", 1, {"duration": "2s", "warmup": "0s"}),
     ("griwodz2006", 3, {"duration": "60s", "flow.players.connections": "5", "flow.players.loss": "10%"}),
 ]
+"""Scenario, seed, overrides."""
+
+LONG: list[tuple[str, int, dict[str, str]]] = [
+    (name, seed, {})
+    for name in library.shipped()
+    for seed in (1, 4)
+    if name != "operator" and os.environ.get("GAMELANE_TWO_POINTS") == "all"
+]
 
 
 class Passed(NamedTuple):
@@ -233,13 +241,13 @@ def check(name: str, seed: int, overrides: dict[str, str], folder: Path) -> Coun
     return total
 
 
-@pytest.mark.parametrize(("name", "seed", "overrides"), SHORT, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("name", "seed", "overrides"), [*SHORT, *LONG], ids=lambda value: str(value)[:40])
 def test_every_packet_between_two_points_is_the_simulators(
     name: str, seed: int, overrides: dict[str, str], tmp_path: Path
 ) -> None:
     counts = check(name, seed, overrides, tmp_path)
     assert counts["sent"] > 500
-    if name == "match-replay":
+    if (name, seed) == ("match-replay", 1):
         assert counts["slowest_ms"] > 9000
         assert counts["lost"] > 100
 
@@ -275,10 +283,3 @@ def test_losses_are_counted_without_identification(
             assert len(way.lost()) - found["lost"] == found["seen"] - found["sent"] <= way.undecidable()
             lost += found["lost"]
     assert lost > 20
-
-
-@pytest.mark.skipif(os.environ.get("GAMELANE_TWO_POINTS") != "all", reason="GAMELANE_TWO_POINTS=all runs all")
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("name", [name for name in library.shipped() if name != "operator"])
-def test_every_shipped_scenario_at_its_full_length(name: str, seed: int, tmp_path: Path) -> None:
-    check(name, seed, {}, tmp_path)

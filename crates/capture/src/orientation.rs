@@ -15,7 +15,7 @@ pub enum ClientBy {
     Handshake,
     /// The other side has a well-known port, or this one has a port that systems choose for clients.
     Ports,
-    /// It sends smaller messages, or more of them.
+    /// It sends smaller messages than the other side, or more messages.
     Traffic,
     /// It spoke first after the capture had begun, and got an answer.
     FirstWord,
@@ -109,8 +109,8 @@ fn exceeds(a: u64, b: u64, tenths: u64) -> bool {
     u128::from(a) * 10 > u128::from(b) * u128::from(tenths)
 }
 
-/// Returns `key` or its reverse, so that it leads from client to server, and what tells: the handshake, otherwise the
-/// ports.
+/// Returns `key` or its reverse, so that it leads from client to server, and what tells: the handshake, otherwise
+/// ports and addresses.
 pub(crate) fn client_to_server(key: FlowKey, tcp: &TcpFields) -> (FlowKey, ClientBy) {
     debug_assert_eq!(key.protocol, Protocol::Tcp);
     let from_server = (key.reverse(), ClientBy::Handshake);

@@ -33,7 +33,7 @@ pub struct ConnectionWrites {
     /// Addresses from client to server. The client is the side that opened the connection. Without a handshake in the
     /// capture, it is the side with the higher port.
     pub key: FlowKey,
-    /// Index of the interface in the file.
+    /// Interface, as in [`CapturedPacket::interface`].
     pub interface: u32,
     /// Time of the first packet of the connection, in nanoseconds since 1970.
     pub start_ns: u64,

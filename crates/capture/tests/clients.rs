@@ -1,24 +1,10 @@
 //! Client and server of conversations without a handshake.
 
+use crate::support::script::Found;
 use crate::support::{header, key, open};
-use gamelane_capture::analysis::{Bin, ClientBy, TransportReport};
-use gamelane_capture::{Analyzer, FlowReport, PcapngWriter, Sink, WriteOptions, analyze};
+use gamelane_capture::analysis::{ClientBy, TransportReport};
+use gamelane_capture::{Analyzer, PcapngWriter, WriteOptions, analyze};
 use gamelane_core::Protocol;
-
-#[derive(Default)]
-struct Found {
-    flows: Vec<FlowReport>,
-    bins: Vec<Bin>,
-}
-
-impl Sink for Found {
-    fn flow(&mut self, report: FlowReport) {
-        self.flows.push(report);
-    }
-    fn bin(&mut self, row: &Bin) {
-        self.bins.push(*row);
-    }
-}
 
 #[test]
 fn a_server_that_speaks_first_from_the_same_port_is_still_the_server() {

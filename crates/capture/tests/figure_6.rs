@@ -1,10 +1,11 @@
 //! Figure 6 of griwodz2006, written as a capture packet by packet: RTO 1.046 s, the next packet included in the
 //! retransmission, application delay 1.670 s.
 
+use crate::support::script::Found;
 use crate::support::{header, key, open};
-use gamelane_capture::analysis::{Acknowledged, Retransmission, TransportReport};
+use gamelane_capture::analysis::TransportReport;
 use gamelane_capture::tcp::Cause;
-use gamelane_capture::{Analyzer, FlowReport, PcapngWriter, Sink, TcpNumbers, WriteOptions, analyze};
+use gamelane_capture::{Analyzer, PcapngWriter, TcpNumbers, WriteOptions, analyze};
 use gamelane_core::{FlowKey, Protocol};
 use gamelane_tcp::{Flags, Segment};
 
@@ -55,25 +56,6 @@ fn capture() -> Vec<u8> {
         writer.write_tcp(interface, &header(key, at_ms * 1_000_000), &segment, &numbers).unwrap();
     }
     writer.finish_file().unwrap()
-}
-
-#[derive(Default)]
-struct Found {
-    flows: Vec<FlowReport>,
-    retransmissions: Vec<Retransmission>,
-    acknowledged: Vec<Acknowledged>,
-}
-
-impl Sink for Found {
-    fn flow(&mut self, report: FlowReport) {
-        self.flows.push(report);
-    }
-    fn retransmission(&mut self, row: &Retransmission) {
-        self.retransmissions.push(*row);
-    }
-    fn acknowledged(&mut self, row: &Acknowledged) {
-        self.acknowledged.push(*row);
-    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Single rules of the analysis of TCP, each from a few packets.
 
-use crate::support::script::{Script, data};
+use crate::support::key;
+use crate::support::script::{Found, Script, data};
 use gamelane_capture::tcp::Cause;
+use gamelane_capture::{Analyzer, CapturedPacket, CapturedTransport, TcpFields};
+use gamelane_core::Protocol;
 
 #[test]
 fn a_stall_before_the_first_round_trip_of_data_is_lag() {
@@ -92,4 +95,17 @@ fn the_number_of_a_fin_is_no_missing_byte() {
     let [up, down] = found.halves();
     assert_eq!((up.missing_bytes, down.missing_bytes), (0, 0));
     assert_eq!((up.counts.keep_alives, down.counts.keep_alives), (0, 0));
+}
+
+#[test]
+fn a_later_fragment_that_begins_a_quarter_second_leaves_the_one_before_in_the_table() {
+    let key = key("192.168.1.2:40000", "203.0.113.5:7000", Protocol::Tcp);
+    let tcp = CapturedTransport::Tcp(TcpFields::default());
+    let (mut found, mut analyzer) = (Found::default(), Analyzer::default());
+    for (at_ms, transport) in [(0, tcp), (300, CapturedTransport::LaterFragment), (600, tcp)] {
+        let at_ns = at_ms * 1_000_000;
+        analyzer.handle(&CapturedPacket { at_ns, key, transport, ..CapturedPacket::default() }, &mut found);
+    }
+    analyzer.finish(&mut found);
+    assert_eq!(found.bins.iter().map(|bin| bin.packets).collect::<Vec<_>>(), [1, 1, 1]);
 }

@@ -159,8 +159,9 @@ const AHEAD_NS: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400_000_000_000;
 /// Packets in a row that show that the clock was set back.
 const BACK_PACKETS: usize = 32;
-/// The same for a quiet capture, whose packets are this far apart together. Queues of a card are not that late.
+/// In a quiet capture fewer packets show it, if they span [`BACK_SPREAD_NS`]. Queues of a card are never that late.
 const FEW_BACK_PACKETS: usize = 8;
+/// Time from the first to the last of these packets.
 const BACK_SPREAD_NS: i64 = 500_000_000;
 /// Packets in a row that show that the time ahead is real.
 const AHEAD_PACKETS: usize = 4;

@@ -55,7 +55,7 @@ struct Set {
     entries: [Entry; WAYS],
 }
 
-/// Index of a point: an interface, or the way in or out of it.
+/// Index of a point.
 pub(super) type PointIndex = u8;
 
 /// What a packet is, by the packets before it.
@@ -82,7 +82,7 @@ struct Entry {
     /// Time of the latest first sighting.
     first_ns: u64,
     owner: Owner,
-    /// Places, and how many packets of this content each had.
+    /// Points, and how many packets of this content each had.
     counts: [(PointIndex, u8); POINTS],
     /// Times that it came again at its point.
     repetitions: u8,
@@ -134,7 +134,7 @@ impl Copies {
             self.points.push(Point { interface, outgoing, telling: 0, repeated: 0, last_told: 0 });
         }
         // Copies at another point come after a queue, so more packets have to be remembered.
-        let sets = if self.points.len() == 1 { SETS_ONE_PLACE } else { SETS };
+        let sets = if self.points.len() == 1 { SETS_ONE_POINT } else { SETS };
         if self.sets.len() < sets {
             let known = std::mem::replace(&mut self.sets, vec![Set::default(); sets]);
             for set in known {
@@ -240,7 +240,7 @@ impl Entry {
             // A mirror port shows a packet twice, not more often.
             here.repeated += u64::from(self.repetitions == 1 && self.tells && again.is_telling);
             here.telling += u64::from(self.repetitions > 1) * 3;
-            if after_ns < again.surely_ns || here.is_mirror() {
+            if again.surely_ns.is_some_and(|limit| after_ns <= limit) || here.is_mirror() {
                 return Sight::Repeated;
             }
         }
@@ -261,8 +261,8 @@ pub(super) struct Sender {
 
 /// What the same content at the same point means, by the time since the first.
 struct Again {
-    /// Below this time it is the same packet.
-    surely_ns: u64,
+    /// Up to here it is the same packet; `None` if nothing but a mirror port tells.
+    surely_ns: Option<u64>,
     /// Up to here it is, if the point is a mirror port.
     mirrored_ns: u64,
     /// It tells that the point is a mirror port.
@@ -276,12 +276,12 @@ impl Again {
         let is_tcp = matches!(packet.transport, CapturedTransport::Tcp(_));
         let is_telling = packet.payload_len > 0 && !sender.knows_loss;
         let (surely_ns, mirrored_ns) = match packet.transport {
-            CapturedTransport::LaterFragment => (0, 0),
+            CapturedTransport::LaterFragment => (None, 0),
             _ if packet.identification != 0 && (sender.counts_identification || is_tcp) => {
-                (5_000_001, 5_000_000)
+                (Some(SAME_IDENTIFICATION_NS), SAME_IDENTIFICATION_NS)
             }
-            _ if is_tcp && packet.payload_len > 0 && !sender.knows_loss => (300_001, 2_000_000),
-            _ => (0, 2_000_000),
+            _ if is_tcp && packet.payload_len > 0 && !sender.knows_loss => (Some(SAME_DATA_NS), MIRRORED_NS),
+            _ => (None, MIRRORED_NS),
         };
         Self { surely_ns, mirrored_ns, is_telling }
     }
@@ -299,13 +299,19 @@ pub(super) const fn is_unmistakable(packet: &CapturedPacket) -> bool {
     packet.identification != 0 || matches!(packet.transport, CapturedTransport::Tcp(_))
 }
 
+/// Maximum time between two packets with one identification at one point.
+const SAME_IDENTIFICATION_NS: u64 = 5_000_000;
+/// The same for TCP data without an identification. It is shorter than the round trip after which data is sent again.
+const SAME_DATA_NS: u64 = 300_000;
+/// The same for any packet at a mirror port.
+const MIRRORED_NS: u64 = 2_000_000;
 /// Time for which packets are remembered. Queues of seconds exist.
 const REMEMBERED_NS: u64 = 20_000_000_000;
-/// Places of one packet: both sides of a router and its bridge, in and out.
+/// Points of one packet: both sides of a router and its bridge, in and out.
 const POINTS: usize = 6;
 /// Entries in a set. A packet is forgotten too early if that many others of its set come before its copy.
 const WAYS: usize = 3;
 /// Number of sets, a power of two: 512 KiB.
-const SETS_ONE_PLACE: usize = 1 << 12;
+const SETS_ONE_POINT: usize = 1 << 12;
 /// Number of sets with several points: 8 MiB, 7 s of 26,000 packets per second.
 const SETS: usize = 1 << 16;

@@ -52,8 +52,9 @@ pub struct Direction {
     pub copies: Option<Box<Copied>>,
     /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
     pub duplicates: u64,
-    /// Place where this direction passes first.
+    /// Point of the latest packet that was not a copy.
     pub(super) first_point: Option<PointIndex>,
+    /// What the sender writes into the identification.
     pub(super) identification: Identification,
     last_payload_ns: Option<u64>,
     bin: Bin,
@@ -65,8 +66,8 @@ pub struct Direction {
 pub struct Copied {
     /// Number of copies.
     pub packets: u64,
-    /// Time in nanoseconds between the first sighting of a packet and its copy at the point that has most copies: the
-    /// time inside the router or bridge.
+    /// Time in nanoseconds from the first sighting of a packet to its copy on the way out: the time inside the router or
+    /// bridge.
     pub after: Samples,
     points: Vec<(PointIndex, Samples)>,
 }
@@ -194,7 +195,7 @@ impl Direction {
     }
 }
 
-/// Places of which copies are timed.
+/// Number of points whose copies are timed.
 const MAX_POINTS: usize = 4;
 
 const fn ecn_index(ecn: Ecn) -> usize {

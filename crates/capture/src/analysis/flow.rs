@@ -104,7 +104,7 @@ impl Flow {
         usize::from(!self.others.iter().any(|(_, key)| key.source == packet.key.source))
     }
 
-    /// Direction counted as at the first packet, so it stays when client and server are exchanged; or back.
+    /// Turns a direction into the one of the first packet's time, before client and server were exchanged, or back.
     pub(super) const fn lasting(&self, direction: usize) -> usize {
         if self.exchanged { 1 - direction } else { direction }
     }
@@ -166,8 +166,7 @@ impl Flow {
     }
 
     /// Learns from the identification of a packet, and returns what is known of its sender.
-    pub(super) fn sender(&mut self, packet: &CapturedPacket) -> Sender {
-        let direction = self.direction(packet);
+    pub(super) fn sender(&mut self, packet: &CapturedPacket, direction: usize) -> Sender {
         let of = &mut self.directions[direction];
         of.identification.saw(packet.identification);
         let knows_loss = match &self.transport {
@@ -209,22 +208,23 @@ impl Flow {
         let own = &mut self.directions[direction];
         own.first_point = Some(point);
         let ended = own.handle(packet, at_ns).map(|bin| self.named(bin, direction));
-        match (&mut self.transport, &packet.transport) {
-            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) => {
+        match &mut self.transport {
+            Transport::Tcp(connection) => {
                 if let Some(bin) = ended {
                     sink.bin(&bin);
                 }
-                let resent = connect(connection, packet, tcp, self.number, direction, at_ns, sink);
-                self.directions[direction].count_resent(resent);
+                if let CapturedTransport::Tcp(tcp) = &packet.transport {
+                    let resent = connect(connection, packet, tcp, self.number, direction, at_ns, sink);
+                    self.directions[direction].count_resent(resent);
+                }
             }
-            (Transport::Udp(datagrams), transport) => {
+            Transport::Udp(datagrams) => {
                 datagrams.bins.extend(ended);
-                if *transport == CapturedTransport::Udp && packet.payload_len > 0 {
+                if packet.transport == CapturedTransport::Udp && packet.payload_len > 0 {
                     datagrams.paces[direction].saw(at_ns, packet.start);
                 }
                 self.tell_bins(false, sink);
             }
-            _ => {}
         }
     }
 

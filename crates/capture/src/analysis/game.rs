@@ -32,7 +32,7 @@ pub struct Updates {
     /// Number of messages that came more than half a tick late.
     pub late: u64,
     /// Number of gaps for which no later messages made up. One capture cannot tell whether messages of the gap were lost
-    /// or not sent. Lost messages that the counter shows are no gap.
+    /// or not sent. A message that its counter shows as lost makes no gap.
     pub gaps: u64,
     /// Number of messages that those gaps would have held.
     pub missing_by_pace: u64,

@@ -245,9 +245,9 @@ fn is_usual(median_ns: f64, mean_ns: f64) -> bool {
 const TOGETHER: usize = 41;
 /// Number of gaps from which a mean is made, to see whether the rate is constant: 5 s at 33 ms.
 const IN_MEAN: usize = 4 * TOGETHER;
-/// Means are alike if they differ by at most one in so many, 4 %. The means of a sender at 33 ms differ by 1 % if delays
-/// vary by 60 ms at random, and by 2.4 % if four messages come together. The means of gaps of random length differ by
-/// 11 % if their distribution is exponential.
+/// Two means are alike if they differ by at most 1/25, 4 %. For a sender at 33 ms they differ by 1 % if the delay varies
+/// by 60 ms at random, and by 2.4 % if messages arrive in fours. For gaps with an exponential distribution they differ
+/// by 11 %.
 const ALIKE: u64 = 25;
 /// Minimum number of means for a constant rate.
 const MIN_MEANS: u64 = 2;

@@ -51,17 +51,14 @@ impl Flows {
             self.remove(at).finish(&self.copies, sink);
             at = self.find(packet, slot, point, at_ns, sink);
         }
-        let owner = self.owner(at, packet);
-        let sender = self.flows[at].sender(packet);
+        let direction = self.flows[at].direction(packet);
+        let owner = self.owner(at, direction);
+        let sender = self.flows[at].sender(packet, direction);
         match self.copies.saw(packet, owner, point, at_ns, sender) {
-            Sight::First => self.first(at, packet, point, at_ns, sink),
-            Sight::Copy { after_ns } => {
-                let direction = self.flows[at].direction(packet);
-                self.set_aside(at, direction, point, after_ns);
-            }
+            Sight::First => self.first(at, packet, direction, point, at_ns, sink),
+            Sight::Copy { after_ns } => self.set_aside(at, direction, point, after_ns),
             Sight::Repeated => {
                 self.set_aside += 1;
-                let direction = self.flows[at].direction(packet);
                 self.flows[at].repeated(direction);
             }
         }
@@ -72,11 +69,11 @@ impl Flows {
         &mut self,
         at: usize,
         packet: &CapturedPacket,
+        direction: usize,
         point: PointIndex,
         at_ns: u64,
         sink: &mut impl Sink,
     ) {
-        let direction = self.flows[at].direction(packet);
         if self.copies.points() > 1 {
             let own = self.flows[at].packets(0) + self.flows[at].packets(1);
             if own < YOUNG
@@ -84,7 +81,7 @@ impl Flows {
                     self.copied(packet, point, at_ns).filter(|found| found.0 != at)
             {
                 let into = self.absorb(at, other, packet, direction, sink);
-                let owner = self.owner(into, packet);
+                let owner = self.owner(into, direction);
                 return match self.copies.saw(packet, owner, point, at_ns, Sender::default()) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, point, after_ns),
                     _ => self.flows[into].handle(packet, direction, point, at_ns, sink),
@@ -125,9 +122,9 @@ impl Flows {
         self.flows[at].set_aside(direction, point, after_ns);
     }
 
-    fn owner(&self, at: usize, packet: &CapturedPacket) -> Owner {
+    fn owner(&self, at: usize, direction: usize) -> Owner {
         let flow = &self.flows[at];
-        Owner { flow: flow.number, direction: flow.lasting(flow.direction(packet)) as u8 }
+        Owner { flow: flow.number, direction: flow.lasting(direction) as u8 }
     }
 
     fn find(

@@ -24,7 +24,7 @@ impl<'a> Part<'a> {
         Some(Self { bytes: self.bytes.get(count..)?, len: self.len.saturating_sub(count as u32) })
     }
 
-    /// Keeps at most `len` bytes, as a header states.
+    /// Shortens the part to `len` bytes, the length that a header states. A shorter part stays as it is.
     #[inline]
     pub(crate) fn keep(self, len: u32) -> Self {
         let captured = self.bytes.len().min(len as usize);

@@ -73,7 +73,7 @@ pub struct PairedDirection {
 pub enum Unknown {
     /// No packet of the direction is at both points.
     NothingCommon,
-    /// The contents repeat too often to tell which packet is which.
+    /// Too many packets have the same content, so they cannot be told apart.
     ContentsRepeat,
 }
 

@@ -132,8 +132,8 @@ fn align(sent: &[i64], expected: &[(i64, u64)], mut found: impl FnMut(usize, usi
     // least[n]: least sum if only the first `start + n` of `sent` may have partners.
     let (mut least, mut start) = (vec![0u64; width], 0);
     let mut next = vec![0u64; width];
-    // First of `sent` that the element may use, and two bit sets. Bit n of the first set: the least sum leaves
-    // `sent[start + n - 1]` unused. Bit n of the second: otherwise that is the element's partner.
+    // For each element: its `start`, and two bit sets. If bit n of the first is set, the least sum leaves
+    // `sent[start + n - 1]` without a partner. Else, if bit n of the second is set, that one is the element's partner.
     let mut steps: Vec<(usize, u64, u64)> = Vec::with_capacity(expected.len());
     for &(time, limit) in expected {
         let from = from(time).max(start);

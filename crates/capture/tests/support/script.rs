@@ -1,6 +1,6 @@
 //! A capture written packet by packet, for tests of single rules.
 
-use gamelane_capture::analysis::{Acknowledged, HalfReport, Retransmission, TransportReport};
+use gamelane_capture::analysis::{Acknowledged, Bin, HalfReport, Retransmission, TransportReport};
 use gamelane_capture::{Analyzer, FlowReport, PcapngWriter, Sink, TcpNumbers, WriteOptions, analyze};
 use gamelane_core::{FlowKey, Protocol};
 use gamelane_tcp::{Flags, Segment};
@@ -73,6 +73,7 @@ pub(crate) struct Found {
     pub(crate) flows: Vec<FlowReport>,
     pub(crate) retransmissions: Vec<Retransmission>,
     pub(crate) acknowledged: Vec<Acknowledged>,
+    pub(crate) bins: Vec<Bin>,
     /// Numbers of the flows that had packets.
     pub(crate) told: std::collections::BTreeSet<u32>,
     pub(crate) absorbed: std::collections::BTreeSet<u32>,
@@ -90,6 +91,9 @@ impl Found {
 impl Sink for Found {
     fn flow(&mut self, report: FlowReport) {
         self.flows.push(report);
+    }
+    fn bin(&mut self, row: &Bin) {
+        self.bins.push(*row);
     }
     fn packet(&mut self, flow: u32, _: u8, _: &gamelane_capture::CapturedPacket) {
         self.told.insert(flow);

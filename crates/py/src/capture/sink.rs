@@ -24,7 +24,7 @@ pub(super) struct Tables {
     pub(super) left_out: LeftOut,
     /// Sums over all games, including those without a report.
     pub(super) games: Games,
-    /// Every flow by its number, for the comparison of two captures; `None` if there is only one capture.
+    /// All flows by number. Only a comparison of two captures needs them; otherwise `None`.
     pub(super) each: Option<BTreeMap<u32, Game>>,
     packets: u64,
     failed: Option<PyErr>,
