@@ -11,6 +11,7 @@ __all__ = [
     "IPV4_HEADER",
     "TCP_HEADER",
     "UDP_HEADER",
+    "Analysis",
     "Cancel",
     "Cancelled",
     "Live",
@@ -19,9 +20,8 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Table",
-    "analyze_capture",
+    "analyze_captures",
     "catalogue",
-    "compare_captures",
     "connection_log",
     "drop_privileges",
     "find_rate",
@@ -255,6 +255,19 @@ class Progress(TypedDict):
     written_bytes: int
 
 @final
+class Analysis:
+    """What was found in captures: problems of reading, and the document of docs/json-schema.md."""
+
+    @property
+    def problems(self) -> list[str]: ...
+    @property
+    def unread(self) -> bool: ...
+    @property
+    def packets(self) -> list[int]: ...
+    def text(self) -> str: ...
+    def print(self, indented: bool) -> None: ...
+
+@final
 class Live:
     """An interface being recorded: opened, begun, asked for step after step, finished."""
 
@@ -262,7 +275,7 @@ class Live:
     def open(interface: str, snap_len: int, expression: str, promiscuous: bool, ring_bytes: int) -> Live: ...
     def begin(self, folder: str | None, rotate_bytes: int | None, rotate_ns: int | None, keep: int | None) -> None: ...
     def step(self, timeout_ms: int) -> Progress: ...
-    def finish(self) -> tuple[str, Progress, str | None]: ...
+    def finish(self) -> tuple[Analysis, Progress, str | None]: ...
 
 def drop_privileges() -> None: ...
 def tables() -> list[TableDescription]: ...
@@ -283,15 +296,11 @@ def find_rate(
     resolution: int,
 ) -> FoundRate: ...
 def recorded_streams(path: str) -> str: ...
-def analyze_capture(
-    name: str, paths: list[str], on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None
-) -> str: ...
-def compare_captures(
-    first: str,
-    second: str,
+def analyze_captures(
+    captures: list[tuple[str, list[str]]],
     on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None,
     interfaces: tuple[int, int] | None = None,
-) -> str: ...
+) -> Analysis: ...
 def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...

@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from gamelane import _native
+from gamelane.analysis.capture import analyze
 from gamelane.errors import UsageError, aligned
 from gamelane.experiment import Experiment
 from gamelane.records.results import Results
@@ -81,7 +82,7 @@ def _is_transfer(stream: Stream) -> bool:
 
 def _advice(capture: str, found: list[Stream]) -> str:
     """Return what the capture has, what can be replayed, and what to do."""
-    datagrams = max(0, json.loads(_native.analyze_capture(capture, [capture]))["flows_total"] - len(found))
+    datagrams = max(0, analyze([capture])["captures"][0]["flows_total"] - len(found))
     down, up = (sum(stream[way]["bytes"] for stream in found) for way in ("down", "up"))
     has = f"{_count(len(found), 'TCP connection')}"
     if found:
@@ -146,7 +147,7 @@ def happened(server_side: str, client_side: str) -> dict[str, Any]:
     Milliseconds by direction: {"down": {"packets", "mean", "p50", "p95", "p99", "max"}, "up": …}. Quantiles are those
     of each connection, averaged by packets.
     """
-    flows = json.loads(_native.compare_captures(server_side, client_side))["pair"]["flows"]
+    flows = analyze([server_side, client_side])["pair"]["flows"]
     found: dict[str, Any] = {}
     for way in ("down", "up"):
         lags = [flow[way]["delivery"]["lag_ms"] for flow in flows if flow[way].get("delivery")]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-import json
 import os
 import struct
 from collections import Counter, defaultdict
@@ -23,6 +22,7 @@ import polars as pl
 import pytest
 
 from gamelane import _native, library
+from gamelane.analysis.capture import analyze
 
 HOME = [ip_network("192.168.0.0/16"), ip_network("100.64.0.0/10")]
 POINTS = ("lan", "wan", "server")
@@ -203,7 +203,7 @@ def check(name: str, seed: int, overrides: dict[str, str], folder: Path) -> Coun
         truth = ways(captured[near], captured[far])
         counts: Counter[str] = Counter()
         for first, second in ((near, far), (far, near)):
-            document = json.loads(_native.compare_captures(str(folder / first), str(folder / second)))
+            document = analyze([str(folder / first), str(folder / second)])
             counts = Counter()
             assert document["pair"]["clock_drift_ppm"] is None
             listed = set()
@@ -270,7 +270,7 @@ def test_losses_are_counted_without_identification(
                 data[at + 32 : at + 34] = bytes(2)
             at += length
         path.write_bytes(data)
-    document = json.loads(_native.compare_captures(str(near), str(far)))
+    document = analyze([str(near), str(far)])
     lost = 0
     for flow in document["pair"]["flows"]:
         for ends, found in (

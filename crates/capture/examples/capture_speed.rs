@@ -1,9 +1,9 @@
 //! Measures the speed of the analysis only, in packets per second of processor time; tables are discarded.
-//! `cargo run --release -p gamelane-capture --example capture_speed -- FILE [apart]`; `apart` reads in a thread of its own.
+//! `cargo run --release -p gamelane-capture --example capture_speed -- FILE`
 
 use std::path::Path;
 
-use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, analyze, analyze_apart};
+use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, analyze};
 
 /// Counts flows and packets.
 #[derive(Default)]
@@ -26,11 +26,7 @@ fn main() -> Result<(), CaptureError> {
     });
     let mut capture = Capture::open(Path::new(&path))?;
     let mut count = Count::default();
-    if std::env::args().nth(2).is_some() {
-        analyze_apart(&mut capture, &mut Analyzer::default(), &mut count)?;
-    } else {
-        analyze(&mut capture, &mut Analyzer::default(), &mut count)?;
-    }
+    analyze(&mut capture, &mut Analyzer::default(), &mut count)?;
     println!("{} packets read, {} of {} flows", capture.packets_read(), count.packets, count.flows);
     Ok(())
 }

@@ -9,6 +9,8 @@ pub mod analysis;
 pub mod blocks;
 mod container;
 mod content;
+#[cfg(feature = "document")]
+pub mod document;
 pub mod error;
 mod fragments;
 pub mod frame;
@@ -24,11 +26,13 @@ mod retries;
 pub mod samples;
 pub mod tcp;
 pub mod trace;
+#[cfg(feature = "document")]
+pub mod verdict;
 mod wire;
 pub mod write;
 pub mod writes;
 
-pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart, follow_apart};
+pub use analysis::{Analyzer, FlowReport, Sink, analyze};
 pub use error::CaptureError;
 pub use frame::FrameHeaders;
 pub use input::Input;

@@ -105,6 +105,21 @@ impl Skipped {
             + self.unsupported_link
     }
 
+    /// Adds the packets skipped in another file.
+    pub fn add(&mut self, other: &Self) {
+        self.not_ip += other.not_ip;
+        self.other_protocol += other.other_protocol;
+        self.cut_header += other.cut_header;
+        self.encrypted += other.encrypted;
+        self.wifi_retries += other.wifi_retries;
+        self.stray_fragments += other.stray_fragments;
+        self.unsupported_link += other.unsupported_link;
+        if self.unsupported_link_type.is_none() {
+            self.unsupported_link_type = other.unsupported_link_type;
+            self.unsupported_link_offset = other.unsupported_link_offset;
+        }
+    }
+
     const fn count(&mut self, reason: Reason) {
         match reason {
             Reason::NotIp => self.not_ip += 1,

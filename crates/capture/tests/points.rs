@@ -3,7 +3,7 @@
 
 use crate::support::{header, key, open};
 use gamelane_capture::pair::{Comparison, Losses, Seen, Unknown, compare, watch};
-use gamelane_capture::{Analyzer, FlowReport, PacketHeader, PcapngWriter, Sink, WriteOptions};
+use gamelane_capture::{Analyzer, PacketHeader, PcapngWriter, WriteOptions};
 use gamelane_core::{FlowKey, Protocol, Seed};
 
 /// A packet: addresses, IP identification, payload bytes, and its times at both points if it was seen there.
@@ -14,12 +14,6 @@ struct Packet {
     size: u32,
     first_ns: Option<u64>,
     second_ns: Option<u64>,
-}
-
-struct Nothing;
-
-impl Sink for Nothing {
-    fn flow(&mut self, _: FlowReport) {}
 }
 
 const MS: u64 = 1_000_000;
@@ -41,7 +35,7 @@ fn capture(packets: impl Iterator<Item = (u64, Packet)>) -> Seen {
         writer.write_udp(interface, &header, packet.size).unwrap();
     }
     let (seen, error) =
-        watch(&mut open(writer.finish_file().unwrap()).unwrap(), &mut Analyzer::default(), &mut Nothing);
+        watch(&mut open(writer.finish_file().unwrap()).unwrap(), &mut Analyzer::default(), &mut ());
     assert!(error.is_none());
     seen
 }

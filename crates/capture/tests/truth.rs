@@ -267,18 +267,3 @@ fn losses_and_round_trips_are_exact_at_both_ends() {
     let late: u64 = delivery.late.iter().sum();
     assert!(late > 50 && delivery.lag.median() == Some(0.0), "{late}");
 }
-
-#[test]
-fn reading_in_a_thread_of_its_own_changes_nothing() {
-    let path = Path { one_way: Duration::from_millis(20), loss: 0.03 };
-    let truth = run(&path, &rack(true), Duration::from_millis(50), 4000, 5);
-    let one = analysed(&truth.at_client);
-    let mut two = Found::default();
-    let mut capture = open(truth.at_client.clone()).unwrap();
-    gamelane_capture::analyze_apart(&mut capture, &mut Analyzer::default(), &mut two).unwrap();
-    assert!(one.trips.len() > 1000 && one.trips == two.trips && one.resent == two.resent);
-    assert_eq!(format!("{:?}", one.flows), format!("{:?}", two.flows));
-    let mut cut = open(truth.at_client[..truth.at_client.len() / 2].to_vec()).unwrap();
-    let error = gamelane_capture::analyze_apart(&mut cut, &mut Analyzer::default(), &mut Found::default());
-    assert!(error.unwrap_err().is_partial());
-}

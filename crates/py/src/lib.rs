@@ -36,8 +36,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<capture::live::Live>()?;
     module.add_function(wrap_pyfunction!(capture::live::drop_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
+    module.add_class::<capture::Analysis>()?;
+    module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;

@@ -1,7 +1,4 @@
-"""Analyzes captures: the document of docs/json-schema.md, a verdict in words, and tables as Parquet.
-
-Rust does the work per packet.
-"""
+"""Analyzes captures: the document of docs/json-schema.md, and tables in batches. Rust does the work."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ import json
 import os
 
 from gamelane import _native
-from gamelane.analysis.capture_verdict import verdict
 from gamelane.errors import UsageError, aligned
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import numpy as np
@@ -23,17 +19,14 @@ if TYPE_CHECKING:
     Columns = dict[str, npt.NDArray[np.generic]]
     OnBatch = Callable[[int, str, Columns], None]
 
-SCHEMA = 1
 STDIN = "-"
-
-
 RECORDINGS = (".pcap", ".pcapng", ".cap")
 PACKED = ("", ".gz", ".zst")
 
 
-def analyze(
+def read(
     captures: Sequence[str], on_batch: OnBatch | None = None, *, interfaces: tuple[int, int] | None = None
-) -> dict[str, Any]:
+) -> _native.Analysis:
     """Analyze captures. Tables go to `on_batch` while the captures are read.
 
     A folder is one recording whose files follow each other by name. Two captures are taken as the same traffic at two
@@ -43,21 +36,19 @@ def analyze(
         captures = _twice(captures)
     if list(captures).count(STDIN) > 1:
         raise UsageError("-: standard input can be read only once\n  hint:    give the other capture as a file")
-    paths = [_files(path) for path in captures]
-    found: dict[str, Any] = {"schema": SCHEMA}
+    paths = [(path, _files(path)) for path in captures]
     if len(paths) == 2:
-        first, second = (_only(name, files) for name, files in zip(captures, paths, strict=True))
-        found |= json.loads(_native.compare_captures(first, second, on_batch, interfaces))
-        if interfaces is not None:
-            _both_there(found, interfaces)
-    else:
-        found["captures"] = [
-            json.loads(_native.analyze_capture(name, paths[number], _numbered(on_batch, number)))
-            for number, name in enumerate(captures)
-        ]
-        found["pair"] = None
-    found["verdict"] = verdict(found)
+        paths = [_only(name, files) for name, files in paths]
+    found = _native.analyze_captures(paths, on_batch, interfaces)
+    if interfaces is not None and not found.problems:
+        _both_there(captures[0], found.packets, interfaces)
     return found
+
+
+def analyze(captures: Sequence[str], on_batch: OnBatch | None = None) -> dict[str, Any]:
+    """Return the document of docs/json-schema.md, as `read`."""
+    document: dict[str, Any] = json.loads(read(captures, on_batch).text())
+    return document
 
 
 def _files(path: str) -> list[str]:
@@ -78,13 +69,13 @@ def _files(path: str) -> list[str]:
     return files
 
 
-def _only(name: str, files: list[str]) -> str:
+def _only(name: str, files: list[str]) -> tuple[str, list[str]]:
     if len(files) > 1:
         raise UsageError(
             f"{name}: a recording of {len(files)} files cannot be compared with another\n"
             f"  hint:    merge it into one file with `mergecap -w one.pcapng {name}/*`"
         )
-    return files[0]
+    return files[0], files
 
 
 def _twice(captures: Sequence[str]) -> Sequence[str]:
@@ -95,12 +86,11 @@ def _twice(captures: Sequence[str]) -> Sequence[str]:
     )
 
 
-def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
-    for capture, interface in zip(found["captures"], interfaces, strict=True):
-        if not capture["packets"] and not capture["error"]:
+def _both_there(file: str, packets: Sequence[int], interfaces: tuple[int, int]) -> None:
+    for seen, interface in zip(packets, interfaces, strict=True):
+        if not seen:
             raise UsageError(
-                f"--interfaces: {capture['file']} has no packet of interface {interface}\n"
-                "  hint:    interfaces count from 0"
+                f"--interfaces: {file} has no packet of interface {interface}\n  hint:    interfaces count from 0"
             )
 
 
@@ -115,30 +105,3 @@ def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
             f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
         )
     return log, error
-
-
-def complaints(found: Mapping[str, Any]) -> list[str]:
-    """Return a message for each part of the captures that could not be read."""
-    said = []
-    for capture in found["captures"]:
-        for error in [capture["error"], *capture["further_errors"]]:
-            if error is None:
-                continue
-            hint = f"\n  hint:    {error['hint']}" if error["hint"] else ""
-            said.append(f"{error['message']}{hint}")
-    return said
-
-
-def unread(found: Mapping[str, Any]) -> bool:
-    """Return whether nothing of one of the captures could be read."""
-    return any(capture["error"] and not capture["flows_total"] for capture in found["captures"])
-
-
-def _numbered(on_batch: OnBatch | None, number: int) -> OnBatch | None:
-    if on_batch is None:
-        return None
-
-    def take(_capture: int, table: str, columns: Columns) -> None:
-        on_batch(number, table, columns)
-
-    return take

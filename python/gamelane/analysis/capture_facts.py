@@ -21,6 +21,22 @@ THIN_TCP = "thin-tcp"
 VOICE = "voice"
 TIMED = ("timeout", "tail-loss-probe", "timeout-or-probe")
 """Causes of a retransmission for which the sender waited for a timer."""
+CAUSE_WORDS = {
+    "timeout": "timeouts",
+    "fast": "fast retransmission",
+    "tail-loss-probe": "tail loss probes",
+    "timeout-or-probe": "timeouts or probes",
+    "unexplained": "no visible reason",
+}
+LENGTHS = {
+    "below 1": "less than a timeout",
+    "1": "about one timeout",
+    "2": "two timeouts",
+    "3": "three timeouts",
+    "4 to 6": "four to six timeouts",
+    "7 and more": "seven or more timeouts",
+}
+"""Length of a stall in retransmission timeouts: 1, 3, 7 with exponential back-off, below 1 after a tail loss probe."""
 
 
 class Way:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as formats
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamelane import whole
-from gamelane.analysis.capture import analyze as read_captures
-from gamelane.analysis.capture import complaints, connection_log, unread
+from gamelane.analysis.capture import connection_log, read
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY, USAGE
 from gamelane.cli.talk import emit, say, say_where, stdout, writable
 from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
+    from gamelane import _native
     from gamelane.analysis.capture_frames import TableWriter
     from gamelane.analysis.capture_paths import Found, RoundTrips
 
@@ -74,32 +75,33 @@ def analyze(
     tables = None if folder is None else _tables(folder)
     trips = _round_trips(tables) if shared_paths else None
     pair = None if interfaces is None else _two(interfaces)
-    found = read_captures(captures, trips or tables, interfaces=pair)
-    if remedies is not None and not unread(found):
+    analysis = read(captures, trips or tables, interfaces=pair)
+    more = not analysis.unread and (remedies is not None or trips is not None)
+    if json and folder is None and not more:
+        analysis.print(sys.stdout.isatty())
+        return _exit_code(analysis)
+    found = formats.loads(analysis.text())
+    if remedies is not None and more:
         _replay(found, remedies)
-    tested = None
-    if trips is not None and not unread(found):
-        tested = _share(found, trips)
+    tested = _share(found, trips) if trips is not None and more else None
     page = None if folder is None else _write(folder, found, tested)
-    return _tell(found, page, json=json, quiet=quiet)
-
-
-def _tell(found: dict[str, Any], page: Path | None, *, json: bool, quiet: bool) -> int:
-    """Print the findings and what could not be read; return the exit code."""
-    troubles = complaints(found)
     if json:
         emit(found)
-    elif any(capture["packets"] for capture in found["captures"]) or not troubles:
+    elif any(analysis.packets) or not analysis.problems:
         from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
 
         show(found, stdout())
-    for trouble in troubles:
-        say(f"error: {trouble}")
+    code = _exit_code(analysis)
     hint = "-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet"
     say_where(page, "" if json else hint, quiet=quiet)
-    if troubles:
-        return USAGE if unread(found) else PARTLY
-    return 0
+    return code
+
+
+def _exit_code(analysis: _native.Analysis) -> int:
+    """Say what could not be read."""
+    for problem in analysis.problems:
+        say(f"error: {problem}")
+    return (USAGE if analysis.unread else PARTLY) if analysis.problems else 0
 
 
 def _tables(folder: Path) -> TableWriter:

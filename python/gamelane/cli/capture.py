@@ -17,8 +17,6 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from gamelane import _native, whole
-from gamelane.analysis.capture import SCHEMA
-from gamelane.analysis.capture_verdict import verdict
 from gamelane.cli import options
 from gamelane.cli.guard import CANNOT_RUN, OUTPUT
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
@@ -162,10 +160,9 @@ def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) 
 
 
 def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], OSError | None]:
-    text, seen, unwritten = live.finish()
+    analysis, seen, unwritten = live.finish()
     error = None if unwritten is None else OSError(unwritten)
-    found: dict[str, Any] = {"schema": SCHEMA, "captures": [formats.loads(text)], "pair": None}
-    found["verdict"] = verdict(found)
+    found: dict[str, Any] = formats.loads(analysis.text())
     found["recording"] = {**seen, "folder": None if folder is None else str(folder)}
     if folder is not None and error is None:
         try:

@@ -12,7 +12,6 @@ import polars as pl
 from gamelane import whole
 from gamelane.analysis import capture_facts
 from gamelane.analysis.capture_paths import Found
-from gamelane.analysis.capture_verdict import CAUSE_WORDS
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.analysis.ecdf import curve
 from gamelane.plot.style import OTHERS
@@ -52,7 +51,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         games=[(row, capture_games.bar(row, tcp)) for row in tcp],
         udp=capture_games.udp(games),
         pairs=_compared(found),
-        causes=[(CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],
+        causes=[(capture_facts.CAUSE_WORDS[cause], colour) for cause, colour in capture_games.CAUSE_COLOURS.items()],
         waits=capture_games.longest(delayed, tcp),
         most=capture_games.MOST,
     )
@@ -109,7 +108,11 @@ def _waits(tcp: list[capture_games.Row], late: pl.DataFrame) -> Figure:
         "and the time until its acknowledgement in ms. All other packets took about one RTT. Each panel shows the "
         f"{MOST_WAITS:,} longest at most.",
         tuple(panels),
-        tuple(Key(CAUSE_WORDS[cause], colour) for cause, colour in colours.items() if cause in set(late["cause"])),
+        tuple(
+            Key(capture_facts.CAUSE_WORDS[cause], colour)
+            for cause, colour in colours.items()
+            if cause in set(late["cause"])
+        ),
     )
 
 
@@ -199,7 +202,7 @@ def _delays(delays: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Fi
 
 
 def _retransmissions(again: pl.DataFrame, color: alt.Color, keys: tuple[Key, ...]) -> Figure:
-    rows = again.with_columns(why=pl.col("cause").cast(pl.String).replace(CAUSE_WORDS)).select(
+    rows = again.with_columns(why=pl.col("cause").cast(pl.String).replace(capture_facts.CAUSE_WORDS)).select(
         "flow", "why", t="t_s", v="since_first_ms"
     )
     if len(rows) > 4000:

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from gamelane.analysis.capture_facts import TIMED, Game, Way
-from gamelane.analysis.capture_verdict import CAUSE_WORDS, LENGTHS
+from gamelane.analysis.capture_facts import CAUSE_WORDS, LENGTHS, TIMED, Game, Way
 
 CAUSE_COLOURS = {
     "timeout": "#d55e00",

@@ -1,7 +1,6 @@
 //! Analysis of a capture: what happened to each flow, in one pass and bounded memory. [`Analyzer`] takes packets in the
 //! order of the file and passes its results to a [`Sink`]. Comparing two captures is left to [`pair`](crate::pair).
 
-mod apart;
 pub mod clock;
 mod copies;
 pub mod direction;
@@ -17,7 +16,6 @@ mod table;
 pub use crate::orientation::ClientBy;
 pub use crate::samples::Samples;
 pub use crate::tcp::{Acknowledged, Method, Retransmission, RoundTrip};
-pub use apart::{analyze_apart, follow_apart};
 pub use clock::{CaptureClock, Wrong};
 pub use direction::{Bin, Copied};
 pub use game::{Behaviour, Updates};
@@ -44,6 +42,25 @@ impl Analyzer {
     pub fn handle(&mut self, packet: &CapturedPacket, sink: &mut impl Sink) {
         let Self { flows, clock } = self;
         clock.read(packet, &mut |packet, at_ns| flows.handle(packet, at_ns, sink));
+    }
+
+    /// Handles the packets of one file of a recording. Flows stay open for the next file.
+    ///
+    /// # Errors
+    /// The error that ended the file.
+    pub fn follow<R: Read>(
+        &mut self,
+        capture: &mut Capture<R>,
+        sink: &mut impl Sink,
+    ) -> Result<(), CaptureError> {
+        let mut packet = CapturedPacket::default();
+        while capture.read_into(&mut packet)? {
+            self.handle(&packet, sink);
+            if sink.is_tired() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Ends all open flows at the end of the capture and reports them.
@@ -84,17 +101,7 @@ pub fn analyze<R: Read>(
     analyzer: &mut Analyzer,
     sink: &mut impl Sink,
 ) -> Result<(), CaptureError> {
-    let mut packet = CapturedPacket::default();
-    let result = loop {
-        match capture.read_into(&mut packet) {
-            Ok(true) => analyzer.handle(&packet, sink),
-            Ok(false) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-        if sink.is_tired() {
-            break Ok(());
-        }
-    };
+    let result = analyzer.follow(capture, sink);
     analyzer.finish(sink);
     result
 }

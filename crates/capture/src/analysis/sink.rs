@@ -29,3 +29,42 @@ pub trait Sink {
         false
     }
 }
+
+/// Drops everything.
+impl Sink for () {
+    fn flow(&mut self, _report: FlowReport) {}
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn flow(&mut self, report: FlowReport) {
+        (**self).flow(report);
+    }
+
+    fn bin(&mut self, row: &Bin) {
+        (**self).bin(row);
+    }
+
+    fn round_trip(&mut self, row: &RoundTrip) {
+        (**self).round_trip(row);
+    }
+
+    fn retransmission(&mut self, row: &Retransmission) {
+        (**self).retransmission(row);
+    }
+
+    fn acknowledged(&mut self, row: &Acknowledged) {
+        (**self).acknowledged(row);
+    }
+
+    fn packet(&mut self, flow: u32, direction: u8, packet: &CapturedPacket) {
+        (**self).packet(flow, direction, packet);
+    }
+
+    fn absorbed(&mut self, flow: u32) {
+        (**self).absorbed(flow);
+    }
+
+    fn is_tired(&self) -> bool {
+        (**self).is_tired()
+    }
+}

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use gamelane_capture::document::{Document, Documented, Findings};
 use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
 use pyo3::exceptions::{PyConnectionError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::document::{self, Read};
+use super::Analysis;
 use super::sink::Tables;
 
 /// An interface being recorded.
@@ -20,7 +21,7 @@ pub(crate) struct Live {
 
 enum Stage {
     Opened(Source),
-    Recording(Box<Recorder<Tables>>, String),
+    Recording(Box<Recorder<Documented<Tables>>>, String),
     Over,
 }
 
@@ -62,7 +63,8 @@ impl Live {
         let rotation = Rotation { bytes: rotate_bytes, span_ns: rotate_ns, keep };
         let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
         let name = source.name().to_owned();
-        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, Tables::new(None));
+        let sink = Documented { findings: Findings::default(), onward: Tables::new(None, 0) };
+        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, sink);
         *stage = Stage::Recording(Box::new(recorder), name);
         Ok(())
     }
@@ -80,8 +82,8 @@ impl Live {
         progress(py, &result.map_err(explained)?)
     }
 
-    /// Ends the file and the analysis: the document of one capture, what was seen, and what could not be written.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>, Option<String>)> {
+    /// Ends the file and the analysis: the findings, what was seen, and what could not be written.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Analysis, Bound<'py, PyDict>, Option<String>)> {
         let ended = py.detach(|| {
             let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
             let Stage::Recording(recorder, name) = std::mem::replace(&mut *stage, Stage::Over) else {
@@ -90,13 +92,12 @@ impl Live {
             drop(stage);
             let (watched, seen, error) = recorder.finish();
             let document = watched.map(|mut watched| {
-                let failed = watched.sink.finish();
-                let mut read = Read::default();
-                read.add(&watched.capture);
-                read.dropped = Some(seen.dropped);
-                let errors: Vec<_> = watched.error.into_iter().collect();
-                let document = document::capture(&name, &read, &watched.analyzer, &watched.sink, &errors);
-                failed.map(|()| document)
+                let failed = watched.sink.onward.finish();
+                let mut findings = watched.sink.findings;
+                findings.file(&watched.capture, watched.error);
+                findings.dropped(seen.dropped);
+                let captured = findings.finish(&name, &watched.analyzer);
+                failed.map(|()| Document::new(vec![captured], None))
             });
             Some((document, seen, error))
         });
@@ -106,7 +107,7 @@ impl Live {
         let Some(document) = document else {
             return Err(PyRuntimeError::new_err("what was recorded cannot be read"));
         };
-        Ok((document?.to_string(), progress(py, &seen)?, error.map(|error| error.to_string())))
+        Ok((Analysis(document?), progress(py, &seen)?, error.map(|error| error.to_string())))
     }
 }
 

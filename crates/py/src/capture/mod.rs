@@ -1,101 +1,89 @@
 //! Captures for Python: files go in, a JSON document comes out, tables go to a callable in batches.
 
-mod document;
-mod games;
 pub(crate) mod live;
-mod pair;
 mod sink;
 
-use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use gamelane_capture::{Analyzer, Capture, CaptureError, Input, Sink, pair as points};
+use gamelane_capture::document::{self, Document};
+use gamelane_capture::{Capture, log};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
 
-use document::Read;
 use sink::Tables;
 
-/// One capture, called `name`: a file, `-` for standard input, or the files of a recording in order.
-#[pyfunction]
-#[pyo3(signature = (name, paths, on_batch = None))]
-pub(crate) fn analyze_capture(
-    py: Python<'_>,
-    name: &str,
-    paths: Vec<String>,
-    on_batch: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let document = py.detach(|| {
-        let (mut tables, mut analyzer) = (Tables::new(on_batch), Analyzer::default());
-        let (mut read, mut errors) = (Read::default(), Vec::new());
-        for path in &paths {
-            let result = open(path).and_then(|mut capture| {
-                let result = gamelane_capture::follow_apart(&mut capture, &mut analyzer, &mut tables);
-                read.add(&capture);
-                errors.extend(capture.mixed_link_types());
-                result
-            });
-            errors.extend(result.err());
-            if tables.is_tired() {
-                break;
-            }
-        }
-        analyzer.finish(&mut tables);
-        tables.finish()?;
-        Ok(document::capture(name, &read, &analyzer, &tables, &errors))
-    });
-    document.map(|document: Value| document.to_string())
+/// Findings about captures.
+#[pyclass(module = "gamelane._native", frozen)]
+pub(crate) struct Analysis(Document);
+
+#[pymethods]
+impl Analysis {
+    /// What could not be read, with a hint on a line of its own.
+    #[getter]
+    fn problems(&self) -> Vec<String> {
+        self.0.problems().map(ToString::to_string).collect()
+    }
+
+    /// True if nothing of one of the captures could be read.
+    #[getter]
+    fn unread(&self) -> bool {
+        self.0.is_unread()
+    }
+
+    /// Packets of each capture.
+    #[getter]
+    fn packets(&self) -> Vec<u64> {
+        self.0.packets().collect()
+    }
+
+    /// The JSON document on one line.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.text(false))
+    }
+
+    /// Prints the JSON document to standard output, on one line or indented.
+    fn print(&self, py: Python<'_>, indented: bool) -> PyResult<()> {
+        py.detach(|| {
+            let mut out = BufWriter::with_capacity(OUT, std::io::stdout().lock());
+            self.0.write(&mut out, indented)?;
+            out.write_all(b"\n")?;
+            Ok(out.flush()?)
+        })
+    }
 }
 
-/// Two captures of the same traffic; with `interfaces`, the packets of one interface of each.
+/// Analyses captures: each has a name and its files in order; `-` is standard input. Two captures of one file each are
+/// compared; with `interfaces`, the packets of one interface of each.
 #[pyfunction]
-#[pyo3(signature = (first, second, on_batch = None, interfaces = None))]
-pub(crate) fn compare_captures(
+#[pyo3(signature = (captures, on_batch = None, interfaces = None))]
+pub(crate) fn analyze_captures(
     py: Python<'_>,
-    first: &str,
-    second: &str,
+    captures: Vec<(String, Vec<String>)>,
     on_batch: Option<Py<PyAny>>,
     interfaces: Option<[u32; 2]>,
-) -> PyResult<String> {
-    let document = py.detach(|| {
-        let mut documents = Vec::new();
-        let mut seen = Vec::new();
-        let mut each = [(); 2].map(|()| BTreeMap::new());
-        for (number, path) in [first, second].into_iter().enumerate() {
-            let onward = on_batch.as_ref().map(|call| Python::attach(|py| call.clone_ref(py)));
-            let mut tables = Tables::of_two(onward, number as u8);
-            let (mut capture, mut analyzer) = match open(path) {
-                Ok(capture) => (capture, Analyzer::default()),
-                Err(error) => {
-                    documents.push(document::unread(path, &error));
-                    continue;
-                }
-            };
-            if let Some(interfaces) = interfaces {
-                capture.only_interface(interfaces[number]);
+) -> PyResult<Analysis> {
+    let mut tables: Vec<Tables> = (0..captures.len())
+        .map(|place| Tables::new(on_batch.as_ref().map(|call| call.clone_ref(py)), place as u8))
+        .collect();
+    py.detach(|| {
+        let document = match (&captures[..], &mut tables[..]) {
+            ([(_, first), (_, second)], [first_tables, second_tables])
+                if first.len() == 1 && second.len() == 1 =>
+            {
+                let onward = [first_tables, second_tables];
+                let (captures, pair) = document::read_two([&first[0], &second[0]], interfaces, onward);
+                Document::new(captures, pair)
             }
-            let (watched, error) = points::watch(&mut capture, &mut analyzer, &mut tables);
-            tables.finish()?;
-            let mut read = Read::default();
-            read.add(&capture);
-            let errors: Vec<_> = error.into_iter().chain(capture.mixed_link_types()).collect();
-            documents.push(document::capture(path, &read, &analyzer, &tables, &errors));
-            seen.push(watched);
-            each[number] = tables.each.take().unwrap_or_default();
-        }
-        let pair = match &seen[..] {
-            [first, second] => {
-                let compared = points::compare(first, second);
-                let mut pair = pair::document(&compared);
-                games::describe(&mut pair, &compared.flows, &each);
-                pair
+            _ => {
+                let each = captures.iter().zip(&mut tables);
+                let read = each.map(|((name, paths), tables)| document::read(name, paths, tables));
+                Document::new(read.collect(), None)
             }
-            _ => Value::Null,
         };
-        Ok(json!({ "captures": documents, "pair": pair }))
-    });
-    document.map(|document: Value| document.to_string())
+        tables.iter_mut().try_for_each(Tables::finish)?;
+        Ok(Analysis(document))
+    })
 }
 
 /// One connection of a capture, annotated packet by packet.
@@ -106,12 +94,12 @@ pub(crate) fn connection_log(
     flow: u32,
 ) -> PyResult<(Option<String>, Option<String>)> {
     py.detach(|| {
-        let mut capture = open(path).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let (log, error) = gamelane_capture::log::connection_log(&mut capture, flow);
+        let capture = if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) };
+        let mut capture = capture.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let (log, error) = log::connection_log(&mut capture, flow);
         Ok((log, error.map(|error| error.to_string())))
     })
 }
 
-fn open(path: &str) -> Result<Capture<Input>, CaptureError> {
-    if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) }
-}
+/// Bytes written at a time.
+const OUT: usize = 1 << 16;

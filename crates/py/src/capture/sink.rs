@@ -1,10 +1,7 @@
 //! Takes an analysis' rows as columns and hands them over in batches, so that a long capture takes no more memory than a
-//! short one. Adds up all games, and keeps the reports of at most 1,000 flows: games before others, then those with the most
-//! packets.
+//! short one.
 
-use std::collections::BTreeMap;
-
-use gamelane_capture::analysis::{Acknowledged, Bin, Game, Games, Kind, Retransmission, RoundTrip};
+use gamelane_capture::analysis::{Acknowledged, Bin, Retransmission, RoundTrip};
 use gamelane_capture::{CapturedPacket, FlowReport, Sink};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
@@ -18,58 +15,23 @@ pub(super) struct Tables {
     round_trips: Vec<RoundTrip>,
     retransmissions: Vec<Retransmission>,
     acknowledged: Vec<Acknowledged>,
-    /// Reports in the order in which they are left out, from the last to the first.
-    flows: BTreeMap<Rank, FlowReport>,
-    /// Flows without a report: their number, packets and bytes.
-    pub(super) left_out: LeftOut,
-    /// Sums over all games, including those without a report.
-    pub(super) games: Games,
-    /// All flows by number. Only a comparison of two captures needs them; otherwise `None`.
-    pub(super) each: Option<BTreeMap<u32, Game>>,
     packets: u64,
     failed: Option<PyErr>,
 }
 
-/// True for a game, number of packets, number of the flow counted down.
-type Rank = (bool, u64, u32);
-
-/// Flows that are not listed.
-#[derive(Default)]
-pub(super) struct LeftOut {
-    pub(super) flows: u64,
-    pub(super) games: u64,
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
-}
-
 impl Tables {
-    pub(super) fn new(on_batch: Option<Py<PyAny>>) -> Self {
+    /// `capture` is the position of the capture.
+    pub(super) fn new(on_batch: Option<Py<PyAny>>, capture: u8) -> Self {
         Self {
             on_batch,
-            capture: 0,
+            capture,
             bins: Vec::new(),
             round_trips: Vec::new(),
             retransmissions: Vec::new(),
             acknowledged: Vec::new(),
-            flows: BTreeMap::new(),
-            left_out: LeftOut::default(),
-            games: Games::default(),
-            each: None,
             packets: 0,
             failed: None,
         }
-    }
-
-    /// For one of two captures that are compared; `capture` is its position.
-    pub(super) fn of_two(on_batch: Option<Py<PyAny>>, capture: u8) -> Self {
-        Self { capture, each: Some(BTreeMap::new()), ..Self::new(on_batch) }
-    }
-
-    /// The reports kept, in order of their flows.
-    pub(super) fn reports(&self) -> Vec<&FlowReport> {
-        let mut reports: Vec<&FlowReport> = self.flows.values().collect();
-        reports.sort_by_key(|report| report.flow);
-        reports
     }
 
     /// Hands over what is left; gives the error of a batch that was not taken, or Ctrl-C.
@@ -160,22 +122,7 @@ impl Tables {
 }
 
 impl Sink for Tables {
-    fn flow(&mut self, report: FlowReport) {
-        let game = Game::of(&report);
-        self.games.add(&game);
-        if let Some(each) = &mut self.each {
-            each.insert(report.flow, game);
-        }
-        self.flows.insert((game.kind != Kind::Other, report.packets(), u32::MAX - report.flow), report);
-        if self.flows.len() > LISTED
-            && let Some((_, least)) = self.flows.pop_first()
-        {
-            self.left_out.flows += 1;
-            self.left_out.games += u64::from(least.kind() != Kind::Other);
-            self.left_out.packets += least.packets();
-            self.left_out.bytes += least.directions.iter().map(|direction| direction.bytes).sum::<u64>();
-        }
-    }
+    fn flow(&mut self, _report: FlowReport) {}
 
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {
         self.packets += 1;
@@ -246,8 +193,6 @@ impl<'py> Columns<'py> {
     }
 }
 
-/// Flows listed one by one; the rest is summed up.
-const LISTED: usize = 1000;
 /// Rows handed over at a time: some megabytes.
 const BATCH: usize = 1 << 17;
 /// Packets between looks for Ctrl-C.

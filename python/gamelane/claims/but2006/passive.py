@@ -5,13 +5,13 @@ ACKs are matched with the data they acknowledge (But et al., LCN 2005; gamelane'
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
 from gamelane import _native
+from gamelane.analysis.capture import analyze
 from gamelane.claims.but2006.arms import DOWNLOAD, UPLOAD
 from gamelane.claims.evidence import Arm, Evidence, Numbers
 
@@ -33,7 +33,7 @@ def _seen(run: _native.Run) -> dict[str, dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "wan.pcapng")
         run.write_pcapng(file, "wan")
-        capture = json.loads(_native.analyze_capture("wan.pcapng", [file]))
+        [capture] = analyze([file])["captures"]
     found = {}
     for flow in capture["flows"]:
         if flow["protocol"] != "tcp":

@@ -1,0 +1,175 @@
+//! One capture in the document.
+
+use std::io::Read;
+
+use serde::Serialize;
+
+use super::flow::Flow;
+use super::games::Sums;
+use super::listed::{LeftOut, Listed};
+use super::problem::Problem;
+use super::{ms, seconds};
+use crate::analysis::{Analyzer, FlowReport, Wrong};
+use crate::error::CaptureError;
+use crate::read::{Capture, Skipped};
+
+/// Takes what the document says about a capture while its files are read.
+#[derive(Debug, Default)]
+pub struct Findings {
+    listed: Listed,
+    packets: u64,
+    skipped: Skipped,
+    untimed: u64,
+    dropped: Option<u64>,
+    dropped_before: u64,
+    errors: Vec<CaptureError>,
+}
+
+/// An element of `captures`.
+#[derive(Debug, Serialize)]
+pub struct Captured {
+    pub(crate) file: String,
+    complete: bool,
+    error: Option<Problem>,
+    further_errors: Vec<Problem>,
+    pub(super) packets: u64,
+    skipped: SkippedPackets,
+    dropped_by_capture: Option<u64>,
+    start_unix_ns: Option<u64>,
+    duration_s: f64,
+    time_went_back: WentBack,
+    clock_steps: Steps,
+    stamps_ahead: WentBack,
+    set_aside: u64,
+    pub(crate) flows_total: u32,
+    flows_left_out: LeftOut,
+    pub(crate) games: Sums,
+    pub(crate) flows: Vec<Flow>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedPackets {
+    not_ip: u64,
+    other_protocol: u64,
+    cut_header: u64,
+    encrypted: u64,
+    wifi_retries: u64,
+    stray_fragments: u64,
+    unsupported_link: u64,
+    unsupported_link_type: Option<u32>,
+    untimed: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct WentBack {
+    packets: u64,
+    furthest_ms: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Steps {
+    count: u64,
+    furthest_ms: f64,
+}
+
+impl Findings {
+    /// For one of two captures that are compared.
+    pub fn of_two() -> Self {
+        Self { listed: Listed::of_two(), ..Self::default() }
+    }
+
+    /// Takes the report of a flow.
+    pub fn flow(&mut self, report: FlowReport) {
+        self.listed.add(report);
+    }
+
+    /// Takes the counters of a file that was read to its end, or as far as it went.
+    pub fn file<R: Read>(&mut self, capture: &Capture<R>, error: Option<CaptureError>) {
+        self.packets += capture.packets_read();
+        self.untimed += capture.untimed();
+        self.skipped.add(capture.skipped());
+        // Counts go on from file to file of a recording; one that starts anew is another's.
+        if let Some(dropped) = capture.dropped_by_capture() {
+            let so_far = self.dropped.unwrap_or(0);
+            if dropped < so_far - self.dropped_before {
+                self.dropped_before = so_far;
+            }
+            self.dropped = Some(self.dropped_before + dropped);
+        }
+        self.errors.extend(capture.mixed_link_types());
+        self.errors.extend(error);
+    }
+
+    /// A file could not be opened.
+    pub fn unread(&mut self, error: CaptureError) {
+        self.errors.push(error);
+    }
+
+    /// Packets that the recording program dropped, by its own count.
+    pub const fn dropped(&mut self, packets: u64) {
+        self.dropped = Some(packets);
+    }
+
+    pub(super) const fn listed(&self) -> &Listed {
+        &self.listed
+    }
+
+    /// Makes the element of the document, after [`Analyzer::finish`].
+    pub fn finish(mut self, name: &str, analyzer: &Analyzer) -> Captured {
+        let (clock, skipped) = (analyzer.clock(), self.skipped);
+        let mut errors = self.errors.iter().map(Problem::of);
+        let error = errors.next();
+        Captured {
+            file: name.to_owned(),
+            complete: error.is_none(),
+            error,
+            further_errors: errors.collect(),
+            packets: self.packets,
+            skipped: SkippedPackets {
+                not_ip: skipped.not_ip,
+                other_protocol: skipped.other_protocol,
+                cut_header: skipped.cut_header,
+                encrypted: skipped.encrypted,
+                wifi_retries: skipped.wifi_retries,
+                stray_fragments: skipped.stray_fragments,
+                unsupported_link: skipped.unsupported_link,
+                unsupported_link_type: skipped.unsupported_link_type,
+                untimed: self.untimed,
+            },
+            dropped_by_capture: self.dropped,
+            start_unix_ns: clock.start_ns,
+            duration_s: seconds(clock.lasted_ns),
+            time_went_back: WentBack::of(clock.went_back),
+            clock_steps: Steps { count: clock.steps.count, furthest_ms: ms(clock.steps.furthest_ns) },
+            stamps_ahead: WentBack::of(clock.ahead),
+            set_aside: analyzer.set_aside(),
+            flows_total: analyzer.flows(),
+            flows_left_out: self.listed.left_out,
+            games: Sums::of(&self.listed.games),
+            // A report and its distributions are freed as soon as it is summarised.
+            flows: self.listed.take().into_iter().map(|report| Flow::of(&report)).collect(),
+        }
+    }
+}
+
+impl WentBack {
+    fn of(wrong: Wrong) -> Self {
+        Self { packets: wrong.count, furthest_ms: ms(wrong.furthest_ns) }
+    }
+}
+
+impl Captured {
+    pub(super) fn problems(&self) -> impl Iterator<Item = &Problem> {
+        self.error.iter().chain(&self.further_errors)
+    }
+
+    pub(super) const fn is_unread(&self) -> bool {
+        self.error.is_some() && self.flows_total == 0
+    }
+
+    /// The listed flow with this number.
+    pub(crate) fn flow(&self, id: u32) -> Option<&Flow> {
+        let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
+        self.flows.get(at)
+    }
+}

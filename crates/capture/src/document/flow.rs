@@ -1,0 +1,211 @@
+//! A flow in the document.
+
+use serde::{Serialize, Serializer};
+
+use super::summary::Summary;
+use super::tcp::Tcp;
+use super::{ms, seconds};
+use crate::analysis::direction::Direction;
+use crate::analysis::{Behaviour, FlowReport, Kind, TransportReport, Updates};
+
+/// An element of `flows`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Flow {
+    pub(crate) id: u32,
+    pub(crate) kind: Kind,
+    protocol: &'static str,
+    pub(crate) client: String,
+    pub(crate) server: String,
+    client_by: &'static str,
+    interface: u32,
+    start_s: f64,
+    end_s: f64,
+    up: FlowDirection,
+    down: FlowDirection,
+    #[serde(flatten)]
+    pub(crate) transport: Transport,
+}
+
+/// `tcp` or `udp`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Transport {
+    Tcp(Box<Tcp>),
+    Udp(Box<Udp>),
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FlowDirection {
+    packets: u64,
+    bytes: u64,
+    payload_bytes: u64,
+    fragments: u64,
+    duplicates: u64,
+    copies: Option<Copies>,
+    payload_size_bytes: Summary,
+    gap_ms: Summary,
+    throughput_bps: Throughput,
+    ecn: Ecn,
+    dscp: Dscp,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Copies {
+    packets: u64,
+    after_ms: Summary,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Throughput {
+    mean: Option<f64>,
+    peak_1s: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Ecn {
+    not_ect: u64,
+    ect1: u64,
+    ect0: u64,
+    ce: u64,
+}
+
+/// Packets by code point.
+#[derive(Clone, Copy, Debug)]
+struct Dscp([(u8, u64); 4]);
+
+/// `udp` of a flow.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Udp {
+    behaviour: &'static str,
+    up: Option<FlowUpdates>,
+    down: Option<FlowUpdates>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct FlowUpdates {
+    pub(crate) tick_ms: f64,
+    regular: f64,
+    jitter_ms: f64,
+    pub(crate) mean_jitter_ms: f64,
+    pub(crate) steady: bool,
+    pub(crate) late: u64,
+    pub(crate) gaps: u64,
+    pub(crate) longest_gap_ms: f64,
+    pub(crate) missing_by_pace: u64,
+    pub(crate) numbered: Option<Numbered>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Numbered {
+    pub(crate) arrived: u64,
+    pub(crate) missing: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) reordered: u64,
+}
+
+impl Flow {
+    pub(super) fn of(report: &FlowReport) -> Self {
+        let lasted_ns = report.last_ns - report.first_ns;
+        let [up, down] = &report.directions;
+        let (protocol, transport) = match &report.transport {
+            TransportReport::Tcp(tcp) => ("tcp", Transport::Tcp(Box::new(Tcp::of(tcp)))),
+            TransportReport::Udp { behaviour, updates } => {
+                ("udp", Transport::Udp(Box::new(Udp::of(*behaviour, updates))))
+            }
+        };
+        Self {
+            id: report.flow,
+            kind: report.kind(),
+            protocol,
+            client: report.key.source.to_string(),
+            server: report.key.destination.to_string(),
+            client_by: report.client_by.name(),
+            interface: report.interface,
+            start_s: seconds(report.first_ns),
+            end_s: seconds(report.last_ns),
+            up: FlowDirection::of(up, lasted_ns),
+            down: FlowDirection::of(down, lasted_ns),
+            transport,
+        }
+    }
+}
+
+impl FlowDirection {
+    fn of(direction: &Direction, lasted_ns: u64) -> Self {
+        let [not_ect, ect1, ect0, ce] = direction.ecn;
+        let copies = direction.copies.as_ref();
+        Self {
+            packets: direction.packets,
+            bytes: direction.bytes,
+            payload_bytes: direction.payload_bytes,
+            fragments: direction.fragments,
+            duplicates: direction.duplicates,
+            copies: copies
+                .map(|of| Copies { packets: of.packets, after_ms: Summary::of(&of.after, NS_PER_MS) }),
+            payload_size_bytes: Summary::of(&direction.sizes, 1.0),
+            gap_ms: Summary::of(&direction.gaps, NS_PER_MS),
+            throughput_bps: Throughput {
+                mean: (lasted_ns > 0).then(|| direction.bytes as f64 * 8e9 / lasted_ns as f64),
+                peak_1s: direction.peak_bytes_per_second * 8,
+            },
+            ecn: Ecn { not_ect, ect1, ect0, ce },
+            dscp: Dscp(direction.dscp),
+        }
+    }
+}
+
+impl Udp {
+    fn of(behaviour: Behaviour, updates: &[Option<Updates>; 2]) -> Self {
+        let [up, down] = updates;
+        Self {
+            behaviour: match behaviour {
+                Behaviour::Game => "game",
+                Behaviour::Voice => "voice",
+                Behaviour::Other => "other",
+            },
+            up: up.as_ref().map(FlowUpdates::of),
+            down: down.as_ref().map(FlowUpdates::of),
+        }
+    }
+
+    /// Updates of a direction: 0 from the client, 1 from the server.
+    pub(crate) const fn updates(&self, direction: usize) -> Option<&FlowUpdates> {
+        if direction == 0 { self.up.as_ref() } else { self.down.as_ref() }
+    }
+}
+
+impl FlowUpdates {
+    fn of(updates: &Updates) -> Self {
+        Self {
+            tick_ms: updates.tick_ns / NS_PER_MS,
+            regular: updates.regular,
+            jitter_ms: updates.jitter_ns / NS_PER_MS,
+            mean_jitter_ms: updates.mean_jitter_ns / NS_PER_MS,
+            steady: updates.is_steady,
+            late: updates.late,
+            gaps: updates.gaps,
+            longest_gap_ms: ms(updates.longest_gap_ns),
+            missing_by_pace: updates.missing_by_pace,
+            numbered: updates.numbered.map(|of| Numbered {
+                arrived: of.arrived,
+                missing: of.missing,
+                duplicated: of.duplicated,
+                reordered: of.reordered,
+            }),
+        }
+    }
+}
+
+impl Serialize for Dscp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter(|(_, packets)| *packets > 0).copied())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+pub(super) const NS_PER_MS: f64 = 1e6;

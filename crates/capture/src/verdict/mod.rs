@@ -1,0 +1,111 @@
+//! Explains in words what happened to the games of a capture: which packets were late or lost, and why. The headline is
+//! about all games, from the sums of the document. Sentences follow for the games that suffered most.
+
+mod facts;
+mod headline;
+mod sentence;
+mod words;
+
+use serde::Serialize;
+
+use crate::analysis::Kind;
+use crate::document::{Captured, Paired, Sums};
+
+/// `verdict` of the document.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    headline: String,
+    games: Vec<Described>,
+    not_described: u64,
+}
+
+/// A game, and what happened to it.
+#[derive(Clone, Debug, Serialize)]
+struct Described {
+    capture: usize,
+    flow: u32,
+    kind: Kind,
+    text: String,
+}
+
+impl Verdict {
+    /// Judges the captures. With `pair`, there are two, which were compared.
+    pub(crate) fn of(captures: &[Captured], pair: Option<&Paired>) -> Self {
+        let mut games: Vec<_> = facts::games(captures, pair).into_iter().enumerate().collect();
+        // The games that suffered most, in the order of the captures.
+        games.sort_by(|(_, a), (_, b)| b.trouble_ms().total_cmp(&a.trouble_ms()));
+        games.truncate(DESCRIBED);
+        games.sort_by_key(|(place, _)| *place);
+        let described = games.iter().map(|(_, game)| Described {
+            capture: game.place.0,
+            flow: game.place.1,
+            kind: game.kind,
+            text: sentence::sentence(game),
+        });
+        let all = pair.map_or_else(
+            || total(&captures.iter().map(|capture| &capture.games).collect::<Vec<_>>(), Sums::count),
+            |pair| pair.games.sums.count() + pair.games.only_in.iter().sum::<u64>(),
+        );
+        Self {
+            headline: headline::headline(captures, pair),
+            not_described: all.saturating_sub(games.len() as u64),
+            games: described.collect(),
+        }
+    }
+}
+
+fn total(sums: &[&Sums], of: impl Fn(&Sums) -> u64) -> u64 {
+    sums.iter().map(|each| of(each)).sum()
+}
+
+/// Receivers of the directions.
+const PLAYERS: [&str; 2] = ["server", "player"];
+/// The same if one of them may be a caller, who is no player.
+const CALLERS: [&str; 2] = ["server", "client"];
+/// Most games with a sentence of their own.
+const DESCRIBED: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{read, read_two};
+
+    /// Games over TCP at both ends of a path with losses: 203 stalls, the longest 904 ms.
+    fn both_ends() -> (Vec<Captured>, Option<Paired>) {
+        let path =
+            |end| format!("{}/../../tests/captures/thin-tcp-wan-{end}.pcapng.gz", env!("CARGO_MANIFEST_DIR"));
+        read_two([&path("srv"), &path("cli")], None, [&mut (), &mut ()])
+    }
+
+    #[test]
+    fn stalls_without_lag_are_told() {
+        let (captures, pair) = both_ends();
+        let mut pair = pair.unwrap();
+        for way in [&mut pair.games.sums.tcp.up, &mut pair.games.sums.tcp.down] {
+            way.lag_ms.0 = [0.0; 5];
+        }
+        let headline = Verdict::of(&captures, Some(&pair)).headline;
+        assert!(headline.contains("299 retransmissions; 203 stalls, the longest 904 ms."), "{headline}");
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_not_called_lost() {
+        let (captures, pair) = both_ends();
+        let mut pair = pair.unwrap();
+        let flow = &mut pair.flows[0];
+        (flow.down.sent, flow.down.lost, flow.down.delivery) = (None, None, None);
+        flow.up.undecided = Some(3);
+        let text = &Verdict::of(&captures, Some(&pair)).games[0].text;
+        let down = "To the player: 35 of 1,984 data packets retransmitted, an estimated 1.7 % lost. Lag until the ack";
+        assert!(
+            text.contains(down) && text.contains("46 of 2,645 lost (3 more may still be under way)"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_of_an_empty_capture() {
+        let none = read("none", &[], &mut ());
+        assert_eq!(Verdict::of(&[none], None).headline, "The capture has no TCP or UDP conversation.");
+    }
+}

@@ -1,0 +1,70 @@
+//! Numbers as words of the verdict.
+
+/// A number with a comma between thousands.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of things: "1 gap", "2 gaps".
+pub(super) fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// A number, or "none".
+pub(super) fn none(number: u64) -> String {
+    if number == 0 { "none".to_owned() } else { grouped(number) }
+}
+
+/// A duration.
+pub(super) fn duration(ms: f64) -> String {
+    if ms >= 1000.0 {
+        format!("{:.1} s", ms / 1000.0)
+    } else if ms >= 1.0 {
+        format!("{ms:.0} ms")
+    } else {
+        "under 1 ms".to_owned()
+    }
+}
+
+/// A share in percent. Neither 0 nor 100 % is said of a share in between.
+pub(super) fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.005 {
+        "under 1 %".to_owned()
+    } else if (0.995..1.0).contains(&share) {
+        "over 99 %".to_owned()
+    } else {
+        format!("{:.0} %", 100.0 * share)
+    }
+}
+
+/// The parts that are not empty, joined.
+pub(super) fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas_between_thousands() {
+        let said = [0, 999, 1000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(said, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_share_in_between_is_neither_none_nor_all() {
+        assert_eq!(
+            [0.0, 0.001, 0.5, 0.999, 1.0].map(percent),
+            ["0 %", "under 1 %", "50 %", "over 99 %", "100 %"]
+        );
+    }
+}
