@@ -8,8 +8,7 @@
 pub struct Samples {
     min: u64,
     max: u64,
-    /// The latest values, not yet in the histogram. These are all values while there are at most [`KEPT`]. A value has
-    /// one word, or [`WIDE`] and two words.
+    /// All values, until they fill more than [`KEPT`] words. A value has one word, or [`WIDE`] and two words.
     kept: Vec<u32>,
     /// Number of values in `kept`.
     kept_values: u32,
@@ -32,8 +31,13 @@ impl Samples {
     /// Adds one value.
     #[inline]
     pub fn push(&mut self, value: u64) {
-        if self.kept.capacity() - self.kept.len() < WORDS {
-            self.make_room();
+        if let Some(many) = &mut self.many {
+            self.min = self.min.min(value);
+            self.max = self.max.max(value);
+            return many.add(value);
+        }
+        if self.kept.capacity() - self.kept.len() < WORDS && !self.make_room() {
+            return self.push(value);
         }
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -44,40 +48,23 @@ impl Samples {
         }
     }
 
-    /// Makes room for more values: up to [`KEPT`], then by moving the kept ones to the histogram, [`TOGETHER`] at a
-    /// time.
+    /// Makes room for more values, up to [`KEPT`] words. Beyond that it moves all of them to the histogram, and returns
+    /// false.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> bool {
         let len = self.kept.len();
-        if self.many.is_none() && len == 0 {
+        if len == 0 {
             self.min = u64::MAX;
         }
-        let most = if self.many.is_some() { TOGETHER } else { KEPT };
-        if len >= most {
-            self.count_kept();
-            self.kept.shrink_to(TOGETHER + WORDS);
-        } else {
-            let room = if self.many.is_some() { TOGETHER } else { (len * 3).clamp(5, KEPT) };
-            self.kept.reserve_exact(room + WORDS - len);
+        if len >= KEPT {
+            let mut many = Box::<Histogram>::default();
+            self.values().for_each(|value| many.add(value));
+            self.many = Some(many);
+            (self.kept, self.kept_values) = (Vec::new(), 0);
+            return false;
         }
-    }
-
-    /// Moves the kept values to the histogram if one exists. This speeds up the following queries.
-    pub(crate) fn settle(&mut self) {
-        if self.many.is_some() {
-            self.count_kept();
-        }
-    }
-
-    fn count_kept(&mut self) {
-        let (sum, squares) = self.sums();
-        let kept = std::mem::take(&mut self.kept);
-        let many = self.many.get_or_insert_default();
-        (many.sum, many.squares) = (sum, squares);
-        many.count += u64::from(std::mem::take(&mut self.kept_values));
-        Values(&kept).for_each(|value| many.put(value));
-        self.kept = kept;
-        self.kept.clear();
+        self.kept.reserve_exact((len * 3).clamp(5, KEPT) + WORDS - len);
+        true
     }
 
     fn values(&self) -> Values<'_> {
@@ -86,14 +73,14 @@ impl Samples {
 
     /// Sum and sum of squares of all values.
     fn sums(&self) -> (u128, u128) {
-        let (sum, squares) = self.many.as_ref().map_or((0, 0), |many| (many.sum, many.squares));
-        let square = |value: u64| u128::from(value) * u128::from(value);
-        let more = if self.max < SMALL {
-            self.values().map(square).sum()
-        } else {
-            self.values().map(square).fold(0, u128::saturating_add)
+        if let Some(many) = &self.many {
+            return (many.sum, many.squares);
+        }
+        let add = |(sum, squares): (u128, u128), value: u64| {
+            let value = u128::from(value);
+            (sum + value, squares.saturating_add(value * value))
         };
-        (self.values().fold(sum, |sum, value| sum + u128::from(value)), squares.saturating_add(more))
+        self.values().fold((0, 0), add)
     }
 
     /// Number of values.
@@ -143,11 +130,6 @@ impl Samples {
                 low as f64 + (high - low) as f64 * (rank - below)
             }));
         };
-        if !self.kept.is_empty() {
-            let mut settled = self.clone();
-            settled.settle();
-            return settled.quantiles(shares);
-        }
         let mut counts = (many.first..).zip(&many.buckets);
         let (mut before, mut reached) = (0, self.max as f64);
         Some(ranks.map(|rank| {
@@ -198,7 +180,10 @@ impl Iterator for Values<'_> {
 
 impl Histogram {
     #[inline]
-    fn put(&mut self, value: u64) {
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
         let bucket = bucket(value);
         match self.buckets.get_mut(bucket.wrapping_sub(self.first)) {
             Some(count) => *count = count.saturating_add(1),
@@ -247,10 +232,6 @@ fn middle(bucket: usize) -> f64 {
 
 /// Words kept of values as they are.
 const KEPT: usize = 256;
-/// The squares of [`KEPT`] smaller values do not overflow.
-const SMALL: u64 = 1 << 60;
-/// Words counted together once there are more: cheaper than one by one.
-const TOGETHER: usize = 32;
 /// Word before a value that needs two. In nanoseconds these are times from 4.3 s on.
 const WIDE: u32 = u32::MAX;
 /// Most words of one value.
@@ -283,7 +264,6 @@ mod tests {
                 samples.push(value);
                 if n % 97 == 0 {
                     samples = samples.clone();
-                    samples.settle();
                 }
             }
             let mut sorted = values.clone();

@@ -83,13 +83,17 @@ impl Flow {
         }
     }
 
-    /// True if the packet belongs to this flow, in either direction, on its first interface.
+    /// Direction of a packet that belongs to this flow by its addresses, on its first interface.
     #[inline]
-    pub(super) fn carries(&self, packet: &CapturedPacket) -> bool {
+    pub(super) fn carries(&self, packet: &CapturedPacket) -> Option<usize> {
         let (own, key) = (&self.key, &packet.key);
-        let same = (own.source == key.source && own.destination == key.destination)
-            || (own.source == key.destination && own.destination == key.source);
-        same && own.protocol == key.protocol && self.interface == packet.interface
+        if own.protocol != key.protocol || self.interface != packet.interface {
+            return None;
+        }
+        if own.source == key.source {
+            return (own.destination == key.destination).then_some(0);
+        }
+        (own.source == key.destination && own.destination == key.source).then_some(1)
     }
 
     /// Direction of a packet of this flow: 0 from the client, 1 from the server.
@@ -137,13 +141,11 @@ impl Flow {
         self.directions[direction].packets
     }
 
-    pub(super) fn is_reopened_by(&self, packet: &CapturedPacket) -> bool {
-        match (&self.transport, &packet.transport) {
-            (Transport::Tcp(connection), CapturedTransport::Tcp(tcp)) if tcp.flags.syn => {
-                connection.is_reopened_by(tcp, self.direction(packet))
-            }
-            _ => false,
-        }
+    #[inline]
+    pub(super) fn is_reopened_by(&self, packet: &CapturedPacket, direction: usize) -> bool {
+        let CapturedTransport::Tcp(tcp) = &packet.transport else { return false };
+        tcp.flags.syn
+            && matches!(&self.transport, Transport::Tcp(connection) if connection.is_reopened_by(tcp, direction))
     }
 
     /// Idle time after which the flow has ended.
@@ -165,15 +167,20 @@ impl Flow {
         self.directions[direction].duplicates += 1;
     }
 
-    /// Learns from the identification of a packet, and returns what is known of its sender.
-    pub(super) fn sender(&mut self, packet: &CapturedPacket, direction: usize) -> Sender {
-        let of = &mut self.directions[direction];
-        of.identification.saw(packet.identification);
+    /// Learns from the identification of a packet.
+    #[inline]
+    pub(super) fn identify(&mut self, packet: &CapturedPacket, direction: usize) {
+        self.directions[direction].identification.saw(packet.identification);
+    }
+
+    /// Returns what is known of the sender of a direction.
+    pub(super) fn sender(&self, direction: usize) -> Sender {
         let knows_loss = match &self.transport {
             Transport::Tcp(connection) => connection.halves[direction].knows_loss(),
             Transport::Udp(_) => false,
         };
-        Sender { counts_identification: of.identification.is_counted(), knows_loss }
+        let counts_identification = self.directions[direction].identification.is_counted();
+        Sender { counts_identification, knows_loss }
     }
 
     /// True if another point had all data of this packet before, in other segments: offloading puts segments together
@@ -254,6 +261,7 @@ impl Flow {
 
     /// Finds the client of a UDP conversation, which so far is the side of the first packet.
     fn find_client(&mut self) {
+        self.directions.iter_mut().for_each(Direction::unstage);
         let Transport::Udp(datagrams) = &mut self.transport else { return };
         let evidence = Evidence {
             ends: [self.key.source, self.key.destination],
@@ -273,7 +281,8 @@ impl Flow {
         }
     }
 
-    pub(super) fn is_game(&self) -> bool {
+    pub(super) fn is_game(&mut self) -> bool {
+        self.directions.iter_mut().for_each(Direction::unstage);
         let lasted_ns = self.last_ns - self.first_ns;
         match &self.transport {
             Transport::Udp(datagrams) => {

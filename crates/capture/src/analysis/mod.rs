@@ -77,7 +77,7 @@ impl Analyzer {
 
     /// Number of open flows that behave like a game so far: UDP flows by their pace, TCP flows by being thin. It checks
     /// all of them.
-    pub fn games(&self) -> usize {
+    pub fn games(&mut self) -> usize {
         self.flows.games()
     }
 

@@ -121,8 +121,7 @@ impl HalfReport {
 impl TcpReport {
     pub(super) fn new(connection: Connection) -> Self {
         let (from_handshake, sack) = (connection.halves[0].syn.is_some(), connection.has_sack());
-        let Connection { halves, mut both, handshake_rtt_ns, end, .. } = connection;
-        both.settle();
+        let Connection { halves, both, handshake_rtt_ns, end, .. } = connection;
         let habits: [Habits; 2] = [halves[0].habits, halves[1].habits];
         let mut habits = habits.into_iter();
         let halves = halves.map(|mut half| {

@@ -43,18 +43,19 @@ impl Flows {
         let point = self.copies.point(packet);
         let slot = slot(packet);
         let lately = self.lately.get(slot).map_or(0, |&at| at as usize);
-        let mut at = match self.flows.get(lately) {
-            Some(flow) if flow.carries(packet) => lately,
-            _ => self.find(packet, slot, point, at_ns, sink),
+        let found = self.flows.get(lately).and_then(|flow| flow.carries(packet));
+        let (mut at, mut direction) = match found {
+            Some(direction) => (lately, direction),
+            None => self.find(packet, slot, point, at_ns, sink),
         };
-        if self.flows[at].is_reopened_by(packet) {
+        if self.flows[at].is_reopened_by(packet, direction) {
             self.remove(at).finish(&self.copies, sink);
-            at = self.find(packet, slot, point, at_ns, sink);
+            (at, direction) = self.find(packet, slot, point, at_ns, sink);
         }
-        let direction = self.flows[at].direction(packet);
         let owner = self.owner(at, direction);
-        let sender = self.flows[at].sender(packet, direction);
-        match self.copies.saw(packet, owner, point, at_ns, sender) {
+        let flow = &mut self.flows[at];
+        flow.identify(packet, direction);
+        match self.copies.saw(packet, owner, point, at_ns, || flow.sender(direction)) {
             Sight::First => self.first(at, packet, direction, point, at_ns, sink),
             Sight::Copy { after_ns } => self.set_aside(at, direction, point, after_ns),
             Sight::Repeated => {
@@ -82,7 +83,7 @@ impl Flows {
             {
                 let into = self.absorb(at, other, packet, direction, sink);
                 let owner = self.owner(into, direction);
-                return match self.copies.saw(packet, owner, point, at_ns, Sender::default()) {
+                return match self.copies.saw(packet, owner, point, at_ns, Sender::default) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, point, after_ns),
                     _ => self.flows[into].handle(packet, direction, point, at_ns, sink),
                 };
@@ -134,7 +135,7 @@ impl Flows {
         here: PointIndex,
         at_ns: u64,
         sink: &mut impl Sink,
-    ) -> usize {
+    ) -> (usize, usize) {
         let table_key = TableKey::of(packet);
         let at = match self.known.get(&table_key) {
             Some(&at) => at as usize,
@@ -149,7 +150,7 @@ impl Flows {
         };
         self.lately.resize(LATELY, 0);
         self.lately[slot] = at as u32;
-        at
+        (at, self.flows[at].direction(packet))
     }
 
     /// Returns the flow that a packet with unknown addresses or interface belongs to, and its direction.
@@ -219,8 +220,8 @@ impl Flows {
     }
 
     /// Number of open flows that behave like a game so far.
-    pub(super) fn games(&self) -> usize {
-        self.flows.iter().filter(|flow| flow.is_game()).count()
+    pub(super) fn games(&mut self) -> usize {
+        self.flows.iter_mut().filter_map(|flow| flow.is_game().then_some(())).count()
     }
 
     fn open(

@@ -88,20 +88,4 @@ impl HalfCounts {
             Kind::ApplicationDelay => &mut self.application_delay,
         }
     }
-
-    /// Prepares the distributions for queries, after the last packet.
-    pub(crate) fn settle(&mut self) {
-        let all = [
-            &mut self.ack_rtt,
-            &mut self.stamp_rtt,
-            &mut self.packets_in_flight,
-            &mut self.bytes_in_flight,
-            &mut self.packets_per_rtt,
-            &mut self.application_delay,
-            &mut self.retransmitted_delay,
-            &mut self.missing_delay,
-            &mut self.stall_lengths.hundredths,
-        ];
-        all.into_iter().for_each(Samples::settle);
-    }
 }

@@ -314,7 +314,6 @@ impl Half {
     /// Completes the counters, after the last packet.
     pub(crate) fn settle(&mut self) {
         self.staged.settle(&mut self.counts);
-        self.counts.settle();
     }
 
     /// Learns the sender's reaction time from the first data after an ACK.
