@@ -3,13 +3,15 @@
 //! minimum and maximum are always exact. Quantiles are exact (type 7) while every value is kept, afterwards within
 //! 0.4 %. The order of the values is left out.
 
+use smallvec::SmallVec;
+
 /// Distribution of one quantity: nanoseconds, bytes or packets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Samples {
     min: u64,
     max: u64,
     /// All values, until they fill more than [`KEPT`] words. A value has one word, or [`WIDE`] and two words.
-    kept: Vec<u32>,
+    kept: SmallVec<[u32; INLINE]>,
     /// Number of values in `kept`.
     kept_values: u32,
     many: Option<Box<Histogram>>,
@@ -25,6 +27,12 @@ struct Histogram {
     /// Counts by bucket, starting with bucket `first`.
     buckets: Vec<u32>,
     first: usize,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self { min: u64::MAX, max: 0, kept: SmallVec::new(), kept_values: 0, many: None }
+    }
 }
 
 impl Samples {
@@ -53,17 +61,14 @@ impl Samples {
     #[cold]
     fn make_room(&mut self) -> bool {
         let len = self.kept.len();
-        if len == 0 {
-            self.min = u64::MAX;
-        }
         if len >= KEPT {
             let mut many = Box::<Histogram>::default();
             self.values().for_each(|value| many.add(value));
             self.many = Some(many);
-            (self.kept, self.kept_values) = (Vec::new(), 0);
+            (self.kept, self.kept_values) = (SmallVec::new(), 0);
             return false;
         }
-        self.kept.reserve_exact((len * 3).clamp(5, KEPT) + WORDS - len);
+        self.kept.reserve_exact((len * 3).clamp(8, KEPT) + WORDS - len);
         true
     }
 
@@ -230,6 +235,8 @@ fn middle(bucket: usize) -> f64 {
     low as f64 + ((1u64 << shift) - 1) as f64 / 2.0
 }
 
+/// Words kept without an allocation. They take no more room than a `Vec`.
+const INLINE: usize = 4;
 /// Words kept of values as they are.
 const KEPT: usize = 256;
 /// Word before a value that needs two. In nanoseconds these are times from 4.3 s on.

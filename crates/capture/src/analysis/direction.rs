@@ -153,19 +153,20 @@ impl Direction {
     /// miss.
     #[inline]
     fn stage(&mut self, size: u32, gap_ns: Option<u64>) {
-        match gap_ns.map(u32::try_from) {
-            Some(Ok(gap_ns)) => {
-                self.staged[usize::from(self.staged_len)] = (size, gap_ns);
-                self.staged_len += 1;
-                if usize::from(self.staged_len) == STAGED {
-                    self.unstage();
-                }
-            }
-            _ => {
+        let word = match gap_ns.map(u32::try_from) {
+            Some(Ok(word)) if word != NO_GAP => word,
+            None => NO_GAP,
+            Some(_) => {
+                // The order matters: a distribution that begins to count in buckets has all earlier values.
                 self.unstage();
-                self.sizes.push(size.into());
                 gap_ns.into_iter().for_each(|gap_ns| self.gaps.push(gap_ns));
+                NO_GAP
             }
+        };
+        self.staged[usize::from(self.staged_len)] = (size, word);
+        self.staged_len += 1;
+        if usize::from(self.staged_len) == STAGED {
+            self.unstage();
         }
     }
 
@@ -174,7 +175,9 @@ impl Direction {
     pub(super) fn unstage(&mut self) {
         for (size, gap_ns) in self.staged.into_iter().take(self.staged_len.into()) {
             self.sizes.push(size.into());
-            self.gaps.push(gap_ns.into());
+            if gap_ns != NO_GAP {
+                self.gaps.push(gap_ns.into());
+            }
         }
         self.staged_len = 0;
     }
@@ -223,6 +226,8 @@ impl Direction {
     }
 }
 
+/// Gap of a packet that has none, or a longer one.
+const NO_GAP: u32 = u32::MAX;
 /// Sizes and gaps that wait: two cache lines.
 const STAGED: usize = 16;
 /// Number of points whose copies are timed.
