@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -367,3 +368,28 @@ def test_what_has_another_link_type_is_told_and_the_rest_read(tmp_path: Path) ->
     assert capture["error"]["kind"] == "unsupported-link-type"
     assert capture["error"]["offset"] == len(header + b"".join(interfaces)) + len(packets[0])
     assert "10 of its 20 packets have link type 187 (Bluetooth HCI)" in done.stderr
+
+
+THROUGH_CLICK = "import sys; from gamelane.cli import app; sys.argv[0] = 'gamelane'; app.main()"
+
+
+@pytest.mark.parametrize("captures", [[SERVER], [SERVER, CLIENT], ["/nowhere"], [MATCH, "/nowhere"], ["-", "-"]])
+def test_the_form_that_scripts_use_is_that_of_the_command(captures: list[Path | str]) -> None:
+    """It does without Click, and must not differ."""
+    words = ["analyze", *map(str, captures), "--json", "-q"]
+    done = [
+        subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        for command in ([GAMELANE, *words], [sys.executable, "-c", THROUGH_CLICK, *words])
+    ]
+    assert (done[0].returncode, done[0].stdout, done[0].stderr) == (done[1].returncode, done[1].stdout, done[1].stderr)
+
+
+def test_it_imports_no_library_that_loads_slowly() -> None:
+    code = (
+        "import sys; from gamelane.cli import main\n"
+        f"sys.argv = ['gamelane', 'analyze', {str(SERVER)!r}, '--json']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert not {"click", "rich", "numpy", "polars", "json"} & set(done.stderr.split())

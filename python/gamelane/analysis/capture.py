@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from gamelane import _native
@@ -47,6 +46,8 @@ def read(
 
 def analyze(captures: Sequence[str], on_batch: OnBatch | None = None) -> dict[str, Any]:
     """Return the document of docs/json-schema.md, as `read`."""
+    import json  # noqa: PLC0415 - loads slowly, and --json needs none
+
     document: dict[str, Any] = json.loads(read(captures, on_batch).text())
     return document
 

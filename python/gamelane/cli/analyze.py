@@ -13,12 +13,12 @@ import click
 from gamelane import whole
 from gamelane.analysis.capture import connection_log, read
 from gamelane.cli import options
-from gamelane.cli.guard import PARTLY, USAGE
+from gamelane.cli.guard import PARTLY
+from gamelane.cli.prompt import told
 from gamelane.cli.talk import emit, say, say_where, stdout, writable
 from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
-    from gamelane import _native
     from gamelane.analysis.capture_frames import TableWriter
     from gamelane.analysis.capture_paths import Found, RoundTrips
 
@@ -79,7 +79,7 @@ def analyze(
     more = not analysis.unread and (remedies is not None or trips is not None)
     if json and folder is None and not more:
         analysis.print(sys.stdout.isatty())
-        return _exit_code(analysis)
+        return told(analysis)
     found = formats.loads(analysis.text())
     if remedies is not None and more:
         _replay(found, remedies)
@@ -91,17 +91,10 @@ def analyze(
         from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
 
         show(found, stdout())
-    code = _exit_code(analysis)
+    code = told(analysis)
     hint = "-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet"
     say_where(page, "" if json else hint, quiet=quiet)
     return code
-
-
-def _exit_code(analysis: _native.Analysis) -> int:
-    """Say what could not be read."""
-    for problem in analysis.problems:
-        say(f"error: {problem}")
-    return (USAGE if analysis.unread else PARTLY) if analysis.problems else 0
 
 
 def _tables(folder: Path) -> TableWriter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -51,6 +50,8 @@ def say_where(page: Path | None, hint: str, *, quiet: bool) -> None:
 
 def emit(document: Any) -> None:
     """Print a JSON document: indented on a terminal, else on one line, which is many times faster."""
+    import json  # noqa: PLC0415 - as above
+
     indent = 2 if sys.stdout.isatty() else None
     sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
@@ -78,6 +79,8 @@ def progress(*, quiet: bool) -> Progress:
 
 def emit_line(document: Any) -> None:
     """Print one line of JSON and flush it, so that a program can follow."""
+    import json  # noqa: PLC0415 - as above
+
     sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
     sys.stdout.flush()
 
