@@ -71,7 +71,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, An
     return folder, json.loads(done.stdout), done.stderr
 
 
-def test_the_document_holds_fit_prediction_and_reach(fitted: tuple[Path, dict[str, Any], str]) -> None:
+def test_the_document_holds_fit_estimates_and_what_was_left_out(fitted: tuple[Path, dict[str, Any], str]) -> None:
     folder, document, said = fitted
     assert document["schema"] == 1
     assert document["captured_players"] == [2, 3, 4]
@@ -81,10 +81,20 @@ def test_the_document_holds_fit_prediction_and_reach(fitted: tuple[Path, dict[st
         assert all(abs(error) < 0.05 for error in each["errors"].values())
         assert 0 < each["ks"] < 0.03
         assert each["arma"]["phi"] > 0.9
-    (prediction,) = document["predictions"]
-    assert (prediction["players"], prediction["from_players"], prediction["parts"]) == (4, [2, 3], [2, 2])
-    assert len(prediction["causes"]) == 2
-    assert "an extrapolation. A prediction for 4 players" in document["caveats"][0]
+    assert [each["players"] for each in document["estimates"]] == [5, 6, 7, 8]
+    farthest = document["estimates"][-1]
+    assert farthest["sum"] == [4, 4]
+    for key in ("mean_bytes", "sd_bytes"):
+        assert farthest[key]["low95"] < farthest[key]["value"] < farthest[key]["high95"]
+    assert [each["players"] for each in document["predictions"]] == [2, 3, 4]
+    prediction = document["predictions"][-1]
+    assert (prediction["from_players"], prediction["sum"]) == ([2, 3], [2, 2])
+    assert prediction["estimate"]["mean_bytes"]["low95"] < prediction["measured"]["mean_bytes"]
+    assert len(prediction["causes"]) == 3
+    growth = "5 to 8 players is estimated from the growth with the players; above 4 it is an extrapolation."
+    assert growth in document["caveats"][0]
+    assert "With 8 players, 95 of 100 captures should have a mean of 74 to 177 B" in document["caveats"][0]
+    assert "Of these 6 figures, 6 are within their 95 % intervals." in document["caveats"][1]
     assert str(folder / "arena.toml") in said
 
 
@@ -95,9 +105,12 @@ def test_the_page_and_pictures_name_nobody(fitted: tuple[Path, dict[str, Any], s
     for written in (text, json.dumps(document)):
         assert "10.77" not in written
         assert not re.search(r"27960|openarena-\dp|player1", written)
-    assert "predicted from matches of 2 and 3" in page
+    assert "4 players left out, and estimated from matches of 2 and 3" in page
+    assert "Estimates for numbers of players that were not captured" in page
     figures = {path.name for path in (folder / "report" / "figures").iterdir()}
-    assert figures == {f"{name}.{kind}" for name in ("sizes", "memory", "prediction") for kind in ("png", "svg")}
+    assert figures == {
+        f"{name}.{kind}" for name in ("sizes", "memory", "growth", "prediction") for kind in ("png", "svg")
+    }
 
 
 def test_a_scenario_plays_the_file(fitted: tuple[Path, dict[str, Any], str]) -> None:
@@ -110,7 +123,8 @@ def test_a_scenario_plays_the_file(fitted: tuple[Path, dict[str, Any], str]) -> 
     )
     results = gamelane.load(scenario).run(seeds=1)
     assert results.flows[0].label == "Arena, 6 players"
-    assert any("no match of 6 players was captured; its updates are those of 4 + 2" in each for each in results.caveats)
+    said = "no match of 6 players was captured; its updates are estimated: mean 98 B (95 % interval 70 to 140 B)"
+    assert any(said in each for each in results.caveats)
     summary = results.only.runs[0].summary["flows"]["arena"]
     assert summary["down"]["sent"] == pytest.approx(400, abs=2)
 

@@ -48,7 +48,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::read_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::quantity_units, module)?)?;
     module.add_function(wrap_pyfunction!(rate::find_rate, module)?)?;
-    module.add_function(wrap_pyfunction!(match_parts, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     Ok(())
 }
@@ -57,10 +56,4 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
-}
-
-/// Returns the player counts of captured matches that add up to a match of `players`.
-#[pyfunction]
-fn match_parts(captured: Vec<u32>, players: u32) -> Option<Vec<u32>> {
-    gamelane_traffic::measured::parts(&captured, players)
 }

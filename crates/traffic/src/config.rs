@@ -129,12 +129,12 @@ pub enum UpdateSize {
         /// Maximum payload in bytes.
         max: u32,
     },
-    /// Sizes of captured matches. Matches with other numbers of players are sums of those (docs/models/traffic-fit.md).
+    /// Sizes of captured matches, and estimates for other numbers of players (docs/models/traffic-fit.md).
     Measured {
         /// The captured matches, one for each number of players.
         matches: Vec<MeasuredMatch>,
-        /// Bytes that are independent of the number of players. A sum of matches counts them once.
-        fixed: f64,
+        /// Matches that nobody captured.
+        estimated: Vec<EstimatedMatch>,
         /// Minimum payload in bytes.
         min: u32,
         /// Maximum payload in bytes.
@@ -149,6 +149,24 @@ pub struct MeasuredMatch {
     pub players: u32,
     /// Distribution and correlation of the payload in bytes.
     pub series: SizeSeries,
+}
+
+/// Updates to one client of a match that nobody captured. Mean and standard deviation come from their growth with the
+/// number of players, the shape from a sum of captured matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EstimatedMatch {
+    /// Number of players in the match.
+    pub players: u32,
+    /// Player counts of the captured matches whose sum has the shape of this match. At least one.
+    pub sum: Vec<u32>,
+    /// Mean payload in bytes.
+    pub mean: f64,
+    /// 95 % prediction interval of the mean.
+    pub mean_95: (f64, f64),
+    /// Standard deviation of the payload in bytes.
+    pub sd: f64,
+    /// 95 % prediction interval of the standard deviation.
+    pub sd_95: (f64, f64),
 }
 
 /// A series of sizes: its distribution and its correlation in time.

@@ -12,7 +12,7 @@ use crate::app::Transport;
 use crate::arma::{Arma, ArmaParameters};
 use crate::config::{ClientStream, CommandSize, GameConfig, Schedule, SizeSeries, UpdateSize};
 use crate::facts::{AppDescriptor, AppFacts, Group};
-use crate::measured::{self, Series};
+use crate::measured::{self, Recipe, Series};
 use crate::paced::{Paced, Pattern};
 use crate::streams::Streams;
 
@@ -33,9 +33,9 @@ impl UpdateSize {
         match self {
             Self::Arma { fixed, per_player, .. } => Some(fixed + f64::from(players) * per_player),
             Self::Independent { size, .. } => Some(size.mean()),
-            Self::Measured { matches, fixed, .. } => {
-                let (parts, excess) = measured::compose(matches, players)?;
-                Some(parts.iter().map(|part| part.mean()).sum::<f64>() - f64::from(excess) * fixed)
+            Self::Measured { matches, estimated, .. } => {
+                let Recipe { parts, scale, shift } = measured::recipe(matches, estimated, players)?;
+                Some(parts.iter().map(|part| part.mean()).sum::<f64>() * scale + shift)
             }
         }
     }
@@ -165,15 +165,16 @@ enum Law {
         size: Dist,
         rng: Stream,
     },
-    /// The sum of these series, minus the bytes that they count more than once.
+    /// The sum of these series times `scale`, plus `shift` bytes.
     Measured {
         parts: Vec<Series>,
-        excess: f64,
+        scale: f64,
+        shift: f64,
     },
 }
 
 impl Size {
-    /// Panics if no sum of measured matches has this number of players. The configuration was checked for that.
+    /// Panics if the model has no match of this number of players. The configuration was checked for that.
     fn new(size: &UpdateSize, players: u32, streams: Streams<'_>) -> Self {
         match size {
             &UpdateSize::Arma { fixed, per_player, sd_per_player, phi, theta, min, max } => {
@@ -186,14 +187,14 @@ impl Size {
             &UpdateSize::Independent { size, min, max } => {
                 Self { law: Law::Independent { size, rng: streams.of("server/size") }, min, max }
             }
-            UpdateSize::Measured { matches, fixed, min, max } => {
-                let (parts, excess) =
-                    measured::compose(matches, players).expect("the model was checked for these players");
+            UpdateSize::Measured { matches, estimated, min, max } => {
+                let Recipe { parts, scale, shift } = measured::recipe(matches, estimated, players)
+                    .expect("the model was checked for these players");
                 let series = |(n, part): (usize, &&SizeSeries)| {
                     Series::new((*part).clone(), streams.of(&format!("server/size/{n}")))
                 };
                 let parts = parts.iter().enumerate().map(series).collect();
-                Self { law: Law::Measured { parts, excess: f64::from(excess) * fixed }, min: *min, max: *max }
+                Self { law: Law::Measured { parts, scale, shift }, min: *min, max: *max }
             }
         }
     }
@@ -202,8 +203,8 @@ impl Size {
         let bytes = match &mut self.law {
             Law::Arma(arma) => arma.next_value(),
             Law::Independent { size, rng } => size.sample(rng),
-            Law::Measured { parts, excess } => {
-                parts.iter_mut().map(Series::next_value).sum::<f64>() - *excess
+            Law::Measured { parts, scale, shift } => {
+                parts.iter_mut().map(Series::next_value).sum::<f64>() * *scale + *shift
             }
         };
         round_within(bytes, self.min, self.max)

@@ -20,7 +20,7 @@ pub mod dash;
 pub mod facts;
 pub mod game;
 pub mod hosted;
-pub mod measured;
+mod measured;
 pub mod mmo;
 pub mod paced;
 pub mod source;

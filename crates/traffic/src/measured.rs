@@ -2,16 +2,16 @@
 //! with mean 0 and variance 1. Each size is Q(F(Z)), with the normal distribution function F and the measured quantiles
 //! Q ("autoregressive to anything": Cario and Nelson, Operations Research Letters 19, 1996).
 //!
-//! A match with more players than were captured is a sum of independent smaller matches, after Branch and Armitage
-//! (NetGames 2006). docs/models/traffic-fit.md explains how the numbers are fitted. Left out: correlations beyond
-//! ARMA(1,1), and those between the summed matches.
+//! A match that nobody captured has the shape of a sum of independent captured matches, after Branch and Armitage
+//! (NetGames 2006), with an estimated mean and standard deviation. docs/models/traffic-fit.md explains how the numbers
+//! are fitted. Left out: correlations beyond ARMA(1,1), and those between the summed matches.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use gamelane_core::Stream;
 
 use crate::arma::{Arma, ArmaParameters};
-use crate::config::{MeasuredMatch, SizeSeries};
+use crate::config::{EstimatedMatch, MeasuredMatch, SizeSeries};
 
 impl SizeSeries {
     /// Size that a share `p` of all sizes does not exceed, interpolated linearly between the given quantiles.
@@ -26,43 +26,43 @@ impl SizeSeries {
     pub fn mean(&self) -> f64 {
         self.quantiles.windows(2).map(|w| (w[1].0 - w[0].0) * (w[0].1 + w[1].1) / 2.0).sum()
     }
+
+    /// Variance of all sizes. A segment from `a` to `b` bytes off the mean contributes the mean square of a uniform
+    /// distribution.
+    fn variance(&self) -> f64 {
+        let mean = self.mean();
+        let square = |w: &[(f64, f64)]| {
+            let (a, b) = (w[0].1 - mean, w[1].1 - mean);
+            (w[1].0 - w[0].0) * (a * a + a * b + b * b) / 3.0
+        };
+        self.quantiles.windows(2).map(square).sum()
+    }
 }
 
-/// Captured matches whose players add up to `players`: a single one if it was captured, otherwise as few as possible,
-/// with the larger ones first. `None` if no sum fits.
-pub fn parts(captured: &[u32], players: u32) -> Option<Vec<u32>> {
-    // fewest[n]: the number of matches needed for n players, and the largest of them.
-    let mut fewest: Vec<Option<(u32, u32)>> = vec![None; players as usize + 1];
-    fewest[0] = Some((0, 0));
-    for n in 1..=players {
-        let choices = captured.iter().filter(|&&size| size >= 1 && size <= n).filter_map(|&size| {
-            let (count, _) = fewest[(n - size) as usize]?;
-            Some((count + 1, size))
-        });
-        fewest[n as usize] = choices.min_by_key(|&(count, size)| (count, core::cmp::Reverse(size)));
-    }
-    let mut sizes = Vec::new();
-    let mut left = players;
-    while left > 0 {
-        let (_, size) = fewest[left as usize]?;
-        sizes.push(size);
-        left -= size;
-    }
-    Some(sizes)
+/// How a match of some number of players is generated: the sum of `parts` times `scale`, plus `shift` bytes.
+pub(crate) struct Recipe<'a> {
+    pub(crate) parts: Vec<&'a SizeSeries>,
+    pub(crate) scale: f64,
+    pub(crate) shift: f64,
 }
 
-/// Sizes of a match of `players` players: the series of the matches that [`parts`] selects. Each series contains the
-/// bytes that are independent of the players. The number says how many times too often they count. `None` if no sum of
-/// matches fits.
-pub fn compose(matches: &[MeasuredMatch], players: u32) -> Option<(Vec<&SizeSeries>, u32)> {
-    let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
-    let chosen: Vec<&SizeSeries> = parts(&captured, players)?
-        .into_iter()
-        .filter_map(|size| matches.iter().find(|captured| captured.players == size))
-        .map(|captured| &captured.series)
-        .collect();
-    let excess = (chosen.len() as u32).saturating_sub(1);
-    Some((chosen, excess))
+/// Recipe for a captured or estimated match of `players` players. `None` if the model has no such match.
+pub(crate) fn recipe<'a>(
+    matches: &'a [MeasuredMatch],
+    estimated: &[EstimatedMatch],
+    players: u32,
+) -> Option<Recipe<'a>> {
+    let captured = |players| matches.iter().find(|one| one.players == players).map(|one| &one.series);
+    if let Some(series) = captured(players) {
+        return Some(Recipe { parts: vec![series], scale: 1.0, shift: 0.0 });
+    }
+    let estimate = estimated.iter().find(|one| one.players == players)?;
+    let parts: Vec<&SizeSeries> = estimate.sum.iter().copied().filter_map(captured).collect();
+    // The parts are independent, so their variances add up.
+    let sd = libm::sqrt(parts.iter().map(|part| part.variance()).sum());
+    let scale = if sd > 0.0 { estimate.sd / sd } else { 0.0 };
+    let mean: f64 = parts.iter().map(|part| part.mean()).sum();
+    Some(Recipe { parts, scale, shift: estimate.mean - scale * mean })
 }
 
 /// A [`SizeSeries`] with its state.
@@ -128,6 +128,14 @@ mod tests {
 
     fn game(players: u32, min: u32) -> GameConfig {
         let captured = |players, theta| MeasuredMatch { players, series: skewed(0.9, theta) };
+        let estimated = |players, sum| EstimatedMatch {
+            players,
+            sum,
+            mean: 110.0,
+            mean_95: (80.0, 150.0),
+            sd: 45.0,
+            sd_95: (30.0, 60.0),
+        };
         GameConfig {
             players,
             server: ServerStream {
@@ -135,7 +143,7 @@ mod tests {
                 jitter: Some(Dist::Normal { mean: 0.0, sd: 0.001 }),
                 size: UpdateSize::Measured {
                     matches: vec![captured(2, -0.5), captured(3, 0.2)],
-                    fixed: 15.0,
+                    estimated: vec![estimated(4, vec![2, 2]), estimated(5, vec![3, 2])],
                     min,
                     max: 1400,
                 },
@@ -180,26 +188,39 @@ mod tests {
     }
 
     #[test]
-    fn players_that_were_not_captured_are_a_sum_of_independent_matches() {
+    fn an_estimated_match_has_its_mean_and_deviation_and_the_memory_of_its_parts() {
         let of = |players| moments(&packets(&mut sides(game(players, 1)).1, 200_000).1);
         let (two, three, five) = (of(2), of(3), of(5));
         assert!((two.0 - 72.0).abs() < 1.0, "{two:?}");
-        // Bytes that are independent of the players are in both matches but count once. Variances add up.
-        assert!((five.0 - (two.0 + three.0 - 15.0)).abs() < 2.0, "{two:?} {three:?} {five:?}");
-        assert_eq!(game(5, 1).server.size.mean_payload(5), Some(72.0 + 72.0 - 15.0));
-        assert_eq!(game(5, 1).server.size.mean_payload(1), None);
-        assert!((five.1 / (two.1 + three.1) - 1.0).abs() < 0.05, "{two:?} {three:?} {five:?}");
+        assert!((five.0 - 110.0).abs() < 2.0 && (five.1 / (45.0 * 45.0) - 1.0).abs() < 0.05, "{five:?}");
+        assert_eq!(game(5, 1).server.size.mean_payload(5), Some(110.0));
+        assert_eq!(game(5, 1).server.size.mean_payload(2), Some(72.0));
+        assert_eq!(game(5, 1).server.size.mean_payload(6), None);
         let expected = (two.2 * two.1 + three.2 * three.1) / (two.1 + three.1);
         assert!((five.2 - expected).abs() < 0.02, "{} for {expected}", five.2);
     }
 
     #[test]
-    fn the_summed_matches_are_independent_and_bounds_hold() {
-        // Two copies of the same series would double the deviation, not the variance.
-        let of = |players| moments(&packets(&mut sides(game(players, 1)).1, 200_000).1);
-        assert!((of(4).1 / of(2).1 - 2.0).abs() < 0.15);
+    fn the_parts_of_an_estimated_match_are_independent_and_bounds_hold() {
+        // The sum of two copies of the same series would be as skewed as the series.
+        let skew = |players| {
+            let sizes = packets(&mut sides(game(players, 1)).1, 200_000).1;
+            let (mean, variance, _) = moments(&sizes);
+            sizes.iter().map(|size| libm::pow(size - mean, 3.0)).sum::<f64>()
+                / (sizes.len() as f64 * libm::pow(variance, 1.5))
+        };
+        assert!((skew(2) / skew(4) / core::f64::consts::SQRT_2 - 1.0).abs() < 0.1);
         let sizes = packets(&mut sides(game(4, 90)).1, 10_000).1;
         assert!(sizes.contains(&90.0) && sizes.iter().all(|size| *size >= 90.0));
+    }
+
+    #[test]
+    fn a_sum_of_one_size_is_that_size() {
+        let one = SizeSeries { phi: 0.0, theta: 0.0, quantiles: vec![(0.0, 60.0), (1.0, 60.0)] };
+        let mut config = game(4, 1);
+        let UpdateSize::Measured { matches, .. } = &mut config.server.size else { unreachable!() };
+        matches[0].series = one;
+        assert!(packets(&mut sides(config).1, 100).1.iter().all(|size| (size - 110.0).abs() < 1e-9));
     }
 
     #[test]
@@ -216,28 +237,5 @@ mod tests {
         let (mean, _, lag_one) = moments(&packets(&mut sides(game(2, 1)).0, 100_000).1);
         assert!((mean - 72.0).abs() < 1.5, "{mean}");
         assert!((0.8..0.9).contains(&lag_one), "{lag_one}");
-    }
-
-    #[test]
-    fn a_match_is_itself_or_the_fewest_that_add_up() {
-        assert_eq!(parts(&[2, 3], 4), Some(vec![2, 2]));
-        assert_eq!(parts(&[2, 3], 7), Some(vec![3, 2, 2]));
-        assert_eq!(parts(&[2, 3, 4], 4), Some(vec![4]));
-        assert_eq!(parts(&[2, 3, 4], 10), Some(vec![4, 4, 2]));
-        assert_eq!(parts(&[4], 6), None);
-        assert_eq!(parts(&[2, 3], 1), None);
-        assert_eq!(parts(&[], 3), None);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn parts_add_up_and_are_captured(captured in proptest::collection::vec(0..12u32, 0..5), players in 1..40u32) {
-            if let Some(parts) = parts(&captured, players) {
-                proptest::prop_assert_eq!(parts.iter().sum::<u32>(), players);
-                proptest::prop_assert!(parts.iter().all(|part| captured.contains(part)));
-            } else {
-                proptest::prop_assert!(!captured.contains(&players));
-            }
-        }
     }
 }

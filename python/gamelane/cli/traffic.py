@@ -17,7 +17,7 @@ from gamelane.cli.handover import Handover
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
-from gamelane.fit.capture import Recording, Stream
+from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
 from gamelane.fit.figures import FIGURES, figures
 from gamelane.plot.style import number
 from gamelane.report.document import document
@@ -26,10 +26,10 @@ from gamelane.report.terminal import show
 from gamelane.report.write import write_report
 
 if TYPE_CHECKING:
-    from gamelane.fit.goodness import Fit, Prediction
+    from gamelane.fit.goodness import Fit, Outcome
+    from gamelane.fit.model import FittedModel
 
 SCHEMA = 1
-MOST_PLAYERS = 1000
 
 
 @click.group()
@@ -92,14 +92,15 @@ def fit(
     matches = models.gather(list(zip(named, recordings, strict=True)))
     model = models.fit(matches)
     _write(out, models.to_toml(model, out.stem, title or out.stem))
-    fits = [goodness.compare(model, match) for match in matches]
-    predictions = goodness.predict(matches)
-    said = words.caveats(model, matches, predictions, damaged)
-    page = None if folder is None else write_fit(folder, title or out.stem, fits, predictions, said)
+    fits = tuple(goodness.compare(model, match) for match in matches)
+    predictions = tuple(goodness.predict(matches))
+    said = tuple(words.caveats(model, matches, predictions, damaged))
+    outcome = goodness.Outcome(model, fits, predictions, said)
+    page = None if folder is None else write_fit(folder, title or out.stem, outcome)
     if json:
-        emit(words.document(str(out), model, fits, predictions, said))
+        emit(words.document(str(out), outcome))
     else:
-        _show(fits, predictions, said, stdout())
+        _show(outcome, stdout())
     if not quiet:
         say(f"model: {out}")
         if page is not None:
@@ -270,24 +271,36 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _show(fits: list[Fit], predictions: list[Prediction], said: list[str], console: Console) -> None:
-    console.print(_table(fits, "captured"))
-    for each in predictions:
-        console.print(f"\n{each.of.players} players, predicted from matches of {' and '.join(map(str, each.captured))}")
-        console.print(_table([each.of], "captured"))
+def _show(outcome: Outcome, console: Console) -> None:
+    console.print(_table(outcome.fits))
+    if outcome.model.estimated:
+        console.print("\nNot captured: estimates with 95 % prediction intervals")
+        console.print(_estimates(outcome.model))
+    for each in outcome.predictions:
+        of = " and ".join(map(str, each.captured))
+        console.print(f"\n{each.of.players} players left out, and estimated from matches of {of}")
+        console.print(_table([each.of]))
         for cause in each.causes:
             console.print(f"* {cause}.", markup=False)
     console.print()
-    for line in said:
+    for line in outcome.said:
         console.print(f"* {line}", markup=False)
 
 
-def _table(fits: list[Fit], name: str) -> Table:
+def _estimates(model: FittedModel) -> Table:
+    table = Table("players", "mean, B", "95 %", "sd, B", "95 %", "shape of", box=None, pad_edge=False)
+    for players, each in sorted(model.estimated.items()):
+        figures = ((number(of.value), f"{of.low:.0f} to {of.high:.0f}") for of in (each.mean, each.sd))
+        table.add_row(str(players), *(cell for pair in figures for cell in pair), " + ".join(map(str, each.sum)))
+    return table
+
+
+def _table(fits: Sequence[Fit]) -> Table:
     table = Table(
         "players", "", "mean, B", "sd, B", "tick, ms", "lag-1", "KS", "Wasserstein, B", box=None, pad_edge=False
     )
     for fit in fits:
-        rows = ((str(fit.players), name, fit.measured), ("", "model", fit.modelled))
+        rows = ((str(fit.players), "captured", fit.measured), ("", "model", fit.modelled))
         for players, of, has in rows:
             table.add_row(players, of, *(number(getattr(has, key)) for key in FIGURES))
         errors = (percent(fit.errors[key]) for key in FIGURES)

@@ -19,6 +19,9 @@ from gamelane.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
 
+MOST_PLAYERS = 1000
+"""Largest number of players in a model file."""
+
 SHORTEST_S = 10.0
 SLOWEST_PER_S, FASTEST_PER_S = 4.0, 250.0
 LARGEST_MEDIAN_B = 1000.0

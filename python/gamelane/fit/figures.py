@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,9 @@ Floats = npt.NDArray[np.float64]
 
 FIGURES = ("mean_bytes", "sd_bytes", "tick_ms", "lag_one")
 """Figures that a model must reproduce."""
+
+BATCHES = 8
+"""Number of pieces that a capture is cut into, to estimate the sampling error of a figure."""
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,17 @@ def autocorrelation(series: Sequence[Floats], lags: int) -> Floats:
         return np.zeros(lags + 1)
     products = [sum(float(each[: len(each) - lag] @ each[lag:]) for each in centred) for lag in range(lags + 1)]
     return np.array(products) / power
+
+
+def standard_error(series: Sequence[Floats], figure: Callable[[Floats], float]) -> float:
+    """Return the standard error of a figure of simultaneous series, from the series alone.
+
+    Neighbouring sizes depend on each other. Therefore this is a jackknife over `BATCHES` long pieces. For a mean it
+    equals the method of batch means (Law and Kelton).
+    """
+    pieces = [np.array_split(each, BATCHES) for each in series]
+    without = [
+        figure(np.concatenate([piece for of in pieces for n, piece in enumerate(of) if n != left]))
+        for left in range(BATCHES)
+    ]
+    return float(np.std(without) * np.sqrt(BATCHES - 1))

@@ -1,4 +1,4 @@
-"""Measures how well a model reproduces a capture, and how exact a match of this length can be."""
+"""Measures how well a model reproduces its captures, and how well it predicts a match that was left out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from scipy.stats import ks_2samp, wasserstein_distance
 
 from gamelane.fit.arma import Arma
 from gamelane.fit.arma import fit as fit_arma
-from gamelane.fit.figures import FIGURES, Figures, autocorrelation, figures
-from gamelane.fit.model import FittedModel, Match, fit, line_weights, to_toml
+from gamelane.fit.figures import FIGURES, Figures, autocorrelation, figures, standard_error
+from gamelane.fit.growth import Estimate
+from gamelane.fit.model import FittedModel, Match, fit, to_toml
 from gamelane.fit.play import play_text
 
 Floats = npt.NDArray[np.float64]
 
 RUNS = 200
 """Matches played for each number of players, each as long as the captured one."""
-
-BATCHES = 8
-"""Number of pieces that a match is cut into, to estimate the error of its mean (Law and Kelton's batch means)."""
 
 LAGS = 40
 
@@ -35,7 +33,6 @@ class Fit:
     """
 
     players: int
-    parts: tuple[int, ...]
     seconds: float
     count: int
     measured: Figures
@@ -61,17 +58,24 @@ class Samples:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A captured match, predicted from smaller matches alone, with the causes of its errors."""
+    """A captured match that was left out, and estimated from the matches with other numbers of players."""
 
     of: Fit
     captured: tuple[int, ...]
-    fixed: float
-    per_player: float
-    line_mean: float
-    """`fixed + players * per_player`, before bounds."""
-    mean_sd_bytes: float
-    """Standard deviation of the predicted mean, from the lengths of the matches."""
+    sum: tuple[int, ...]
+    mean: Estimate
+    sd: Estimate
     causes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted model and what is known about it. `said` holds the caveats."""
+
+    model: FittedModel
+    fits: tuple[Fit, ...]
+    predictions: tuple[Prediction, ...]
+    said: tuple[str, ...]
 
 
 def compare(model: FittedModel, match: Match, runs: int = RUNS) -> Fit:
@@ -84,7 +88,6 @@ def compare(model: FittedModel, match: Match, runs: int = RUNS) -> Fit:
     pooled, real = np.concatenate(sizes), np.concatenate(match.updates)
     return Fit(
         players=match.players,
-        parts=tuple(model.parts(match.players) or ()),
         seconds=match.seconds,
         count=len(real),
         measured=measured,
@@ -93,66 +96,35 @@ def compare(model: FittedModel, match: Match, runs: int = RUNS) -> Fit:
         errors={name: _off(getattr(modelled, name), getattr(measured, name)) for name in FIGURES},
         ks=float(ks_2samp(real, pooled, method="asymp").statistic),
         wasserstein_bytes=float(wasserstein_distance(real, pooled)),
-        mean_sd_bytes=mean_sd(match),
+        mean_sd_bytes=standard_error(match.updates, np.mean),
         arma=fit_arma(match.updates),
         samples=Samples(real, pooled, autocorrelation(match.updates, LAGS), autocorrelation(sizes, LAGS)),
     )
 
 
-def mean_sd(match: Match) -> float:
-    """Return the standard deviation of a match's mean.
-
-    Updates depend on each other, so it is estimated from the means of pieces.
-    """
-    means = np.array([[batch.mean() for batch in np.array_split(series, BATCHES)] for series in match.updates])
-    return float(means.mean(axis=0).std(ddof=1) / np.sqrt(BATCHES))
-
-
 def predict(matches: Sequence[Match], runs: int = RUNS) -> list[Prediction]:
-    """Predict each match from the smaller ones, if at least two exist and can be added up to it."""
+    """Leave each number of players out in turn, and estimate it from the others. At least two must be left."""
     found = []
-    for index, real in enumerate(matches):
-        smaller = matches[:index]
-        if len(smaller) < 2:
-            continue
-        model = fit(smaller)
-        parts = model.parts(real.players)
-        if parts is None:
-            continue
+    for real in matches if len(matches) > 2 else ():
+        model = fit([match for match in matches if match is not real], [real.players])
+        estimated = model.estimated[real.players]
         comparison = compare(model, real, runs)
-        weights = dict(zip(model.captured, (1 - len(parts)) * line_weights(model.captured), strict=True))
-        for part in parts:
-            weights[part] += 1
-        sds = {match.players: mean_sd(match) for match in smaller}
-        sd = float(np.sqrt(sum((weight * sds[players]) ** 2 for players, weight in weights.items())))
-        found.append(
-            Prediction(
-                of=comparison,
-                captured=tuple(model.captured),
-                fixed=model.fixed,
-                per_player=model.per_player,
-                line_mean=model.fixed + real.players * model.per_player,
-                mean_sd_bytes=sd,
-                causes=(_about_the_mean(comparison, weights, sd), *_about_the_memory(comparison)),
-            )
+        measured = comparison.measured
+        causes = (
+            _about("mean", estimated.mean, measured.mean_bytes),
+            _about("standard deviation", estimated.sd, measured.sd_bytes),
+            *_about_the_memory(comparison),
         )
+        found.append(Prediction(comparison, tuple(model.captured), estimated.sum, estimated.mean, estimated.sd, causes))
     return found
 
 
-def _about_the_mean(of: Fit, weights: dict[int, float], sd: float) -> str:
-    """Say whether sampling error explains the error of the mean."""
-    gap = of.modelled.mean_bytes - of.measured.mean_bytes
-    both = float(np.hypot(sd, of.mean_sd_bytes))
-    how = " and ".join(f"{weight:+.3g} times that of {players} players" for players, weight in sorted(weights.items()))
-    judged = (
-        "which chance can explain in matches this short"
-        if abs(gap) <= 2 * both
-        else "which chance does not explain: the mean of these captures is not linear in the number of players"
-    )
+def _about(name: str, estimate: Estimate, measured: float) -> str:
+    """Say whether the interval holds the measured figure."""
+    holds = "contains" if estimate.holds(measured) else "does not contain"
     return (
-        f"mean: the model adds {how}. Its sampling error is {sd:.1f} B; that of the match of {of.players} players is "
-        f"{of.mean_sd_bytes:.1f} B. The prediction differs by {gap:+.1f} B, "
-        f"{abs(gap) / both if both else float('inf'):.1f} standard deviations, {judged}"
+        f"{name}: estimated {estimate.value:.1f} B, 95 % interval {estimate.low:.1f} to {estimate.high:.1f} B, which "
+        f"{holds} the captured {measured:.1f} B"
     )
 
 
@@ -165,8 +137,7 @@ def _about_the_memory(of: Fit) -> list[str]:
     return [
         f"lag-1 correlation: the model has {of.modelled.lag_one:.2f}, as its parts have. The captured match of "
         f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than {of.spread95.lag_one:.2f}, which "
-        "chance would explain. One cause: the bytes that do not depend on players vary too, with little correlation. "
-        "The model subtracts their mean from the sum, but includes their variance once per part"
+        "chance would explain"
     ]
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
-from math import floor
 
 import numpy as np
 import numpy.typing as npt
 
-from gamelane import _native
 from gamelane.errors import UsageError
-from gamelane.fit.capture import Client, Recording
+from gamelane.fit.capture import MOST_PLAYERS, Client, Recording
+from gamelane.fit.figures import standard_error
+from gamelane.fit.growth import MEAN_POWERS, SD_POWERS, Estimate, Growth, Point
 from gamelane.fit.series import Series, fit_series
 from gamelane.fit.timing import Pace, Tick, pace, tick
 
@@ -30,11 +30,20 @@ SAME_TICK = 0.05
 
 @dataclass(frozen=True)
 class Match:
-    """All clients captured in matches with this number of players."""
+    """All captures of matches with this number of players."""
 
     players: int
-    clients: tuple[Client, ...]
-    seconds: float
+    captures: tuple[Recording, ...]
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        """Clients of all captures."""
+        return tuple(client for each in self.captures for client in each.clients)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the longest capture."""
+        return max(each.seconds for each in self.captures)
 
     @property
     def updates(self) -> list[Floats]:
@@ -46,10 +55,31 @@ class Match:
         """Times between updates, client by client."""
         return [client.updates.gaps_ms for client in self.clients]
 
-    @property
-    def mean(self) -> float:
-        """Mean update size in bytes."""
-        return float(np.concatenate(self.updates).mean())
+    def points(self, figure: Callable[[Floats], float]) -> list[Point]:
+        """Return a figure of the update sizes of each capture, with its sampling error."""
+        found = []
+        for each in self.captures:
+            series = [client.updates.payload for client in each.clients]
+            value = figure(np.concatenate(series))
+            found.append(Point(self.players, value, standard_error(series, figure) / value, each.seconds))
+        return found
+
+
+@dataclass(frozen=True)
+class Growths:
+    """Growth of the mean and of the standard deviation of the update sizes."""
+
+    mean: Growth
+    sd: Growth
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Sizes of a match that was not captured: the shape of a sum of captured matches, with this mean and deviation."""
+
+    sum: tuple[int, ...]
+    mean: Estimate
+    sd: Estimate
 
 
 @dataclass(frozen=True)
@@ -57,10 +87,11 @@ class FittedModel:
     """Content of a model file."""
 
     tick: Tick
-    fixed: float
-    per_player: float
     smallest: int
     matches: Mapping[int, Series]
+    growth: Growths | None
+    """Growth of the sizes, or None with one number of players."""
+    estimated: Mapping[int, Estimated]
     pace: Pace
     commands: Series
     seconds: float
@@ -71,37 +102,73 @@ class FittedModel:
         """Captured numbers of players."""
         return sorted(self.matches)
 
-    def parts(self, players: int) -> list[int] | None:
-        """Return the captured matches that add up to a match of `players`, or None."""
-        return _native.match_parts(self.captured, players)
+    @property
+    def offered(self) -> list[int]:
+        """Numbers of players that the model can play."""
+        return sorted([*self.matches, *self.estimated])
 
 
 def gather(recordings: Sequence[tuple[int, Recording]]) -> list[Match]:
     """Group recordings by their number of players."""
     counts = sorted({players for players, _ in recordings})
-    grouped = {count: [each for players, each in recordings if players == count] for count in counts}
-    return [
-        Match(count, tuple(client for each in of for client in each.clients), max(each.seconds for each in of))
-        for count, of in grouped.items()
-    ]
+    return [Match(count, tuple(each for players, each in recordings if players == count)) for count in counts]
 
 
-def fit(matches: Sequence[Match]) -> FittedModel:
-    """Fit a model to matches with one or more numbers of players."""
+def fit(matches: Sequence[Match], players: Iterable[int] | None = None) -> FittedModel:
+    """Fit a model to matches with one or more numbers of players.
+
+    Estimates other numbers of `players`. By default, these are all from the smallest match to `REACH` times the
+    largest. Captures with one number of players do not show any growth, so they give no estimates.
+    """
     _one_tick(matches)
-    fixed, per_player = line([match.players for match in matches], [match.mean for match in matches])
+    captured = [match.players for match in matches]
+    offered = players or range(captured[0], min(captured[-1] * REACH, MOST_PLAYERS) + 1)
+    others = [n for n in offered if n not in captured]
+    grown = growth(matches)
     clients = [client for match in matches for client in match.clients]
     return FittedModel(
         tick=tick([client.updates.gaps_ms for client in clients]),
-        fixed=fixed,
-        per_player=per_player,
         smallest=max(1, int(min(client.updates.payload.min() for client in clients))),
         matches={match.players: fit_series(match.updates) for match in matches},
+        growth=grown,
+        estimated={n: Estimated(tuple(parts(captured, n)), grown.mean.at(n), grown.sd.at(n)) for n in others}
+        if grown
+        else {},
         pace=pace([client.commands.gaps_ms for client in clients]),
         commands=fit_series([client.commands.payload for client in clients]),
         seconds=sum(match.seconds for match in matches),
         updates=sum(len(client.updates.payload) for client in clients),
     )
+
+
+def growth(matches: Sequence[Match]) -> Growths | None:
+    """Fit the growth of mean and standard deviation. One number of players shows none."""
+    if len(matches) < 2:
+        return None
+    mean, sd = (
+        Growth([point for match in matches for point in match.points(figure)], powers)
+        for figure, powers in ((np.mean, MEAN_POWERS), (np.std, SD_POWERS))
+    )
+    return Growths(mean, sd)
+
+
+def parts(captured: Sequence[int], players: int) -> list[int]:
+    """Return captured matches whose players add up to `players`: as few as possible, larger ones first.
+
+    If no sum fits, the nearest sum is returned; of two, the larger.
+    """
+    most = players + max(captured)
+    # fewest[n]: the number of matches that add up to n, and the largest of them, negative.
+    fewest: list[tuple[int, int] | None] = [(0, 0)]
+    for n in range(1, most + 1):
+        before = ((fewest[n - size], size) for size in captured if size <= n)
+        fewest.append(min(((fewer[0] + 1, -size) for fewer, size in before if fewer), default=None))
+    left = min((n for n in range(1, most + 1) if fewest[n]), key=lambda n: (abs(n - players), -n))
+    chosen = []
+    while found := fewest[left] if left else None:
+        chosen.append(-found[1])
+        left += found[1]
+    return chosen
 
 
 def _one_tick(matches: Sequence[Match]) -> None:
@@ -115,47 +182,25 @@ def _one_tick(matches: Sequence[Match]) -> None:
         )
 
 
-def line(players: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
-    """Return bytes independent of players and bytes per player, by least squares.
-
-    With one number of players the two cannot be separated; then all bytes count as the players'.
-    """
-    weights = line_weights(players)
-    fixed = float(weights @ np.array(means))
-    return fixed, float(np.mean(means) - fixed) / float(np.mean(players))
-
-
-def line_weights(players: Sequence[int]) -> Floats:
-    """Return the weight of each mean in the intercept of `line`; for 2 and 3 players that is 3 and -2."""
-    n = np.array(players, dtype=float)
-    if len(n) == 1:
-        return np.zeros(1)
-    off = n - n.mean()
-    weights: Floats = 1 / len(n) - n.mean() * off / float(off @ off)
-    return weights
-
-
 def to_toml(model: FittedModel, name: str, title: str) -> str:
     """Return the model file. It holds sizes, times and counts, but no names of hosts, files or persons."""
     counts = ", ".join(map(str, model.captured))
-    most = model.captured[-1] * REACH
     pieces = [
         f"name = {dumps(name)}",
         f"title = {dumps(title)}",
-        f"players = {{ min = {model.captured[0]}, max = {most}, default = {model.captured[-1]} }}",
+        f"players = {{ min = {model.offered[0]}, max = {model.offered[-1]}, default = {model.captured[-1]} }}",
         'provenance = "capture"',
         f'notes = "Fitted by gamelane traffic fit to captured matches of {counts} players: {model.updates} updates in '
-        f"{model.seconds:.0f} s. Other numbers of players are sums of these, an extrapolation "
-        '(docs/models/traffic-fit.md)."',
+        f'{model.seconds:.0f} s. {_others(model)} (docs/models/traffic-fit.md)."',
         "",
         "[server]",
         *_ticking(model.tick),
         f'provenance = "Fitted: tick, jitter and sizes of {model.updates} updates. Left out: {_pauses(model.tick)}."',
         "[server.size]",
         'model = "measured"',
-        f"fixed = {_number(model.fixed)}",
         f"min = {model.smallest}",
         f"max = {LARGEST_B}",
+        *_estimates(model.estimated),
         *(line for players, series in sorted(model.matches.items()) for line in _match(players, series)),
         "",
         "[client]",
@@ -184,6 +229,23 @@ def _pauses(of: Tick | Pace) -> str:
     return f"{gaps} of up to {of.longest_gap_ms:.1f} ms, pauses rather than the game's pace"
 
 
+def _others(model: FittedModel) -> str:
+    if not model.estimated:
+        return "The captures do not show how sizes grow with the players"
+    return "Other numbers of players are estimates from their growth, with 95 % prediction intervals"
+
+
+def _estimates(estimated: Mapping[int, Estimated]) -> list[str]:
+    def entry(players: int, of: Estimated) -> str:
+        figures = ", ".join(
+            f"{name} = {_number(each.value, 1)}, {name}_95 = [{_number(each.low, 1)}, {_number(each.high, 1)}]"
+            for name, each in (("mean", of.mean), ("sd", of.sd))
+        )
+        return f"    {{ players = {players}, sum = {list(of.sum)}, {figures} }},"
+
+    return ["estimated = [", *(entry(*each) for each in sorted(estimated.items())), "]"] if estimated else []
+
+
 def _match(players: int, series: Series) -> list[str]:
     return ["", "[[server.size.match]]", f"players = {players}", *_series(series)]
 
@@ -207,8 +269,3 @@ def _intervals(pace: Pace) -> str:
 def _number(value: float, decimals: int = 3) -> str:
     text = f"{value:.{decimals}f}".rstrip("0").rstrip(".")
     return text if text not in ("", "-0") else "0"
-
-
-def plays(model: FittedModel) -> list[int]:
-    """Return the numbers of players that the model offers."""
-    return [n for n in range(model.captured[0], floor(model.captured[-1] * REACH) + 1) if model.parts(n) is not None]

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any
 
-from gamelane.fit.goodness import RUNS, Fit, Prediction
-from gamelane.fit.model import FittedModel, Match, plays
+from gamelane.fit.goodness import RUNS, Fit, Outcome, Prediction
+from gamelane.fit.growth import Estimate
+from gamelane.fit.model import FittedModel, Match
 
 SCHEMA = 1
 
-TESTED = (("mean_bytes", "mean"), ("sd_bytes", "standard deviation"), ("lag_one", "lag-1 correlation"))
 
-
-def document(
-    file: str, model: FittedModel, fits: Sequence[Fit], predictions: Sequence[Prediction], said: Sequence[str]
-) -> dict[str, Any]:
+def document(file: str, outcome: Outcome) -> dict[str, Any]:
     """Return the document of `--json`: counts, sizes and times, but no names."""
+    model = outcome.model
     return {
         "schema": SCHEMA,
         "model": {
             "file": file,
             "provenance": "capture",
-            "fixed_bytes": model.fixed,
-            "per_player_bytes": model.per_player,
             "tick": asdict(model.tick),
             "client": {
                 "interval_ms": {"median": model.pace.median_ms},
@@ -33,11 +30,16 @@ def document(
             },
         },
         "captured_players": model.captured,
-        "offered_players": plays(model),
+        "offered_players": model.offered,
         "runs": RUNS,
-        "matches": [_fit(each) for each in fits],
-        "predictions": [_prediction(each) for each in predictions],
-        "caveats": list(said),
+        "matches": [_fit(each) for each in outcome.fits],
+        "powers": {"mean": model.growth.mean.powers(), "sd": model.growth.sd.powers()} if model.growth else None,
+        "estimates": [
+            {"players": players, "sum": list(each.sum), **_figures(each.mean, each.sd)}
+            for players, each in sorted(model.estimated.items())
+        ],
+        "predictions": [_prediction(each) for each in outcome.predictions],
+        "caveats": list(outcome.said),
     }
 
 
@@ -46,24 +48,22 @@ def caveats(
 ) -> list[str]:
     """Return the caveats that belong to every figure of the fit."""
     captured = _listed(model.captured)
-    offered = plays(model)
-    sums = [players for players in offered if players not in model.captured]
     said = list(damaged)
-    if sums:
-        tested = "".join(
-            f" A prediction for {each.of.players} players from matches of {_listed(each.captured)} was wrong by "
-            + ", ".join(f"{100 * each.of.errors[key]:+.0f} % in the {name}" for key, name in TESTED)
-            + "."
-            for each in predictions
-        )
+    if model.estimated:
+        farthest = max(model.estimated)
+        top = model.estimated[farthest]
         said.append(
-            f"Measured for {captured} players. Traffic of {_listed(sums)} players is a sum of captured matches: an "
-            f"extrapolation.{tested or ' These captures cannot test it.'}"
+            f"Measured for {captured} players. Traffic of {_ranges(sorted(model.estimated))} players is estimated from "
+            f"the growth with the players; above {model.captured[-1]} it is an extrapolation. With {farthest} players, "
+            f"95 of 100 captures should have a mean of {top.mean.low:.0f} to {top.mean.high:.0f} B and a standard "
+            f"deviation of {top.sd.low:.0f} to {top.sd.high:.0f} B."
         )
+        said.append(_tested(predictions))
     else:
-        said.append(f"Measured for {captured} players; the model offers no other number.")
-    if len(model.captured) == 1:
-        said.append("With one number of players, the model cannot separate bytes per player from fixed bytes.")
+        said.append(
+            f"Measured for {captured} players; the model offers no other number. Captures with other numbers of "
+            "players would show how sizes grow."
+        )
     shortest = min(matches, key=lambda match: match.seconds)
     said.append(
         f"The shortest match lasts {shortest.seconds:.0f} s. Figures of the model come from {RUNS} generated matches "
@@ -78,10 +78,32 @@ def caveats(
     return said
 
 
+def _tested(predictions: Sequence[Prediction]) -> str:
+    if not predictions:
+        return "These captures cannot test the growth; that takes three numbers of players."
+    within = sum(each.mean.holds(each.of.measured.mean_bytes) for each in predictions)
+    within += sum(each.sd.holds(each.of.measured.sd_bytes) for each in predictions)
+    errors = "; ".join(
+        f"{each.of.players} players: {100 * (each.mean.value / each.of.measured.mean_bytes - 1):+.0f} % in the mean, "
+        f"{100 * (each.sd.value / each.of.measured.sd_bytes - 1):+.0f} % in the standard deviation"
+        for each in predictions
+    )
+    return (
+        f"Errors of the estimate with one number of players left out: {errors}. Of these {2 * len(predictions)} "
+        f"figures, {within} are within their 95 % intervals."
+    )
+
+
+def _figures(mean: Estimate, sd: Estimate) -> dict[str, Any]:
+    return {
+        key: {"value": of.value, "low95": of.low, "high95": of.high}
+        for key, of in (("mean_bytes", mean), ("sd_bytes", sd))
+    }
+
+
 def _fit(fit: Fit) -> dict[str, Any]:
     return {
         "players": fit.players,
-        "parts": list(fit.parts),
         "seconds": fit.seconds,
         "updates": fit.count,
         "measured": asdict(fit.measured),
@@ -99,15 +121,22 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
     return {
         "players": prediction.of.players,
         "from_players": list(prediction.captured),
-        "fixed_bytes": prediction.fixed,
-        "per_player_bytes": prediction.per_player,
-        "line_mean_bytes": prediction.line_mean,
-        "mean_sd_bytes": prediction.mean_sd_bytes,
+        "sum": list(prediction.sum),
+        "estimate": _figures(prediction.mean, prediction.sd),
         "causes": list(prediction.causes),
         **{key: value for key, value in _fit(prediction.of).items() if key != "players"},
     }
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    words = [str(number) for number in numbers]
+def _ranges(numbers: Sequence[int]) -> str:
+    """List ascending numbers, three or more in a row by their ends."""
+    words: list[str] = []
+    for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
+        row = [number for _, number in run]
+        words += [f"{row[0]} to {row[-1]}"] if len(row) > 2 else [str(number) for number in row]
+    return _listed(words)
+
+
+def _listed(items: Sequence[object]) -> str:
+    words = [str(item) for item in items]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -17,17 +17,15 @@ from gamelane.report.pages import render, write
 from gamelane.report.series import inline
 
 if TYPE_CHECKING:
-    from gamelane.fit.goodness import Fit, Prediction
+    from gamelane.fit.goodness import Fit, Outcome
 
 LOOKS = {"captured": "$ink", "model": "$blue"}
 
 
-def write_fit(
-    folder: Path, title: str, fits: Sequence[Fit], predictions: Sequence[Prediction], said: Sequence[str]
-) -> Path:
-    """Write `fit.html` and `figures/`, and return the page. `said` holds the caveats."""
-    drawn = fit_figures(fits, predictions)
-    text = render("fit.html", drawn, title=title, fits=fits, predictions=predictions, said=said, percent=percent)
+def write_fit(folder: Path, title: str, outcome: Outcome) -> Path:
+    """Write `fit.html` and `figures/`, and return the page."""
+    drawn = fit_figures(outcome)
+    text = render("fit.html", drawn, title=title, outcome=outcome, percent=percent)
     return write(folder / "fit.html", text, drawn)
 
 
@@ -37,8 +35,9 @@ def percent(share: float) -> str:
     return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
-def fit_figures(fits: Sequence[Fit], predictions: Sequence[Prediction]) -> list[Figure]:
-    """Return plots of sizes and memory of every captured and every predicted match."""
+def fit_figures(outcome: Outcome) -> list[Figure]:
+    """Return plots of sizes and memory of every captured match, of the growth, and of every match left out."""
+    fits, predictions = outcome.fits, outcome.predictions
     found = [
         Figure("sizes", "Update sizes", f"Share of updates at or below a size in bytes. {SAME}", _sizes(fits), KEYS),
         Figure(
@@ -49,11 +48,22 @@ def fit_figures(fits: Sequence[Fit], predictions: Sequence[Prediction]) -> list[
             KEYS,
         ),
     ]
+    if outcome.model.estimated:
+        found.append(
+            Figure(
+                "growth",
+                "Growth with the players",
+                "Mean and standard deviation of the update sizes in bytes against the number of players. "
+                "Bars are 95 % prediction intervals for one more capture.",
+                _growth(outcome),
+                KEYS,
+            )
+        )
     if predictions:
         found.append(
             Figure(
                 "prediction",
-                "Predicted from smaller matches",
+                "Left out, and estimated from the others",
                 "Share of updates at or below a size in bytes, of matches the model was not fitted to. "
                 "Where the lines part, the construction or its few captures fail.",
                 _sizes([each.of for each in predictions]),
@@ -73,6 +83,22 @@ def _sizes(fits: Sequence[Fit]) -> tuple[Panel, ...]:
         )
         for each in fits
     )
+
+
+def _growth(outcome: Outcome) -> tuple[Panel, ...]:
+    def panel(key: str, figure: str, name: str) -> Panel:
+        measured = [(fit.players, getattr(fit.measured, key)) for fit in outcome.fits]
+        guessed = [(n, getattr(each, figure)) for n, each in sorted(outcome.model.estimated.items())]
+        captured = [("captured", players, value, value, value) for players, value in measured]
+        estimated = [("model", players, of.value, of.low, of.high) for players, of in guessed]
+        rows = pl.DataFrame(captured + estimated, schema=("of", "players", "B", "low", "high"), orient="row")
+        colour = alt.Color("of:N", scale=alt.Scale(domain=list(LOOKS), range=list(LOOKS.values())), legend=None)
+        base = alt.Chart(inline(rows)).encode(x=alt.X("players:Q", title=None), color=colour)
+        bars = base.mark_rule(strokeWidth=2, opacity=0.5).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+        points = base.mark_point(filled=True, size=40, opacity=1).encode(y=alt.Y("B:Q", title=None))
+        return Panel((bars + points).properties(height=220), name)
+
+    return panel("mean_bytes", "mean", "mean"), panel("sd_bytes", "sd", "standard deviation")
 
 
 def _memory(fits: Sequence[Fit]) -> tuple[Panel, ...]:

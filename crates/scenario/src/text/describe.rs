@@ -2,8 +2,7 @@
 
 use gamelane_core::{Catalogued, Direction, Duration};
 use gamelane_traffic::App;
-use gamelane_traffic::config::UpdateSize;
-use gamelane_traffic::measured::parts;
+use gamelane_traffic::config::{EstimatedMatch, UpdateSize};
 
 use super::build;
 use super::cloud::CloudGame;
@@ -206,15 +205,15 @@ fn caveats(flow: &Flow, game: Option<&Game>) -> Vec<String> {
     caveats
 }
 
-/// A note on a match size that nobody captured.
+/// A note on a number of players that nobody captured.
 fn not_captured(game: &Game, players: u32) -> Option<String> {
-    let UpdateSize::Measured { matches, .. } = &game.server.size else { return None };
-    let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
-    let sum = parts(&captured, players).filter(|sum| sum.len() > 1)?;
-    let sum: Vec<String> = sum.iter().map(u32::to_string).collect();
+    let UpdateSize::Measured { estimated, .. } = &game.server.size else { return None };
+    let EstimatedMatch { mean, mean_95, sd, sd_95, .. } =
+        estimated.iter().find(|estimate| estimate.players == players)?;
     Some(format!(
-        "no match of {players} players was captured; its updates are those of {} players, added up",
-        sum.join(" + ")
+        "no match of {players} players was captured; its updates are estimated: mean {mean:.0} B \
+         (95 % interval {:.0} to {:.0} B), standard deviation {sd:.0} B ({:.0} to {:.0} B)",
+        mean_95.0, mean_95.1, sd_95.0, sd_95.1
     ))
 }
 

@@ -1,8 +1,7 @@
 //! `[server.size]` and `[client.series]` of a game model: packet sizes, as text and checked. `gamelane traffic fit`
 //! writes the measured ones (docs/models/traffic-fit.md).
 
-use gamelane_traffic::config::{MeasuredMatch, SizeSeries, UpdateSize};
-use gamelane_traffic::measured::parts;
+use gamelane_traffic::config::{EstimatedMatch, MeasuredMatch, SizeSeries, UpdateSize};
 use serde::Deserialize;
 
 use super::games::{Bytes, positive};
@@ -26,11 +25,12 @@ pub(super) enum Updates {
         max: u32,
     },
     Measured {
-        fixed: f64,
         min: u32,
         max: u32,
         #[serde(rename = "match")]
         matches: Vec<Match>,
+        #[serde(default)]
+        estimated: Vec<Estimate>,
     },
 }
 
@@ -42,6 +42,18 @@ pub(super) struct Match {
     phi: f64,
     theta: f64,
     quantiles: Vec<(f64, f64)>,
+}
+
+/// Entry of `estimated`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Estimate {
+    players: u32,
+    sum: Vec<u32>,
+    mean: f64,
+    mean_95: (f64, f64),
+    sd: f64,
+    sd_95: (f64, f64),
 }
 
 /// `[client.series]`.
@@ -74,16 +86,14 @@ pub(super) fn updates(size: Updates, players: u32) -> Result<UpdateSize, String>
         Updates::Independent { size, .. } => {
             Ok(UpdateSize::Independent { size: positive(size.into())?, min, max })
         }
-        Updates::Measured { fixed, matches, .. } => {
+        Updates::Measured { matches, estimated, .. } => {
             let matches = measured(matches)?;
-            if !fixed.is_finite() {
-                return Err("`fixed` must be a finite number of bytes".into());
-            }
-            let captured: Vec<u32> = matches.iter().map(|captured| captured.players).collect();
-            match parts(&captured, players) {
-                Some(_) => Ok(UpdateSize::Measured { matches, fixed, min, max }),
+            let estimated = estimates(estimated, &matches)?;
+            let size = UpdateSize::Measured { matches, estimated, min, max };
+            match size.mean_payload(players) {
+                Some(_) => Ok(size),
                 None => Err(format!(
-                    "`players.default` is {players}, but the matches of {captured:?} players do not add up to it"
+                    "`players.default` is {players}, but no `match` and no `estimated` has this number of players"
                 )),
             }
         }
@@ -99,12 +109,46 @@ fn measured(matches: Vec<Match>) -> Result<Vec<MeasuredMatch>, String> {
         .map(|Match { players, phi, theta, quantiles }| {
             let series = series(Series { phi, theta, quantiles })
                 .map_err(|why| format!("match of {players} players: {why}"))?;
-            (1..=MOST_PLAYERS)
-                .contains(&players)
-                .then_some(MeasuredMatch { players, series })
-                .ok_or_else(|| format!("a match has 1 to {MOST_PLAYERS} players, not {players}"))
+            countable(players)?;
+            Ok(MeasuredMatch { players, series })
         })
         .collect()
+}
+
+fn estimates(estimated: Vec<Estimate>, matches: &[MeasuredMatch]) -> Result<Vec<EstimatedMatch>, String> {
+    let captured = |players: u32| matches.iter().any(|one| one.players == players);
+    if !estimated.is_sorted_by(|a, b| a.players < b.players) {
+        return Err("`estimated` must have `players` ascending".into());
+    }
+    estimated
+        .into_iter()
+        .map(|Estimate { players, sum, mean, mean_95, sd, sd_95 }| {
+            countable(players)?;
+            let wrong = |what: &str| Err(format!("`estimated` for {players} players: {what}"));
+            let within = |value: f64, (low, high): (f64, f64)| {
+                0.0 <= low && low <= value && value <= high && high.is_finite()
+            };
+            if captured(players) {
+                return wrong("this number of players has a `match`");
+            }
+            if !(1..=MOST_PARTS).contains(&sum.len()) || !sum.iter().copied().all(captured) {
+                return wrong(&format!(
+                    "`sum` must name 1 to {MOST_PARTS} matches by their players, for example [4, 2]"
+                ));
+            }
+            if !(mean > 0.0 && within(mean, mean_95) && within(sd, sd_95)) {
+                return wrong(
+                    "bytes must be finite: `mean` above 0, `sd` 0 or above, each within its 95 % interval [low, high]",
+                );
+            }
+            Ok(EstimatedMatch { players, sum, mean, mean_95, sd, sd_95 })
+        })
+        .collect()
+}
+
+fn countable(players: u32) -> Result<(), String> {
+    let allowed = (1..=MOST_PLAYERS).contains(&players);
+    allowed.then_some(()).ok_or_else(|| format!("a match has 1 to {MOST_PLAYERS} players, not {players}"))
 }
 
 /// Checks a distribution with memory.
@@ -130,6 +174,9 @@ const LARGEST_PAYLOAD: u32 = 1472;
 
 /// Most players of a match, so that a file cannot demand unbounded work.
 pub(super) const MOST_PLAYERS: u32 = 1000;
+
+/// Most parts of an estimated match, for the same reason.
+const MOST_PARTS: usize = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -157,6 +204,7 @@ mod tests {
                 place.as_table_mut().unwrap().insert(key.clone(), value.clone());
             })
         };
+        let estimate = |key: &str, value| set("server.size.estimated.0", key, value);
         let pairs = |pairs: &[(f64, f64)]| {
             let pair = |&(p, x): &(f64, f64)| toml::Value::Array(vec![p.into(), x.into()]);
             toml::Value::Array(pairs.iter().map(pair).collect())
@@ -169,7 +217,12 @@ mod tests {
             set("server.size.match.1", "phi", 1.0.into()),
             set("server.size.match.1", "players", 2.into()),
             set("server.size", "match", toml::Value::Array(vec![])),
-            set("server.size", "fixed", f64::NAN.into()),
+            estimate("sum", toml::Value::Array(vec![])),
+            estimate("sum", toml::Value::Array(vec![7.into()])),
+            estimate("mean", f64::NAN.into()),
+            estimate("sd", 1e6.into()),
+            estimate("players", 4.into()),
+            estimate("players", 9.into()),
             refuse(&|file| {
                 let players = file["players"].as_table_mut().unwrap();
                 players.insert("min".into(), 1.into());

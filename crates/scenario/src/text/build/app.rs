@@ -82,7 +82,7 @@ fn game(flow: &Flow, place: &Place<'_>) -> Result<GameConfig, ScenarioError> {
     }
     let has = |players: &u32| game.server.size.mean_payload(*players).is_some();
     if !has(&players) {
-        let fault = Fault::new("the captured matches do not add up to this number of players");
+        let fault = Fault::new("this model has no match of this number of players");
         let allowed = (game.least_players..=game.most_players).filter(has).map(|players| players.to_string());
         let allowed = allowed.collect::<Vec<_>>().join(", ");
         return Err(place.key("players").refuse(fault.allowed(allowed)));
