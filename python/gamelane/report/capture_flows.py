@@ -1,0 +1,145 @@
+"""Lists the flows of analyzed captures for terminal and page: those with trouble, the worst first.
+
+A flow that two captures have comes once, with the numbers of the comparison.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gamelane.analysis.capture_facts import DIRECTIONS, OTHER, THIN_TCP, VOICE, Game, Way
+
+Document = Mapping[str, Any]
+
+LATE = 0.01
+"""Share of late messages that counts as trouble. A computer that plays is itself a little late now and then."""
+DELAY_MS = 100.0
+"""Delay above the least, of the slowest hundredth, that counts as trouble of a game. As `LATE`, this limit is ours."""
+KINDS = {
+    "game": ("game over UDP", "games over UDP"),
+    VOICE: ("call", "calls"),
+    THIN_TCP: ("thin TCP",) * 2,
+    OTHER: ("other",) * 2,
+}
+
+
+class Flow(Game):
+    """A flow of any kind, `seen` in these `captures`."""
+
+    def __init__(
+        self,
+        kind: str,
+        captures: tuple[int, ...],
+        seen: tuple[Document, ...],
+        ways: dict[str, Way],
+        pair: Document | None,
+    ):
+        super().__init__(kind, (captures[0], seen[0]["id"]), pair or seen[0], ways, pair)
+        self.captures = captures
+        self.seen = seen
+
+    @property
+    def is_game(self) -> bool:
+        """Whether it is a game or a call."""
+        return self.kind != OTHER
+
+    @property
+    def packets(self) -> dict[str, int]:
+        """Packets of each direction in the first capture that has them."""
+        return {direction: self.seen[0][direction]["packets"] for direction in DIRECTIONS}
+
+    @property
+    def bytes(self) -> int:
+        """IP bytes of both directions in the first capture that has them."""
+        return sum(int(self.seen[0][direction]["bytes"]) for direction in DIRECTIONS)
+
+    @property
+    def round_trips(self) -> Document | None:
+        """RTT of the whole path, else of the longer half; nothing if none was measured."""
+        if self.pair:
+            return self.pair["rtt_ms"] if self.pair["rtt_ms"]["p50"] is not None else None
+        tcp = self.seen[0].get("tcp")
+        if tcp is None:
+            return None
+        whole: Document = tcp["rtt_ms"]
+        halves: list[Document] = [tcp[f"rtt_to_{side}_ms"]["acknowledgements"] for side in ("server", "client")]
+        if whole["p50"] is not None:
+            return whole
+        return max((half for half in halves if half["p50"] is not None), key=lambda half: half["p50"], default=None)
+
+    @property
+    def has_trouble(self) -> bool:
+        """Whether packets were lost, sent again or late, or waited long (docs/models/captures.md)."""
+        return any(self._has_trouble(way) for way in self.ways.values()) or (self.is_game and self._delayed())
+
+    def _has_trouble(self, way: Way) -> bool:
+        if way.half and (way.half["resent"] or way.half["zero_windows"]["count"] or any(way.lag_ms.values())):
+            return True
+        if not self.is_game:
+            return bool(way.pair and way.pair["lost"])
+        if way.lost and way.lost[0]:
+            return True
+        of = way.updates
+        return bool(of and way.is_steady and (of["gaps"] or of["late"] > LATE * max(self.packets[way.direction], 1)))
+
+    def _delayed(self) -> bool:
+        trips = self.round_trips
+        if trips and trips["p99"] - trips["min"] >= DELAY_MS:
+            return True
+        ways = [way.pair["delay_above_least_ms"]["p99"] for way in self.ways.values() if way.pair]
+        return any(delay is not None and delay >= DELAY_MS for delay in ways)
+
+
+def flows(found: Document) -> list[Flow]:
+    """Return every listed flow: games first, each kind with the worst first, then those with the most packets."""
+
+    def rank(flow: Flow) -> tuple[bool, bool, float, int]:
+        return not flow.is_game, not flow.has_trouble, -flow.trouble_ms * flow.is_game, -sum(flow.packets.values())
+
+    return sorted(_flows(found), key=rank)
+
+
+def _flows(found: Document) -> Iterator[Flow]:
+    listed = [{flow["id"]: flow for flow in capture["flows"]} for capture in found["captures"]]
+    paired = set()
+    for pair in (found["pair"] or {"flows": []})["flows"]:
+        first, second = (listed[number].get(pair["ids"][number]) for number in (0, 1))
+        if first is None or second is None:
+            continue
+        paired |= {(number, pair["ids"][number]) for number in (0, 1)}
+        near_client = pair["near_client"] or 0
+        ways = {}
+        for direction in DIRECTIONS:
+            near = near_client if direction == "up" else 1 - near_client
+            sender, receiver = ((first, second), (second, first))[near]
+            ways[direction] = Way(direction, (near, sender), receiver, pair[direction])
+        yield Flow(pair["kind"], (0, 1), (first, second), ways, pair)
+    for number, capture in enumerate(listed):
+        for flow in capture.values():
+            if (number, flow["id"]) not in paired:
+                ways = {direction: Way(direction, (number, flow), flow, None) for direction in DIRECTIONS}
+                yield Flow(flow["kind"], (number,), (flow,), ways, None)
+
+
+def counted(of: Iterable[Flow]) -> str:
+    """Return how many flows there are of each kind, for example `3 thin TCP, 34 other`."""
+    kinds = Counter(flow.kind for flow in of)
+    return ", ".join(f"{kinds[kind]:,} {names[kinds[kind] > 1]}" for kind, names in KINDS.items() if kinds[kind])
+
+
+def left_out(found: Document) -> tuple[int, int]:
+    """Return the number of flows that the document does not list, and how many of them are games."""
+    parts = [capture["flows_left_out"] for capture in found["captures"]]
+    return sum(part["flows"] for part in parts), sum(part["games"] for part in parts)
+
+
+def what(flow: Flow) -> str:
+    """Return protocol and behaviour."""
+    seen = flow.seen[0]
+    if seen["protocol"] == "udp":
+        behaviour = seen["udp"]["behaviour"]
+        return "UDP" if behaviour == "other" else f"UDP {behaviour}"
+    thin = [direction for direction in ("up", "down") if seen["tcp"][direction]["thin"]]
+    return "TCP thin" if len(thin) == 2 else f"TCP thin {thin[0]}" if thin else "TCP"
