@@ -48,7 +48,7 @@ def _both(flow: Flow, value: Callable[[Way], float | str | None]) -> str:
 
 def _lag(flow: Flow) -> str:
     lags = [sum(way.lag_ms.values()) for way in flow.ways.values() if way.half]
-    return number(sum(lags) / 1000) if lags else ""
+    return digits(sum(lags) / 1000) if lags else ""
 
 
 def _lost(way: Way) -> str:
@@ -71,12 +71,12 @@ def _resent(way: Way) -> int | None:
 
 def _delay(way: Way) -> str | None:
     delay = way.pair["delay_above_least_ms"]["p99"] if way.pair else None
-    return None if delay is None else number(delay)
+    return None if delay is None else digits(delay)
 
 
 def _round_trips(flow: Flow) -> str:
     trips = flow.round_trips
-    return f"{number(trips['p50'])}/{number(trips['p99'])}" if trips else ""
+    return f"{digits(trips['p50'])}/{digits(trips['p99'])}" if trips else ""
 
 
 def group_columns(shared: Document, name: Name, room: int | None) -> list[Column]:
@@ -89,7 +89,7 @@ def group_columns(shared: Document, name: Name, room: int | None) -> list[Column
     columns = [
         Column("may share\na path", [variant for variant, _ in groups]),
         Column("connections", [str(len(of)) for of in members], number=True),
-        Column("median\nRTT ms", [f"{number(min(of))} to {number(max(of))}" for of in medians]),
+        Column("median\nRTT ms", [f"{digits(min(of))} to {digits(max(of))}" for of in medians]),
     ]
     left = None if room is None else room - width(columns) - GAP
     return [*columns, Column(f"{shared['towards']}s", [_members(of, name, left) for of in members])]
@@ -104,6 +104,6 @@ def _members(of: Sequence[Document], name: Name, room: int | None) -> str:
     return ", ".join(map(name, addresses))
 
 
-def number(value: float) -> str:
+def digits(value: float) -> str:
     """Return about three digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gamelane.report import capture_flows
-from gamelane.report.capture_columns import SHOWN, flow_columns, group_columns, number
+from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
 from gamelane.report.capture_flows import Flow, counted
 from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
 from gamelane.report.sparkline import per_cell, sparkline
@@ -105,7 +105,7 @@ def _timeline(capture: Document, console: Console) -> bool:
 
 
 def _rate(bps: float) -> str:
-    return f"{number(bps / 1e6)} Mbit/s" if bps >= 1e6 else f"{number(bps / 1e3)} kbit/s"
+    return f"{digits(bps / 1e6)} Mbit/s" if bps >= 1e6 else f"{digits(bps / 1e3)} kbit/s"
 
 
 def _about(capture: Document) -> str:
