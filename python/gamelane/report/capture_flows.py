@@ -24,6 +24,9 @@ KINDS = {
     OTHER: ("other",) * 2,
 }
 
+SURE = {"certain": "This is certain.", "likely": "This is likely.", "guess": "This is a guess."}
+"""How sure the judgement is, in words."""
+
 
 class Flow(Game):
     """A flow of any kind, `seen` in these `captures`."""

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gamelane.report import capture_flows
 from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
-from gamelane.report.capture_flows import Flow, counted
+from gamelane.report.capture_flows import SURE, Flow, counted
 from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
 from gamelane.report.sparkline import per_cell, sparkline
 
@@ -27,8 +27,6 @@ FULL_MS = 100.0
 """Least lag of a full block: a capture without lag shall not look like one with."""
 LABEL = 6
 """Width of the names of the lines over time."""
-
-SURE = {"certain": "This is certain.", "likely": "This is likely.", "guess": "This is a guess."}
 
 
 def show(found: Document, console: Console) -> None:
