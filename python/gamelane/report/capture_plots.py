@@ -13,7 +13,6 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from gamelane.analysis.capture_verdict import CAUSE_WORDS
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.plot.style import DIRECTIONS
 from gamelane.report.capture_flows import Flow, what
@@ -263,4 +262,3 @@ TOOLTIP = [
     alt.Tooltip("v:Q", title="after the first transmission, ms"),
     alt.Tooltip("cause:N", title="retransmission"),
 ]
-CAUSES = [(CAUSE_WORDS[cause], colour) for cause, colour in CAUSE_COLOURS.items()]
