@@ -24,13 +24,13 @@ def flow_columns(flows: Sequence[Flow], name: Name) -> list[Column]:
         return Column(heading, [cell(flow) for flow in flows], rank, number)
 
     return [
-        column("flow", 5, lambda flow: "/".join(str(seen["id"]) for seen in flow.seen)),
+        column("flow", 3, lambda flow: "/".join(str(seen["id"]) for seen in flow.seen)),
         column("client", 0, lambda flow: name(flow.client), number=False),
         column("server", 0, lambda flow: name(flow.server), number=False),
-        column("type", 2, what, number=False),
+        column("type", 3, what, number=False),
         column("lag\ns", 1, lambda flow: _lag(flow) if flow.is_game else ""),
-        column("lost\nup", 3, lambda flow: _lost(flow.ways["up"])),
-        column("lost\ndown", 3, lambda flow: _lost(flow.ways["down"])),
+        column("lost\nup", 2, lambda flow: _lost(flow.ways["up"])),
+        column("lost\ndown", 2, lambda flow: _lost(flow.ways["down"])),
         column("late\nup/down", 4, lambda flow: _both(flow, _late)),
         column("gaps\nup/down", 4, lambda flow: _both(flow, _gaps)),
         column("resent\nup/down", 6, lambda flow: _both(flow, _resent)),
