@@ -151,6 +151,28 @@ def test_silence_is_no_traffic_and_not_a_line_across(tmp_path: Path) -> None:
     assert load["v"].max() == 20
 
 
+def test_the_rtt_of_a_transfer_is_that_of_the_half_that_has_samples(tmp_path: Path) -> None:
+    t = [n / 10 for n in range(600)]
+    series = [
+        ("client", "timestamp", 0.0, t),
+        ("server", "acknowledgement", 60.0, t),
+        ("server", "both-halves", 61.0, t[:20]),
+    ]
+    trips = pl.concat(
+        [
+            pl.DataFrame({"t_s": at, "rtt_ms": [rtt] * len(at)}).with_columns(
+                towards=pl.lit(side), method=pl.lit(method), capture=pl.lit(0, pl.UInt8), flow=pl.lit(0, pl.UInt32)
+            )
+            for side, method, rtt, at in series
+        ]
+    )
+    found = analyze([str(write(tmp_path / "one.pcap", steady(1200, 50)))], capture_frames.TableWriter(tmp_path))
+    capture_frames.finish(tmp_path)
+    trips.write_parquet(tmp_path / "rtt.parquet")
+    [shown] = over_time(page(tmp_path, found))["flows"]
+    assert set(rows(shown["spec"], "RTT to the server, ms")["v"]) == {60.0}
+
+
 DRIVER = """
 <script>
 (async () => {

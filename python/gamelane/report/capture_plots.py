@@ -35,6 +35,8 @@ WORST = 400
 """Maximum number of delayed packets, and of retransmissions, in each direction of a flow."""
 TO = {"down": "to the client", "up": "to the server"}
 LAG = "#d55e00"
+WHOLE = "both-halves"
+"""Method of an RTT sample of the whole path."""
 NO_CAUSE = "none"
 PLAIN = "$ink"
 """Colour of packets that were not retransmitted."""
@@ -114,7 +116,7 @@ def _plots(capture: Document, tables: Mapping[str, pl.DataFrame | None]) -> Spec
     """Return the plots of one flow, one below the other, as far as the tables have data."""
     panels: list[tuple[Any, str, int]] = []
     if (trips := tables["rtt"]) is not None:
-        panels += _round_trips(trips, capture)
+        panels.append(_round_trips(trips, capture))
     for direction, to in TO.items():
         if (delays := tables["delay"]) is not None and not (of := one_way(delays, direction)).is_empty():
             panels.append((_delays(of, capture), f"Delay of data {to}, ms", 90))
@@ -132,22 +134,19 @@ def one_way(rows: pl.DataFrame, direction: str) -> pl.DataFrame:
     return rows.filter(pl.col("direction").cast(pl.String) == direction)
 
 
-def _round_trips(trips: pl.DataFrame, capture: Document) -> list[tuple[Any, str, int]]:
-    """Return the RTT of the whole path. Without one, that of the side with more samples."""
-    methods = trips.with_columns(pl.col("method").cast(pl.String), pl.col("towards").cast(pl.String))
-    rows, title = methods.filter(pl.col("method") == "both-halves"), "RTT, ms"
-    if len(rows) < FEW:
-        halves = methods.filter(pl.col("method") != "both-halves")
-        for (side, _), part in halves.partition_by("towards", "method", as_dict=True).items():
-            if len(part) > len(rows):
-                rows, title = part, f"RTT to the {side}, ms"
-    rows = _thinned(rows.select("t_s", "rtt_ms"), "rtt_ms", POINTS)
-    line = alt.Chart(_inline(rows.select(t="t_s", v="rtt_ms"))).mark_line(strokeWidth=1, color="$blue", clip=True)
-    return [(line.encode(x=_x(capture), y=_y()), title, 90)]
-
-
-FEW = 100
-"""Fewer round trips of the whole path than this do not show the course of time."""
+def _round_trips(trips: pl.DataFrame, capture: Document) -> tuple[Any, str, int]:
+    """Return the RTT of the path. If that covers less than half of the time, return the longer half of the path."""
+    series = trips.select("t_s", "rtt_ms", pl.col("method", "towards").cast(pl.String))
+    covered = series.group_by("method", "towards").agg(
+        seconds=pl.col("t_s").floor().n_unique(), p50=pl.col("rtt_ms").median()
+    )
+    long = covered.filter(pl.col("seconds") >= pl.col("seconds").max() / 2)
+    chosen = long.sort(pl.col("method") == WHOLE, "p50", "method", descending=True).head(1)
+    rows = series.join(chosen, on=["method", "towards"], how="semi", maintain_order="left")
+    rows = _thinned(rows, "rtt_ms", POINTS).select(t="t_s", v="rtt_ms")
+    line = alt.Chart(_inline(rows)).mark_line(strokeWidth=1, color="$blue", clip=True)
+    title = "RTT, ms" if chosen["method"][0] == WHOLE else f"RTT to the {chosen['towards'][0]}, ms"
+    return line.encode(x=_x(capture), y=_y()), title, 90
 
 
 def _delays(delays: pl.DataFrame, capture: Document) -> alt.Chart:
@@ -225,7 +224,7 @@ def _stacked(panels: Sequence[tuple[Any, str, int]]) -> Spec:
 
 
 def _title(text: str) -> Spec:
-    return {"text": text, "fontSize": 12, "offset": 4}
+    return {"text": text, "fontSize": 12, "offset": 4, "frame": "group"}
 
 
 def _x(capture: Document) -> alt.X:
