@@ -57,7 +57,7 @@ def blamed(found: Document) -> Document:
             "From 1.0 s on 10.1.0.2 sent 0.98 Mbit/s, 98 % of the most that the line carried.",
             "5 of 400 updates to the player were lost, all of them while the upload ran.",
         ],
-        "advice": ["limit the rate of the upload program", "let the router give games their own queue"],
+        "advice": ["Limit the rate of the upload program.", "Let the router give games a queue of their own."],
     }
     return found
 

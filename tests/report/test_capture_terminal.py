@@ -92,14 +92,17 @@ def test_the_first_lines_say_who_is_to_blame_and_what_to_try(household: Document
     blame = household["verdict"]["blame"]
     assert lines[0] == blame["text"]
     assert lines[1] == "This is likely."
-    assert lines[2:4] == [f"  - {sentence}" for sentence in blame["because"]]
-    assert lines[4:6] == [f"  try: {sentence}" for sentence in blame["advice"]]
+    assert lines[2:5] == ["Why:", *(f"  - {sentence}" for sentence in blame["because"])]
+    assert lines[5:8] == ["What to try:", *(f"  {at}. {sentence}" for at, sentence in enumerate(blame["advice"], 1))]
+    nobody = documents.without(household)
+    nobody["verdict"]["blame"] |= {"who": "unknown", "sure": "guess", "because": [], "advice": []}
+    assert printed(nobody, 200).splitlines()[:2] == [blame["text"], ""]
 
 
 def test_without_a_judgement_the_headline_comes_first(household: Document) -> None:
     text = printed(documents.without(household, "blame", "timeline"), 200)
     assert text.startswith(household["verdict"]["headline"])
-    assert "try:" not in text
+    assert "What to try" not in text
     assert "Longest wait" not in text
     absent = documents.without(household, "blame")
     absent["captures"][0]["timeline"] = None

@@ -16,7 +16,7 @@ from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.ecdf import curve
 from gamelane.plot.style import DIRECTIONS, OTHERS
 from gamelane.report import capture_flows, capture_games, capture_plots, pages, shared_paths
-from gamelane.report.capture_flows import SURE, Flow
+from gamelane.report.capture_flows import Flow, how_sure
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
 
@@ -55,7 +55,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         styles=["capture.css"],
         found=found,
         blame=found["verdict"].get("blame"),
-        sure=SURE,
+        how_sure=how_sure,
         timelines=[(number, captures[number]) for number, _ in timelines],
         picked=_by_capture(captures, picked),
         flows_not_picked=sum(len(flow.captures) for flow in flows) - len(picked),

@@ -138,6 +138,11 @@ def left_out(found: Document) -> tuple[int, int]:
     return sum(part["flows"] for part in parts), sum(part["games"] for part in parts)
 
 
+def how_sure(blame: Document) -> str:
+    """Return how sure the judgement is; nothing if it names no culprit."""
+    return "" if blame["who"] == "unknown" else SURE[blame["sure"]]
+
+
 def what(flow: Flow) -> str:
     """Return protocol and behaviour."""
     seen = flow.seen[0]

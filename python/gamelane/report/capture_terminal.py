@@ -15,7 +15,7 @@ from rich.text import Text
 
 from gamelane.report import capture_flows
 from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
-from gamelane.report.capture_flows import SURE, Flow, counted
+from gamelane.report.capture_flows import Flow, counted, how_sure
 from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
 from gamelane.report.sparkline import per_cell, sparkline
 
@@ -50,11 +50,16 @@ def show(found: Document, console: Console) -> None:
 
 def _blame(blame: Document, console: Console) -> None:
     _say(console, blame["text"], style="bold")
-    _say(console, SURE[blame["sure"]])
+    if sure := how_sure(blame):
+        _say(console, sure)
+    if blame["because"]:
+        _say(console, "Why:")
     for sentence in blame["because"]:
         _say(console, sentence, first="  - ")
-    for sentence in blame["advice"]:
-        _say(console, sentence, first="  try: ")
+    if blame["advice"]:
+        _say(console, "What to try:")
+    for number, sentence in enumerate(blame["advice"], 1):
+        _say(console, sentence, first=f"  {number}. ")
     console.print()
 
 
