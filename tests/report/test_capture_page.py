@@ -97,7 +97,9 @@ def test_every_flow_is_plotted_with_its_own_data_and_one_zoom(text: str, both: D
         load = rows(spec, "Throughput, kbit/s")
         step = load["t"].unique().sort()[1]
         for way in ("up", "down"):
-            bits = load.filter(pl.col("direction") == way)["v"].sum() * 1000 * step
+            rates = load.filter(pl.col("direction") == way)
+            bits = rates[:-1]["v"].sum() * 1000 * step
+            assert rates["t"][-1] == pytest.approx(both["captures"][number]["duration_s"], abs=0.001)
             assert bits == pytest.approx(8 * seen[way]["bytes"], rel=0.01)
         longest = rows(spec, "Delay of data to the client, ms")["v"].max()
         assert longest == pytest.approx(seen["tcp"]["down"]["application_delay_ms"]["max"], rel=0.001)
@@ -137,6 +139,17 @@ def test_the_plots_of_four_thousand_flows_are_bounded(tmp_path: Path, monkeypatc
     assert 1 < len(few) < capture_plots.MOST
     assert few == over_time(text)["flows"][: len(few)]
     assert len(json.dumps(few)) < 45_000
+
+
+@pytest.mark.parametrize("packets", [0, 1, 2])
+def test_a_capture_of_no_time_has_a_page(packets: int, tmp_path: Path) -> None:
+    found = analyze([str(write(tmp_path / "short.pcap", steady(packets, 0)))], capture_frames.TableWriter(tmp_path))
+    capture_frames.finish(tmp_path)
+    found["captures"][0]["timeline"] = {"step_s": 0.25, "lag_ms": [0.0], "up_bps": [0.0], "down_bps": [96.0]}
+    data = over_time(page(tmp_path, found))
+    assert len(data["flows"]) == (packets > 0)
+    for each in (*data["timelines"], *data["flows"]):
+        vl_convert.vegalite_to_svg(each["spec"], vl_version=VEGA_LITE)
 
 
 def test_silence_is_no_traffic_and_not_a_line_across(tmp_path: Path) -> None:

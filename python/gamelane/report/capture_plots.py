@@ -78,6 +78,8 @@ def picked(folder: Path, found: Document, flows: Sequence[Flow]) -> list[Picked]
     for number, flow_id, flow in places:
         own = {name: rows.get((number, flow_id)) for name, rows in tables.items()}
         spec = _plots(found["captures"][number], own)
+        if not spec["vconcat"]:
+            continue
         size += len(script_json(spec))
         if size > MOST_BYTES:
             break
@@ -196,6 +198,9 @@ def _load(windows: pl.DataFrame, capture: Document, column: str, factor: float) 
 
 
 def _steps(rows: pl.DataFrame, capture: Document) -> alt.Chart:
+    """Draw rates by direction. The last step lasts to the end of the capture."""
+    end = rows.group_by("direction", maintain_order=True).last().with_columns(t=pl.lit(float(capture["duration_s"])))
+    rows = pl.concat([rows, end.select(rows.columns)])
     chart: alt.Chart = (
         alt.Chart(_inline(rows))
         .mark_line(strokeWidth=1.2, interpolate="step-after", clip=True)
@@ -207,7 +212,7 @@ def _steps(rows: pl.DataFrame, capture: Document) -> alt.Chart:
 def _stacked(panels: Sequence[tuple[Any, str, int]]) -> Spec:
     """Put panels on one time axis. The page sets the width (`capture.js`)."""
     shown = [
-        {**chart.properties(height=height).to_dict(), "name": f"panel{at}", "title": _title(title)}
+        {**chart.properties(height=height).to_dict(validate=False), "name": f"panel{at}", "title": _title(title)}
         for at, (chart, title, height) in enumerate(panels)
     ]
     for panel in shown[:-1]:
