@@ -114,7 +114,7 @@ def test_flows_without_trouble_are_counted_and_have_no_row(household: Document) 
     assert [flow.client for flow in flows(household) if flow.has_trouble] == ["10.1.0.0:40000"]
     assert "\n   0  10.1.0.0:40000" in text
     assert "10.1.0.1:40000  10.0.0.2:27960" not in text
-    assert "2 more flows without lag or loss: 1 game over UDP, 1 other." in text
+    assert "2 more flows show no lag or loss: 1 game over UDP, 1 other." in text
     assert "The largest has 2.5 MB: 10.1.0.2:40000 and 10.0.0.2:27960." in text
 
 
@@ -131,13 +131,33 @@ def test_what_is_trouble_of_a_game(household: Document, trouble: dict[str, int],
     assert flow.has_trouble == is_trouble
 
 
+def test_a_transfer_behind_a_queue_has_trouble_and_the_rtt_of_the_half_that_has_samples(both: Document) -> None:
+    found = documents.without(both)
+    found["pair"] = None
+    flow = found["captures"][0]["flows"][0]
+    flow["kind"] = "other"
+    for way in ("up", "down"):
+        half = flow["tcp"][way]
+        half["resent"] = half["zero_windows"]["count"] = 0
+        for cause in half["retransmissions"].values():
+            cause["lag_ms"] = 0.0
+    [fine] = [each for each in flows(found) if each.captures == (0,) and each.seen[0]["id"] == flow["id"]]
+    assert not fine.has_trouble
+    assert fine.round_trips == flow["tcp"]["rtt_ms"]
+    flow["tcp"]["rtt_to_server_ms"]["timestamps"] |= {"count": 100_000, "min": 30.0, "p50": 540.0, "p99": 900.0}
+    [behind] = [each for each in flows(found) if each.captures == (0,) and each.seen[0]["id"] == flow["id"]]
+    assert behind.has_trouble
+    assert behind.round_trips == flow["tcp"]["rtt_to_server_ms"]["timestamps"]
+    assert " 540/900 " in printed(found, 200)
+
+
 def test_every_one_of_four_thousand_flows_is_counted_once(many: Document) -> None:
     text = printed(many, 80)
     assert len(text.splitlines()) < 60
     rows = len(re.findall(r"^ *\d+  \d+:40000 ", text, re.MULTILINE))
     assert rows == SHOWN
-    assert "10 more flows with lag or loss: 10 games over UDP." in text
-    quiet = int(re.findall(r"^([\d,]+) more flows without lag or loss", text, re.MULTILINE)[0].replace(",", ""))
+    assert "10 more flows show lag or loss: 10 games over UDP." in text
+    quiet = int(re.findall(r"^([\d,]+) more flows show no lag or loss", text, re.MULTILINE)[0].replace(",", ""))
     hidden = int(re.findall(r"^([\d,]+) more flows with fewer packets", text, re.MULTILINE)[0].replace(",", ""))
     assert rows + 10 + quiet + hidden == many["captures"][0]["flows_total"] == 4000
     assert not re.search(r"^ *\d+ .* 0/120", text, re.MULTILINE)

@@ -16,7 +16,8 @@ Document = Mapping[str, Any]
 LATE = 0.01
 """Share of late messages that counts as trouble. A computer that plays is itself a little late now and then."""
 DELAY_MS = 100.0
-"""Delay above the least, of the slowest hundredth, that counts as trouble of a game. As `LATE`, this limit is ours."""
+"""Delay above the least that counts as trouble. As `LATE`, this limit is ours."""
+SIDES = ("server", "client")
 KINDS = {
     "game": ("game over UDP", "games over UDP"),
     VOICE: ("call", "calls"),
@@ -60,22 +61,31 @@ class Flow(Game):
 
     @property
     def round_trips(self) -> Document | None:
-        """RTT of the whole path, else of the longer half; nothing if none was measured."""
+        """RTT of the path, or of the longer half if the path has few samples; nothing if none was measured.
+
+        A transfer has few of the path: they need data in both directions within a second.
+        """
         if self.pair:
-            return self.pair["rtt_ms"] if self.pair["rtt_ms"]["p50"] is not None else None
+            whole: Document = self.pair["rtt_ms"]
+            return whole if whole["count"] else None
         tcp = self.seen[0].get("tcp")
         if tcp is None:
             return None
-        whole: Document = tcp["rtt_ms"]
-        halves: list[Document] = [tcp[f"rtt_to_{side}_ms"]["acknowledgements"] for side in ("server", "client")]
-        if whole["p50"] is not None:
+        whole = tcp["rtt_ms"]
+        halves: list[Document] = [
+            tcp[f"rtt_to_{side}_ms"][method] for side in SIDES for method in ("acknowledgements", "timestamps")
+        ]
+        most = max(of["count"] for of in (whole, *halves))
+        if not most:
+            return None
+        if whole["count"] >= most / 2:
             return whole
-        return max((half for half in halves if half["p50"] is not None), key=lambda half: half["p50"], default=None)
+        return max((half for half in halves if half["count"] >= most / 10), key=lambda half: half["p50"])
 
     @property
     def has_trouble(self) -> bool:
         """Whether packets were lost, sent again or late, or waited long (docs/models/captures.md)."""
-        return any(self._has_trouble(way) for way in self.ways.values()) or (self.is_game and self._delayed())
+        return any(self._has_trouble(way) for way in self.ways.values()) or self._delayed()
 
     def _has_trouble(self, way: Way) -> bool:
         if way.half and (way.half["resent"] or way.half["zero_windows"]["count"] or any(way.lag_ms.values())):
@@ -88,11 +98,13 @@ class Flow(Game):
         return bool(of and way.is_steady and (of["gaps"] or of["late"] > LATE * max(self.packets[way.direction], 1)))
 
     def _delayed(self) -> bool:
+        """Whether a game's slowest packets, or half of another flow's, took long: for the latter a queue stood."""
+        share = "p99" if self.is_game else "p50"
         trips = self.round_trips
-        if trips and trips["p99"] - trips["min"] >= DELAY_MS:
+        if trips and trips[share] - trips["min"] >= DELAY_MS:
             return True
-        ways = [way.pair["delay_above_least_ms"]["p99"] for way in self.ways.values() if way.pair]
-        return any(delay is not None and delay >= DELAY_MS for delay in ways)
+        delays = [way.pair["delay_above_least_ms"][share] for way in self.ways.values() if way.pair]
+        return any(delay is not None and delay >= DELAY_MS for delay in delays)
 
 
 def flows(found: Document) -> list[Flow]:

@@ -179,10 +179,10 @@ def _rest(found: Document, flows: Sequence[Flow], shown: Sequence[Flow], console
     """Print the numbers of flows without a row."""
     said = []
     if further := [flow for flow in flows if flow.has_trouble and flow not in shown]:
-        said.append(f"{_flows_of(len(further), 'more ')} with lag or loss: {counted(further)}.")
+        said.append(f"{_flows_of(len(further), 'more ')} {_show(len(further))} lag or loss: {counted(further)}.")
     if quiet := [flow for flow in flows if not flow.has_trouble]:
         said.append(
-            f"{_flows_of(len(quiet), 'more ' if shown else '')} without lag or loss: {counted(quiet)}. "
+            f"{_flows_of(len(quiet), 'more ' if shown else '')} {_show(len(quiet))} no lag or loss: {counted(quiet)}. "
             + _largest(max(quiet, key=lambda flow: flow.bytes), one=len(quiet) == 1)
         )
     hidden, games = capture_flows.left_out(found)
@@ -199,6 +199,10 @@ def _largest(flow: Flow, *, one: bool) -> str:
     """Describe the flow with the most bytes: it may be what the games waited for."""
     size = f"{flow.bytes / 1e6:.1f} MB" if flow.bytes >= 1e5 else f"{flow.bytes / 1e3:.1f} kB"
     return f"{'It' if one else 'The largest'} has {size}: {flow.client} and {flow.server}."
+
+
+def _show(number: int) -> str:
+    return "shows" if number == 1 else "show"
 
 
 def _flows_of(number: int, more: str) -> str:
