@@ -56,6 +56,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         found=found,
         blame=found["verdict"].get("blame"),
         how_sure=how_sure,
+        path_or_half=capture_flows.path_or_half,
         timelines=[(number, captures[number]) for number, _ in timelines],
         picked=_by_capture(captures, picked),
         flows_not_picked=sum(len(flow.captures) for flow in flows) - len(picked),

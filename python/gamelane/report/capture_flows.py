@@ -61,26 +61,11 @@ class Flow(Game):
 
     @property
     def round_trips(self) -> Document | None:
-        """RTT of the path, or of the longer half if the path has few samples; nothing if none was measured.
-
-        A transfer has few of the path: they need data in both directions within a second.
-        """
+        """RTT between the two captures, else of one (`path_or_half`); nothing if none was measured."""
         if self.pair:
-            whole: Document = self.pair["rtt_ms"]
-            return whole if whole["count"] else None
-        tcp = self.seen[0].get("tcp")
-        if tcp is None:
-            return None
-        whole = tcp["rtt_ms"]
-        halves: list[Document] = [
-            tcp[f"rtt_to_{side}_ms"][method] for side in SIDES for method in ("acknowledgements", "timestamps")
-        ]
-        most = max(of["count"] for of in (whole, *halves))
-        if not most:
-            return None
-        if whole["count"] >= most / 2:
-            return whole
-        return max((half for half in halves if half["count"] >= most / 10), key=lambda half: half["p50"])
+            trips: Document = self.pair["rtt_ms"]
+            return trips if trips["count"] else None
+        return path_or_half(self.seen[0]["tcp"]) if "tcp" in self.seen[0] else None
 
     @property
     def has_trouble(self) -> bool:
@@ -105,6 +90,23 @@ class Flow(Game):
             return True
         delays = [way.pair["delay_above_least_ms"][share] for way in self.ways.values() if way.pair]
         return any(delay is not None and delay >= DELAY_MS for delay in delays)
+
+
+def path_or_half(tcp: Document) -> Document | None:
+    """Return the RTT of the path, or of the longer half if the path has few samples; nothing if none was measured.
+
+    A transfer has few of the path: they need data in both directions within a second.
+    """
+    whole: Document = tcp["rtt_ms"]
+    halves: list[Document] = [
+        tcp[f"rtt_to_{side}_ms"][method] for side in SIDES for method in ("acknowledgements", "timestamps")
+    ]
+    most = max(of["count"] for of in (whole, *halves))
+    if not most:
+        return None
+    if whole["count"] >= most / 2:
+        return whole
+    return max((half for half in halves if half["count"] >= most / 10), key=lambda half: half["p50"])
 
 
 def flows(found: Document) -> list[Flow]:
