@@ -70,9 +70,9 @@ class Flow(Game):
     @property
     def has_trouble(self) -> bool:
         """Whether packets were lost, sent again or late, or waited long (docs/models/captures.md)."""
-        return any(self._has_trouble(way) for way in self.ways.values()) or self._delayed()
+        return any(self._suffered(way) for way in self.ways.values()) or self._delayed()
 
-    def _has_trouble(self, way: Way) -> bool:
+    def _suffered(self, way: Way) -> bool:
         if way.half and (way.half["resent"] or way.half["zero_windows"]["count"] or any(way.lag_ms.values())):
             return True
         if not self.is_game:
