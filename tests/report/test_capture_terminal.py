@@ -200,6 +200,25 @@ def test_a_terminal_without_blocks_gets_ascii(household: Document) -> None:
     assert "#" in out.buffer.getvalue().decode()
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_group_of_many_connections_names_as_many_as_fit(both: Document, width: int) -> None:
+    found = documents.without(both, "timeline")
+    rtt = {"min": 20.0, "p50": 30.0}
+    shared = found["shared_paths"]
+    shared["connections"] = [
+        {"address": f"[2001:db8:85a3::8a2e:{at:x}]:{50_000 + at}", "rtt_ms": rtt} for at in range(175)
+    ]
+    shared["variants"] = {"plain": {"groups": [list(range(170)), [170, 171], [172]]}}
+    text = printed(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    row = next(line for line in text.splitlines() if line.startswith("plain") and " 170 " in line)
+    *named, last = re.findall(r"\d+:50\d{3}", row)
+    more = int(row.rpartition(" and ")[2].removesuffix(" more"))
+    assert len(named) + 1 + more == 170
+    assert last in row
+    assert re.search(r"^plain +2 .*\d+:50170, \d+:50171$", text, re.MULTILINE)
+
+
 def test_two_interfaces_of_one_file_have_a_table_each(both: Document) -> None:
     found = documents.without(both, "timeline")
     for capture in found["captures"]:
