@@ -18,6 +18,8 @@ CAUSE_COLOURS = {
     "fast": "$blue",
     "unexplained": "$muted",
 }
+CAUSES = [(CAUSE_WORDS[cause], colour) for cause, colour in CAUSE_COLOURS.items()]
+"""The legend of the causes."""
 SHOWN = 15
 """Maximum number of waits in the list."""
 MOST = 60

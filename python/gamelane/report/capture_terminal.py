@@ -1,43 +1,119 @@
-"""Prints an analyzed capture on the terminal: the verdict, then a line for each flow."""
+"""Prints an analyzed capture on the terminal: who is to blame, lag over time, the verdict, then flows with trouble.
+
+No line is wider than the terminal, and no address or number is cut. Without enough width for addresses, hosts have
+numbers and a legend; columns that still do not fit are left out, the least important first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from gamelane.analysis.capture_facts import OTHER, lag_by_cause
+from gamelane.report import capture_flows
+from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
+from gamelane.report.capture_flows import Flow, counted, how_sure
+from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
+from gamelane.report.sparkline import per_cell, sparkline
 
-SHOWN = 20
+Document = Mapping[str, Any]
+
+DESCRIBED = 3
+"""Maximum number of games with sentences: they take several lines each, and the table has all games with trouble."""
+FULL_MS = 100.0
+"""Least lag of a full block: a capture without lag shall not look like one with."""
+LABEL = 6
+"""Width of the names of the lines over time."""
 
 
-def show(found: Mapping[str, Any], console: Console) -> None:
-    """Print the verdict, the flows with the most packets, and what the comparison of two captures shows."""
-    console.print(Text(found["verdict"]["headline"], style="bold"))
-    for game in found["verdict"]["games"]:
-        console.print(Text(f"  {game['text']}"))
-    if more := found["verdict"]["not_described"]:
-        console.print(f"  {more:,} more {'game is' if more == 1 else 'games are'} only in the numbers above.")
+def show(found: Document, console: Console) -> None:
+    """Print the blame, lag over time, the verdict, and what the flows with trouble suffered."""
+    flows = capture_flows.flows(found)
+    if blame := found["verdict"].get("blame"):
+        _blame(blame, console)
+    alone = len(found["captures"]) == 1
+    if alone and _timeline(found["captures"][0], console):
+        console.print()
+    _say(console, found["verdict"]["headline"], style="" if blame else "bold")
+    _games(found, flows, console)
     for capture in found["captures"]:
         if capture["flows"]:
             console.print()
-            console.print(_about(capture))
-            console.print(_flows(capture, alone=not found["pair"]))
-    if found["pair"] and found["pair"]["flows"]:
-        console.print()
-        console.print("comparison of the two captures")
-        console.print(_pairs(found["pair"]))
-    if "shared_paths" in found:
-        console.print()
-        console.print(_groups(found["shared_paths"]))
+            _say(console, _about(capture))
+            if not alone:
+                _timeline(capture, console)
+    _tables(found, flows, console)
 
 
-def _about(capture: Mapping[str, Any]) -> str:
+def _blame(blame: Document, console: Console) -> None:
+    _say(console, blame["text"], style="bold")
+    if sure := how_sure(blame):
+        _say(console, sure)
+    if blame["because"]:
+        _say(console, "Why:")
+    for sentence in blame["because"]:
+        _say(console, sentence, first="  - ")
+    if blame["advice"]:
+        _say(console, "What to try:")
+    for number, sentence in enumerate(blame["advice"], 1):
+        _say(console, sentence, first=f"  {number}. ")
+    console.print()
+
+
+def _games(found: Document, flows: Sequence[Flow], console: Console) -> None:
+    """Print sentences about the games with the most trouble; without trouble, about one game."""
+    told = {(game["capture"], game["flow"]): game["text"] for game in found["verdict"]["games"]}
+    sentences = [(flow, told[place]) for flow in flows for place in _places(flow) if place in told]
+    worst = [(flow, text) for flow, text in sentences if flow.has_trouble][:DESCRIBED] or sentences[:1]
+    for _, text in worst:
+        _say(console, text, first="  ")
+    if more := len(told) - len(worst) + found["verdict"]["not_described"]:
+        _say(console, f"{more:,} more {'game is' if more == 1 else 'games are'} in the numbers above.", first="  ")
+
+
+def _places(flow: Flow) -> Iterable[tuple[int, int]]:
+    return ((number, seen["id"]) for number, seen in zip(flow.captures, flow.seen, strict=True))
+
+
+def _timeline(capture: Document, console: Console) -> bool:
+    """Print lag and load over time, if they are known. Each line has its own scale, and ends with its highest value."""
+    timeline = capture.get("timeline")
+    if not timeline or not timeline["lag_ms"]:
+        return False
+    longest = max(timeline["lag_ms"])
+    rows = [("lag", timeline["lag_ms"], max(longest, FULL_MS), f"{longest:.0f} ms" if longest else "none")]
+    for direction in ("up", "down"):
+        rate = timeline[f"{direction}_bps"]
+        rows.append((direction, rate, max(rate), _rate(max(rate))))
+    room = console.width - LABEL - 2 - max(len(text) for *_, text in rows)
+    each = per_cell(timeline["lag_ms"], room)
+    cells = -(-len(timeline["lag_ms"]) // each)
+    for name, values, top, text in rows:
+        if top:
+            line = sparkline(values, each, top, ascii_only=console.options.ascii_only)
+            _line(console, f"{name:<{LABEL}}{line.ljust(cells)}  {text}")
+    end = f"{len(timeline['lag_ms']) * timeline['step_s']:g} s"
+    _line(console, f"{'':{LABEL}}{'0':<{max(cells - len(end), 2)}}{end}", style="dim")
+    _say(
+        console,
+        f"Longest wait of a game, and load of all flows, in each {each * timeline['step_s']:g} s. "
+        "The number at the end is the highest.",
+        first=" " * LABEL,
+        style="dim",
+    )
+    return True
+
+
+def _rate(bps: float) -> str:
+    return f"{digits(bps / 1e6)} Mbit/s" if bps >= 1e6 else f"{digits(bps / 1e3)} kbit/s"
+
+
+def _about(capture: Document) -> str:
     skipped = {key: count for key, count in capture["skipped"].items() if count and key != "unsupported_link_type"}
-    parts = [f"{capture['file']}: {capture['packets']} packets in {capture['duration_s']:.1f} s"]
+    parts = [f"{capture['file']}: {capture['packets']:,} packets in {capture['duration_s']:.1f} s"]
     if copies := capture["set_aside"]:
         parts.append(f"{copies} of them copies from other interfaces or a mirror port, set aside")
     parts += [f"{count} {key.replace('_', ' ')}" for key, count in skipped.items()]
@@ -55,96 +131,90 @@ def _about(capture: Mapping[str, Any]) -> str:
         furthest_s = capture["stamps_ahead"]["furthest_ms"] / 1000
         which = "1 timestamp" if ahead == 1 else f"{ahead} timestamps up to"
         parts.append(f"{which} {furthest_s:.1f} s ahead of the others {'was' if ahead == 1 else 'were'} corrected")
-    more = capture["flows_total"] - min(len(capture["flows"]), SHOWN)
-    if more > 0:
-        parts.append(f"{SHOWN} of {capture['flows_total']} flows: games first, then those with the most packets")
     return ", ".join(parts)
 
 
-def _flows(capture: Mapping[str, Any], *, alone: bool) -> Table:
-    """Return a line for each flow. The lag of one capture is left out if two are compared: the comparison has it."""
-    lag = ("lag s",) if alone else ()
-    table = _table("flow", "client", "server", "what", "packets up/down", "RTT ms", "retransmitted up/down", *lag)
+def _tables(found: Document, flows: Sequence[Flow], console: Console) -> None:
+    """Print the flows with trouble, the number of the others, and groups that may share a path."""
+    troubled = [flow for flow in flows if flow.has_trouble]
+    tables = [("comparison of the two captures", [flow for flow in troubled if flow.pair])]
+    for number, capture in enumerate(found["captures"]):
+        tables.append((_title(found, capture["file"]), [flow for flow in troubled if flow.captures == (number,)]))
+    tables = [(title, of[:SHOWN]) for title, of in tables if of]
+    shared = found.get("shared_paths")
+    narrow = any(width(filled(flow_columns(of, str))) > console.width for _, of in tables)
+    narrow = narrow or (shared is not None and width(group_columns(shared, str, None)) > console.width)
+    hosts = Hosts()
+    name = hosts.name if narrow else str
+    for title, of in tables:
+        console.print()
+        if title:
+            _say(console, title)
+        _table(filled(flow_columns(of, name)), console)
+    _rest(found, flows, [flow for _, of in tables for flow in of], console)
+    if shared is not None:
+        console.print()
+        _table(group_columns(shared, name, console.width), console)
+    if legend := hosts.legend(console.width):
+        console.print()
+        for line in legend:
+            _line(console, line, style="dim")
 
-    def rank(flow: Mapping[str, Any]) -> tuple[bool, int]:
-        return flow["kind"] == OTHER, -(flow["up"]["packets"] + flow["down"]["packets"])
 
-    for flow in sorted(sorted(capture["flows"], key=rank)[:SHOWN], key=lambda flow: int(flow["id"])):
-        tcp = flow.get("tcp")
-        table.add_row(
-            str(flow["id"]),
-            flow["client"],
-            flow["server"],
-            _what(flow),
-            f"{flow['up']['packets']}/{flow['down']['packets']}",
-            _number(_round_trip(tcp)) if tcp else "",
-            f"{tcp['up']['resent']}/{tcp['down']['resent']}" if tcp else "",
-            *((_number(_lag_s(tcp)) if tcp else "",) if alone else ()),
+def _table(columns: Sequence[Column], console: Console) -> None:
+    head, rows = lines(fitting(columns, console.width))
+    for line in head:
+        _line(console, line, style="bold")
+    for line in rows:
+        _line(console, line)
+
+
+def _title(found: Document, file: str) -> str:
+    if found["pair"] and found["pair"]["flows"]:
+        return f"only in {file}"
+    return file if len(found["captures"]) > 1 else ""
+
+
+def _rest(found: Document, flows: Sequence[Flow], shown: Sequence[Flow], console: Console) -> None:
+    """Print the numbers of flows without a row."""
+    said = []
+    if further := [flow for flow in flows if flow.has_trouble and flow not in shown]:
+        said.append(f"{_flows_of(len(further), 'more ')} {_show(len(further))} lag or loss: {counted(further)}.")
+    if quiet := [flow for flow in flows if not flow.has_trouble]:
+        said.append(
+            f"{_flows_of(len(quiet), 'more ' if shown else '')} {_show(len(quiet))} no lag or loss: {counted(quiet)}. "
+            + _largest(max(quiet, key=lambda flow: flow.bytes), one=len(quiet) == 1)
         )
-    return table
+    hidden, games = capture_flows.left_out(found)
+    if hidden:
+        of_them = f", {games:,} of them games, which are in the numbers above" if games else ""
+        said.append(f"{_flows_of(hidden, 'more ')} with fewer packets{of_them}.")
+    if said:
+        console.print()
+    for sentence in said:
+        _say(console, sentence)
 
 
-def _pairs(pair: Mapping[str, Any]) -> Table:
-    table = _table("client", "server", "RTT ms p50/p99", "lost up", "lost down", "delay p99 up/down ms", "lag s")
-    for flow in sorted(pair["flows"], key=lambda flow: flow["kind"] == OTHER)[:SHOWN]:
-        up, down = flow["up"], flow["down"]
-        lag = [way["delivery"]["late_lag_ms"] for way in (up, down) if way["delivery"]]
-        table.add_row(
-            flow["client"],
-            flow["server"],
-            f"{_number(flow['rtt_ms']['p50'])}/{_number(flow['rtt_ms']['p99'])}",
-            _lost(up),
-            _lost(down),
-            f"{_number(up['delay_above_least_ms']['p99'])}/{_number(down['delay_above_least_ms']['p99'])}",
-            _number(sum(lag) / 1000) if lag else "",
-        )
-    return table
+def _largest(flow: Flow, *, one: bool) -> str:
+    """Describe the flow with the most bytes: it may be what the games waited for."""
+    size = f"{flow.bytes / 1e6:.1f} MB" if flow.bytes >= 1e5 else f"{flow.bytes / 1e3:.1f} kB"
+    return f"{'It' if one else 'The largest'} has {size}: {flow.client} and {flow.server}."
 
 
-def _lost(way: Mapping[str, Any]) -> str:
-    return "unknown" if way["lost"] is None else f"{way['lost']}/{way['sent']}"
+def _show(number: int) -> str:
+    return "shows" if number == 1 else "show"
 
 
-def _groups(shared: Mapping[str, Any]) -> Table:
-    table = _table("may share a path", "connections", "median RTT ms", f"{shared['towards']}s")
-    for variant, verdict in shared["variants"].items():
-        for group in verdict["groups"][:SHOWN]:
-            members = [shared["connections"][at] for at in group]
-            medians = [member["rtt_ms"]["p50"] for member in members]
-            table.add_row(
-                variant,
-                str(len(members)),
-                f"{_number(min(medians))} to {_number(max(medians))}",
-                ", ".join(str(member["address"]) for member in members),
-            )
-    return table
+def _flows_of(number: int, more: str) -> str:
+    return f"{number:,} {more}flow{'' if number == 1 else 's'}"
 
 
-def _what(flow: Mapping[str, Any]) -> str:
-    if flow["protocol"] == "udp":
-        behaviour = flow["udp"]["behaviour"]
-        return "UDP" if behaviour == "other" else f"UDP {behaviour}"
-    thin = [way for way in ("up", "down") if flow["tcp"][way]["thin"]]
-    return "TCP thin" if len(thin) == 2 else f"TCP thin {thin[0]}" if thin else "TCP"
+def _say(console: Console, text: str, *, first: str = "", style: str = "") -> None:
+    """Print a sentence in the width of the terminal; further lines are indented as the first."""
+    indent = cell_len(first)
+    for at, line in enumerate(Text(text).wrap(console, max(console.width - indent, 1))):
+        _line(console, (" " * indent if at else first) + line.plain.rstrip(), style=style)
 
 
-def _round_trip(tcp: Mapping[str, Any]) -> float | None:
-    whole: float | None = tcp["rtt_ms"]["p50"]
-    if whole is not None:
-        return whole
-    halves = [tcp[f"rtt_to_{side}_ms"]["acknowledgements"]["p50"] for side in ("server", "client")]
-    return max((half for half in halves if half is not None), default=None)
-
-
-def _lag_s(tcp: Mapping[str, Any]) -> float:
-    return sum(sum(lag_by_cause(tcp[way], None).values()) for way in ("up", "down")) / 1000
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return ""
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def _table(*columns: str) -> Table:
-    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+def _line(console: Console, text: str, *, style: str = "") -> None:
+    console.print(Text(text, style=style), no_wrap=True, crop=False, overflow="ignore")

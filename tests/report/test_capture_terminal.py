@@ -1,0 +1,228 @@
+"""What `analyze` prints: the blame first, then lag over time, then flows with trouble, whole at every width."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from gamelane.analysis import capture_paths
+from gamelane.analysis.capture import analyze
+from gamelane.report.capture_columns import SHOWN
+from gamelane.report.capture_flows import flows
+from gamelane.report.capture_terminal import show
+from gamelane.report.sparkline import ASCII, BLOCKS, per_cell, sparkline
+from tests.report import documents
+from tests.report.documents import Document
+from tests.snapshots import check
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+WIDTHS = (60, 80, 120, 200)
+
+
+def printed(found: Document, width: int, **options: Any) -> str:
+    out = io.StringIO()
+    show(found, Console(file=out, width=width, highlight=False, **options))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("captures")
+
+
+@pytest.fixture(scope="module")
+def household(folder: Path) -> Document:
+    return documents.household(folder)
+
+
+@pytest.fixture(scope="module")
+def both() -> Document:
+    """Two captures, with groups of connections that may share a path."""
+    trips = capture_paths.RoundTrips()
+    found = analyze([documents.SERVER, documents.CLIENT], trips)
+    found["shared_paths"], _ = capture_paths.shared(found, trips)
+    for capture in found["captures"]:
+        capture["file"] = Path(capture["file"]).name
+    return documents.timed(documents.blamed(found))
+
+
+@pytest.fixture(scope="module")
+def many(folder: Path) -> Document:
+    return documents.many(folder)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+@pytest.mark.parametrize("addresses", [lambda found: found, documents.over_ipv6], ids=["IPv4", "IPv6"])
+def test_no_line_is_wider_than_the_terminal_and_nothing_is_cut(
+    name: str, width: int, addresses: Callable[[Document], Document], request: pytest.FixtureRequest
+) -> None:
+    found = addresses(request.getfixturevalue(name))
+    text = printed(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    numbers = dict(re.findall(r"(\d+) = (\S+)", text))
+
+    def whole(endpoint: str) -> str:
+        host, _, port = endpoint.rpartition(":")
+        return f"{numbers.get(host, host.strip('[]'))}:{port}"
+
+    rows = re.findall(r"^(?: *[\d/]+ )? *(\S+:\d+) +(\S+:\d+) +(?:UDP|TCP)", text, re.MULTILINE)
+    assert len(rows) == min(sum(flow.has_trouble for flow in flows(found)), SHOWN)
+    endpoints = {
+        tuple(end.replace("[", "").replace("]", "") for end in (flow.client, flow.server)) for flow in flows(found)
+    }
+    assert {tuple(map(whole, row)) for row in rows} <= endpoints
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+def test_as_reviewed(name: str, width: int, request: pytest.FixtureRequest) -> None:
+    check(SNAPSHOTS / f"{name}-{width}.txt", printed(request.getfixturevalue(name), width))
+
+
+def test_the_first_lines_say_who_is_to_blame_and_what_to_try(household: Document) -> None:
+    lines = printed(household, 200).splitlines()
+    blame = household["verdict"]["blame"]
+    assert lines[0] == blame["text"]
+    assert lines[1] == "This is likely."
+    assert lines[2:5] == ["Why:", *(f"  - {sentence}" for sentence in blame["because"])]
+    assert lines[5:8] == ["What to try:", *(f"  {at}. {sentence}" for at, sentence in enumerate(blame["advice"], 1))]
+    nobody = documents.without(household)
+    nobody["verdict"]["blame"] |= {"who": "unknown", "sure": "guess", "because": [], "advice": []}
+    assert printed(nobody, 200).splitlines()[:2] == [blame["text"], ""]
+
+
+def test_without_a_judgement_the_headline_comes_first(household: Document) -> None:
+    text = printed(documents.without(household, "blame", "timeline"), 200)
+    assert text.startswith(household["verdict"]["headline"])
+    assert "What to try" not in text
+    assert "Longest wait" not in text
+    absent = documents.without(household, "blame")
+    absent["captures"][0]["timeline"] = None
+    assert printed(absent, 200) == text
+
+
+def test_flows_without_trouble_are_counted_and_have_no_row(household: Document) -> None:
+    text = printed(household, 120)
+    assert [flow.client for flow in flows(household) if flow.has_trouble] == ["10.1.0.0:40000"]
+    assert "\n   0  10.1.0.0:40000" in text
+    assert "10.1.0.1:40000  10.0.0.2:27960" not in text
+    assert "2 more flows show no lag or loss: 1 game over UDP, 1 other." in text
+    assert "The largest has 2.5 MB: 10.1.0.2:40000 and 10.0.0.2:27960." in text
+
+
+@pytest.mark.parametrize(
+    ("trouble", "is_trouble"),
+    [({}, False), ({"late": 4}, False), ({"late": 5}, True), ({"gaps": 1}, True)],
+    ids=["none", "1 % late", "more than 1 % late", "a gap"],
+)
+def test_what_is_trouble_of_a_game(household: Document, trouble: dict[str, int], is_trouble: bool) -> None:
+    found = documents.without(household)
+    [fine] = [flow for flow in found["captures"][0]["flows"] if flow["client"] == "10.1.0.1:40000"]
+    fine["udp"]["down"].update(trouble)
+    [flow] = [flow for flow in flows(found) if flow.client == "10.1.0.1:40000"]
+    assert flow.has_trouble == is_trouble
+
+
+def test_a_transfer_behind_a_queue_has_trouble_and_the_rtt_of_the_half_that_has_samples(both: Document) -> None:
+    found = documents.without(both)
+    found["pair"] = None
+    flow = found["captures"][0]["flows"][0]
+    flow["kind"] = "other"
+    for way in ("up", "down"):
+        half = flow["tcp"][way]
+        half["resent"] = half["zero_windows"]["count"] = 0
+        for cause in half["retransmissions"].values():
+            cause["lag_ms"] = 0.0
+    [fine] = [each for each in flows(found) if each.captures == (0,) and each.seen[0]["id"] == flow["id"]]
+    assert not fine.has_trouble
+    assert fine.round_trips == flow["tcp"]["rtt_ms"]
+    flow["tcp"]["rtt_to_server_ms"]["timestamps"] |= {"count": 100_000, "min": 30.0, "p50": 540.0, "p99": 900.0}
+    [behind] = [each for each in flows(found) if each.captures == (0,) and each.seen[0]["id"] == flow["id"]]
+    assert behind.has_trouble
+    assert behind.round_trips == flow["tcp"]["rtt_to_server_ms"]["timestamps"]
+    assert " 540/900 " in printed(found, 200)
+
+
+def test_every_one_of_four_thousand_flows_is_counted_once(many: Document) -> None:
+    text = printed(many, 80)
+    assert len(text.splitlines()) < 60
+    rows = len(re.findall(r"^ *\d+  \d+:40000 ", text, re.MULTILINE))
+    assert rows == SHOWN
+    assert "10 more flows show lag or loss: 10 games over UDP." in text
+    quiet = int(re.findall(r"^([\d,]+) more flows show no lag or loss", text, re.MULTILINE)[0].replace(",", ""))
+    hidden = int(re.findall(r"^([\d,]+) more flows with fewer packets", text, re.MULTILINE)[0].replace(",", ""))
+    assert rows + 10 + quiet + hidden == many["captures"][0]["flows_total"] == 4000
+    assert not re.search(r"^ *\d+ .* 0/120", text, re.MULTILINE)
+
+
+def test_games_with_the_most_trouble_come_first(both: Document) -> None:
+    lags = [sum(sum(way.lag_ms.values()) for way in flow.ways.values()) for flow in flows(both)]
+    assert lags == sorted(lags, reverse=True)
+    assert len(lags) == 4
+
+
+def test_a_cell_shows_the_highest_of_its_steps() -> None:
+    assert per_cell([0.0] * 256, 62) == 5
+    assert per_cell([0.0] * 10, 62) == 1
+    assert per_cell([], 62) == 1
+    assert sparkline([0, 0, 900, 0, 1, 0], 3, 900) == "█▁"
+    assert sparkline([0, 450, 900], 1, 900) == f" {BLOCKS[4]}█"
+    assert sparkline([0, 450, 900], 1, 900, ascii_only=True) == f" {ASCII[4]}#"
+
+
+def test_the_line_says_its_scale_and_little_lag_looks_little(household: Document) -> None:
+    found = documents.without(household)
+    timeline = found["captures"][0]["timeline"]
+    line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
+    assert line.endswith("█▁   904 ms") or line.endswith(" 904 ms")
+    assert "in each 0.5 s" in printed(found, 80)
+    timeline["lag_ms"] = [lag / 100 for lag in timeline["lag_ms"]]
+    line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
+    assert set(line.removeprefix("lag").removesuffix("9 ms")) == {" ", "▁"}
+    timeline["lag_ms"] = [0.0] * len(timeline["lag_ms"])
+    line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
+    assert line.split() == ["lag", "none"]
+
+
+def test_a_terminal_without_blocks_gets_ascii(household: Document) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    found = documents.without(household)
+    show(found, Console(file=out, width=80, highlight=False))
+    out.flush()
+    assert "#" in out.buffer.getvalue().decode()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_group_of_many_connections_names_as_many_as_fit(both: Document, width: int) -> None:
+    found = documents.without(both, "timeline")
+    rtt = {"min": 20.0, "p50": 30.0}
+    shared = found["shared_paths"]
+    shared["connections"] = [
+        {"address": f"[2001:db8:85a3::8a2e:{at:x}]:{50_000 + at}", "rtt_ms": rtt} for at in range(175)
+    ]
+    shared["variants"] = {"plain": {"groups": [list(range(170)), [170, 171], [172]]}}
+    text = printed(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    row = next(line for line in text.splitlines() if line.startswith("plain") and " 170 " in line)
+    *named, last = re.findall(r"\d+:50\d{3}", row)
+    more = int(row.rpartition(" and ")[2].removesuffix(" more"))
+    assert len(named) + 1 + more == 170
+    assert last in row
+    assert re.search(r"^plain +2 .*\d+:50170, \d+:50171$", text, re.MULTILINE)
+
+
+def test_two_interfaces_of_one_file_have_a_table_each(both: Document) -> None:
+    found = documents.without(both, "timeline")
+    for capture in found["captures"]:
+        capture["file"] = "both.pcapng"
+    found["pair"]["flows"] = []
+    text = printed(found, 120)
+    assert text.count("10.79.0.2:34732  10.79.0.1:13327") == 2
