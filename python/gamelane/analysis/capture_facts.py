@@ -1,4 +1,5 @@
-"""The facts about each game of analyzed captures. Sentences, tables and plots take their numbers from here.
+"""The facts about each game of analyzed captures. Tables and plots take their numbers from here, by the rules of the
+verdict (`crates/capture/src/verdict/facts.rs`).
 
 With two captures, losses and the lag until delivery are those of the comparison. If it could not count the losses, they
 are those of the updates' own numbers, on the way to the capture nearer to the receiver. Retransmissions and stalls are
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     Document = Mapping[str, Any]
@@ -60,11 +61,6 @@ class Way:
             return self.pair["lost"], self.pair["sent"]
         numbered = self.updates and self.updates["numbered"]
         return (numbered["missing"], numbered["arrived"] + numbered["missing"]) if numbered else None
-
-    @property
-    def lost_before_capture(self) -> bool:
-        """Whether the losses are those on the way to one capture, not between two."""
-        return not self.pair or self.pair["lost"] is None
 
     @property
     def loss_estimate(self) -> float | None:
@@ -119,30 +115,3 @@ def lag_by_cause(half: Document, delivery: Document | None) -> dict[str, float]:
     return {
         cause: each["lag_ms"] for cause, each in (delivery["late"] if delivery else half["retransmissions"]).items()
     }
-
-
-def games(found: Document) -> list[Game]:
-    """Return the listed games in the order of the captures; a game of two captures that are compared comes once."""
-    return list(_games(found))
-
-
-def _games(found: Document) -> Iterator[Game]:
-    flows = [{flow["id"]: flow for flow in capture["flows"]} for capture in found["captures"]]
-    paired = set()
-    for pair in (found["pair"] or {"flows": []})["flows"]:
-        both = [flows[number][pair["ids"][number]] for number in (0, 1) if pair["ids"][number] in flows[number]]
-        paired |= {(number, pair["ids"][number]) for number in (0, 1)}
-        if pair["kind"] == OTHER or len(both) < 2:
-            continue
-        near_client = pair["near_client"] or 0
-        ways = {}
-        for direction in DIRECTIONS:
-            near_sender = near_client if direction == "up" else 1 - near_client
-            sender, receiver = both[near_sender], both[1 - near_sender]
-            ways[direction] = Way(direction, (near_sender, sender), receiver, pair[direction])
-        yield Game(pair["kind"], (0, pair["ids"][0]), pair, ways, pair)
-    for number, listed in enumerate(flows):
-        for flow in listed.values():
-            if flow["kind"] != OTHER and (number, flow["id"]) not in paired:
-                ways = {direction: Way(direction, (number, flow), flow, None) for direction in DIRECTIONS}
-                yield Game(flow["kind"], (number, flow["id"]), flow, ways, None)

@@ -38,9 +38,9 @@ def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = No
 
 def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> str:
     """Return the page."""
-    games = capture_facts.games(found)
-    tcp = capture_games.rows(games)
     flows = capture_flows.flows(found)
+    games = [flow for flow in flows if flow.is_game]
+    tcp = capture_games.rows(games)
     delays = _delays(folder, [flow for flow in flows if flow.seen[0]["protocol"] == "tcp"][:DRAWN])
     captures = found["captures"]
     timelines = [(number, spec) for number, of in enumerate(captures) if (spec := capture_plots.timeline(of))]

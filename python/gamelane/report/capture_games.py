@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def lost(way: Way) -> str:
     return f"{way.lost[0]} of {way.lost[1]}" if way.lost else ""
 
 
-def rows(games: list[Game]) -> list[Row]:
+def rows(games: Sequence[Game]) -> list[Row]:
     """Return both directions of the TCP games, those with the most lag first."""
     both = [Row(game, way, way.half) for game in games for way in game.ways.values() if way.half]
     return sorted(both, key=lambda row: -row.lag_s)[:MOST]
@@ -95,7 +95,7 @@ def bar(row: Row, among: list[Row]) -> list[Part]:
     return [Part(cause, lag[cause] / 1000, lag[cause] / 10 / longest) for cause in CAUSE_COLOURS if lag[cause] > 0]
 
 
-def udp(games: list[Game]) -> list[tuple[Game, Way, str]]:
+def udp(games: Sequence[Game]) -> list[tuple[Game, Way, str]]:
     """Return both directions of the games over UDP with their losses, those with the most trouble first."""
     both = [(game, way, lost(way)) for game in games for way in game.ways.values() if way.updates]
     return sorted(both, key=lambda row: -row[1].trouble_ms)[:MOST]
