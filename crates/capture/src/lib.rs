@@ -1,4 +1,5 @@
-//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, and [`raw`] gives their frames unparsed.
+//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`filter`] chooses some of them, and
+//! [`raw`] gives their frames unparsed.
 //! [`analysis`] reports what happened to each flow, [`pair`] compares two capture points. [`trace`] and [`writes`]
 //! extract the traffic of an application for replay. [`mod@write`] writes simulated packets as pcapng for Wireshark and
 //! tcpdump. Tunnels are left out.
@@ -10,6 +11,7 @@ pub mod blocks;
 mod container;
 mod content;
 pub mod error;
+pub mod filter;
 mod fragments;
 pub mod frame;
 pub mod input;
@@ -30,6 +32,7 @@ pub mod writes;
 
 pub use analysis::{Analyzer, FlowReport, Sink, analyze, analyze_apart, follow_apart};
 pub use error::CaptureError;
+pub use filter::{Filter, FilterError};
 pub use frame::FrameHeaders;
 pub use input::Input;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
