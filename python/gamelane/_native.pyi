@@ -20,12 +20,16 @@ __all__ = [
     "ScenarioError",
     "Table",
     "analyze_capture",
+    "analyze_selected",
     "catalogue",
     "compare_captures",
+    "compare_selected",
     "connection_log",
     "drop_privileges",
+    "filter_words",
     "find_rate",
     "generate",
+    "log_selected",
     "match_parts",
     "models",
     "played",
@@ -293,6 +297,22 @@ def compare_captures(
     interfaces: tuple[int, int] | None = None,
 ) -> str: ...
 def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
+def filter_words(expression: str) -> str: ...
+def analyze_selected(
+    name: str,
+    paths: list[str],
+    on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None,
+    filter: str,
+    flows: list[int],
+) -> str: ...
+def compare_selected(
+    first: str,
+    second: str,
+    on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None,
+    interfaces: tuple[int, int] | None,
+    filter: str,
+) -> str: ...
+def log_selected(path: str, flow: int, filter: str) -> tuple[str | None, str | None]: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def match_parts(captured: list[int], players: int) -> list[int] | None: ...

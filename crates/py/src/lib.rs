@@ -39,6 +39,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::live::selected::filter_words, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::live::selected::analyze_selected, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::live::selected::compare_selected, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::live::selected::log_selected, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;

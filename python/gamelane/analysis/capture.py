@@ -32,32 +32,52 @@ PACKED = ("", ".gz", ".zst")
 
 
 def analyze(
-    captures: Sequence[str], on_batch: OnBatch | None = None, *, interfaces: tuple[int, int] | None = None
+    captures: Sequence[str],
+    on_batch: OnBatch | None = None,
+    *,
+    interfaces: tuple[int, int] | None = None,
+    words: str = "",
+    flows: Sequence[int] = (),
 ) -> dict[str, Any]:
     """Analyze captures. Tables go to `on_batch` while the captures are read.
 
     A folder is one recording whose files follow each other by name. Two captures are taken as the same traffic at two
     points and compared. With `interfaces`, two interfaces of one capture are compared; the file is read once for each.
+    `words` is a filter: the other packets are left out. `flows` are the numbers of the flows to report, of one capture.
     """
     if interfaces is not None:
         captures = _twice(captures)
     if list(captures).count(STDIN) > 1:
         raise UsageError("-: standard input can be read only once\n  hint:    give the other capture as a file")
+    if flows and (len(captures) != 1 or interfaces is not None):
+        raise UsageError(
+            "--flow: the numbers are those of one capture\n  hint:    choose flows of two captures with --filter, for "
+            "example --filter 'host 10.0.0.2 and port 27960'"
+        )
     paths = [_files(path) for path in captures]
     found: dict[str, Any] = {"schema": SCHEMA}
     if len(paths) == 2:
         first, second = (_only(name, files) for name, files in zip(captures, paths, strict=True))
-        found |= json.loads(_native.compare_captures(first, second, on_batch, interfaces))
+        found |= json.loads(_native.compare_selected(first, second, on_batch, interfaces, words))
         if interfaces is not None:
             _both_there(found, interfaces)
     else:
         found["captures"] = [
-            json.loads(_native.analyze_capture(name, paths[number], _numbered(on_batch, number)))
+            json.loads(_one(name, paths[number], _numbered(on_batch, number), words, flows))
             for number, name in enumerate(captures)
         ]
         found["pair"] = None
+    if flows:
+        found["captures"][0]["flows_total"] = len(found["captures"][0]["flows"])
     found["verdict"] = verdict(found)
     return found
+
+
+def _one(name: str, files: list[str], on_batch: OnBatch | None, words: str, flows: Sequence[int]) -> str:
+    try:
+        return _native.analyze_selected(name, files, on_batch, words, list(flows))
+    except ValueError as error:
+        raise UsageError(aligned(str(error))) from None
 
 
 def _files(path: str) -> list[str]:
@@ -104,15 +124,23 @@ def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
             )
 
 
-def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
+def checked_filter(words: str) -> None:
+    """Refuse what is not a filter."""
+    try:
+        _native.filter_words(words)
+    except ValueError as error:
+        raise UsageError(aligned(str(error))) from None
+
+
+def connection_log(capture: str, flow: int, words: str = "") -> tuple[str, str | None]:
     """Return one connection packet by packet as griwodz2006, Fig. 6, does, and the error that ended the capture."""
     try:
-        log, error = _native.connection_log(capture, flow)
+        log, error = _native.log_selected(capture, flow, words)
     except ValueError as error:
         raise UsageError(aligned(str(error))) from None
     if log is None:
         raise UsageError(
-            f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
+            f"--flow {flow}: no such flow in {capture}\n  hint:    `gamelane analyze {capture} --csv` lists them"
         )
     return log, error
 

@@ -12,6 +12,9 @@ use pyo3::types::PyDict;
 use super::document::{self, Read};
 use super::sink::Tables;
 
+#[path = "selected.rs"]
+pub(crate) mod selected;
+
 /// An interface being recorded.
 #[pyclass(module = "gamelane._native")]
 pub(crate) struct Live {
