@@ -258,14 +258,38 @@ class Progress(TypedDict):
     files: int
     written_bytes: int
 
+@type_check_only
+class FlowNow(TypedDict):
+    """A flow of a running recording. Pairs are from client to server, and from server to client."""
+
+    flow: int
+    protocol: str
+    kind: str
+    client: str
+    server: str
+    packets_per_s: list[float]
+    bps: list[float]
+    rtt_ms: float | None
+    wait_ms: float | None
+    lost: int
+    late: int
+
 @final
 class Live:
     """An interface being recorded: opened, begun, asked for step after step, finished."""
 
     @staticmethod
     def open(interface: str, snap_len: int, expression: str, promiscuous: bool, ring_bytes: int) -> Live: ...
-    def begin(self, folder: str | None, rotate_bytes: int | None, rotate_ns: int | None, keep: int | None) -> None: ...
+    def begin(
+        self,
+        folder: str | None,
+        rotate_bytes: int | None,
+        rotate_ns: int | None,
+        keep: int | None,
+        has_top: bool = False,
+    ) -> None: ...
     def step(self, timeout_ms: int) -> Progress: ...
+    def top(self, now_ns: int) -> list[FlowNow]: ...
     def finish(self) -> tuple[str, Progress, str | None]: ...
 
 def drop_privileges() -> None: ...
@@ -302,7 +326,7 @@ def analyze_selected(
     name: str,
     paths: list[str],
     on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None,
-    filter: str,
+    words: str,
     flows: list[int],
 ) -> str: ...
 def compare_selected(
@@ -310,9 +334,9 @@ def compare_selected(
     second: str,
     on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None,
     interfaces: tuple[int, int] | None,
-    filter: str,
+    words: str,
 ) -> str: ...
-def log_selected(path: str, flow: int, filter: str) -> tuple[str | None, str | None]: ...
+def log_selected(path: str, flow: int, words: str) -> tuple[str | None, str | None]: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def match_parts(captured: list[int], players: int) -> list[int] | None: ...

@@ -9,6 +9,7 @@ mod flow;
 pub mod game;
 pub mod games;
 pub mod numbering;
+mod open;
 mod pace;
 pub mod report;
 pub mod sink;
@@ -22,6 +23,7 @@ pub use clock::{CaptureClock, Wrong};
 pub use direction::{Bin, Copied};
 pub use game::{Behaviour, Updates};
 pub use games::{Game, Games, Kind};
+pub use open::{OpenFlow, OpenUpdates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
 
@@ -62,6 +64,11 @@ impl Analyzer {
     /// all of them.
     pub fn games(&self) -> usize {
         self.flows.games()
+    }
+
+    /// Returns what is known so far of the flow with this number, if it is open.
+    pub fn open_flow(&self, number: u32) -> Option<OpenFlow> {
+        self.flows.open_flow(number)
     }
 
     /// Number of packets that were copies of others, and set aside.

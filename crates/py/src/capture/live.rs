@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
+use gamelane_core::Protocol;
+use gamelane_live::{Files, FlowNow, LiveError, Progress, Recorder, Rotation, Settings, Source};
 use pyo3::exceptions::{PyConnectionError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::document::{self, Read};
+use super::games;
 use super::sink::Tables;
 
 #[path = "selected.rs"]
@@ -49,14 +51,15 @@ impl Live {
         Ok(Self { stage: Mutex::new(Stage::Opened(source)) })
     }
 
-    /// Begins to record, into a folder or not.
-    #[pyo3(signature = (folder, rotate_bytes, rotate_ns, keep))]
+    /// Begins to record, into a folder or not. `top` needs `has_top`.
+    #[pyo3(signature = (folder, rotate_bytes, rotate_ns, keep, has_top = false))]
     fn begin(
         &self,
         folder: Option<&str>,
         rotate_bytes: Option<u64>,
         rotate_ns: Option<u64>,
         keep: Option<usize>,
+        has_top: bool,
     ) -> PyResult<()> {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let Stage::Opened(source) = std::mem::replace(&mut *stage, Stage::Over) else {
@@ -65,7 +68,8 @@ impl Live {
         let rotation = Rotation { bytes: rotate_bytes, span_ns: rotate_ns, keep };
         let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
         let name = source.name().to_owned();
-        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, Tables::new(None));
+        let recorder =
+            Recorder::start(source, files.transpose().map_err(explained)?, Tables::new(None), has_top);
         *stage = Stage::Recording(Box::new(recorder), name);
         Ok(())
     }
@@ -81,6 +85,18 @@ impl Live {
             return Err(PyRuntimeError::new_err("this recording is not going on"));
         };
         progress(py, &result.map_err(explained)?)
+    }
+
+    /// The flows at a time in nanoseconds since 1970, those that wait longest first.
+    fn top<'py>(&self, py: Python<'py>, now_ns: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let flows = {
+            let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage::Recording(recorder, _) = &*stage else {
+                return Err(PyRuntimeError::new_err("this recording is not going on"));
+            };
+            recorder.top(now_ns)
+        };
+        flows.iter().map(|flow| row(py, flow)).collect()
     }
 
     /// Ends the file and the analysis: the document of one capture, what was seen, and what could not be written.
@@ -129,6 +145,23 @@ fn progress<'py>(py: Python<'py>, of: &Progress) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("games", of.games)?;
     dict.set_item("files", of.files)?;
     dict.set_item("written_bytes", of.written_bytes)?;
+    Ok(dict)
+}
+
+fn row<'py>(py: Python<'py>, of: &FlowNow) -> PyResult<Bound<'py, PyDict>> {
+    let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+    let dict = PyDict::new(py);
+    dict.set_item("flow", of.flow)?;
+    dict.set_item("protocol", if of.key.protocol == Protocol::Tcp { "tcp" } else { "udp" })?;
+    dict.set_item("kind", games::name(of.kind))?;
+    dict.set_item("client", of.key.source.to_string())?;
+    dict.set_item("server", of.key.destination.to_string())?;
+    dict.set_item("packets_per_s", of.packets_per_second)?;
+    dict.set_item("bps", of.bits_per_second)?;
+    dict.set_item("rtt_ms", ms(of.rtt_ns))?;
+    dict.set_item("wait_ms", ms(of.wait_ns))?;
+    dict.set_item("lost", of.lost)?;
+    dict.set_item("late", of.late)?;
     Ok(dict)
 }
 

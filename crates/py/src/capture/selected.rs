@@ -24,10 +24,10 @@ pub(crate) fn analyze_selected(
     name: &str,
     paths: Vec<String>,
     on_batch: Option<Py<PyAny>>,
-    filter: &str,
+    words: &str,
     flows: Vec<u32>,
 ) -> PyResult<String> {
-    let filter = parsed(filter)?;
+    let filter = parsed(words)?;
     let document = py.detach(|| {
         let (mut tables, mut analyzer) = (Tables::new(on_batch), Analyzer::default());
         let mut only = Only::new(&flows, &mut tables);
@@ -63,9 +63,9 @@ pub(crate) fn compare_selected(
     second: &str,
     on_batch: Option<Py<PyAny>>,
     interfaces: Option<[u32; 2]>,
-    filter: &str,
+    words: &str,
 ) -> PyResult<String> {
-    let filter = parsed(filter)?;
+    let filter = parsed(words)?;
     let document = py.detach(|| {
         let (mut documents, mut seen) = (Vec::new(), Vec::new());
         let mut each = [(); 2].map(|()| BTreeMap::new());
@@ -111,9 +111,9 @@ pub(crate) fn log_selected(
     py: Python<'_>,
     path: &str,
     flow: u32,
-    filter: &str,
+    words: &str,
 ) -> PyResult<(Option<String>, Option<String>)> {
-    let filter = parsed(filter)?;
+    let filter = parsed(words)?;
     py.detach(|| {
         let mut capture = open(path, &filter).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let (log, error) = gamelane_capture::log::connection_log(&mut capture, flow);
