@@ -13,8 +13,6 @@ pub(crate) struct Meter {
     slots: [Slot; SLOTS],
     last_ns: u64,
     ways: [Way; 2],
-    /// Round trips to the server, to the client, and from end to end, with the time of the last sample.
-    round_trips: [Option<(f64, u64)>; 3],
 }
 
 /// Half a second.
@@ -30,6 +28,8 @@ struct Slot {
     longest_gap_ns: [u64; 2],
     late: u32,
     lost: u64,
+    /// Shortest round trips to the server, to the client, and from end to end.
+    round_trips_ns: [Option<u64>; 3],
 }
 
 /// One direction.
@@ -54,13 +54,7 @@ struct Stream {
 
 impl Meter {
     pub(crate) fn new(known: OpenFlow) -> Self {
-        Self {
-            known,
-            slots: [Slot::default(); SLOTS],
-            last_ns: 0,
-            ways: [Way::default(); 2],
-            round_trips: [None; 3],
-        }
+        Self { known, slots: [Slot::default(); SLOTS], last_ns: 0, ways: [Way::default(); 2] }
     }
 
     /// True if the flow had a packet in the last ten seconds.
@@ -136,12 +130,8 @@ impl Meter {
             Method::BothHalves => 2,
             Method::Acknowledgement | Method::Timestamp => usize::from(row.direction),
         };
-        let sample = row.rtt_ns as f64;
-        let smoothed = match self.round_trips[place] {
-            Some((before, at_ns)) if now_ns.abs_diff(at_ns) < RECENT_NS => before + (sample - before) / 4.0,
-            _ => sample,
-        };
-        self.round_trips[place] = Some((smoothed, now_ns));
+        let shortest = &mut self.slot(now_ns).round_trips_ns[place];
+        *shortest = Some(shortest.map_or(row.rtt_ns, |before| before.min(row.rtt_ns)));
     }
 
     pub(crate) fn retransmission(&mut self, now_ns: u64) {
@@ -182,7 +172,7 @@ impl Meter {
             kind: self.known.kind,
             packets_per_second: pair(|slot, way| slot.packets[way].into()),
             bits_per_second: pair(|slot, way| 8 * slot.bytes[way]),
-            rtt_ns: self.rtt_ns(now_ns),
+            rtt_ns: rtt_ns(last(RATE_SLOTS)).or_else(|| rtt_ns(last(SLOTS as u64))),
             wait_ns,
             lost: last(SLOTS as u64).map(|slot| slot.lost).sum(),
             late: last(SLOTS as u64).map(|slot| u64::from(slot.late)).sum(),
@@ -203,18 +193,6 @@ impl Meter {
         Some(gap_ns.max(now_ns.saturating_sub(message_ns)).saturating_sub(tick_ns as u64))
     }
 
-    /// The round trip from end to end. If only its parts were measured, the longer one: the other part is short, or its
-    /// packets were not recorded.
-    fn rtt_ns(&self, now_ns: u64) -> Option<u64> {
-        let recent = |place: usize| {
-            self.round_trips[place]
-                .filter(|(_, at_ns)| now_ns.abs_diff(*at_ns) < RECENT_NS)
-                .map(|(rtt, _)| rtt)
-        };
-        let halves = || [0, 1].into_iter().filter_map(recent).max_by(f64::total_cmp);
-        recent(2).or_else(halves).map(|rtt| rtt as u64)
-    }
-
     fn slot(&mut self, at_ns: u64) -> &mut Slot {
         let number = at_ns / SLOT_NS;
         let slot = &mut self.slots[number as usize % SLOTS];
@@ -231,6 +209,19 @@ impl Stream {
     }
 }
 
+/// The shortest round trip from end to end: a receiver may delay single ACKs. If only its parts were measured, the longer
+/// part: the other one is short, or its packets were not recorded.
+fn rtt_ns<'a>(slots: impl Iterator<Item = &'a Slot>) -> Option<u64> {
+    let mut shortest = [None; 3];
+    for slot in slots {
+        for (shortest, sample) in shortest.iter_mut().zip(slot.round_trips_ns) {
+            *shortest = [*shortest, sample].into_iter().flatten().min();
+        }
+    }
+    let [to_server, to_client, whole] = shortest;
+    whole.or(to_server.max(to_client))
+}
+
 /// Whether a sequence number is after another one.
 const fn is_after(number: u32, other: u32) -> bool {
     (number.wrapping_sub(other) as i32) > 0
@@ -243,5 +234,3 @@ const SLOTS: usize = 20;
 const WAIT_SLOTS: u64 = 10;
 /// Slots of the rates: two seconds.
 const RATE_SLOTS: u64 = 4;
-/// Time for which a round trip is shown.
-const RECENT_NS: u64 = SLOTS as u64 * SLOT_NS;

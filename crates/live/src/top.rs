@@ -33,7 +33,7 @@ pub struct FlowNow {
     pub packets_per_second: [f64; 2],
     /// Bits per second of IP packets in the last two seconds.
     pub bits_per_second: [f64; 2],
-    /// Round trip of TCP, smoothed over a few samples; `None` without a sample in the last ten seconds.
+    /// Shortest round trip of TCP in the last two seconds, or in the last ten if there was none. `None` without a sample.
     pub rtt_ns: Option<u64>,
     /// Longest wait in the last five seconds, also one that still lasts. TCP: from the data to its ACK. UDP: how much later
     /// than its tick an update came. `None` if UDP has no steady pace, or TCP sent no data.

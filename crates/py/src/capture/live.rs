@@ -89,12 +89,13 @@ impl Live {
 
     /// The flows at a time in nanoseconds since 1970, those that wait longest first.
     fn top<'py>(&self, py: Python<'py>, now_ns: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let flows = {
+        let flows = py.detach(|| {
             let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-            let Stage::Recording(recorder, _) = &*stage else {
-                return Err(PyRuntimeError::new_err("this recording is not going on"));
-            };
-            recorder.top(now_ns)
+            let Stage::Recording(recorder, _) = &*stage else { return None };
+            Some(recorder.top(now_ns))
+        });
+        let Some(flows) = flows else {
+            return Err(PyRuntimeError::new_err("this recording is not going on"));
         };
         flows.iter().map(|flow| row(py, flow)).collect()
     }
