@@ -26,9 +26,9 @@ __all__ = [
     "compare_selected",
     "connection_log",
     "drop_privileges",
-    "filter_words",
     "find_rate",
     "generate",
+    "keeps_whole_flows",
     "log_selected",
     "match_parts",
     "models",
@@ -321,7 +321,7 @@ def compare_captures(
     interfaces: tuple[int, int] | None = None,
 ) -> str: ...
 def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
-def filter_words(expression: str) -> str: ...
+def keeps_whole_flows(words: str) -> bool: ...
 def analyze_selected(
     name: str,
     paths: list[str],

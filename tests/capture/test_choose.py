@@ -75,6 +75,14 @@ def test_a_word_that_is_no_filter_is_refused_before_anything_is_written(tmp_path
     assert (tmp_path / "report.html").read_text() == "earlier"
 
 
+def test_a_filter_that_cuts_flows_warns() -> None:
+    """What a length leaves out has a number, and would be reported as lost."""
+    for words, cuts in {"host 10.77.0.2 and not less 80": True, "udp and port 27960": False}.items():
+        done = gamelane("analyze", MATCH, "--filter", words)
+        assert done.returncode == 0
+        assert (f"--filter '{words}' keeps some packets of a flow and not others" in done.stderr) == cuts
+
+
 def test_a_filter_that_matches_nothing_says_so() -> None:
     done = gamelane("analyze", MATCH, "--filter", "tcp")
     assert done.returncode == 0

@@ -99,6 +99,21 @@ fn a_refusal_names_the_word_its_place_and_a_remedy() {
     }
 }
 
+#[test]
+fn a_filter_knows_whether_it_keeps_whole_flows() {
+    for (expression, whole) in [
+        ("", true),
+        ("udp and (port 53 or net 10) or not ip6", true),
+        ("src and dst port 53", true),
+        ("src or dst host 10.0.0.1", true),
+        ("udp and src port 53", false),
+        ("host 10.0.0.1 or not (udp and dst 10.0.0.2)", false),
+        ("port 53 and len > 100", false),
+    ] {
+        assert_eq!(expression.parse::<Filter>().unwrap().keeps_whole_flows(), whole, "{expression}");
+    }
+}
+
 /// Expressions for every capture; `A` to `D` are replaced by addresses in it, `P` and `Q` by ports.
 const EXPRESSIONS: [&str; 44] = [
     "",

@@ -39,7 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::live::selected::filter_words, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::live::selected::keeps_whole_flows, module)?)?;
     module.add_function(wrap_pyfunction!(capture::live::selected::analyze_selected, module)?)?;
     module.add_function(wrap_pyfunction!(capture::live::selected::compare_selected, module)?)?;
     module.add_function(wrap_pyfunction!(capture::live::selected::log_selected, module)?)?;

@@ -124,10 +124,10 @@ def _both_there(found: Mapping[str, Any], interfaces: tuple[int, int]) -> None:
             )
 
 
-def checked_filter(words: str) -> None:
-    """Refuse what is not a filter."""
+def keeps_whole_flows(words: str) -> bool:
+    """Return whether a filter keeps all packets of a flow or none; refuse what is not a filter."""
     try:
-        _native.filter_words(words)
+        return _native.keeps_whole_flows(words)
     except ValueError as error:
         raise UsageError(aligned(str(error))) from None
 

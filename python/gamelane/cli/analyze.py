@@ -11,7 +11,7 @@ import click
 
 from gamelane import whole
 from gamelane.analysis.capture import analyze as read_captures
-from gamelane.analysis.capture import checked_filter, complaints, connection_log, unread
+from gamelane.analysis.capture import complaints, connection_log, keeps_whole_flows, unread
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY, USAGE
 from gamelane.cli.talk import emit, say, say_where, stdout, writable
@@ -89,8 +89,11 @@ def analyze(
         return _log(captures, flows, words)
     if csv and json:
         raise UsageError("--csv and --json: both print to standard output\n  hint:    keep one of them")
-    if words:
-        checked_filter(words)
+    if not keeps_whole_flows(words):
+        say(
+            f"--filter '{words}' keeps some packets of a flow and not others: the analysis may take those for lost\n"
+            "  hint:    omit src, dst and lengths to keep whole flows"
+        )
     folder = None if out is None else writable(out)
     tables = None if folder is None else _tables(folder)
     trips = _round_trips(tables) if shared_paths else None
@@ -184,7 +187,6 @@ def _replay(found: dict[str, Any], seeds: int) -> None:
 def _print_csv(found: dict[str, Any]) -> None:
     from gamelane.analysis import flow_csv  # noqa: PLC0415 - not needed otherwise
 
-    sys.stdout.reconfigure(newline="")  # RFC 4180 has its own line ends
     flow_csv.write(found, sys.stdout)
     for capture in found["captures"]:
         if left_out := capture.get("flows_left_out", {}).get("flows"):

@@ -184,7 +184,8 @@ def _show(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) ->
     """Like `_record`, with the screen of `--live` until q is pressed."""
     began, drawn = time.monotonic(), 0.0
     orders = list(top_terminal.ORDERS)
-    flows, paused = [], False
+    flows: list[_native.FlowNow] = []
+    paused = False
     with _keys() as pressed, Screen(console=stderr(), screen=True, auto_refresh=False) as screen:
         try:
             while True:

@@ -33,6 +33,12 @@ impl Filter {
     pub fn keeps(&self, packet: &CapturedPacket, frame_len: u32) -> bool {
         self.0.as_ref().is_none_or(|chain| chain.holds(packet, frame_len))
     }
+
+    /// True if no test asks for a direction or a length, so that all packets of a flow are kept or none. Of other filters,
+    /// an analysis may take the packets left out for lost.
+    pub fn keeps_whole_flows(&self) -> bool {
+        self.0.as_ref().is_none_or(Chain::keeps_whole_flows)
+    }
 }
 
 impl FromStr for Filter {
@@ -81,6 +87,14 @@ impl Chain {
         self.rest.iter().fold(first, |so_far, (joint, term)| match joint {
             Joint::And => so_far && term.holds(packet, frame_len),
             Joint::Or => so_far || term.holds(packet, frame_len),
+        })
+    }
+
+    fn keeps_whole_flows(&self) -> bool {
+        let rest = self.rest.iter().map(|(_, term)| term);
+        std::iter::once(&self.first).chain(rest).all(|term| match &term.what {
+            What::Test(test) => test.keeps_whole_flows(),
+            What::Group(chain) => chain.keeps_whole_flows(),
         })
     }
 }

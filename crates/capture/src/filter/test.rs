@@ -80,6 +80,17 @@ impl Test {
             Self::Length { comparison, bytes } => comparison.holds(frame_len, bytes),
         }
     }
+
+    /// True if all packets of a flow have the same result, in both directions.
+    pub(super) const fn keeps_whole_flows(&self) -> bool {
+        match self {
+            Self::Network { direction, .. } | Self::Port { direction, .. } => {
+                matches!(direction, Direction::Either | Direction::Both)
+            }
+            Self::Protocol { .. } => true,
+            Self::Length { .. } => false,
+        }
+    }
 }
 
 impl Direction {

@@ -11,10 +11,10 @@ use super::super::document::{self, Read};
 use super::super::sink::Tables;
 use super::super::{games, pair};
 
-/// Returns a filter in full words.
+/// Refuses what is not a filter, and returns whether it keeps all packets of a flow or none.
 #[pyfunction]
-pub(crate) fn filter_words(expression: &str) -> PyResult<String> {
-    Ok(parsed(expression)?.to_string())
+pub(crate) fn keeps_whole_flows(words: &str) -> PyResult<bool> {
+    Ok(parsed(words)?.keeps_whole_flows())
 }
 
 /// Like `analyze_capture`, of the packets that a filter keeps. If there are `flows`, only their results.
