@@ -7,17 +7,18 @@ use crate::packet::CapturedPacket;
 
 /// A sink that passes rows and reports of chosen flows to another sink. Packets of all flows pass.
 #[derive(Debug)]
-pub struct Only<'a, S> {
-    sink: &'a mut S,
+pub struct Only<S> {
+    /// Receives the results.
+    pub sink: S,
     /// Numbers of the chosen flows; `None` for all.
     flows: Option<BTreeSet<u32>>,
     /// Those that had no report yet.
     missing: BTreeSet<u32>,
 }
 
-impl<'a, S: Sink> Only<'a, S> {
+impl<S: Sink> Only<S> {
     /// Chooses flows by their numbers. Without numbers, all flows pass.
-    pub fn new(flows: &[u32], sink: &'a mut S) -> Self {
+    pub fn new(flows: &[u32], sink: S) -> Self {
         let missing: BTreeSet<u32> = flows.iter().copied().collect();
         Self { sink, flows: (!missing.is_empty()).then(|| missing.clone()), missing }
     }
@@ -32,7 +33,7 @@ impl<'a, S: Sink> Only<'a, S> {
     }
 }
 
-impl<S: Sink> Sink for Only<'_, S> {
+impl<S: Sink> Sink for Only<S> {
     fn flow(&mut self, report: FlowReport) {
         self.missing.remove(&report.flow);
         if self.has(report.flow) {

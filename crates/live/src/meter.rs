@@ -125,21 +125,21 @@ impl Meter {
         }
     }
 
-    pub(crate) fn round_trip(&mut self, row: &RoundTrip, now_ns: u64) {
+    pub(crate) fn round_trip(&mut self, row: &RoundTrip, at_ns: u64) {
         let place = match row.method {
             Method::BothHalves => 2,
             Method::Acknowledgement | Method::Timestamp => usize::from(row.direction),
         };
-        let shortest = &mut self.slot(now_ns).round_trips_ns[place];
+        let shortest = &mut self.slot(at_ns).round_trips_ns[place];
         *shortest = Some(shortest.map_or(row.rtt_ns, |before| before.min(row.rtt_ns)));
     }
 
-    pub(crate) fn retransmission(&mut self, now_ns: u64) {
-        self.slot(now_ns).lost += 1;
+    pub(crate) fn retransmission(&mut self, at_ns: u64) {
+        self.slot(at_ns).lost += 1;
     }
 
-    pub(crate) fn acknowledged(&mut self, row: &Acknowledged, now_ns: u64) {
-        let slot = self.slot(now_ns);
+    pub(crate) fn acknowledged(&mut self, row: &Acknowledged, at_ns: u64) {
+        let slot = self.slot(at_ns);
         slot.longest_ns = slot.longest_ns.max(Some(row.delay_ns));
     }
 

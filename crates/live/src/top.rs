@@ -14,9 +14,11 @@ use crate::meter::Meter;
 #[derive(Debug, Default)]
 pub struct Top {
     meters: BTreeMap<u32, Meter>,
-    /// Time of the last packet, in nanoseconds since 1970, as the analysis corrected it.
-    now_ns: u64,
-    /// What the correction added, modulo 2^64.
+    /// Time of the packet being handled, in nanoseconds since 1970, as the analysis corrected it.
+    at_ns: u64,
+    /// The latest of these times.
+    latest_ns: u64,
+    /// What the correction adds, modulo 2^64.
     offset_ns: u64,
 }
 
@@ -47,7 +49,7 @@ pub struct FlowNow {
 impl Top {
     /// Flows with a packet in the ten seconds before `now_ns`, a time since 1970: those that wait longest come first.
     pub fn flows(&self, now_ns: u64) -> Vec<FlowNow> {
-        let now_ns = now_ns.wrapping_add(self.offset_ns).max(self.now_ns);
+        let now_ns = now_ns.wrapping_add(self.offset_ns).max(self.latest_ns);
         let mut flows: Vec<FlowNow> =
             self.meters.iter().filter_map(|(&flow, meter)| meter.now(flow, now_ns)).collect();
         flows.sort_by_key(|flow| (std::cmp::Reverse(flow.wait_ns), flow.flow));
@@ -56,7 +58,8 @@ impl Top {
 
     /// Learns from the analysis what the flows are, and forgets those that are over.
     pub(crate) fn look(&mut self, analyzer: &Analyzer) {
-        let now_ns = self.now_ns;
+        self.offset_ns = analyzer.clock().offset_ns();
+        let now_ns = self.latest_ns;
         self.meters.retain(|_, meter| meter.is_current(now_ns));
         for (&flow, meter) in &mut self.meters {
             if let Some(known) = analyzer.open_flow(flow) {
@@ -74,8 +77,6 @@ impl Top {
 pub(crate) struct Watching<'a, S> {
     pub(crate) top: &'a mut Top,
     pub(crate) sink: &'a mut S,
-    /// Time of the packet being handled, as it was recorded.
-    pub(crate) at_ns: u64,
 }
 
 impl<S: Sink> Sink for Watching<'_, S> {
@@ -89,32 +90,32 @@ impl<S: Sink> Sink for Watching<'_, S> {
     }
 
     fn round_trip(&mut self, row: &RoundTrip) {
-        let now_ns = self.top.now_ns;
+        let at_ns = self.top.at_ns;
         if let Some(meter) = self.top.meter(row.flow) {
-            meter.round_trip(row, now_ns);
+            meter.round_trip(row, at_ns);
         }
         self.sink.round_trip(row);
     }
 
     fn retransmission(&mut self, row: &Retransmission) {
-        let now_ns = self.top.now_ns;
+        let at_ns = self.top.at_ns;
         if let Some(meter) = self.top.meter(row.flow) {
-            meter.retransmission(now_ns);
+            meter.retransmission(at_ns);
         }
         self.sink.retransmission(row);
     }
 
     fn acknowledged(&mut self, row: &Acknowledged) {
-        let now_ns = self.top.now_ns;
+        let at_ns = self.top.at_ns;
         if let Some(meter) = self.top.meter(row.flow) {
-            meter.acknowledged(row, now_ns);
+            meter.acknowledged(row, at_ns);
         }
         self.sink.acknowledged(row);
     }
 
     fn packet(&mut self, flow: u32, direction: u8, packet: &CapturedPacket) {
-        self.top.now_ns = packet.at_ns;
-        self.top.offset_ns = packet.at_ns.wrapping_sub(self.at_ns);
+        self.top.at_ns = packet.at_ns;
+        self.top.latest_ns = self.top.latest_ns.max(packet.at_ns);
         if self.top.meters.len() < MAX_METERS || self.top.meters.contains_key(&flow) {
             let key = if direction == 0 { packet.key } else { packet.key.reverse() };
             let new = || Meter::new(OpenFlow { key, reversed: false, kind: Kind::Other, updates: [None; 2] });
@@ -172,8 +173,7 @@ mod tests {
                 transport,
                 ..CapturedPacket::default()
             };
-            let at_ns = packet.at_ns;
-            self.analyzer.handle(&packet, &mut Watching { top: &mut self.top, sink: &mut Nothing, at_ns });
+            self.analyzer.handle(&packet, &mut Watching { top: &mut self.top, sink: &mut Nothing });
             if at_ms >= self.looked_ms + 500 {
                 self.looked_ms = at_ms;
                 self.top.look(&self.analyzer);

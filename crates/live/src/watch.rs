@@ -90,15 +90,15 @@ fn follow<S: Sink>(
         match capture.read_into(&mut packet) {
             Ok(true) => match top {
                 Some(top) => {
-                    let (top, at_ns) = (&mut locked(top), packet.at_ns);
-                    analyzer.handle(&packet, &mut Watching { top, sink: &mut sink, at_ns });
+                    let top = &mut locked(top);
+                    analyzer.handle(&packet, &mut Watching { top, sink: &mut sink });
                 }
                 None => analyzer.handle(&packet, &mut sink),
             },
             Ok(false) => break None,
             Err(error) => break Some(error),
         }
-        if packet.at_ns.saturating_sub(looked_ns) >= LOOK_NS {
+        if packet.at_ns.abs_diff(looked_ns) >= LOOK_NS {
             looked_ns = packet.at_ns;
             let seen = Seen { flows: analyzer.flows(), games: analyzer.games() };
             *locked(told) = seen;
@@ -140,3 +140,50 @@ impl Read for Blocks {
 const AHEAD: usize = 32;
 /// Time between two looks for games, in the packets' time.
 const LOOK_NS: u64 = 500_000_000;
+
+#[cfg(test)]
+mod tests {
+    use gamelane_capture::FlowReport;
+    use gamelane_capture::blocks::{self, Interface, Stamp};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Sink for Nothing {
+        fn flow(&mut self, _report: FlowReport) {}
+    }
+
+    /// A UDP packet between 10.0.0.1:5000 and 10.0.0.2:27960 with 40 B of payload.
+    fn packet(up: bool, number: u8) -> Vec<u8> {
+        let ends = if up { [1, 2] } else { [2, 1] };
+        let ports: [[u8; 2]; 2] = if up { [[19, 136], [109, 56]] } else { [[109, 56], [19, 136]] };
+        let mut packet = vec![0x45, 0, 0, 68, 0, number, 0, 0, 64, 17, 0, 0];
+        packet.extend([[10, 0, 0, ends[0]], [10, 0, 0, ends[1]]].concat());
+        packet.extend([ports.concat(), vec![0, 48, 0, 0]].concat());
+        packet.resize(68, number);
+        packet
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_looks() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let mut first = Vec::new();
+        blocks::section(&mut first).unwrap();
+        blocks::interface(&mut first, &Interface { name: "game0", link_type: 101, snap_len: 96 }).unwrap();
+        let watch = Watch::start("game0", first, Nothing, true);
+        let seen = Arc::clone(&watch.seen);
+        for n in 0..400u64 {
+            let mut block = Vec::new();
+            let start_ns = 1_790_000_000_000_000_000 - if n < 5 { 0 } else { HOUR_NS };
+            for up in [true, false] {
+                let at_ns = start_ns + n * 33_000_000 + u64::from(!up) * 1_000_000;
+                let stamp = Stamp { interface: 0, at_ns, original_len: 68 };
+                blocks::packet(&mut block, &stamp, [&packet(up, n as u8), &[]]).unwrap();
+            }
+            watch.take(block);
+        }
+        assert!(watch.finish().unwrap().error.is_none());
+        assert_eq!(*locked(&seen), Seen { flows: 1, games: 1 });
+    }
+}

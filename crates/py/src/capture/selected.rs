@@ -29,8 +29,7 @@ pub(crate) fn analyze_selected(
 ) -> PyResult<String> {
     let filter = parsed(words)?;
     let document = py.detach(|| {
-        let (mut tables, mut analyzer) = (Tables::new(on_batch), Analyzer::default());
-        let mut only = Only::new(&flows, &mut tables);
+        let (mut only, mut analyzer) = (Only::new(&flows, Tables::new(on_batch)), Analyzer::default());
         let (mut read, mut errors) = (Read::default(), Vec::new());
         for path in &paths {
             let result = open(path, &filter).and_then(|mut capture| {
@@ -46,11 +45,11 @@ pub(crate) fn analyze_selected(
         }
         analyzer.finish(&mut only);
         let missing: Vec<String> = only.missing().map(|flow| flow.to_string()).collect();
-        tables.finish()?;
+        only.sink.finish()?;
         if !missing.is_empty() && analyzer.flows() > 0 {
             return Err(PyValueError::new_err(unknown(&missing, name, analyzer.flows())));
         }
-        Ok(document::capture(name, &read, &analyzer, &tables, &errors))
+        Ok(document::capture(name, &read, &analyzer, &only.sink, &errors))
     });
     document.map(|document: Value| document.to_string())
 }
