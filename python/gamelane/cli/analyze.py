@@ -58,6 +58,7 @@ DOCUMENT = "analysis.json"
     "words",
     metavar="EXPR",
     default="",
+    show_default=False,
     help="Analyze only packets that match this tcpdump expression, for example 'udp and host 10.0.0.2'.",
 )
 @click.option(

@@ -13,6 +13,13 @@ Document = Mapping[str, Any]
 Row = tuple[str, list[str]]
 
 WAYS = ("up", "down")
+CAUSES = {
+    "timeout": "by timeout",
+    "fast": "by fast retransmission",
+    "tail-loss-probe": "by tail loss probe",
+    "timeout-or-probe": "by timeout or probe",
+    "unexplained": "for no visible reason",
+}
 KINDS = {"game": "a game", "voice": "a voice call", "thin-tcp": "thin: behaves like a game", "other": "no game"}
 
 
@@ -56,7 +63,7 @@ def _any(flow: Document) -> Iterator[Row]:
     yield "bytes", [f"{way['bytes']:,}" for way in ways]
     yield "kbit/s, mean and most of 1 s", [_rates(way["throughput_bps"]) for way in ways]
     yield "payload bytes, p50 and most", [_quantiles(way["payload_size_bytes"], "p50", "max") for way in ways]
-    yield "ms between packets, p50, p99, most", [_quantiles(way["gap_ms"], "p50", "p99", "max") for way in ways]
+    yield "ms from payload to payload, p50, p99, most", [_quantiles(way["gap_ms"], "p50", "p99", "max") for way in ways]
     yield "fragments", [_count(way["fragments"]) for way in ways]
     yield "duplicates", [_count(way["duplicates"]) for way in ways]
     yield "DSCP", [", ".join(sorted(way["dscp"], key=int)) if any(map(int, way["dscp"])) else "" for way in ways]
@@ -67,10 +74,12 @@ def _tcp(tcp: Document) -> Iterator[Row]:
     ways = [tcp[way] for way in WAYS]
     yield "packets with data", [_count(way["data_packets"]) for way in ways]
     yield "retransmitted", [_count(way["resent"]) for way in ways]
-    for cause in ways[0]["retransmissions"]:
+    for cause, name in CAUSES.items():
         by_cause = [way["retransmissions"][cause] for way in ways]
-        name = f"  by {cause.replace('-', ' ')}" if cause != "unexplained" else "  for no visible reason"
-        yield name, [f"{of['count']:,}, lag {of['lag_ms'] / 1000:.1f} s" if of["count"] else "" for of in by_cause]
+        yield (
+            f"  {name}",
+            [f"{of['count']:,}, lag {of['lag_ms'] / 1000:.1f} s" if of["count"] else "" for of in by_cause],
+        )
     yield "loss, estimated", [f"{100 * way['loss_estimate']:.2f} %" if way["loss_estimate"] else "" for way in ways]
     yield (
         "ms until the ACK, p50, p99, longest",
