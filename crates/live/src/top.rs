@@ -1,6 +1,6 @@
 //! Flows by how late they are now, like `top` for lag. [`Top`] takes the rows of a running analysis and sums up the last
-//! ten seconds of each flow, in bounded memory. Time is that of the packets; whoever asks gives the present time, so a
-//! flow that falls silent is seen to wait. Flows without a packet for ten seconds are left out.
+//! ten seconds of each flow, in bounded memory. The caller passes the present time to [`Top::flows`], so a flow that falls
+//! silent shows as waiting. Flows without a packet for ten seconds are left out.
 
 use std::collections::BTreeMap;
 
