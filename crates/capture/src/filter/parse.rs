@@ -1,6 +1,6 @@
 //! Parses a filter by the grammar of pcap-filter(7). A value without words of its own takes those of the value before
-//! it: `port 53 or 80`, `src net (10 or 172.16/12)`. There are two differences to libpcap: an address needs no `host`
-//! in front, as the manual says, and a host is always a whole address.
+//! it: `port 53 or 80`, `src net (10 or 172.16/12)`. There are three differences to libpcap 1.10: an address needs no
+//! `host` before it, as the manual says; `net 10/8` is allowed; and a host is always a whole address.
 
 mod values;
 
