@@ -6,7 +6,9 @@ use std::path::Path;
 
 use gamelane_capture::log::connection_log;
 use gamelane_capture::pair::{compare, watch};
-use gamelane_capture::{Analyzer, Capture, FlowReport, Input, Sink, analyze, tcp_writes, udp_flow};
+use gamelane_capture::{
+    Analyzer, Capture, CapturedPacket, Filter, FlowReport, Input, Sink, analyze, tcp_writes, udp_flow,
+};
 
 /// Any file.
 pub(crate) fn file(bytes: &[u8]) {
@@ -35,6 +37,20 @@ pub(crate) fn packed(bytes: &[u8]) {
 /// TCP and UDP between two hosts: eight bytes make a packet, so that numbers meet often.
 pub(crate) fn conversation(bytes: &[u8]) {
     everything(&pcap(101, bytes.chunks_exact(8).map(packet)));
+}
+
+/// A filter, in words of its grammar: each byte is one, a byte above them is itself. What is parsed prints to the same filter.
+pub(crate) fn filter(bytes: &[u8]) {
+    const WORDS: &str = "host net port portrange proto src dst tcp udp ip ip6 less greater len and or not && || ! ( ) < <= == \
+                         != >= > / mask 53 6000-6008 0x40 10 10.0.0.1 172.16 255.0.0.0 ::1 fe80:: 8 64 128 vlan \\udp";
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let chosen = bytes.iter().map(|&byte| match words.get(usize::from(byte)) {
+        Some(word) => format!("{word} "),
+        None => char::from(byte).to_string(),
+    });
+    let Ok(filter) = chosen.collect::<String>().parse::<Filter>() else { return };
+    assert_eq!(filter.to_string().parse().as_ref(), Ok(&filter));
+    filter.keeps(&CapturedPacket::default(), 60);
 }
 
 /// Two captures of parts of one conversation.

@@ -26,6 +26,7 @@ __all__ = [
     "drop_privileges",
     "find_rate",
     "generate",
+    "keeps_whole_flows",
     "models",
     "played",
     "quantity_units",
@@ -253,6 +254,22 @@ class Progress(TypedDict):
     files: int
     written_bytes: int
 
+@type_check_only
+class FlowNow(TypedDict):
+    """A flow of a running recording. Pairs are from client to server, and from server to client."""
+
+    flow: int
+    protocol: str
+    kind: str
+    client: str
+    server: str
+    packets_per_s: list[float]
+    bps: list[float]
+    rtt_ms: float | None
+    wait_ms: float | None
+    lost: int
+    late: int
+
 @final
 class Analysis:
     """What was found in captures: problems of reading, and the document of docs/json-schema.md."""
@@ -272,8 +289,16 @@ class Live:
 
     @staticmethod
     def open(interface: str, snap_len: int, expression: str, promiscuous: bool, ring_bytes: int) -> Live: ...
-    def begin(self, folder: str | None, rotate_bytes: int | None, rotate_ns: int | None, keep: int | None) -> None: ...
+    def begin(
+        self,
+        folder: str | None,
+        rotate_bytes: int | None,
+        rotate_ns: int | None,
+        keep: int | None,
+        has_top: bool = False,
+    ) -> None: ...
     def step(self, timeout_ms: int) -> Progress: ...
+    def top(self, now_ns: int) -> list[FlowNow]: ...
     def finish(self) -> tuple[Analysis, Progress, str | None]: ...
 
 def drop_privileges() -> None: ...
@@ -298,9 +323,13 @@ def recorded_streams(path: str) -> str: ...
 def analyze_captures(
     captures: list[tuple[str, list[str]]],
     on_batch: Callable[[int, str, dict[str, npt.NDArray[np.generic]]], None] | None = None,
+    *,
     interfaces: tuple[int, int] | None = None,
+    words: str = "",
+    flows: list[int] | None = None,
 ) -> Analysis: ...
-def connection_log(path: str, flow: int) -> tuple[str | None, str | None]: ...
+def connection_log(path: str, flow: int, words: str) -> tuple[str | None, str | None]: ...
+def keeps_whole_flows(words: str) -> bool: ...
 def udp_datagrams(path: str) -> Datagrams: ...
 def generate(scenario: Scenario, seed: int, *, path: str | None = None) -> Generated: ...
 def models() -> list[ModelDescription]: ...

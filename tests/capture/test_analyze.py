@@ -102,7 +102,7 @@ def test_the_folder_holds_page_document_and_tables(tmp_path: Path) -> None:
 
 
 def test_one_connection_is_logged_as_in_figure_6() -> None:
-    done = gamelane("analyze", SERVER, "--connection", "0", "--log")
+    done = gamelane("analyze", SERVER, "--flow", "0", "--log")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "10.79.0.2:34732 - 10.79.0.1:13327"
@@ -110,7 +110,7 @@ def test_one_connection_is_logged_as_in_figure_6() -> None:
     again = [line for line in lines if "RTR PKT" in line and " < " in line]
     assert len(again) == 35
     assert all("retransmission 1" in line for line in again)
-    assert gamelane("analyze", SERVER, "--connection", "9", "--log").returncode == 2
+    assert gamelane("analyze", SERVER, "--flow", "9", "--log").returncode == 2
     assert gamelane("analyze", SERVER, "--log").returncode == 2
 
 

@@ -10,7 +10,15 @@ use gamelane_core::FlowKey;
 /// Packets with fragments still to come, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
-    open: VecDeque<(Fragmented, FlowKey)>,
+    open: VecDeque<(Fragmented, First)>,
+}
+
+/// What later fragments take from the first one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    pub(crate) key: FlowKey,
+    /// Whether the filter kept it.
+    pub(crate) kept: bool,
 }
 
 /// Fields that all fragments of a packet have in common.
@@ -25,22 +33,22 @@ pub(crate) struct Fragmented {
 
 impl Fragments {
     /// Records a first fragment.
-    pub(crate) fn first(&mut self, of: Fragmented, key: FlowKey) {
+    pub(crate) fn first(&mut self, of: Fragmented, first: First) {
         self.open.retain(|(known, _)| *known != of);
         if self.open.len() == CAPACITY {
             self.open.pop_front();
         }
-        self.open.push_back((of, key));
+        self.open.push_back((of, first));
     }
 
-    /// Returns the flow of a later fragment. The last fragment removes the packet.
-    pub(crate) fn later(&mut self, of: Fragmented, last: bool) -> Option<FlowKey> {
+    /// Returns what is known from the first fragment. The last fragment removes the packet.
+    pub(crate) fn later(&mut self, of: Fragmented, last: bool) -> Option<First> {
         let at = self.open.iter().rposition(|(known, _)| *known == of)?;
-        let key = self.open[at].1;
+        let first = self.open[at].1;
         if last {
             self.open.remove(at);
         }
-        Some(key)
+        Some(first)
     }
 }
 

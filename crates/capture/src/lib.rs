@@ -1,4 +1,5 @@
-//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, and [`raw`] gives their frames unparsed.
+//! Packet captures. [`read`] turns pcap and pcapng files into parsed packets, [`filter`] chooses some of them, and
+//! [`raw`] gives their frames unparsed.
 //! [`analysis`] reports what happened to each flow, [`pair`] compares two capture points. [`trace`] and [`writes`]
 //! extract the traffic of an application for replay. [`mod@write`] writes simulated packets as pcapng for Wireshark and
 //! tcpdump. Tunnels are left out.
@@ -12,11 +13,13 @@ mod content;
 #[cfg(feature = "document")]
 pub mod document;
 pub mod error;
+pub mod filter;
 mod fragments;
 pub mod frame;
 pub mod input;
 mod link;
 pub mod log;
+mod only;
 mod orientation;
 pub mod packet;
 pub mod pair;
@@ -34,8 +37,10 @@ pub mod writes;
 
 pub use analysis::{Analyzer, FlowReport, Sink, analyze};
 pub use error::CaptureError;
+pub use filter::{Filter, FilterError};
 pub use frame::FrameHeaders;
 pub use input::Input;
+pub use only::Only;
 pub use packet::{CapturedPacket, CapturedTransport, TcpFields};
 pub use raw::{RawCapture, RawFrame};
 pub use read::{Capture, Skipped};

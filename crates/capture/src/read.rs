@@ -12,7 +12,8 @@ use gamelane_core::{FlowKey, IpLen, Protocol};
 use crate::container::{Container, Fault};
 use crate::content;
 use crate::error::CaptureError;
-use crate::fragments::{Fragmented, Fragments};
+use crate::filter::Filter;
+use crate::fragments::{First, Fragmented, Fragments};
 use crate::input::Input;
 use crate::link::{Beside, Link, NoIp, Part};
 use crate::packet::{CapturedPacket, CapturedTransport};
@@ -30,6 +31,7 @@ pub struct Capture<R = Input> {
     retries: Retries,
     /// Interface whose packets are returned; `None` for all.
     only_interface: Option<u32>,
+    filter: Filter,
     /// Rest of the last frame, if it is an aggregate.
     rest: Option<Rest>,
     /// An error has ended the capture.
@@ -42,6 +44,8 @@ pub struct Capture<R = Input> {
 struct Rest {
     range: (usize, usize),
     len: u32,
+    /// Length of the whole frame.
+    frame_len: u32,
     at_ns: u64,
     interface: u32,
     outgoing: Option<bool>,
@@ -49,10 +53,10 @@ struct Rest {
 
 impl Rest {
     #[cold]
-    fn of(packet: &CapturedPacket, part: Part<'_>, data: &[u8]) -> Self {
+    fn of(packet: &CapturedPacket, part: Part<'_>, data: &[u8], frame_len: u32) -> Self {
         let CapturedPacket { at_ns, interface, outgoing, .. } = *packet;
         let range = part.range_in(data);
-        Self { range: (range.start, range.end), len: part.len, at_ns, interface, outgoing }
+        Self { range: (range.start, range.end), len: part.len, frame_len, at_ns, interface, outgoing }
     }
 
     /// Returns the first IP packet. `more` becomes the rest after it.
@@ -63,7 +67,7 @@ impl Rest {
         packet: &mut CapturedPacket,
         more: &mut Option<Part<'a>>,
     ) -> Result<Part<'a>, NoIp> {
-        let Self { range: (start, end), len, at_ns, interface, outgoing } = self;
+        let Self { range: (start, end), len, at_ns, interface, outgoing, .. } = self;
         (packet.at_ns, packet.interface, packet.outgoing) = (at_ns, interface, outgoing);
         let bytes = data.get(start..end).unwrap_or_default();
         Link::ip_of_aggregate(Part { bytes, len }, more)
@@ -91,6 +95,8 @@ pub struct Skipped {
     pub unsupported_link_type: Option<u32>,
     /// Start of its first record, in the unpacked file.
     pub unsupported_link_offset: u64,
+    /// TCP and UDP packets that the filter did not keep.
+    pub filtered: u64,
 }
 
 impl Skipped {
@@ -103,6 +109,7 @@ impl Skipped {
             + self.wifi_retries
             + self.stray_fragments
             + self.unsupported_link
+            + self.filtered
     }
 
     /// Adds the packets skipped in another file.
@@ -114,6 +121,7 @@ impl Skipped {
         self.wifi_retries += other.wifi_retries;
         self.stray_fragments += other.stray_fragments;
         self.unsupported_link += other.unsupported_link;
+        self.filtered += other.filtered;
         if self.unsupported_link_type.is_none() {
             self.unsupported_link_type = other.unsupported_link_type;
             self.unsupported_link_offset = other.unsupported_link_offset;
@@ -128,6 +136,7 @@ impl Skipped {
             Reason::Encrypted => self.encrypted += 1,
             Reason::Retry => self.wifi_retries += 1,
             Reason::StrayFragment => self.stray_fragments += 1,
+            Reason::Filtered => self.filtered += 1,
         }
     }
 }
@@ -182,6 +191,7 @@ impl<R: Read> Capture<R> {
             fragments: Fragments::default(),
             retries: Retries::default(),
             only_interface: None,
+            filter: Filter::default(),
             rest: None,
             failed: false,
         })
@@ -191,6 +201,12 @@ impl<R: Read> Capture<R> {
     /// can be read once for each point and compared like two captures. `interface` is [`CapturedPacket::interface`].
     pub const fn only_interface(&mut self, interface: u32) {
         self.only_interface = Some(interface);
+    }
+
+    /// Keeps only the packets of `filter` from now on. [`Skipped::filtered`] counts the others. Later fragments of a
+    /// packet are kept with the first one.
+    pub fn only(&mut self, filter: Filter) {
+        self.filter = filter;
     }
 
     /// Returns the next TCP or UDP packet; `None` at the end and after an error.
@@ -248,9 +264,9 @@ impl<R: Read> Capture<R> {
     fn read_packet(&mut self, packet: &mut CapturedPacket) -> Result<bool, CaptureError> {
         loop {
             let mut more = None;
-            let (data, found) = if let Some(rest) = self.rest.take() {
+            let (data, frame_len, found) = if let Some(rest) = self.rest.take() {
                 let data = self.container.data();
-                (data, rest.ip(data, packet, &mut more))
+                (data, rest.frame_len, rest.ip(data, packet, &mut more))
             } else {
                 let record = match self.container.next_record() {
                     Ok(record) => record,
@@ -281,6 +297,7 @@ impl<R: Read> Capture<R> {
                     continue;
                 };
                 let frame = record.frame(link);
+                let frame_len = record.original_len;
                 packet.at_ns = record.at_ns;
                 packet.interface = interface;
                 packet.outgoing = outgoing;
@@ -289,18 +306,18 @@ impl<R: Read> Capture<R> {
                 if let Some(sent) = beside.sent
                     && self.retries.repeats(sent, interface, record.at_ns)
                 {
-                    (record.data, Err(NoIp::Retry))
+                    (record.data, frame_len, Err(NoIp::Retry))
                 } else {
                     more = beside.more;
-                    (record.data, found)
+                    (record.data, frame_len, found)
                 }
             };
             self.packets_read += 1;
             if let Some(part) = more {
-                self.rest = Some(Rest::of(packet, part, data));
+                self.rest = Some(Rest::of(packet, part, data, frame_len));
             }
             let parsed = match found {
-                Ok(ip) => parse(ip, &mut self.fragments, packet),
+                Ok(ip) => parse(ip, frame_len, &self.filter, &mut self.fragments, packet),
                 Err(reason) => Err(reason.into()),
             };
             match parsed {
@@ -318,7 +335,10 @@ impl<R: Read> Capture<R> {
             Some(link_type) if self.skipped.unsupported_link == self.packets_read => {
                 Err(CaptureError::UnsupportedLinkType { path: path(), link_type })
             }
-            _ if self.skipped.encrypted > 0 && self.skipped.total() == self.packets_read => {
+            _ if self.skipped.encrypted > 0
+                && self.skipped.filtered == 0
+                && self.skipped.total() == self.packets_read =>
+            {
                 let packets = self.skipped.encrypted;
                 Err(CaptureError::Encrypted { path: path(), packets, packets_read: self.packets_read })
             }
@@ -365,6 +385,7 @@ enum Reason {
     Encrypted,
     Retry,
     StrayFragment,
+    Filtered,
 }
 
 impl From<NoIp> for Reason {
@@ -379,7 +400,13 @@ impl From<NoIp> for Reason {
 }
 
 /// Parses an IP packet into `packet`, whose time, interface and direction are already set.
-fn parse(part: Part<'_>, fragments: &mut Fragments, packet: &mut CapturedPacket) -> Result<(), Reason> {
+fn parse(
+    part: Part<'_>,
+    frame_len: u32,
+    filter: &Filter,
+    fragments: &mut Fragments,
+    packet: &mut CapturedPacket,
+) -> Result<(), Reason> {
     let ip = Ip::parse(part.bytes, part.len).ok_or(Reason::NotIp)?;
     let protocol = match ip.protocol {
         TCP => Protocol::Tcp,
@@ -406,7 +433,11 @@ fn parse(part: Part<'_>, fragments: &mut Fragments, packet: &mut CapturedPacket)
     packet.content = 0;
     if let FragmentOf::Later { id, last } = ip.fragment {
         packet.transport = CapturedTransport::LaterFragment;
-        packet.key = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
+        let first = fragments.later(fragmented(id), last).ok_or(Reason::StrayFragment)?;
+        if !first.kept {
+            return Err(Reason::Filtered);
+        }
+        packet.key = first.key;
         packet.content = content::hash(packet, &[]);
         return Ok(());
     }
@@ -431,8 +462,12 @@ fn parse(part: Part<'_>, fragments: &mut Fragments, packet: &mut CapturedPacket)
         packet.start = ip.above[start.len()..].first_chunk().copied();
         packet.transport = CapturedTransport::Udp;
     }
+    let kept = filter.keeps(packet, frame_len);
     if let FragmentOf::First { id } = ip.fragment {
-        fragments.first(fragmented(id), packet.key);
+        fragments.first(fragmented(id), First { key: packet.key, kept });
+    }
+    if !kept {
+        return Err(Reason::Filtered);
     }
     packet.content = content::hash(packet, ip.above);
     Ok(())

@@ -38,6 +38,11 @@ fn conversations() {
 }
 
 #[test]
+fn filters() {
+    replay("capture_filter", targets::filter);
+}
+
+#[test]
 fn pairs() {
     replay("capture_pair", targets::pair);
 }

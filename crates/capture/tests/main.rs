@@ -5,6 +5,7 @@ mod clients;
 mod copies;
 mod corpus;
 mod figure_6;
+mod filter;
 mod inputs;
 mod links;
 mod pair;

@@ -1,5 +1,5 @@
 //! Records packets of a network interface. [`Source`] takes them from the kernel, [`Files`] keeps them in pcapng files that rotate,
-//! [`Watch`] analyses them meanwhile, and [`Recorder`] joins the three. The caller owns time: it calls [`Recorder::step`] as long
+//! [`Watch`] analyses them meanwhile, [`Top`] shows what the flows do now, and [`Recorder`] joins them. The caller owns time: it calls [`Recorder::step`] as long
 //! as it likes, then [`Recorder::finish`].
 
 #![forbid(unsafe_code)]
@@ -11,9 +11,11 @@ mod files;
 #[cfg(target_os = "linux")]
 mod filter;
 mod frame;
+mod meter;
 mod recorder;
 #[cfg(target_os = "linux")]
 mod source;
+mod top;
 mod watch;
 
 #[cfg(not(target_os = "linux"))]
@@ -26,6 +28,7 @@ pub use gamelane_device::privileges::drop_all as drop_privileges;
 pub use recorder::{Progress, Recorder};
 #[cfg(target_os = "linux")]
 pub use source::Source;
+pub use top::{FlowNow, Top};
 pub use watch::{Watch, Watched};
 
 /// What to record of an interface.

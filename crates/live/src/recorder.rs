@@ -10,6 +10,7 @@ use crate::Source;
 use crate::error::LiveError;
 use crate::files::Files;
 use crate::frame::{Frame, Front};
+use crate::top::FlowNow;
 use crate::watch::{Watch, Watched};
 
 /// A recording.
@@ -45,13 +46,14 @@ pub struct Progress {
 }
 
 impl<S: Sink + Send + 'static> Recorder<S> {
-    /// Starts to record into `files`, if given. The analysis reports its findings to `sink`.
-    pub fn start(source: Source, files: Option<Files>, sink: S) -> Self {
+    /// Starts to record into `files`, if given. The analysis reports its findings to `sink`. [`Recorder::top`] needs
+    /// `has_top`.
+    pub fn start(source: Source, files: Option<Files>, sink: S, has_top: bool) -> Self {
         let mut first = Vec::new();
         blocks::section(&mut first)
             .and_then(|()| blocks::interface(&mut first, &source.describe()))
             .expect("memory takes everything, and names of interfaces are short");
-        let watch = Watch::start(source.name(), first, sink);
+        let watch = Watch::start(source.name(), first, sink, has_top);
         let (snap_len, largest_frame) = (source.snap_len() as usize, source.largest_frame());
         let tape = Tape {
             files,
@@ -78,6 +80,11 @@ impl<S: Sink + Send + 'static> Recorder<S> {
         }
         self.count()?;
         Ok(self.tape.progress)
+    }
+
+    /// What the flows do at `now_ns`, a time since 1970: those that wait longest come first.
+    pub fn top(&self, now_ns: u64) -> Vec<FlowNow> {
+        self.tape.watch.top(now_ns)
     }
 
     /// Takes the packets still in the ring, ends the file, and waits for the analysis. The analysis finishes even if a file cannot be

@@ -4,10 +4,12 @@
 use std::io::{Read, Result};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use gamelane_capture::{Analyzer, Capture, CaptureError, CapturedPacket, Sink};
+
+use crate::top::{FlowNow, Top, Watching};
 
 /// A running analysis.
 #[derive(Debug)]
@@ -15,6 +17,7 @@ pub struct Watch<S> {
     blocks: SyncSender<Vec<u8>>,
     thread: JoinHandle<std::result::Result<Watched<S>, CaptureError>>,
     seen: Arc<Mutex<Seen>>,
+    top: Option<Arc<Mutex<Top>>>,
 }
 
 /// A finished analysis.
@@ -38,14 +41,16 @@ pub(crate) struct Seen {
 }
 
 impl<S: Sink + Send + 'static> Watch<S> {
-    /// Starts the analysis of `name`, whose first blocks are the section and its interface.
-    pub fn start(name: &str, first_blocks: Vec<u8>, sink: S) -> Self {
+    /// Starts the analysis of `name`, whose first blocks are the section and its interface. With `has_top`, it also sums up
+    /// what the flows do now.
+    pub fn start(name: &str, first_blocks: Vec<u8>, sink: S, has_top: bool) -> Self {
         let (blocks, more) = sync_channel(AHEAD);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let (told, name) = (Arc::clone(&seen), name.to_owned());
+        let top = has_top.then(Arc::<Mutex<Top>>::default);
+        let (told, name, shown) = (Arc::clone(&seen), name.to_owned(), top.clone());
         let stream = Blocks { more, now: first_blocks, at: 0 };
-        let thread = std::thread::spawn(move || follow(stream, &name, sink, &told));
-        Self { blocks, thread, seen }
+        let thread = std::thread::spawn(move || follow(stream, &name, sink, &told, shown.as_deref()));
+        Self { blocks, thread, seen, top }
     }
 
     /// Takes the next blocks.
@@ -55,7 +60,12 @@ impl<S: Sink + Send + 'static> Watch<S> {
     }
 
     pub(crate) fn seen(&self) -> Seen {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.seen)
+    }
+
+    /// What the flows do at `now_ns`; nothing without a [`Top`].
+    pub(crate) fn top(&self, now_ns: u64) -> Vec<FlowNow> {
+        self.top.as_deref().map_or_else(Vec::new, |top| locked(top).flows(now_ns))
     }
 
     /// Ends the stream and waits for the rest of the analysis.
@@ -70,6 +80,7 @@ fn follow<S: Sink>(
     name: &str,
     mut sink: S,
     told: &Mutex<Seen>,
+    top: Option<&Mutex<Top>>,
 ) -> std::result::Result<Watched<S>, CaptureError> {
     let mut capture = Capture::from_reader(stream, Path::new(name))?;
     let mut analyzer = Analyzer::default();
@@ -77,18 +88,31 @@ fn follow<S: Sink>(
     let mut looked_ns = 0;
     let error = loop {
         match capture.read_into(&mut packet) {
-            Ok(true) => analyzer.handle(&packet, &mut sink),
+            Ok(true) => match top {
+                Some(top) => {
+                    let top = &mut locked(top);
+                    analyzer.handle(&packet, &mut Watching { top, sink: &mut sink });
+                }
+                None => analyzer.handle(&packet, &mut sink),
+            },
             Ok(false) => break None,
             Err(error) => break Some(error),
         }
-        if packet.at_ns.saturating_sub(looked_ns) >= LOOK_NS {
+        if packet.at_ns.abs_diff(looked_ns) >= LOOK_NS {
             looked_ns = packet.at_ns;
             let seen = Seen { flows: analyzer.flows(), games: analyzer.games() };
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+            *locked(told) = seen;
+            if let Some(top) = top {
+                locked(top).look(&mut analyzer);
+            }
         }
     };
     analyzer.finish(&mut sink);
     Ok(Watched { capture, analyzer, sink, error })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Blocks as a stream of bytes. Reading waits for more; the stream ends when the recorder is gone.
@@ -116,3 +140,50 @@ impl Read for Blocks {
 const AHEAD: usize = 32;
 /// Time between two looks for games, in the packets' time.
 const LOOK_NS: u64 = 500_000_000;
+
+#[cfg(test)]
+mod tests {
+    use gamelane_capture::FlowReport;
+    use gamelane_capture::blocks::{self, Interface, Stamp};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Sink for Nothing {
+        fn flow(&mut self, _report: FlowReport) {}
+    }
+
+    /// A UDP packet between 10.0.0.1:5000 and 10.0.0.2:27960 with 40 B of payload.
+    fn packet(up: bool, number: u8) -> Vec<u8> {
+        let ends = if up { [1, 2] } else { [2, 1] };
+        let ports: [[u8; 2]; 2] = if up { [[19, 136], [109, 56]] } else { [[109, 56], [19, 136]] };
+        let mut packet = vec![0x45, 0, 0, 68, 0, number, 0, 0, 64, 17, 0, 0];
+        packet.extend([[10, 0, 0, ends[0]], [10, 0, 0, ends[1]]].concat());
+        packet.extend([ports.concat(), vec![0, 48, 0, 0]].concat());
+        packet.resize(68, number);
+        packet
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_looks() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let mut first = Vec::new();
+        blocks::section(&mut first).unwrap();
+        blocks::interface(&mut first, &Interface { name: "game0", link_type: 101, snap_len: 96 }).unwrap();
+        let watch = Watch::start("game0", first, Nothing, true);
+        let seen = Arc::clone(&watch.seen);
+        for n in 0..400u64 {
+            let mut block = Vec::new();
+            let start_ns = 1_790_000_000_000_000_000 - if n < 5 { 0 } else { HOUR_NS };
+            for up in [true, false] {
+                let at_ns = start_ns + n * 33_000_000 + u64::from(!up) * 1_000_000;
+                let stamp = Stamp { interface: 0, at_ns, original_len: 68 };
+                blocks::packet(&mut block, &stamp, [&packet(up, n as u8), &[]]).unwrap();
+            }
+            watch.take(block);
+        }
+        assert!(watch.finish().unwrap().error.is_none());
+        assert_eq!(*locked(&seen), Seen { flows: 1, games: 1 });
+    }
+}

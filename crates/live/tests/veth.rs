@@ -117,7 +117,7 @@ fn every_packet_is_in_the_files_and_in_the_analysis() {
     let source = Source::open(&settings).unwrap();
     let rotation = Rotation { bytes: Some(20_000), ..Rotation::default() };
     let files = Files::new(folder.path(), &source.describe(), rotation).unwrap();
-    let mut recorder = Recorder::start(source, Some(files), Flows::default());
+    let mut recorder = Recorder::start(source, Some(files), Flows::default(), false);
     if compiler {
         send(100, 100, 53);
     }
@@ -150,7 +150,7 @@ fn what_the_ring_had_no_room_for_is_counted_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let source = Source::open(&Settings { ring_bytes: 0, ..Settings::new("game0") }).unwrap();
     let files = Files::new(folder.path(), &source.describe(), Rotation::default()).unwrap();
-    let recorder = Recorder::start(source, Some(files), Flows::default());
+    let recorder = Recorder::start(source, Some(files), Flows::default(), false);
     // Four MiB hold less than 4,000 packets of 1,242 B.
     send(6000, 1200, 27_960);
     let (watched, progress, error) = recorder.finish();
@@ -177,7 +177,7 @@ fn every_kind_of_interface_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let source = Source::open(&Settings::new(name)).unwrap();
         let files = Files::new(folder.path(), &source.describe(), Rotation::default()).unwrap();
-        let mut recorder = Recorder::start(source, Some(files), Flows::default());
+        let mut recorder = Recorder::start(source, Some(files), Flows::default(), false);
         let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
         for n in 0..10u32 {
             socket.send_to(&n.to_be_bytes(), destination).unwrap();
@@ -199,7 +199,7 @@ fn a_tag_that_the_kernel_took_out_is_put_back() {
     let folder = tempfile::tempdir().unwrap();
     let source = Source::open(&Settings::new("game1")).unwrap();
     let files = Files::new(folder.path(), &source.describe(), Rotation::default()).unwrap();
-    let mut recorder = Recorder::start(source, Some(files), Flows::default());
+    let mut recorder = Recorder::start(source, Some(files), Flows::default(), false);
     // VLAN 7, then a datagram of 4 B.
     let frame = "02000000000202000000000181000007080045ba0020000100004011000\
                  00a0000010a00000203e807d0000c000001020304";
@@ -234,7 +234,7 @@ fn what_cannot_be_recorded_is_said() {
     }
     // Removing the interface ends the recording; what was recorded is kept.
     let mut recorder =
-        Recorder::start(Source::open(&Settings::new("game0")).unwrap(), None, Flows::default());
+        Recorder::start(Source::open(&Settings::new("game0")).unwrap(), None, Flows::default(), false);
     send(5, 100, 7);
     assert_eq!(record(&mut recorder, 5).packets, 5);
     ip("link delete game0");
@@ -262,7 +262,7 @@ fn a_full_disk_ends_the_files_and_not_the_analysis() {
     assert!(mount.success());
     let source = Source::open(&Settings::new("game0")).unwrap();
     let files = Files::new(folder.path(), &source.describe(), Rotation::default()).unwrap();
-    let mut recorder = Recorder::start(source, Some(files), Flows::default());
+    let mut recorder = Recorder::start(source, Some(files), Flows::default(), false);
     send(30, 1000, 27_960);
     assert_eq!(record(&mut recorder, 30).packets, 30);
     send(100, 1000, 27_960);

@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<capture::Analysis>()?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::keeps_whole_flows, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::catalogue, module)?)?;

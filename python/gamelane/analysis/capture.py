@@ -24,21 +24,35 @@ PACKED = ("", ".gz", ".zst")
 
 
 def read(
-    captures: Sequence[str], on_batch: OnBatch | None = None, *, interfaces: tuple[int, int] | None = None
+    captures: Sequence[str],
+    on_batch: OnBatch | None = None,
+    *,
+    interfaces: tuple[int, int] | None = None,
+    words: str = "",
+    flows: Sequence[int] = (),
 ) -> _native.Analysis:
     """Analyze captures. Tables go to `on_batch` while the captures are read.
 
     A folder is one recording whose files follow each other by name. Two captures are taken as the same traffic at two
     points and compared. With `interfaces`, two interfaces of one capture are compared; the file is read once for each.
+    `words` is a filter: the other packets are left out. `flows` are the numbers of the flows to report, of one capture.
     """
     if interfaces is not None:
         captures = _twice(captures)
     if list(captures).count(STDIN) > 1:
         raise UsageError("-: standard input can be read only once\n  hint:    give the other capture as a file")
+    if flows and (len(captures) != 1 or interfaces is not None):
+        raise UsageError(
+            "--flow: the numbers are those of one capture\n  hint:    choose flows of two captures with --filter, for "
+            "example --filter 'host 10.0.0.2 and port 27960'"
+        )
     paths = [(path, _files(path)) for path in captures]
     if len(paths) == 2:
         paths = [_only(name, files) for name, files in paths]
-    found = _native.analyze_captures(paths, on_batch, interfaces)
+    try:
+        found = _native.analyze_captures(paths, on_batch, interfaces=interfaces, words=words, flows=list(flows))
+    except ValueError as error:
+        raise UsageError(aligned(str(error))) from None
     if interfaces is not None and not found.problems:
         _both_there(captures[0], found.packets, interfaces)
     return found
@@ -95,14 +109,22 @@ def _both_there(file: str, packets: Sequence[int], interfaces: tuple[int, int]) 
             )
 
 
-def connection_log(capture: str, flow: int) -> tuple[str, str | None]:
+def keeps_whole_flows(words: str) -> bool:
+    """Return whether a filter keeps all packets of a flow or none; refuse what is not a filter."""
+    try:
+        return _native.keeps_whole_flows(words)
+    except ValueError as error:
+        raise UsageError(aligned(str(error))) from None
+
+
+def connection_log(capture: str, flow: int, words: str = "") -> tuple[str, str | None]:
     """Return one connection packet by packet as griwodz2006, Fig. 6, does, and the error that ended the capture."""
     try:
-        log, error = _native.connection_log(capture, flow)
+        log, error = _native.connection_log(capture, flow, words)
     except ValueError as error:
         raise UsageError(aligned(str(error))) from None
     if log is None:
         raise UsageError(
-            f"--connection {flow}: no such connection in {capture}\n  hint:    the table shows their numbers"
+            f"--flow {flow}: no such flow in {capture}\n  hint:    `gamelane analyze {capture} --csv` lists them"
         )
     return log, error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gamelane import whole
-from gamelane.analysis.capture import connection_log, read
+from gamelane.analysis.capture import connection_log, keeps_whole_flows, read
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY
 from gamelane.cli.prompt import told
@@ -54,8 +54,24 @@ DOCUMENT = "analysis.json"
     is_flag=True,
     help="Test by RTT which TCP connections may share a path. Prints groups; -o adds a matrix.",
 )
-@click.option("--connection", type=click.IntRange(0), metavar="ID", help="With --log: number of the connection.")
-@click.option("--log", is_flag=True, help="Print every packet of one connection, annotated.")
+@click.option(
+    "--filter",
+    "words",
+    metavar="EXPR",
+    default="",
+    show_default=False,
+    help="Analyze only packets that match this tcpdump expression, for example 'udp and host 10.0.0.2'.",
+)
+@click.option(
+    "--flow",
+    "flows",
+    type=click.IntRange(0),
+    metavar="ID",
+    multiple=True,
+    help="Show only the flow with this number, with more detail. Repeatable.",
+)
+@click.option("--csv", is_flag=True, help="Print one line for each flow as CSV (docs/capture.md has the columns).")
+@click.option("--log", is_flag=True, help="With --flow: print every packet of the flow, annotated.")
 @options.quiet
 def analyze(
     captures: Sequence[str],
@@ -64,36 +80,54 @@ def analyze(
     interfaces: str | None,
     remedies: int | None,
     shared_paths: bool,
-    connection: int | None,
+    words: str,
+    flows: Sequence[int],
+    csv: bool,
     log: bool,
     quiet: bool,
 ) -> int:
     """Explain lag, loss and retransmissions of the games in captures, with the cause of each."""
-    if log or connection is not None:
-        return _log(captures, connection, log=log)
+    if log:
+        return _log(captures, flows, words)
+    if csv and json:
+        raise UsageError("--csv and --json: both print to standard output\n  hint:    keep one of them")
+    if not keeps_whole_flows(words):
+        say(
+            f"--filter '{words}' keeps some packets of a flow and not others: the analysis may take those for lost\n"
+            "  hint:    omit src, dst and lengths to keep whole flows"
+        )
     folder = None if out is None else writable(out)
     tables = None if folder is None else _tables(folder)
     trips = _round_trips(tables) if shared_paths else None
     pair = None if interfaces is None else _two(interfaces)
-    analysis = read(captures, trips or tables, interfaces=pair)
+    analysis = read(captures, trips or tables, interfaces=pair, words=words, flows=flows)
     more = not analysis.unread and (remedies is not None or trips is not None)
-    if json and folder is None and not more:
+    if json and folder is None and not more and not words:
         analysis.print(sys.stdout.isatty())
         return told(analysis)
     found = formats.loads(analysis.text())
+    if words:
+        _say_if_nothing_matches(found, words)
     if remedies is not None and more:
         _replay(found, remedies)
     tested = _share(found, trips) if trips is not None and more else None
     page = None if folder is None else _write(folder, found, tested)
     if json:
         emit(found)
+    elif csv:
+        _print_csv(found)
     elif any(analysis.packets) or not analysis.problems:
         from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
 
         show(found, stdout())
+        if flows:
+            from gamelane.report import flow_terminal  # noqa: PLC0415 - likewise
+
+            for flow in found["captures"][0]["flows"]:
+                flow_terminal.show(flow, stdout())
     code = told(analysis)
-    hint = "-o DIR adds a report with plots and tables; --connection ID --log prints one connection packet by packet"
-    say_where(page, "" if json else hint, quiet=quiet)
+    hint = "-o DIR adds a report with plots and tables; --flow ID shows one flow, --flow ID --log all of its packets"
+    say_where(page, "" if json or csv else hint, quiet=quiet)
     return code
 
 
@@ -146,13 +180,30 @@ def _replay(found: dict[str, Any], seeds: int) -> None:
     found["verdict"]["headline"] += " " + capture_remedies.sentence(found["remedies"])
 
 
-def _log(captures: Sequence[str], connection: int | None, *, log: bool) -> int:
-    if not log or connection is None or len(captures) != 1:
+def _print_csv(found: dict[str, Any]) -> None:
+    from gamelane.analysis import flow_csv  # noqa: PLC0415 - not needed otherwise
+
+    flow_csv.write(found, sys.stdout)
+    for capture in found["captures"]:
+        if left_out := capture.get("flows_left_out", {}).get("flows"):
+            say(
+                f"{capture['file']}: {len(capture['flows']):,} of {capture['flows_total']:,} flows; {left_out:,} with "
+                "fewer packets are left out\n  hint:    choose others with --filter"
+            )
+
+
+def _say_if_nothing_matches(found: dict[str, Any], words: str) -> None:
+    for capture in found["captures"]:
+        if capture["packets"] and not capture["flows_total"]:
+            say(f"{capture['file']}: no TCP or UDP packet matches --filter '{words}'")
+
+
+def _log(captures: Sequence[str], flows: Sequence[int], words: str) -> int:
+    if len(flows) != 1 or len(captures) != 1:
         raise UsageError(
-            "--connection and --log need each other, and exactly one capture\n"
-            "  hint:    gamelane analyze CAPTURE --connection 0 --log"
+            "--log needs one --flow and exactly one capture\n  hint:    gamelane analyze CAPTURE --flow 0 --log"
         )
-    text, error = connection_log(captures[0], connection)
+    text, error = connection_log(captures[0], flows[0], words)
     sys.stdout.write(text)
     if error is not None:
         say(f"error: {aligned(error)}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json as formats
 import os
 import pwd
+import select
 import sys
+import termios
 import time
-from collections.abc import Iterator
+import tty
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,9 +25,12 @@ from gamelane.cli.guard import CANNOT_RUN, OUTPUT
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
 from gamelane.errors import LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
+from gamelane.report import top_terminal
 from gamelane.report.capture_terminal import show
 
 STEP_MS = 500
+KEY_MS = 100
+"""Longest time until a key is noticed."""
 LARGEST_SNAPLEN = 262_144
 SMALLEST_SNAPLEN = 64
 SMALLEST_FILE = 1 << 16
@@ -54,6 +60,12 @@ SMALLEST_FILE = 1 << 16
 @click.option(
     "--ring", metavar="SIZE", default="32MiB", help="Size of the kernel's buffer. A larger one survives longer bursts."
 )
+@click.option(
+    "--live",
+    "has_top",
+    is_flag=True,
+    help="Show the flows while recording, those that wait longest first. q quits, s sorts, p pauses.",
+)
 @options.json
 @options.quiet
 def capture(
@@ -68,10 +80,16 @@ def capture(
     packets: int | None,
     promiscuous: bool,
     ring: str,
+    has_top: bool,
     json: bool,
     quiet: bool,
 ) -> int:
     """Record an interface until Ctrl-C, then explain the lag and loss of the games on it."""
+    if has_top and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "--live: needs a terminal for its screen and its keys\n"
+            "  hint:    omit it: a line a minute says what was seen, and the verdict comes at the end"
+        )
     limits = Limits(packets=packets, seconds=None if duration is None else _seconds("--duration", duration))
     rotation = (
         None if rotate_size is None else _bytes("--rotate-size", rotate_size, SMALLEST_FILE),
@@ -83,8 +101,9 @@ def capture(
     live = _open(interface, snaplen, filter_, promiscuous, _bytes("--ring", ring, SMALLEST_FILE))
     drop_privileges()
     folder = None if out is None else writable(out)
-    live.begin(None if folder is None else str(folder), *rotation)
-    error = _record(live, interface, limits, quiet=quiet)
+    live.begin(None if folder is None else str(folder), *rotation, has_top)
+    record = _show if has_top else _record
+    error = record(live, interface, limits, quiet=quiet)
     found, unwritten = _finish(live, folder)
     error = error or unwritten
     if json:
@@ -157,6 +176,46 @@ def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) 
             return None
         except OSError as error:
             return error
+
+
+def _show(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:  # noqa: ARG001
+    """Like `_record`, with the screen of `--live` until q is pressed."""
+    began, drawn = time.monotonic(), 0.0
+    orders = list(top_terminal.ORDERS)
+    flows: list[_native.FlowNow] = []
+    paused = False
+    with _keys() as pressed, Screen(console=stderr(), screen=True, auto_refresh=False) as screen:
+        try:
+            while True:
+                seen = live.step(min(KEY_MS, limits.step_ms()))
+                key = pressed()
+                if key == "q" or limits.reached(seen):
+                    return None
+                orders = orders[1:] + orders[:1] if key == "s" else orders
+                paused ^= key == "p"
+                if key is None and time.monotonic() - drawn < STEP_MS / 1000:
+                    continue
+                drawn = time.monotonic()
+                flows = flows if paused else live.top(time.time_ns())
+                told, size = _told(interface, seen, drawn - began), screen.console.size
+                page = top_terminal.screen(flows, told, orders[0], size=size, paused=paused)
+                screen.update(page, refresh=True)
+        except KeyboardInterrupt:
+            return None
+        except OSError as error:
+            return error
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[], str | None]]:
+    """Return a function that gives the key that was pressed, if any. The terminal gives keys without Enter and echo."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    tty.setcbreak(terminal)
+    try:
+        yield lambda: os.read(terminal, 1).decode("latin-1") if select.select([terminal], [], [], 0)[0] else None
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], OSError | None]:

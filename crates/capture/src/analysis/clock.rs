@@ -72,6 +72,11 @@ impl CaptureClock {
         self.release(emit);
     }
 
+    /// What steps of the clock add to the timestamps of the file, modulo 2^64.
+    pub const fn offset_ns(&self) -> u64 {
+        self.offset
+    }
+
     fn ahead_of_latest(&self, packet: &CapturedPacket) -> i64 {
         packet.at_ns.wrapping_add(self.offset).wrapping_sub(self.latest_ns).cast_signed()
     }

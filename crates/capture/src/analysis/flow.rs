@@ -6,7 +6,9 @@ use gamelane_core::FlowKey;
 
 use super::copies::{Copies, PointIndex, Sender};
 use super::direction::{Bin, Direction};
-use super::game::{Behaviour, behaviour};
+use super::game::behaviour;
+use super::games::Kind;
+use super::open::{OpenFlow, OpenUpdates};
 use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
@@ -263,13 +265,7 @@ impl Flow {
     fn find_client(&mut self) {
         self.directions.iter_mut().for_each(Direction::unstage);
         let Transport::Udp(datagrams) = &mut self.transport else { return };
-        let evidence = Evidence {
-            ends: [self.key.source, self.key.destination],
-            packets: [0, 1].map(|n: usize| self.directions[n].sizes.count()),
-            bytes: [0, 1].map(|n: usize| self.directions[n].payload_bytes),
-            began_late: datagrams.began_late,
-        };
-        let (client, by) = evidence.client();
+        let (client, by) = evidence(&self.key, &self.directions, datagrams).client();
         self.client_by = Some(by);
         if client == 1 {
             self.exchanged = true;
@@ -282,17 +278,39 @@ impl Flow {
     }
 
     pub(super) fn is_game(&mut self) -> bool {
+        self.so_far().kind != Kind::Other
+    }
+
+    /// What is known of the flow so far.
+    pub(super) fn so_far(&mut self) -> OpenFlow {
         self.directions.iter_mut().for_each(Direction::unstage);
         let lasted_ns = self.last_ns - self.first_ns;
+        let mut so_far =
+            OpenFlow { key: self.key, reversed: self.exchanged, kind: Kind::Other, updates: [None; 2] };
         match &self.transport {
             Transport::Udp(datagrams) => {
                 let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
-                behaviour(&self.directions, &updates, lasted_ns) != Behaviour::Other
+                so_far.kind = behaviour(&self.directions, &updates, lasted_ns).into();
+                so_far.updates = updates.map(|updates| {
+                    updates.map(|updates| OpenUpdates {
+                        tick_ns: updates.is_steady.then_some(updates.tick_ns),
+                        missing: updates.numbered.map_or(0, |numbered| numbered.missing),
+                    })
+                });
+                let is_undecided = self.client_by.is_none();
+                if is_undecided && evidence(&self.key, &self.directions, datagrams).client().0 == 1 {
+                    so_far.key = so_far.key.reverse();
+                    so_far.updates.swap(0, 1);
+                    so_far.reversed = true;
+                }
             }
             Transport::Tcp(connection) => {
-                is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns)
+                if is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns) {
+                    so_far.kind = Kind::ThinTcp;
+                }
             }
         }
+        so_far
     }
 
     pub(super) fn finish(mut self: Box<Self>, copies: &Copies, sink: &mut impl Sink) {
@@ -330,6 +348,16 @@ impl Flow {
             directions,
             transport,
         });
+    }
+}
+
+/// What tells the client of a UDP conversation.
+fn evidence(key: &FlowKey, directions: &[Direction; 2], datagrams: &Datagrams) -> Evidence {
+    Evidence {
+        ends: [key.source, key.destination],
+        packets: [0, 1].map(|n: usize| directions[n].sizes.count()),
+        bytes: [0, 1].map(|n: usize| directions[n].payload_bytes),
+        began_late: datagrams.began_late,
     }
 }
 

@@ -111,14 +111,23 @@ impl FlowReport {
     /// Kind of the flow.
     pub fn kind(&self) -> Kind {
         match &self.transport {
-            TransportReport::Udp { behaviour: Behaviour::Game, .. } => Kind::Game,
-            TransportReport::Udp { behaviour: Behaviour::Voice, .. } => Kind::Voice,
+            TransportReport::Udp { behaviour, .. } => (*behaviour).into(),
             TransportReport::Tcp(tcp)
                 if is_conversation([0, 1].map(|n| &tcp.halves[n].counts), self.last_ns - self.first_ns) =>
             {
                 Kind::ThinTcp
             }
             _ => Kind::Other,
+        }
+    }
+}
+
+impl From<Behaviour> for Kind {
+    fn from(behaviour: Behaviour) -> Self {
+        match behaviour {
+            Behaviour::Game => Self::Game,
+            Behaviour::Voice => Self::Voice,
+            Behaviour::Other => Self::Other,
         }
     }
 }

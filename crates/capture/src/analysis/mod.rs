@@ -8,6 +8,7 @@ mod flow;
 pub mod game;
 pub mod games;
 pub mod numbering;
+mod open;
 mod pace;
 pub mod report;
 pub mod sink;
@@ -20,6 +21,7 @@ pub use clock::{CaptureClock, Wrong};
 pub use direction::{Bin, Copied};
 pub use game::{Behaviour, Updates};
 pub use games::{Game, Games, Kind};
+pub use open::{OpenFlow, OpenUpdates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
 
@@ -79,6 +81,11 @@ impl Analyzer {
     /// all of them.
     pub fn games(&mut self) -> usize {
         self.flows.games()
+    }
+
+    /// Returns what is known so far of the flow with this number, if it is open.
+    pub fn open_flow(&mut self, number: u32) -> Option<OpenFlow> {
+        self.flows.open_flow(number)
     }
 
     /// Number of packets that were copies of others, and set aside.

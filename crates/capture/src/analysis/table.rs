@@ -9,6 +9,7 @@ use gamelane_core::FlowKey;
 
 use super::copies::{self, Copies, Owner, PointIndex, Sender, Sight};
 use super::flow::{Flow, TableKey};
+use super::open::OpenFlow;
 use super::sink::Sink;
 use crate::packet::CapturedPacket;
 
@@ -222,6 +223,11 @@ impl Flows {
     /// Number of open flows that behave like a game so far.
     pub(super) fn games(&mut self) -> usize {
         self.flows.iter_mut().filter_map(|flow| flow.is_game().then_some(())).count()
+    }
+
+    /// What is known of an open flow.
+    pub(super) fn open_flow(&mut self, number: u32) -> Option<OpenFlow> {
+        self.index(number).map(|at| self.flows[at].so_far())
     }
 
     fn open(

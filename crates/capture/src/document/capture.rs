@@ -57,6 +57,7 @@ struct SkippedPackets {
     stray_fragments: u64,
     unsupported_link: u64,
     unsupported_link_type: Option<u32>,
+    filtered: u64,
     untimed: u64,
 }
 
@@ -134,6 +135,7 @@ impl Findings {
                 stray_fragments: skipped.stray_fragments,
                 unsupported_link: skipped.unsupported_link,
                 unsupported_link_type: skipped.unsupported_link_type,
+                filtered: skipped.filtered,
                 untimed: self.untimed,
             },
             dropped_by_capture: self.dropped,

@@ -6,10 +6,35 @@ use super::capture::{Captured, Findings};
 use super::pair::Paired;
 use crate::analysis::{Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink};
 use crate::error::CaptureError;
+use crate::filter::Filter;
 use crate::input::Input;
+use crate::only::Only;
 use crate::packet::CapturedPacket;
 use crate::pair::{Seen, compare, watch};
 use crate::read::Capture;
+
+/// Packets and flows that the document is about. By default these are all.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Packets to read.
+    pub filter: Filter,
+    /// Numbers of the flows, for one capture; empty for all. All flows are analysed, so the numbers stay the same.
+    pub flows: Vec<u32>,
+    /// An interface of each of two captures.
+    pub interfaces: Option<[u32; 2]>,
+}
+
+/// Chosen flows that do not exist.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "--flow {missing}: no such flow in {name}; {}\nhint: `gamelane analyze {name} --csv` lists them",
+    if *flows == 1 { "there is one, number 0".to_owned() } else { format!("there are {flows}, numbered from 0") }
+)]
+pub struct UnknownFlows {
+    missing: String,
+    name: String,
+    flows: u32,
+}
 
 /// A sink that keeps the reports for the document and passes all rows on.
 #[derive(Debug, Default)]
@@ -21,30 +46,46 @@ pub struct Documented<S> {
 }
 
 /// Analyses one capture: a file, `-` for standard input, or the files of a recording in order. Rows go to `onward`.
-pub fn read<S: Sink>(name: &str, paths: &[String], onward: &mut S) -> Captured {
-    let mut sink = Documented { findings: Findings::default(), onward };
-    let mut analyzer = Analyzer::default();
+///
+/// # Errors
+/// If a chosen flow does not exist.
+pub fn read<S: Sink>(
+    name: &str,
+    paths: &[String],
+    choice: &Choice,
+    onward: &mut S,
+) -> Result<Captured, UnknownFlows> {
+    let sink = Documented { findings: Findings::default(), onward };
+    let (mut only, mut analyzer) = (Only::new(&choice.flows, sink), Analyzer::default());
     for path in paths {
-        match open(path) {
+        match open(path, &choice.filter) {
             Ok(mut capture) => {
-                let error = analyzer.follow(&mut capture, &mut sink).err();
-                sink.findings.file(&capture, error);
+                let error = analyzer.follow(&mut capture, &mut only).err();
+                only.sink.findings.file(&capture, error);
             }
-            Err(error) => sink.findings.unread(error),
+            Err(error) => only.sink.findings.unread(error),
         }
-        if sink.is_tired() {
+        if only.is_tired() {
             break;
         }
     }
-    analyzer.finish(&mut sink);
-    sink.findings.finish(name, &analyzer)
+    analyzer.finish(&mut only);
+    let missing: Vec<String> = only.missing().map(|flow| flow.to_string()).collect();
+    if !missing.is_empty() && analyzer.flows() > 0 {
+        let (missing, name) = (missing.join(", "), name.to_owned());
+        return Err(UnknownFlows { missing, name, flows: analyzer.flows() });
+    }
+    let mut captured = only.sink.findings.finish(name, &analyzer);
+    if !choice.flows.is_empty() {
+        captured.flows_total = captured.flows.len() as u32;
+    }
+    Ok(captured)
 }
 
-/// Analyses two captures of the same traffic and compares them. With `interfaces`, only the packets of one interface of
-/// each are read. Nothing is compared if one of them could not be opened.
+/// Analyses two captures of the same traffic and compares them. Nothing is compared if one of them could not be opened.
 pub fn read_two<S: Sink>(
     paths: [&str; 2],
-    interfaces: Option<[u32; 2]>,
+    choice: &Choice,
     mut onward: [&mut S; 2],
 ) -> (Vec<Captured>, Option<Paired>) {
     let mut places = 0..;
@@ -52,9 +93,9 @@ pub fn read_two<S: Sink>(
         let place = places.next().unwrap_or_default();
         let mut sink = Documented { findings: Findings::of_two(), onward: &mut **onward };
         let mut analyzer = Analyzer::default();
-        let seen = match open(paths[place]) {
+        let seen = match open(paths[place], &choice.filter) {
             Ok(mut capture) => {
-                if let Some(interfaces) = interfaces {
+                if let Some(interfaces) = choice.interfaces {
                     capture.only_interface(interfaces[place]);
                 }
                 let (seen, error) = watch(&mut capture, &mut analyzer, &mut sink);
@@ -74,8 +115,10 @@ pub fn read_two<S: Sink>(
     (vec![first.finish(paths[0], &first_analyzer), second.finish(paths[1], &second_analyzer)], pair)
 }
 
-fn open(path: &str) -> Result<Capture<Input>, CaptureError> {
-    if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) }
+fn open(path: &str, filter: &Filter) -> Result<Capture<Input>, CaptureError> {
+    let mut capture = if path == "-" { Capture::stdin()? } else { Capture::open(Path::new(path))? };
+    capture.only(filter.clone());
+    Ok(capture)
 }
 
 impl<S: Sink> Sink for Documented<S> {

@@ -13,7 +13,7 @@ mod summary;
 mod tcp;
 
 pub use capture::{Captured, Findings};
-pub use files::{Documented, read, read_two};
+pub use files::{Choice, Documented, UnknownFlows, read, read_two};
 pub use pair::Paired;
 pub use problem::Problem;
 

@@ -68,13 +68,13 @@ const DESCRIBED: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::{read, read_two};
+    use crate::document::{Choice, read, read_two};
 
     /// Games over TCP at both ends of a path with losses: 203 stalls, the longest 904 ms.
     fn both_ends() -> (Vec<Captured>, Option<Paired>) {
         let path =
             |end| format!("{}/../../tests/captures/thin-tcp-wan-{end}.pcapng.gz", env!("CARGO_MANIFEST_DIR"));
-        read_two([&path("srv"), &path("cli")], None, [&mut (), &mut ()])
+        read_two([&path("srv"), &path("cli")], &Choice::default(), [&mut (), &mut ()])
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_an_empty_capture() {
-        let none = read("none", &[], &mut ());
+        let none = read("none", &[], &Choice::default(), &mut ()).unwrap();
         assert_eq!(Verdict::of(&[none], None).headline, "The capture has no TCP or UDP conversation.");
     }
 }

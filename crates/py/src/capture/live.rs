@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gamelane_capture::document::{Document, Documented, Findings};
-use gamelane_live::{Files, LiveError, Progress, Recorder, Rotation, Settings, Source};
+use gamelane_core::Protocol;
+use gamelane_live::{Files, FlowNow, LiveError, Progress, Recorder, Rotation, Settings, Source};
 use pyo3::exceptions::{PyConnectionError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,14 +48,15 @@ impl Live {
         Ok(Self { stage: Mutex::new(Stage::Opened(source)) })
     }
 
-    /// Begins to record, into a folder or not.
-    #[pyo3(signature = (folder, rotate_bytes, rotate_ns, keep))]
+    /// Begins to record, into a folder or not. `top` needs `has_top`.
+    #[pyo3(signature = (folder, rotate_bytes, rotate_ns, keep, has_top = false))]
     fn begin(
         &self,
         folder: Option<&str>,
         rotate_bytes: Option<u64>,
         rotate_ns: Option<u64>,
         keep: Option<usize>,
+        has_top: bool,
     ) -> PyResult<()> {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let Stage::Opened(source) = std::mem::replace(&mut *stage, Stage::Over) else {
@@ -64,7 +66,7 @@ impl Live {
         let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
         let name = source.name().to_owned();
         let sink = Documented { findings: Findings::default(), onward: Tables::new(None, 0) };
-        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, sink);
+        let recorder = Recorder::start(source, files.transpose().map_err(explained)?, sink, has_top);
         *stage = Stage::Recording(Box::new(recorder), name);
         Ok(())
     }
@@ -80,6 +82,19 @@ impl Live {
             return Err(PyRuntimeError::new_err("this recording is not going on"));
         };
         progress(py, &result.map_err(explained)?)
+    }
+
+    /// The flows at a time in nanoseconds since 1970, those that wait longest first.
+    fn top<'py>(&self, py: Python<'py>, now_ns: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let flows = py.detach(|| {
+            let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage::Recording(recorder, _) = &*stage else { return None };
+            Some(recorder.top(now_ns))
+        });
+        let Some(flows) = flows else {
+            return Err(PyRuntimeError::new_err("this recording is not going on"));
+        };
+        flows.iter().map(|flow| row(py, flow)).collect()
     }
 
     /// Ends the file and the analysis: the findings, what was seen, and what could not be written.
@@ -127,6 +142,23 @@ fn progress<'py>(py: Python<'py>, of: &Progress) -> PyResult<Bound<'py, PyDict>>
     dict.set_item("games", of.games)?;
     dict.set_item("files", of.files)?;
     dict.set_item("written_bytes", of.written_bytes)?;
+    Ok(dict)
+}
+
+fn row<'py>(py: Python<'py>, of: &FlowNow) -> PyResult<Bound<'py, PyDict>> {
+    let ms = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
+    let dict = PyDict::new(py);
+    dict.set_item("flow", of.flow)?;
+    dict.set_item("protocol", if of.key.protocol == Protocol::Tcp { "tcp" } else { "udp" })?;
+    dict.set_item("kind", of.kind.name())?;
+    dict.set_item("client", of.key.source.to_string())?;
+    dict.set_item("server", of.key.destination.to_string())?;
+    dict.set_item("packets_per_s", of.packets_per_second)?;
+    dict.set_item("bps", of.bits_per_second)?;
+    dict.set_item("rtt_ms", ms(of.rtt_ns))?;
+    dict.set_item("wait_ms", ms(of.wait_ns))?;
+    dict.set_item("lost", of.lost)?;
+    dict.set_item("late", of.late)?;
     Ok(dict)
 }
 

@@ -6,8 +6,8 @@ mod sink;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use gamelane_capture::document::{self, Document};
-use gamelane_capture::{Capture, log};
+use gamelane_capture::document::{self, Choice, Document};
+use gamelane_capture::{Capture, Filter, log};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -54,15 +54,19 @@ impl Analysis {
 }
 
 /// Analyses captures: each has a name and its files in order; `-` is standard input. Two captures of one file each are
-/// compared; with `interfaces`, the packets of one interface of each.
+/// compared; with `interfaces`, the packets of one interface of each. `words` filters packets, and `flows` chooses flows
+/// of one capture.
 #[pyfunction]
-#[pyo3(signature = (captures, on_batch = None, interfaces = None))]
+#[pyo3(signature = (captures, on_batch = None, *, interfaces = None, words = "", flows = None))]
 pub(crate) fn analyze_captures(
     py: Python<'_>,
     captures: Vec<(String, Vec<String>)>,
     on_batch: Option<Py<PyAny>>,
     interfaces: Option<[u32; 2]>,
+    words: &str,
+    flows: Option<Vec<u32>>,
 ) -> PyResult<Analysis> {
+    let choice = Choice { filter: filter(words)?, flows: flows.unwrap_or_default(), interfaces };
     let mut tables: Vec<Tables> = (0..captures.len())
         .map(|place| Tables::new(on_batch.as_ref().map(|call| call.clone_ref(py)), place as u8))
         .collect();
@@ -72,13 +76,14 @@ pub(crate) fn analyze_captures(
                 if first.len() == 1 && second.len() == 1 =>
             {
                 let onward = [first_tables, second_tables];
-                let (captures, pair) = document::read_two([&first[0], &second[0]], interfaces, onward);
+                let (captures, pair) = document::read_two([&first[0], &second[0]], &choice, onward);
                 Document::new(captures, pair)
             }
             _ => {
                 let each = captures.iter().zip(&mut tables);
-                let read = each.map(|((name, paths), tables)| document::read(name, paths, tables));
-                Document::new(read.collect(), None)
+                let read = each.map(|((name, paths), tables)| document::read(name, paths, &choice, tables));
+                let read = read.collect::<Result<_, _>>();
+                Document::new(read.map_err(|error| PyValueError::new_err(error.to_string()))?, None)
             }
         };
         tables.iter_mut().try_for_each(Tables::finish)?;
@@ -92,13 +97,26 @@ pub(crate) fn connection_log(
     py: Python<'_>,
     path: &str,
     flow: u32,
+    words: &str,
 ) -> PyResult<(Option<String>, Option<String>)> {
+    let filter = filter(words)?;
     py.detach(|| {
         let capture = if path == "-" { Capture::stdin() } else { Capture::open(Path::new(path)) };
         let mut capture = capture.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        capture.only(filter);
         let (log, error) = log::connection_log(&mut capture, flow);
         Ok((log, error.map(|error| error.to_string())))
     })
+}
+
+/// Refuses what is not a filter, and returns whether it keeps all packets of a flow or none.
+#[pyfunction]
+pub(crate) fn keeps_whole_flows(words: &str) -> PyResult<bool> {
+    Ok(filter(words)?.keeps_whole_flows())
+}
+
+fn filter(words: &str) -> PyResult<Filter> {
+    words.parse().map_err(|error| PyValueError::new_err(format!("--filter {error}")))
 }
 
 /// Bytes written at a time.
