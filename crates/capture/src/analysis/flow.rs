@@ -10,10 +10,12 @@ use super::game::{Behaviour, behaviour};
 use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
+use super::table::Course;
+use super::timeline::Moments;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
 use crate::tcp::connection::{Connection, End};
-use crate::tcp::rows::Row;
+use crate::tcp::rows::{Acknowledged, Method, Retransmission, RoundTrip, Row};
 
 /// An open flow.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ pub(super) struct Flow {
     client_by: Option<ClientBy>,
     /// Client and server were exchanged since the first packet.
     exchanged: bool,
+    /// The packets that go in the direction of the first one come from the home.
+    first_is_from_home: bool,
+    /// Trouble and round trips of a TCP connection, by direction.
+    moments: [Option<Box<Moments>>; 2],
     transport: Transport,
 }
 
@@ -79,6 +85,8 @@ impl Flow {
             directions: [Direction::default(), Direction::default()],
             client_by,
             exchanged: false,
+            first_is_from_home: is_from_home(&key),
+            moments: [None, None],
             transport,
         }
     }
@@ -107,6 +115,12 @@ impl Flow {
     /// Turns a direction into the one of the first packet's time, before client and server were exchanged, or back.
     pub(super) const fn lasting(&self, direction: usize) -> usize {
         if self.exchanged { 1 - direction } else { direction }
+    }
+
+    /// True if packets of a direction come from the home.
+    #[inline]
+    pub(super) const fn is_from_home(&self, direction: usize) -> bool {
+        (self.lasting(direction) == 0) == self.first_is_from_home
     }
 
     /// Adds addresses or an interface under which packets of this flow appear too. `key` leads from its client to its
@@ -214,7 +228,13 @@ impl Flow {
                     sink.bin(&bin);
                 }
                 if let CapturedTransport::Tcp(tcp) = &packet.transport {
-                    let resent = connect(connection, packet, tcp, self.number, direction, at_ns, sink);
+                    let moments = Watched {
+                        moments: &mut self.moments,
+                        is_dense: self.directions[direction].is_dense(),
+                        usual_ns: connection.halves[1 - direction].far_ns(),
+                        is_new: at_ns - self.first_ns.min(at_ns) < SETTLED_NS,
+                    };
+                    let resent = connect(connection, packet, tcp, self.number, direction, at_ns, moments, sink);
                     self.directions[direction].count_resent(resent);
                 }
             }
@@ -286,7 +306,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, sink: &mut impl Sink) {
+    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, course: &mut Course, sink: &mut impl Sink) {
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -294,6 +314,19 @@ impl Flow {
                 sink.bin(&self.named(bin, direction));
             }
         }
+        let is_game = self.is_game();
+        let least_rtt_ns = match &self.transport {
+            Transport::Tcp(connection) => [0, 1].map(|n| connection.halves[n].far_ns()),
+            Transport::Udp(_) => [0, 0],
+        };
+        let moments = match &mut self.transport {
+            Transport::Tcp(_) => std::mem::take(&mut self.moments),
+            Transport::Udp(datagrams) => [0, 1].map(|n| {
+                let pace = &mut datagrams.paces[n];
+                let is_steady = pace.updates(&self.directions[n]).is_some_and(|updates| updates.is_steady);
+                pace.moments(is_steady).filter(|_| is_game)
+            }),
+        };
         let transport = match self.transport {
             Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
             Transport::Udp(datagrams) => {
@@ -310,6 +343,14 @@ impl Flow {
         };
         let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
         let client_by = self.client_by.unwrap_or(ClientBy::Guess);
+        let under_load = moments.iter().any(Option::is_some).then(|| {
+            let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
+            if is_game {
+                moments.iter().for_each(|moments| course.timeline.merge(moments));
+            }
+            course.loads.read(&course.timeline);
+            Box::new(course.loads.summary(moments.each_ref(), least_rtt_ns, [first_ns, last_ns]))
+        });
         sink.flow(FlowReport {
             flow: number,
             key,
@@ -320,6 +361,7 @@ impl Flow {
             last_ns,
             directions,
             transport,
+            under_load,
         });
     }
 }
@@ -331,14 +373,81 @@ fn connect(
     flow: u32,
     direction: usize,
     at_ns: u64,
+    mut moments: Watched<'_>,
     sink: &mut impl Sink,
 ) -> bool {
     let mut tell = |row| match row {
-        Row::RoundTrip(row) => sink.round_trip(&row),
-        Row::Retransmission(row) => sink.retransmission(&row),
-        Row::Acknowledged(row) => sink.acknowledged(&row),
+        Row::RoundTrip(row) => {
+            moments.round_trip(&row);
+            sink.round_trip(&row);
+        }
+        Row::Retransmission(row) => {
+            moments.resent(&row);
+            sink.retransmission(&row);
+        }
+        Row::Acknowledged(row) => {
+            moments.acknowledged(&row);
+            sink.acknowledged(&row);
+        }
     };
     connection.handle(packet, tcp, flow, direction, at_ns, &mut tell)
+}
+
+/// Moments of a connection, while one of its packets is handled.
+struct Watched<'a> {
+    moments: &'a mut [Option<Box<Moments>>; 2],
+    /// Many packets come from the side that answers.
+    is_dense: bool,
+    /// The connection has just begun.
+    is_new: bool,
+    /// Smallest round trip to the side that answers.
+    usual_ns: u64,
+}
+
+impl Watched<'_> {
+    #[inline]
+    fn round_trip(&mut self, row: &RoundTrip) {
+        // A thin stream echoes a timestamp with its next message only, however late that is.
+        let is_prompt = row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense;
+        if is_prompt && !self.is_new {
+            self.of(row.direction).round_trip(row.t_ns, row.rtt_ns);
+        }
+    }
+
+    fn resent(&mut self, row: &Retransmission) {
+        let before = row.nth == 0;
+        self.of(row.direction).lost(row.t_ns, before.into(), (!before).into());
+        if before {
+            self.of(row.direction).waited(row.t_ns, row.since_first_ns);
+        }
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, row: &Acknowledged) {
+        if row.cause.is_some() {
+            self.late(row);
+        }
+    }
+
+    #[cold]
+    fn late(&mut self, row: &Acknowledged) {
+        let wait_ns = row.delay_ns.saturating_sub(self.usual_ns);
+        self.of(row.direction).waited(row.t_ns + row.delay_ns, wait_ns);
+    }
+
+    #[inline]
+    fn of(&mut self, direction: u8) -> &mut Moments {
+        self.moments[usize::from(direction)].get_or_insert_default()
+    }
+}
+
+/// True if packets with this key come from the home: the side with private addresses, or the side with the higher port.
+fn is_from_home(key: &FlowKey) -> bool {
+    match [key.source, key.destination].map(|end| is_private(end.ip())) {
+        [true, false] => true,
+        [false, true] => false,
+        _ => key.source.port() >= key.destination.port(),
+    }
 }
 
 impl TableKey {
@@ -375,5 +484,7 @@ const MAX_OTHERS: usize = 8;
 const IDLE_NS: u64 = 300_000_000_000;
 /// The same for a closed connection, and for a question with its answer.
 const OVER_NS: u64 = 30_000_000_000;
+/// Time after which round trips say something about the load. Short connections keep no moments.
+const SETTLED_NS: u64 = 2_000_000_000;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;

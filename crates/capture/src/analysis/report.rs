@@ -5,6 +5,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
+use super::under_load::UnderLoad;
 use crate::orientation::ClientBy;
 use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
@@ -33,6 +34,8 @@ pub struct FlowReport {
     pub directions: [Direction; 2],
     /// Results for the transport protocol.
     pub transport: TransportReport,
+    /// Delay, waits and losses by the load of the capture; `None` if nothing was measured.
+    pub under_load: Option<Box<UnderLoad>>,
 }
 
 impl FlowReport {

@@ -10,6 +10,8 @@ use gamelane_core::FlowKey;
 use super::copies::{self, Copies, Owner, PointIndex, Sender, Sight};
 use super::flow::{Flow, TableKey};
 use super::sink::Sink;
+use super::timeline::Timeline;
+use super::under_load::Loads;
 use crate::packet::CapturedPacket;
 
 /// All open flows.
@@ -31,6 +33,14 @@ pub(super) struct Flows {
     /// Packets that were copies of others.
     set_aside: u64,
     looked_ns: u64,
+    course: Course,
+}
+
+/// The capture over time.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    pub(super) timeline: Timeline,
+    pub(super) loads: Loads,
 }
 
 impl Flows {
@@ -48,7 +58,8 @@ impl Flows {
             _ => self.find(packet, slot, point, at_ns, sink),
         };
         if self.flows[at].is_reopened_by(packet) {
-            self.remove(at).finish(&self.copies, sink);
+            let flow = self.remove(at);
+            flow.finish(&self.copies, &mut self.course, sink);
             at = self.find(packet, slot, point, at_ns, sink);
         }
         let direction = self.flows[at].direction(packet);
@@ -84,14 +95,29 @@ impl Flows {
                 let owner = self.owner(into, direction);
                 return match self.copies.saw(packet, owner, point, at_ns, Sender::default()) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, point, after_ns),
-                    _ => self.flows[into].handle(packet, direction, point, at_ns, sink),
+                    _ => self.pass(into, packet, direction, point, at_ns, sink),
                 };
             }
             if self.flows[at].is_regrouped(packet, direction, point, at_ns) {
                 return self.set_aside(at, direction, point, 0);
             }
         }
-        self.flows[at].handle(packet, direction, point, at_ns, sink);
+        self.pass(at, packet, direction, point, at_ns, sink);
+    }
+
+    /// Handles a packet that is no copy, of a flow that is known.
+    fn pass(
+        &mut self,
+        at: usize,
+        packet: &CapturedPacket,
+        direction: usize,
+        point: PointIndex,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) {
+        let flow = &mut self.flows[at];
+        self.course.timeline.load(at_ns, flow.is_from_home(direction), packet.ip_len.0.into());
+        flow.handle(packet, direction, point, at_ns, sink);
     }
 
     /// The flow at `young` turns out to be the one at `into`, seen elsewhere. `direction` is that of `packet` in the
@@ -218,6 +244,11 @@ impl Flows {
         self.set_aside
     }
 
+    /// Load of all flows, and lag of the games that have ended, over time.
+    pub(super) const fn timeline(&self) -> &Timeline {
+        &self.course.timeline
+    }
+
     /// Number of open flows that behave like a game so far.
     pub(super) fn games(&self) -> usize {
         self.flows.iter().filter(|flow| flow.is_game()).count()
@@ -258,7 +289,7 @@ impl Flows {
         }
         ended.sort_unstable_by_key(|flow| flow.number);
         for flow in ended {
-            flow.finish(&self.copies, sink);
+            flow.finish(&self.copies, &mut self.course, sink);
         }
     }
 

@@ -1,0 +1,185 @@
+//! Whether a queue builds up with the upload or the download of the capture. The delay, the losses or the late messages of
+//! a flow must come with that load, and stay away without it. A flow that makes the load itself proves little: behind a fair
+//! queue only it would wait. So the delay of other flows counts more, and if they do not wait, the queue is not shared.
+
+use super::evidence::{Evidence, Flow};
+use crate::analysis::under_load::{Load, Typical, WayUnderLoad};
+
+/// What tells that a queue builds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Proof {
+    /// Packets wait, and uploads and downloads are there all the time.
+    Always,
+    /// Only the flow that makes the load waits, as far as is known.
+    OwnLoad,
+    /// Others wait too, but there was no quiet time to compare with.
+    NoQuietTime,
+    /// Other flows wait with the load and not without it.
+    Others,
+    /// The game itself is late or loses packets with the load, and not without it.
+    Game,
+}
+
+/// A queue that builds up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    /// 0 from the home (upload), 1 to the home (download).
+    pub(super) load: usize,
+    pub(super) proof: Proof,
+    /// Median delay with the load and without it; 0 if only losses and late messages tell.
+    pub(super) delay_ns: u64,
+    pub(super) quiet_ns: Option<u64>,
+    /// Late or lost messages of the game with the load, and all of them.
+    pub(super) troubles: [u32; 2],
+}
+
+/// Load by direction.
+const LOADS: [Load; 2] = [Load::Up, Load::Down];
+
+/// Finds the queue with the best proof on one side of the capture point: 0 the home, 1 away. `game` is judged too.
+pub(super) fn find(evidence: &Evidence, game: Option<&Flow>, side: usize) -> Option<Queue> {
+    let mut best: Option<Queue> = None;
+    for load in 0..2 {
+        let shared = shared(evidence, side, load);
+        let by_game = game.and_then(|game| by_troubles(game, side, load));
+        // A round trip does not tell its direction, so both loads at the same time tell nothing.
+        let found = match (by_game, shared) {
+            (Some(by_game), shared) => {
+                let delay = shared.filter(|shared| shared.proof > Proof::OwnLoad);
+                Some(Queue {
+                    delay_ns: delay.map_or(0, |delay| delay.delay_ns),
+                    quiet_ns: delay.and_then(|delay| delay.quiet_ns),
+                    ..by_game
+                })
+            }
+            (None, shared) => shared,
+        };
+        let rank = |queue: &Queue| (queue.proof, queue.troubles[0], queue.delay_ns);
+        if let Some(found) = found
+            && best.is_none_or(|best| rank(&best) < rank(&found))
+        {
+            best = Some(found);
+        }
+    }
+    best.or_else(|| always(evidence, side))
+}
+
+/// Finds a delay that flows share while this load is there.
+fn shared(evidence: &Evidence, side: usize, load: usize) -> Option<Queue> {
+    let mut found: Option<Queue> = None;
+    let mut prompt = 0;
+    for flow in evidence.flows() {
+        // Data from the home is acknowledged by the other side.
+        let way = &flow.ways[1 - side];
+        if way.delays_acks {
+            continue;
+        }
+        let is_own = flow.bytes[load] * OWN_SHARE > evidence.bytes[load];
+        match delayed(&way.load, load) {
+            Some((delay_ns, quiet_ns)) => {
+                let proof = match (is_own, quiet_ns) {
+                    (true, _) => Proof::OwnLoad,
+                    (false, None) => Proof::NoQuietTime,
+                    (false, Some(_)) => Proof::Others,
+                };
+                let queue = Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] };
+                if found.is_none_or(|found| (found.proof, found.delay_ns) < (proof, delay_ns)) {
+                    found = Some(queue);
+                }
+            }
+            None if !is_own && is_prompt(&way.load, load) => prompt += 1,
+            None => {}
+        }
+    }
+    // Flows that do not wait tell that there is no common queue.
+    found.filter(|_| prompt == 0)
+}
+
+/// Finds a delay in a capture that is busy nearly all the time. It cannot tell which load makes it; the load that is there
+/// more often is named.
+fn always(evidence: &Evidence, side: usize) -> Option<Queue> {
+    let mut found: Option<Queue> = None;
+    for flow in evidence.flows() {
+        let [idle, up, down, both] = flow.steps;
+        let way = &flow.ways[1 - side];
+        if idle * 5 > up + down + both || way.delays_acks {
+            continue;
+        }
+        let medians = way.load.delay.iter().filter(|delay| delay.moments >= ENOUGH);
+        let delay_ns = medians.map(|delay| delay.median_ns).min().unwrap_or(0);
+        let load = usize::from(down > up);
+        if delay_ns >= 2 * MUCH_NS && found.is_none_or(|found| found.delay_ns < delay_ns) {
+            found = Some(Queue { load, proof: Proof::Always, delay_ns, quiet_ns: None, troubles: [0, 0] });
+        }
+    }
+    found
+}
+
+/// Delay of a flow with the load and without it, if it is far longer with it.
+fn delayed(way: &WayUnderLoad, load: usize) -> Option<(u64, Option<u64>)> {
+    let loaded = &way.delay[LOADS[load] as usize];
+    let quiet = &way.delay[Load::Idle as usize];
+    if loaded.moments < ENOUGH || loaded.median_ns < MUCH_NS {
+        return None;
+    }
+    if quiet.moments < FEW {
+        // The other direction's load may be the reason.
+        let other = &way.delay[LOADS[1 - load] as usize];
+        let is_other = other.moments >= FEW && other.median_ns * 2 > loaded.median_ns;
+        return (!is_other && loaded.median_ns >= 2 * MUCH_NS).then_some((loaded.median_ns, None));
+    }
+    let is_more = loaded.median_ns >= 2 * quiet.median_ns && loaded.median_ns >= quiet.median_ns + MUCH_NS;
+    is_more.then_some((loaded.median_ns, Some(quiet.median_ns)))
+}
+
+fn is_prompt(way: &WayUnderLoad, load: usize) -> bool {
+    let Typical { moments, median_ns, .. } = way.delay[LOADS[load] as usize];
+    let quiet = &way.delay[Load::Idle as usize];
+    // A flow that began under load does not know the delay without it.
+    moments >= ENOUGH && quiet.moments >= FEW && median_ns < MUCH_NS / 2
+}
+
+/// Finds out whether a game is late or loses packets with this load, and not without it.
+fn by_troubles(game: &Flow, side: usize, load: usize) -> Option<Queue> {
+    // What the upload delays goes from the home.
+    let troubles = troubles(game, side, load);
+    by_counts(&troubles, &game.steps, load)
+}
+
+/// The same from counts by load.
+pub(super) fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue> {
+    let at = |load: Load| (f64::from(troubles[load as usize]), f64::from(steps[load as usize]));
+    let (quiet, quiet_steps) = at(Load::Idle);
+    let [(alone, alone_steps), (both, both_steps)] = [at(LOADS[load]), at(Load::Both)];
+    let (loaded, loaded_steps) = (alone + both, alone_steps + both_steps);
+    let all: u32 = troubles.iter().sum();
+    if loaded < TROUBLES || quiet_steps < f64::from(ENOUGH) || loaded < f64::from(all) * MOST {
+        return None;
+    }
+    let is_more = loaded / loaded_steps.max(1.0) >= 5.0 * (quiet + 1.0) / quiet_steps;
+    let troubles = [loaded as u32, all];
+    is_more.then_some(Queue { load, proof: Proof::Game, delay_ns: 0, quiet_ns: None, troubles })
+}
+
+/// Late and lost messages of a game on one side of the capture point, of data that goes with the load.
+fn troubles(game: &Flow, side: usize, load: usize) -> [u32; 4] {
+    let way = &game.ways[load];
+    // Data from the home passes the home's side before the capture point.
+    let is_before = side == load;
+    let lost = if is_before { &way.load.lost_before } else { &way.load.lost_after };
+    let late = if game.is_tcp || !is_before { [0; 4] } else { way.load.long_waits };
+    [0, 1, 2, 3].map(|n| lost[n] + late[n])
+}
+
+/// Bytes of a flow that makes the load itself: a fifth of all.
+const OWN_SHARE: u64 = 5;
+/// Delay that a queue must add.
+const MUCH_NS: u64 = 50_000_000;
+/// Minimum number of moments for a median.
+const ENOUGH: u32 = 8;
+/// Minimum number of moments for a comparison.
+const FEW: u32 = 4;
+/// Minimum number of troubles with the load.
+const TROUBLES: f64 = 5.0;
+/// Share of all troubles that must come with the load.
+const MOST: f64 = 0.7;
