@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use gamelane_capture::blame::{Evidence, of_one};
-use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, analyze};
+use gamelane_capture::blame::{Evidence, of_one, of_two};
+use gamelane_capture::{Analyzer, Capture, CaptureError, FlowReport, Sink, pair};
 
 #[derive(Default)]
 struct Facts(Evidence);
@@ -16,16 +16,25 @@ impl Sink for Facts {
 }
 
 fn main() -> Result<(), CaptureError> {
+    let mut seen = Vec::new();
     for path in std::env::args().skip(1) {
         let mut capture = Capture::open(Path::new(&path))?;
         let mut facts = Facts::default();
-        analyze(&mut capture, &mut Analyzer::default(), &mut facts)?;
+        let (packets, error) = pair::watch(&mut capture, &mut Analyzer::default(), &mut facts);
+        error.map_or(Ok(()), Err)?;
         facts.0.wifi_retries(capture.skipped().wifi_retries);
-        if std::env::var("DEBUG").is_ok() { println!("{:#?}", facts.0); }
-        let blame = of_one(&facts.0);
-        println!("{path}\n  {} {}: {}", blame.sure.name(), blame.who.name(), blame.text);
-        blame.because.iter().for_each(|line| println!("    because {line}"));
-        blame.advice.iter().for_each(|line| println!("    try {line}"));
+        seen.push((facts.0, packets));
     }
+    let blame = match &seen[..] {
+        [(one, _)] => of_one(one),
+        [first, second] => of_two([&first.0, &second.0], &pair::compare(&first.1, &second.1)),
+        _ => {
+            eprintln!("usage: blame FILE [FILE]");
+            std::process::exit(2)
+        }
+    };
+    println!("{} {}: {}", blame.sure.name(), blame.who.name(), blame.text);
+    blame.because.iter().for_each(|sentence| println!("  because: {sentence}"));
+    blame.advice.iter().for_each(|sentence| println!("  try: {sentence}"));
     Ok(())
 }

@@ -174,6 +174,12 @@ impl Moments {
         self.list.iter()
     }
 
+    /// Start of the first moment and end of the last one.
+    pub(crate) fn span_ns(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.list.first().map(|first| first.step * self.step_ns);
+        first.into_iter().chain(self.list.last().map(|last| (last.step + 1) * self.step_ns))
+    }
+
     pub(crate) const fn step_ns(&self) -> u64 {
         self.step_ns
     }

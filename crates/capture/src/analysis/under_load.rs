@@ -65,6 +65,18 @@ pub struct Typical {
 /// Wait from which shooting suffers: Beigbeder et al. 2004 found it at 100 ms.
 pub const LONG_NS: u64 = 100_000_000;
 
+/// Summarises the moments of a flow by the load of a capture that has ended.
+pub(crate) fn summary(
+    timeline: &Timeline,
+    moments: [&Moments; 2],
+    least_rtt_ns: [u64; 2],
+    span_ns: [u64; 2],
+) -> UnderLoad {
+    let mut loads = Loads::default();
+    loads.read(timeline);
+    loads.summary(moments, least_rtt_ns, span_ns)
+}
+
 /// Load of each step of a [`Timeline`]. It is computed again only if the timeline has grown.
 #[derive(Debug, Default)]
 pub(super) struct Loads {

@@ -198,7 +198,13 @@ fn silent(game: &Flow, place: Place) -> Option<Blame> {
 }
 
 /// Trouble arose on one side of the capture point.
-fn on_side(evidence: &Evidence, game: &Flow, place: Place, side: usize, trouble: &Trouble) -> Blame {
+pub(super) fn on_side(
+    evidence: &Evidence,
+    game: &Flow,
+    place: Place,
+    side: usize,
+    trouble: &Trouble,
+) -> Blame {
     let at = where_(side, place, trouble, game);
     if let Some(blame) = closed(game, place) {
         return blame;

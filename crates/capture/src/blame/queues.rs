@@ -3,7 +3,7 @@
 //! queue only it would wait. So the delay of other flows counts more, and if they do not wait, the queue is not shared.
 
 use super::evidence::{Evidence, Flow};
-use crate::analysis::under_load::{Load, Typical, WayUnderLoad};
+use crate::analysis::under_load::{Load, Typical, UnderLoad, WayUnderLoad};
 
 /// What tells that a queue builds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,7 +147,7 @@ fn by_troubles(game: &Flow, side: usize, load: usize) -> Option<Queue> {
 }
 
 /// The same from counts by load.
-pub(super) fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue> {
+fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue> {
     let at = |load: Load| (f64::from(troubles[load as usize]), f64::from(steps[load as usize]));
     let (quiet, quiet_steps) = at(Load::Idle);
     let [(alone, alone_steps), (both, both_steps)] = [at(LOADS[load]), at(Load::Both)];
@@ -159,6 +159,40 @@ pub(super) fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> O
     let is_more = loaded / loaded_steps.max(1.0) >= 5.0 * (quiet + 1.0) / quiet_steps;
     let troubles = [loaded as u32, all];
     is_more.then_some(Queue { load, proof: Proof::Game, delay_ns: 0, quiet_ns: None, troubles })
+}
+
+/// Finds out whether packets between two points wait or are lost with the load in their own direction. Delays of one
+/// direction cannot come from a queue in the other.
+pub(super) fn in_one_direction(of: &UnderLoad, load: usize) -> Option<Queue> {
+    let way = &of.ways[load];
+    let troubles = [0, 1, 2, 3].map(|n| way.lost_after[n] + way.long_waits[n]);
+    let by_counts = by_counts(&troubles, &of.steps, load);
+    let [quiet, loaded] = [Load::Idle, LOADS[load]].map(|load| way.delay[load as usize]);
+    let loaded = if loaded.moments >= ENOUGH { loaded } else { way.delay[Load::Both as usize] };
+    let waits = loaded.moments >= ENOUGH && loaded.median_ns >= MUCH_NS;
+    let all: u32 = troubles.iter().sum();
+    let troubles = [all - troubles[Load::Idle as usize] - troubles[LOADS[1 - load] as usize], all];
+    if quiet.moments >= FEW {
+        let is_more = waits && loaded.median_ns >= 2 * quiet.median_ns + MUCH_NS / 2;
+        return match by_counts {
+            Some(found) => Some(Queue { delay_ns: loaded.median_ns, quiet_ns: Some(quiet.median_ns), ..found }),
+            None if is_more => Some(Queue {
+                load,
+                proof: Proof::Game,
+                delay_ns: loaded.median_ns,
+                quiet_ns: Some(quiet.median_ns),
+                troubles,
+            }),
+            None => None,
+        };
+    }
+    (waits && loaded.median_ns >= 2 * MUCH_NS).then_some(Queue {
+        load,
+        proof: Proof::NoQuietTime,
+        delay_ns: loaded.median_ns,
+        quiet_ns: None,
+        troubles,
+    })
 }
 
 /// Late and lost messages of a game on one side of the capture point, of data that goes with the load.
