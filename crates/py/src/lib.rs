@@ -2,6 +2,7 @@
 //! `python/gamelane/_native.pyi` describes its types.
 
 mod arrow;
+mod blame;
 mod capture;
 mod datagrams;
 mod error;
@@ -38,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::run, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_capture, module)?)?;
     module.add_function(wrap_pyfunction!(capture::compare_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(blame::judge_captures, module)?)?;
     module.add_function(wrap_pyfunction!(capture::connection_log, module)?)?;
     module.add_function(wrap_pyfunction!(replay::recorded_streams, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::schema, module)?)?;

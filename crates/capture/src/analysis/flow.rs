@@ -343,12 +343,12 @@ impl Flow {
         };
         let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
         let client_by = self.client_by.unwrap_or(ClientBy::Guess);
+        course.loads.read(&course.timeline);
         let under_load = moments.iter().any(Option::is_some).then(|| {
             let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
             if is_game {
                 moments.iter().for_each(|moments| course.timeline.merge(moments));
             }
-            course.loads.read(&course.timeline);
             Box::new(course.loads.summary(moments.each_ref(), least_rtt_ns, [first_ns, last_ns]))
         });
         sink.flow(FlowReport {
@@ -362,6 +362,7 @@ impl Flow {
             directions,
             transport,
             under_load,
+            load_at_start: course.loads.at(first_ns),
         });
     }
 }

@@ -5,7 +5,7 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
-use super::under_load::UnderLoad;
+use super::under_load::{Load, UnderLoad};
 use crate::orientation::ClientBy;
 use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
@@ -36,6 +36,8 @@ pub struct FlowReport {
     pub transport: TransportReport,
     /// Delay, waits and losses by the load of the capture; `None` if nothing was measured.
     pub under_load: Option<Box<UnderLoad>>,
+    /// Load of the capture when the flow began.
+    pub load_at_start: Load,
 }
 
 impl FlowReport {

@@ -1,6 +1,7 @@
 //! Delay, waits and losses of one flow by the load of the capture at that moment. If they come with the upload or the
-//! download, a queue builds up. A step counts as loaded in one direction if it carries at least half of what the busiest
-//! tenth of the steps carry in large packets, and at least 64 kbit/s. The thresholds are ours. Who is to blame is left to
+//! download, a queue builds up. A step counts as loaded in one direction if it carries at least an eighth of what the
+//! busiest tenth of the steps carry in large packets, and at least 64 kbit/s. It is so little because the load falls where a
+//! link becomes slower, and there the queue grows. The thresholds are ours. Who is to blame is left to
 //! [`blame`](crate::blame).
 
 use super::timeline::{Moments, Timeline};
@@ -62,6 +63,15 @@ pub struct Typical {
     pub high_ns: u64,
 }
 
+impl Typical {
+    /// Summarises values in nanoseconds.
+    pub(crate) fn of(mut values: Vec<u64>) -> Self {
+        values.sort_unstable();
+        let at = |tenths: usize| values.get((values.len().saturating_sub(1) * tenths) / 10).copied().unwrap_or(0);
+        Self { moments: values.len() as u32, median_ns: at(5), high_ns: at(9) }
+    }
+}
+
 /// Wait from which shooting suffers: Beigbeder et al. 2004 found it at 100 ms.
 pub const LONG_NS: u64 = 100_000_000;
 
@@ -100,7 +110,7 @@ impl Loads {
                 return u64::MAX;
             }
             let at = busy.len() * 9 / 10;
-            (*busy.select_nth_unstable(at).1 / 2).max(floor)
+            (*busy.select_nth_unstable(at).1 / 8).max(floor)
         });
         self.loads = timeline
             .steps()
@@ -123,6 +133,11 @@ impl Loads {
         // Trouble is due to the load before it, so load wins over silence.
         Load::ALL.into_iter().rev().max_by_key(|&load| count(load) * if load == Load::Idle { 1 } else { 2 })
             .unwrap_or(Load::Idle)
+    }
+
+    /// Load at a time.
+    pub(super) fn at(&self, at_ns: u64) -> Load {
+        self.during(at_ns / self.of.0.max(1), self.of.0.max(1))
     }
 
     /// Summarises the moments of a flow with these smallest round trips, open between two times.
@@ -165,11 +180,7 @@ impl Loads {
             way.lost_before[load] += u32::from(moment.lost_before);
             way.lost_after[load] += u32::from(moment.lost_after);
         }
-        way.delay = extra.map(|mut extra| {
-            extra.sort_unstable();
-            let at = |tenths: usize| extra.get((extra.len().saturating_sub(1) * tenths) / 10).copied().unwrap_or(0);
-            Typical { moments: extra.len() as u32, median_ns: at(5), high_ns: at(9) }
-        });
+        way.delay = extra.map(Typical::of);
     }
 }
 

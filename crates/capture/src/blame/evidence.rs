@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::analysis::under_load::{UnderLoad, WayUnderLoad};
+use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
 use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
 use crate::orientation::is_private;
 
@@ -21,12 +21,22 @@ pub struct Evidence {
     pub(super) least_rtt_ns: [Option<u64>; 2],
     /// Addresses at home with their number of flows, at most [`MOST_ADDRESSES`].
     pub(super) home: BTreeMap<IpAddr, u64>,
+    /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
+    pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
     /// Frames that were repeated on the air.
     pub(super) wifi_retries: u64,
     /// Packets of all flows.
     pub(super) packets: u64,
     /// Last time of any flow.
     pub(super) lasted_ns: u64,
+}
+
+/// Round trips of one handshake. Its packets are so few that they make no load, and a fair queue lets them pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    pub(super) load: Load,
+    /// To the home, and to the other side.
+    pub(super) rtt_ns: [Option<u64>; 2],
 }
 
 /// One flow. Arrays of two are: data from the home, data to the home.
@@ -53,10 +63,11 @@ pub(super) struct Flow {
 pub(super) struct Way {
     /// Packets with data that were sent, as far as is known.
     pub(super) sent: u64,
-    /// Losses before and after the capture point; `None` if they cannot be seen.
+    /// Losses before and after the capture point; `None` if they cannot be seen. Of messages without numbers these are
+    /// gaps: lost, or not sent.
     pub(super) lost: Option<[u64; 2]>,
-    /// Late messages can be seen.
-    pub(super) has_pace: bool,
+    /// The losses were counted.
+    pub(super) is_counted: bool,
     /// Messages that the sender did not send in time: the numbers do not show them as lost, and later messages do not make up for the
     /// gap.
     pub(super) unsent: u64,
@@ -93,6 +104,15 @@ impl Evidence {
                 if let Some(rtt) = least_rtt(tcp, up ^ 1 ^ side) {
                     *least = Some(least.map_or(rtt, |least| least.min(rtt)));
                 }
+            }
+        }
+        if let TransportReport::Tcp(tcp) = &report.transport
+            && (self.handshakes.len() < MOST_ADDRESSES || self.handshakes.contains_key(&ends[1 - up]))
+        {
+            let of = self.handshakes.entry(ends[1 - up]).or_default();
+            if of.len() < MOST_HANDSHAKES {
+                let rtt_ns = [0, 1].map(|side| tcp.handshake_rtt_ns[up ^ 1 ^ side]);
+                of.push(Handshake { load: report.load_at_start, rtt_ns });
             }
         }
         let kind = if is_bulky(report) { Kind::Other } else { report.kind() };
@@ -138,7 +158,7 @@ impl Flow {
                 let median = of.gaps.median().unwrap_or(0.0);
                 let regular = of.gaps.share_within(median * 0.75, median * 1.25);
                 let was_lost = way.lost.is_some_and(|lost| lost != [0, 0]);
-                if regular >= STEADY && !was_lost {
+                if regular >= STEADY && !was_lost && of.gaps.count() >= MANY {
                     way.silence_ns = of.gaps.max().unwrap_or(0);
                 }
             }
@@ -167,16 +187,20 @@ impl Way {
     fn of_updates(updates: Option<&Updates>, messages: u64) -> Self {
         let Some(updates) = updates else { return Self { sent: messages, ..Self::default() } };
         let numbered = updates.numbered;
-        let unsent = match numbered {
-            Some(_) if updates.is_steady => updates.missing_by_pace,
-            _ => 0,
-        };
-        Self {
-            sent: numbered.map_or(messages, |numbered| numbered.arrived + numbered.missing),
-            lost: numbered.map(|numbered| [numbered.missing, 0]),
-            has_pace: updates.is_steady,
-            unsent,
-            ..Self::default()
+        let gaps = if updates.is_steady { updates.missing_by_pace } else { 0 };
+        match numbered {
+            Some(numbered) => Self {
+                sent: numbered.arrived + numbered.missing,
+                lost: Some([numbered.missing, 0]),
+                is_counted: true,
+                unsent: gaps,
+                ..Self::default()
+            },
+            None => Self {
+                sent: messages + gaps,
+                lost: updates.is_steady.then_some([gaps, 0]),
+                ..Self::default()
+            },
         }
     }
 
@@ -188,6 +212,7 @@ impl Way {
         Self {
             sent: counts.data_packets,
             lost: Some([before, (counts.resent - before).saturating_sub(spurious)]),
+            is_counted: true,
             closed_ns: counts.zero_window_ns,
             delays_acks: counts.delayed_acks * 20 > acks,
             ..Self::default()
@@ -220,6 +245,9 @@ const LARGE: f64 = 600.0;
 const MOST_GAMES: usize = 4096;
 const MOST_OTHERS: usize = 256;
 const MOST_ADDRESSES: usize = 64;
+const MOST_HANDSHAKES: usize = 64;
+/// Messages that show a steady pace.
+const MANY: u64 = 100;
 /// Share of the gaps within a quarter of the median for a steady pace, as for UDP.
 const STEADY: f64 = 0.6;
 const ENOUGH_COPIES: u64 = 50;

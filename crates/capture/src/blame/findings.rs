@@ -74,9 +74,10 @@ fn allowed(game: &Flow) -> u32 {
     (game.lasted_ns / 100_000_000_000).max(1) as u32
 }
 
-/// True if more than 1 % was lost, and more than one packet.
+/// True if more than 1 % was lost, and more than a few packets: a sender that waited long may send a few again although
+/// nothing was lost.
 pub(super) const fn is_much(lost: u64, sent: u64) -> bool {
-    lost > 1 && lost * 100 > sent
+    lost > A_FEW && lost * 100 > sent
 }
 
 /// Delay that one in ten moments exceeds, if these are many moments.
@@ -90,5 +91,6 @@ pub(super) const fn quiet(counts: &[u32; 4]) -> u32 {
     counts[Load::Idle as usize]
 }
 
+const A_FEW: u64 = 3;
 /// Longest single wait that nobody would notice.
 pub(super) const ONE_WAIT_NS: u64 = 250_000_000;

@@ -91,33 +91,30 @@ fn in_router(game: &Flow) -> (u64, usize) {
 
 /// No game had trouble that this capture shows.
 fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
-    let your = your(place.is_players());
     // A queue that delays what the game sends does not show in the updates that it gets.
-    for side in [1, 0] {
-        if let Some(queue) = queues::find(evidence, None, side)
-            && queue.delay_ns > LONG_NS
-            && !evidence.games.iter().any(|game| game.is_tcp && game.ways[1 - side].load.least_rtt_ns.is_some())
-        {
-            let others = queue.proof == Proof::Others && place != Place::Server && place != Place::Unknown;
-            let sure = if others { Sure::Likely } else { Sure::Guess };
-            let text = if others {
-                format!("If you lagged, {your} {} is to blame: a queue builds up in front of the line.", name(queue.load))
-            } else {
-                format!(
-                    "Perhaps {your} {} is to blame: a queue builds up. The capture does not show whether the game's packets \
-                     wait in it.",
-                    name(queue.load)
-                )
-            };
-            return because_of_queue(Blame::new(queue_of(queue.load), sure, text), &queue, evidence)
-                .because("The updates that passed the capture point came in time.");
-        }
+    if let Some(blame) = [1, 0].into_iter().find_map(|side| hidden_queue(evidence, place, side)) {
+        return blame.because("The updates that passed the capture point came in time.");
+    }
+    // What the game gets at home, or what it sends at the server: without a pace nothing tells when it should have come.
+    let visible: &[usize] = match place {
+        Place::Server => &[0],
+        Place::Between | Place::Unknown => &[0, 1],
+        Place::Player | Place::Home | Place::SomewhereAtHome => &[1],
+    };
+    if evidence.games.iter().any(|game| visible.iter().any(|&way| game.ways[way].lost.is_none())) {
+        return Blame::new(
+            Who::Unknown,
+            Sure::Guess,
+            "The capture shows nothing wrong, but the game's updates have neither numbers nor a steady pace. So it does not \
+             show whether any were late or lost.",
+        )
+        .advise(&[if place == Place::Server { AT_PLAYER } else { AT_SERVER }, WITH_TCP]);
     }
     let seen_both = evidence.games.iter().all(|game| {
         game.is_tcp && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
     });
     let by_others = [0, 1].into_iter().all(|side| is_flat(evidence, side));
-    let lost = evidence.games.iter().all(|game| game.ways[1].lost.is_some() || game.is_tcp);
+    let lost = evidence.games.iter().all(|game| game.ways[1].is_counted);
     let text = "Nobody is to blame: the network was fine.".to_owned();
     let sure = if seen_both || by_others && lost { Sure::Likely } else { Sure::Guess };
     let text = if sure == Sure::Guess {
@@ -140,8 +137,26 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     blame.advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }
 
+/// A queue on one side that the game's own packets do not show.
+pub(super) fn hidden_queue(evidence: &Evidence, place: Place, side: usize) -> Option<Blame> {
+    let your = your(place.is_players());
+    let queue = queues::find(evidence, None, side).filter(|queue| queue.delay_ns > LONG_NS)?;
+    let is_shared = queue.proof == Proof::Others && place != Place::Server && place != Place::Unknown;
+    let load = name(queue.load);
+    let (sure, text) = if is_shared {
+        (Sure::Likely, format!("If you lagged, {your} {load} is to blame: a queue builds up in front of the line."))
+    } else {
+        let text = format!(
+            "Perhaps {your} {load} is to blame: a queue builds up. The capture does not show whether the game's packets wait \
+             in it."
+        );
+        (Sure::Guess, text)
+    };
+    Some(because_of_queue(Blame::new(queue_of(queue.load), sure, text), &queue, evidence))
+}
+
 /// True if round trips of some flow were measured on this side and stayed short.
-fn is_flat(evidence: &Evidence, side: usize) -> bool {
+pub(super) fn is_flat(evidence: &Evidence, side: usize) -> bool {
     let mut flat = 0;
     for flow in evidence.flows() {
         let way = &flow.ways[1 - side];
@@ -417,7 +432,9 @@ pub(super) fn where_(side: usize, place: Place, trouble: &Trouble, game: &Flow) 
     let mut parts = Vec::new();
     let sent = trouble.sent[0] + trouble.sent[1];
     if trouble.lost_all() > 0 {
-        parts.push(format!("{} ({}) lost", count(trouble.lost_all(), "packet"), percent(trouble.lost_all(), sent)));
+        let lost = if game.ways.iter().all(|way| way.is_counted) { "lost" } else { "lost or not sent" };
+        let share = percent(trouble.lost_all(), sent);
+        parts.push(format!("{} ({share}) {lost}", count(trouble.lost_all(), "packet")));
     }
     if trouble.waits_all() > 0 {
         let longest = ms(trouble.longest_ns);

@@ -66,38 +66,51 @@ pub(super) fn find(evidence: &Evidence, game: Option<&Flow>, side: usize) -> Opt
 
 /// Finds a delay that flows share while this load is there.
 fn shared(evidence: &Evidence, side: usize, load: usize) -> Option<Queue> {
+    // Flows that do not wait tell that there is no common queue.
+    if is_passed(evidence, side, load) {
+        return None;
+    }
     let mut found: Option<Queue> = None;
-    let mut prompt = 0;
+    if let Some((delay_ns, quiet_ns)) = delayed(&handshakes(evidence, side), load) {
+        let proof = if quiet_ns.is_some() { Proof::Others } else { Proof::NoQuietTime };
+        found = Some(Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] });
+    }
     for flow in evidence.flows() {
         // Data from the home is acknowledged by the other side.
         let way = &flow.ways[1 - side];
         if way.delays_acks {
             continue;
         }
-        let is_own = flow.bytes[load] * OWN_SHARE > evidence.bytes[load];
-        match delayed(&way.load, load) {
-            Some((delay_ns, quiet_ns)) => {
-                let proof = match (is_own, quiet_ns) {
-                    (true, _) => Proof::OwnLoad,
-                    (false, None) => Proof::NoQuietTime,
-                    (false, Some(_)) => Proof::Others,
-                };
-                let queue = Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] };
-                if found.is_none_or(|found| (found.proof, found.delay_ns) < (proof, delay_ns)) {
-                    found = Some(queue);
-                }
-            }
-            None if !is_own && is_prompt(&way.load, load) => prompt += 1,
-            None => {}
+        let Some((delay_ns, quiet_ns)) = delayed(&way.load, load) else { continue };
+        let proof = match (is_own(evidence, flow, load), quiet_ns) {
+            (true, _) => Proof::OwnLoad,
+            (false, None) => Proof::NoQuietTime,
+            (false, Some(_)) => Proof::Others,
+        };
+        if found.is_none_or(|found| (found.proof, found.delay_ns) < (proof, delay_ns)) {
+            found = Some(Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] });
         }
     }
-    // Flows that do not wait tell that there is no common queue.
-    found.filter(|_| prompt == 0)
+    found
+}
+
+/// True if some flow that does not make this load itself passes without waiting.
+fn is_passed(evidence: &Evidence, side: usize, load: usize) -> bool {
+    let others = evidence.flows().filter(|flow| !is_own(evidence, flow, load));
+    let mut ways = others.map(|flow| &flow.ways[1 - side]).filter(|way| !way.delays_acks);
+    ways.any(|way| is_prompt(&way.load, load)) || is_prompt(&handshakes(evidence, side), load)
+}
+
+fn is_own(evidence: &Evidence, flow: &Flow, load: usize) -> bool {
+    flow.bytes[load] * OWN_SHARE > evidence.bytes[load]
 }
 
 /// Finds a delay in a capture that is busy nearly all the time. It cannot tell which load makes it; the load that is there
 /// more often is named.
 fn always(evidence: &Evidence, side: usize) -> Option<Queue> {
+    if [0, 1].into_iter().any(|load| is_passed(evidence, side, load)) {
+        return None;
+    }
     let mut found: Option<Queue> = None;
     for flow in evidence.flows() {
         let [idle, up, down, both] = flow.steps;
@@ -115,28 +128,41 @@ fn always(evidence: &Evidence, side: usize) -> Option<Queue> {
     found
 }
 
+/// Delays of handshakes above the least one with the same server.
+fn handshakes(evidence: &Evidence, side: usize) -> WayUnderLoad {
+    let mut above: [Vec<u64>; 4] = Default::default();
+    for of in evidence.handshakes.values() {
+        let trips = of.iter().filter_map(|one| one.rtt_ns[side].map(|rtt_ns| (one.load, rtt_ns)));
+        let Some(least) = trips.clone().map(|(_, rtt_ns)| rtt_ns).min() else { continue };
+        trips.for_each(|(load, rtt_ns)| above[load as usize].push(rtt_ns - least));
+    }
+    WayUnderLoad { delay: above.map(Typical::of), ..WayUnderLoad::default() }
+}
+
 /// Delay of a flow with the load and without it, if it is far longer with it.
 fn delayed(way: &WayUnderLoad, load: usize) -> Option<(u64, Option<u64>)> {
     let loaded = &way.delay[LOADS[load] as usize];
-    let quiet = &way.delay[Load::Idle as usize];
     if loaded.moments < ENOUGH || loaded.median_ns < MUCH_NS {
         return None;
     }
-    if quiet.moments < FEW {
-        // The other direction's load may be the reason.
-        let other = &way.delay[LOADS[1 - load] as usize];
-        let is_other = other.moments >= FEW && other.median_ns * 2 > loaded.median_ns;
-        return (!is_other && loaded.median_ns >= 2 * MUCH_NS).then_some((loaded.median_ns, None));
-    }
-    let is_more = loaded.median_ns >= 2 * quiet.median_ns && loaded.median_ns >= quiet.median_ns + MUCH_NS;
-    is_more.then_some((loaded.median_ns, Some(quiet.median_ns)))
+    let Some(quiet_ns) = quiet(way, load) else {
+        return (loaded.median_ns >= 2 * MUCH_NS).then_some((loaded.median_ns, None));
+    };
+    let is_more = loaded.median_ns >= 2 * quiet_ns && loaded.median_ns >= quiet_ns + MUCH_NS;
+    is_more.then_some((loaded.median_ns, Some(quiet_ns)))
+}
+
+/// Median delay without this load. It is the larger one of the times without any load and with the other one only, so the
+/// other load cannot be the reason. `None` if there was no such time.
+fn quiet(way: &WayUnderLoad, load: usize) -> Option<u64> {
+    let without = [Load::Idle, LOADS[1 - load]].map(|load| way.delay[load as usize]);
+    without.iter().filter(|delay| delay.moments >= FEW).map(|delay| delay.median_ns).max()
 }
 
 fn is_prompt(way: &WayUnderLoad, load: usize) -> bool {
     let Typical { moments, median_ns, .. } = way.delay[LOADS[load] as usize];
-    let quiet = &way.delay[Load::Idle as usize];
     // A flow that began under load does not know the delay without it.
-    moments >= ENOUGH && quiet.moments >= FEW && median_ns < MUCH_NS / 2
+    moments >= ENOUGH && quiet(way, load).is_some() && median_ns < MUCH_NS / 2
 }
 
 /// Finds out whether a game is late or loses packets with this load, and not without it.
@@ -210,7 +236,7 @@ const OWN_SHARE: u64 = 5;
 /// Delay that a queue must add.
 const MUCH_NS: u64 = 50_000_000;
 /// Minimum number of moments for a median.
-const ENOUGH: u32 = 8;
+const ENOUGH: u32 = 6;
 /// Minimum number of moments for a comparison.
 const FEW: u32 = 4;
 /// Minimum number of troubles with the load.

@@ -7,12 +7,13 @@ use std::net::IpAddr;
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, quiet};
-use super::one::{advise_queue, capital, of_one, on_side, where_};
+use super::one::{advise_queue, capital, hidden_queue, is_flat, of_one, on_side, where_};
 use super::place::Place;
 use super::queues::{Queue, in_one_direction};
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::{LONG_NS, UnderLoad};
+use crate::orientation::is_private;
 use crate::pair::{Comparison, PairedFlow};
 
 /// A game at both points.
@@ -21,8 +22,6 @@ struct Game<'a> {
     seen: [&'a Flow; 2],
     between: Trouble,
     load: UnderLoad,
-    /// Smallest round trip between the points.
-    apart_ns: u64,
     /// Losses between the points are known in both directions.
     is_known: bool,
 }
@@ -42,13 +41,13 @@ pub fn of_two(evidence: [&Evidence; 2], compared: &Comparison) -> Blame {
     };
     let parts = parts(worst);
     if parts.iter().zip([worst.seen[0], worst.seen[0], worst.seen[1]]).all(|(part, game)| part.is_none(game)) {
-        return no_trouble(&games, places);
+        return no_trouble([evidence[near], evidence[1 - near]], &games, places);
     }
     let sizes = parts.map(|part| if part.is_none(worst.seen[0]) { 0.0 } else { part.size() });
     let most = (0..3).max_by(|&a, &b| sizes[a].total_cmp(&sizes[b])).unwrap_or(1);
     let mut blame = match most {
         0 => on_side(evidence[near], worst.seen[0], places[0], 0, &parts[0]),
-        1 => between(worst, &games, places),
+        1 => between(worst, compared, places),
         _ => on_side(evidence[1 - near], worst.seen[1], places[1], 1, &parts[2]),
     };
     for (n, part) in parts.iter().enumerate().filter(|&(n, _)| n != most && sizes[n] > sizes[most] / 3.0) {
@@ -79,9 +78,16 @@ fn game<'a>(evidence: [&'a Evidence; 2], flow: &PairedFlow, near: usize) -> Opti
         }
         between.waits[n] = way.long_waits.iter().sum();
         between.longest_ns = between.longest_ns.max(way.longest_wait_ns);
+        // Data of TCP waits for retransmissions too.
+        if let Some(delivery) = &directions[n].delivery {
+            let share = delivery.lag.share_within(LONG_NS as f64, f64::INFINITY);
+            let late = (share * delivery.lag.count() as f64) as u32;
+            between.waits[n] = between.waits[n].max(late);
+            between.longest_ns = between.longest_ns.max(delivery.lag.max().unwrap_or(0));
+        }
     }
     let is_known = directions.iter().all(|direction| direction.losses.is_ok());
-    Some(Game { seen, between, load, apart_ns: flow.rtt.min().unwrap_or(0), is_known })
+    Some(Game { seen, between, load , is_known })
 }
 
 /// Trouble at home, between the points, and beyond them.
@@ -113,15 +119,32 @@ fn apart(evidence: [&Evidence; 2]) -> Blame {
     better.because("The two captures have no game in common, so each was judged alone.")
 }
 
-fn no_trouble(games: &[Game<'_>], [near, far]: [Place; 2]) -> Blame {
-    let whole = near.is_players() && far == Place::Server && games.iter().all(|game| game.is_known);
+fn no_trouble(evidence: [&Evidence; 2], games: &[Game<'_>], [near, far]: [Place; 2]) -> Blame {
+    // The parts beyond the two points were not measured, and a queue may be there.
+    for n in [0, 1] {
+        if let Some(blame) = hidden_queue(evidence[n], [near, far][n], n) {
+            return blame.because("Between the two capture points nothing was wrong.");
+        }
+    }
+    let home = near == Place::Player || is_flat(evidence[0], 0);
+    let away = far == Place::Server || is_flat(evidence[1], 1);
+    let is_known = games.iter().all(|game| game.is_known);
     let your = if near.is_players() { "your network" } else { "the network" };
     let longest = games.iter().map(|game| game.between.longest_ns).max().unwrap_or(0).max(LONG_NS);
     let (lost, sent) = games.iter().fold((0, 0), |(lost, sent), game| {
         (lost + game.between.lost_all(), sent + game.between.sent[0] + game.between.sent[1])
     });
-    let sure = if whole { Sure::Certain } else { Sure::Likely };
-    Blame::new(Who::Nobody, sure, format!("Nobody is to blame: {your} was fine."))
+    let sure = match (near, far) {
+        (Place::Player, Place::Server) if is_known => Sure::Certain,
+        _ if home && away && is_known && games.iter().all(|game| game.seen[0].is_tcp) => Sure::Likely,
+        _ => Sure::Guess,
+    };
+    let text = if sure == Sure::Guess {
+        "Nobody, as far as the captures show: between them nothing was wrong.".to_owned()
+    } else {
+        format!("Nobody is to blame: {your} was fine.")
+    };
+    Blame::new(Who::Nobody, sure, text)
         .because(format!(
             "Between the two capture points no packet of a game waited longer than {}, and {} of {} were lost.",
             ms(longest),
@@ -131,14 +154,21 @@ fn no_trouble(games: &[Game<'_>], [near, far]: [Place; 2]) -> Blame {
         .advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }
 
-fn between(worst: &Game<'_>, games: &[Game<'_>], places: [Place; 2]) -> Blame {
+fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame {
     let your = your(places[0].is_players());
     let at = part_of(1, &worst.between, worst, places);
     let queues = [0, 1].map(|load| in_one_direction(&worst.load, load));
-    if let Some(queue) = queues.into_iter().flatten().max_by_key(|queue| (queue.quiet_ns.is_some(), queue.troubles[0])) {
-        return queue_between(&queue, your, at);
+    let weight = |queue: &Queue| (queue.quiet_ns.is_some(), queue.troubles[0]);
+    if let Some(queue) = queues.into_iter().flatten().max_by_key(weight) {
+        let mut blame = queue_between(&queue, your, at);
+        if let Some(other) = queues[1 - queue.load] {
+            let (load, waited) = (name(other.load), ms(other.delay_ns));
+            blame.because.push(format!("In the other direction packets waited {waited} with the {load}."));
+            blame = advise_queue(blame, other.load);
+        }
+        return blame;
     }
-    match elsewhere(worst, games) {
+    match elsewhere(worst, compared) {
         Some(true) => {
             return Blame::new(
                 Who::Path,
@@ -159,16 +189,6 @@ fn between(worst: &Game<'_>, games: &[Game<'_>], places: [Place; 2]) -> Blame {
         }
         _ => {}
     }
-    if worst.apart_ns < ONE_DEVICE_NS && places[0].is_players() {
-        return Blame::new(
-            Who::Home,
-            Sure::Guess,
-            "Perhaps your router is to blame, or whatever else is between the two capture points. They are so close that the line \
-             is not between them.",
-        )
-        .because(at)
-        .advise(&["Replace or restart what is between the two points, and record again.", CABLE]);
-    }
     Blame::new(
         Who::Unknown,
         Sure::Guess,
@@ -185,8 +205,7 @@ fn queue_between(queue: &Queue, your: &str, at: String) -> Blame {
     let mut blame = Blame::new(queue_of(queue.load), sure, text);
     let [with, all] = queue.troubles;
     if with > 0 {
-        let all = count(all.into(), "late or lost packet");
-        blame = blame.because(format!("{with} of {all} between the points came while the {load} was busy."));
+        blame = blame.because(troubles(with, all, load));
     }
     if queue.delay_ns > 0 {
         let quiet = queue.quiet_ns.map_or_else(
@@ -201,24 +220,28 @@ fn queue_between(queue: &Queue, your: &str, at: String) -> Blame {
     advise_queue(blame.because(at), queue.load)
 }
 
-/// Compares the losses between the points, without load, with those of other games. True if those had almost none, false if
-/// at least two other servers had about as many.
-fn elsewhere(worst: &Game<'_>, games: &[Game<'_>]) -> Option<bool> {
-    let facts = |game: &Game<'_>| {
-        let lost: u32 = game.load.ways.iter().map(|way| quiet(&way.lost_after)).sum();
-        let all: u32 = game.load.steps.iter().sum();
-        let sent = (game.between.sent[0] + game.between.sent[1]) * u64::from(game.load.steps[0]);
-        (u64::from(lost), sent / u64::from(all.max(1)))
+/// Compares the losses between the points, without load, with those of flows to other servers. True if those had almost
+/// none, false if at least two other servers had about as many.
+fn elsewhere(worst: &Game<'_>, compared: &Comparison) -> Option<bool> {
+    let facts = |load: &UnderLoad, sent: u64| {
+        let lost: u32 = load.ways.iter().map(|way| quiet(&way.lost_after)).sum();
+        let all: u32 = load.steps.iter().sum();
+        (u64::from(lost), sent * u64::from(load.steps[0]) / u64::from(all.max(1)))
     };
-    let (lost, sent) = facts(worst);
+    let (lost, sent) = facts(&worst.load, worst.between.sent[0] + worst.between.sent[1]);
     if lost < 5 {
         return None;
     }
     let mut servers: BTreeMap<IpAddr, (u64, u64)> = BTreeMap::new();
-    for game in games.iter().filter(|game| game.seen[0].away != worst.seen[0].away) {
-        let (lost, sent) = facts(game);
-        let sums = servers.entry(game.seen[0].away).or_default();
-        (sums.0, sums.1) = (sums.0 + lost, sums.1 + sent);
+    for flow in &compared.flows {
+        let is_hosted = is_private(flow.key.destination.ip()) && !is_private(flow.key.source.ip());
+        let away = if is_hosted { flow.key.source } else { flow.key.destination }.ip();
+        if away != worst.seen[0].away {
+            let sent = flow.directions.iter().filter_map(|of| of.losses.as_ref().ok()).map(|of| of.sent).sum();
+            let (lost, sent) = facts(&flow.under_load, sent);
+            let sums = servers.entry(away).or_default();
+            (sums.0, sums.1) = (sums.0 + lost, sums.1 + sent);
+        }
     }
     let (all_lost, all_sent) = servers.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     let expected = lost as f64 / sent.max(1) as f64 * all_sent as f64;
@@ -248,6 +271,3 @@ fn part_of(part: usize, trouble: &Trouble, game: &Game<'_>, places: [Place; 2]) 
         _ => where_(1, places[1], trouble, game.seen[1]),
     }
 }
-
-/// Smallest round trip below which no access line lies between two points.
-const ONE_DEVICE_NS: u64 = 1_000_000;

@@ -69,13 +69,18 @@ pub(super) fn rate(bytes: u64, ns: u64) -> String {
     if mbit >= 0.95 { format!("{mbit:.1} Mbit/s") } else { format!("{:.0} kbit/s", mbit * 1000.0) }
 }
 
+/// How many of the troubles came with the load.
+pub(super) fn troubles(with: u32, all: u32, load: &str) -> String {
+    format!("{with} of {} of lag or loss came while the {load} was busy.", count(all.into(), "moment"))
+}
+
 /// What tells that a queue builds up.
 pub(super) fn evidence(queue: &Queue) -> Vec<String> {
     let load = name(queue.load);
     let mut said = Vec::new();
     if queue.proof == Proof::Game {
         let [with, all] = queue.troubles;
-        said.push(format!("{with} of {} came while the {load} was busy.", count(all.into(), "late or lost packet")));
+        said.push(troubles(with, all, load));
     }
     if queue.delay_ns > 0 {
         let waited = ms(queue.delay_ns);
