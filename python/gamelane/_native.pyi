@@ -26,6 +26,7 @@ __all__ = [
     "drop_privileges",
     "find_rate",
     "generate",
+    "judge_captures",
     "match_parts",
     "models",
     "played",

@@ -344,7 +344,7 @@ impl Flow {
         let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
         let client_by = self.client_by.unwrap_or(ClientBy::Guess);
         course.loads.read(&course.timeline);
-        let under_load = moments.iter().any(Option::is_some).then(|| {
+        let under_load = (is_game || moments.iter().any(Option::is_some)).then(|| {
             let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
             if is_game {
                 moments.iter().for_each(|moments| course.timeline.merge(moments));

@@ -34,7 +34,7 @@ pub struct FlowReport {
     pub directions: [Direction; 2],
     /// Results for the transport protocol.
     pub transport: TransportReport,
-    /// Delay, waits and losses by the load of the capture; `None` if nothing was measured.
+    /// Delay, waits and losses by the load of the capture; `None` if it is no game and nothing was measured.
     pub under_load: Option<Box<UnderLoad>>,
     /// Load of the capture when the flow began.
     pub load_at_start: Load,

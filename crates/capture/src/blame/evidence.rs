@@ -43,7 +43,6 @@ pub(super) struct Handshake {
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) number: u32,
-    pub(super) kind: Kind,
     pub(super) is_tcp: bool,
     /// The server is at home.
     pub(super) is_hosted: bool,
@@ -169,7 +168,6 @@ impl Flow {
         });
         Self {
             number: report.flow,
-            kind,
             is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
             is_hosted,
             home: ends[up],

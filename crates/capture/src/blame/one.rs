@@ -23,6 +23,9 @@ pub fn of_one(evidence: &Evidence) -> Blame {
     if trouble.iter().all(|trouble| trouble.is_none(worst)) && worst.ways.iter().all(|way| way.closed_ns < LONG_NS) {
         return silent(worst, place).unwrap_or_else(|| no_trouble(evidence, place));
     }
+    if let Some(blame) = standstill(worst, place, &trouble) {
+        return blame;
+    }
     let [home, away] = trouble.map(|trouble| if trouble.is_none(worst) { 0.0 } else { trouble.size() });
     let side = usize::from(away >= home);
     let mut blame = on_side(evidence, worst, place, side, &trouble[side]);
@@ -71,17 +74,21 @@ fn without_game(evidence: &Evidence, place: Place) -> Blame {
 fn by_router(evidence: &Evidence, place: Place) -> Option<Blame> {
     let game = evidence.games.iter().max_by_key(|game| in_router(game))?;
     let (delay, load) = in_router(game);
-    (delay > LONG_NS).then(|| {
-        let your = your(place.is_players());
-        let text =
-            format!("{your} {} is to blame: packets of the game wait in the router's queue.", name(load));
-        let blame = Blame::new(queue_of(load), Sure::Certain, capital(&text)).because(format!(
-            "One in twenty of the game's packets spent more than {} inside the router, which the capture shows on both \
-             sides.",
-            ms(delay)
-        ));
-        advise_queue(blame, load)
-    })
+    if delay <= LONG_NS {
+        return None;
+    }
+    let at = format!(
+        "One in twenty of the game's packets spent more than {} inside the router. The capture shows both sides of it.",
+        ms(delay)
+    );
+    let your = your(place.is_players());
+    let [_, up, down, both] = game.steps;
+    if both + if load == 0 { up } else { down } == 0 {
+        let text = format!("{} router is to blame: the game's packets wait in it, although there is little load.", capital(your));
+        return Some(Blame::new(Who::Home, Sure::Likely, text).because(at).advise(&[CABLE, AQM]));
+    }
+    let text = format!("{} {} is to blame: the game's packets wait in the router's queue.", capital(your), name(load));
+    Some(advise_queue(Blame::new(queue_of(load), Sure::Certain, text).because(at), load))
 }
 
 fn in_router(game: &Flow) -> (u64, usize) {
@@ -231,17 +238,23 @@ pub(super) fn on_side(
     if let Some(queue) = queues::find(evidence, Some(game), side) {
         return by_queue(evidence, place, &queue).because(at);
     }
-    if place == Place::Player && game.both_waited > 2 && game.both_waited * 5 >= trouble.waits_all() * 4 && !lost_much {
-        return Blame::new(
-            Who::Home,
-            Sure::Likely,
-            "Your machine is to blame: it stood still at times.",
-        )
-        .because(format!("What it sent and what it got was late together, {} times.", game.both_waited))
-        .because(at)
-        .advise(&[MACHINE]);
-    }
     if side == 0 { home_side(evidence, place, at) } else { away_side(evidence, game, place, trouble, at) }
+}
+
+/// On the player's machine everything was late at the same times, in both directions.
+fn standstill(game: &Flow, place: Place, trouble: &[Trouble; 2]) -> Option<Blame> {
+    let waits = trouble[0].waits_all().max(trouble[1].waits_all());
+    let lost = trouble.iter().any(|of| (0..2).any(|way| is_much(of.lost[way], of.sent[way])));
+    let is_it = place == Place::Player && game.both_waited > 2 && game.both_waited * 5 >= waits * 4 && !lost;
+    is_it.then(|| {
+        Blame::new(Who::Home, Sure::Likely, "Your machine is to blame: it stood still at times.")
+            .because(format!(
+                "What the game sent and what it got came late at the same times: {} of {waits}, the longest wait {}.",
+                game.both_waited,
+                ms(trouble[0].longest_ns.max(trouble[1].longest_ns))
+            ))
+            .advise(&[MACHINE])
+    })
 }
 
 fn closed(game: &Flow, place: Place) -> Option<Blame> {
