@@ -72,7 +72,7 @@ impl Typical {
     }
 }
 
-/// Wait from which shooting suffers: Beigbeder et al. 2004 found it at 100 ms.
+/// Wait from which shooting suffers (Beigbeder et al., NetGames 2004).
 pub const LONG_NS: u64 = 100_000_000;
 
 /// Summarises the moments of a flow by the load of a capture that has ended.

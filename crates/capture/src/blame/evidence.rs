@@ -17,10 +17,10 @@ pub struct Evidence {
     pub(super) others: Vec<Flow>,
     /// IP bytes of all flows, from the home and to it.
     pub(super) bytes: [u64; 2],
-    /// Smallest round trip to the home and to the other side, over all flows.
-    pub(super) least_rtt_ns: [Option<u64>; 2],
-    /// Addresses at home with their number of flows, at most [`MOST_ADDRESSES`].
-    pub(super) home: BTreeMap<IpAddr, u64>,
+    /// Addresses at home with the smallest round trip to each, at most [`MOST_ADDRESSES`].
+    pub(super) home: BTreeMap<IpAddr, Option<u64>>,
+    /// Smallest round trip to public addresses of the other side, and to private ones.
+    pub(super) away_rtt_ns: [Option<u64>; 2],
     /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
     pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
     /// Frames that were repeated on the air.
@@ -94,25 +94,8 @@ impl Evidence {
         self.lasted_ns = self.lasted_ns.max(report.last_ns);
         let ends = [report.key.source.ip(), report.key.destination.ip()];
         let home = ends[up];
-        if self.home.len() < MOST_ADDRESSES || self.home.contains_key(&home) {
-            *self.home.entry(home).or_default() += 1;
-        }
         if let TransportReport::Tcp(tcp) = &report.transport {
-            for (side, least) in self.least_rtt_ns.iter_mut().enumerate() {
-                // The receiver of data to the home is at home.
-                if let Some(rtt) = least_rtt(tcp, up ^ 1 ^ side) {
-                    *least = Some(least.map_or(rtt, |least| least.min(rtt)));
-                }
-            }
-        }
-        if let TransportReport::Tcp(tcp) = &report.transport
-            && (self.handshakes.len() < MOST_ADDRESSES || self.handshakes.contains_key(&ends[1 - up]))
-        {
-            let of = self.handshakes.entry(ends[1 - up]).or_default();
-            if of.len() < MOST_HANDSHAKES {
-                let rtt_ns = [0, 1].map(|side| tcp.handshake_rtt_ns[up ^ 1 ^ side]);
-                of.push(Handshake { load: report.load_at_start, rtt_ns });
-            }
+            self.add_round_trips(tcp, home, ends[1 - up], up, report.load_at_start);
         }
         let kind = if is_bulky(report) { Kind::Other } else { report.kind() };
         let is_game = kind != Kind::Other;
@@ -127,6 +110,24 @@ impl Evidence {
         let under_load = report.under_load.as_deref().cloned().unwrap_or_default();
         let flow = Flow::new(report, kind, is_hosted, under_load);
         if is_game { self.games.push(flow) } else { self.others.push(flow) }
+    }
+
+    /// Adds the round trips of a connection whose data from the home has the direction `up`.
+    fn add_round_trips(&mut self, tcp: &TcpReport, home: IpAddr, away: IpAddr, up: usize, load: Load) {
+        let least = |known: Option<u64>, more: Option<u64>| known.into_iter().chain(more).min();
+        if self.home.len() < MOST_ADDRESSES || self.home.contains_key(&home) {
+            let known = self.home.entry(home).or_default();
+            // The receiver of data to the home is at home.
+            *known = least(*known, least_rtt(tcp, 1 - up));
+        }
+        let known = &mut self.away_rtt_ns[usize::from(is_private(away))];
+        *known = least(*known, least_rtt(tcp, up));
+        if self.handshakes.len() < MOST_ADDRESSES || self.handshakes.contains_key(&away) {
+            let of = self.handshakes.entry(away).or_default();
+            if of.len() < MOST_HANDSHAKES {
+                of.push(Handshake { load, rtt_ns: [1 - up, up].map(|way| tcp.handshake_rtt_ns[way]) });
+            }
+        }
     }
 
     /// Sets the number of frames that were repeated on the air.

@@ -1,8 +1,8 @@
 //! Trouble of a game by the side of the capture point where it arose, and the standard below which there is none.
 //!
-//! The standard comes from studies of players. Armitage 2003 found 150 ms of round trip playable in Quake III, and 1 to 10 % loss not
-//! noticed; Beigbeder et al. 2004 found that 3 % loss is not noticed in Unreal Tournament 2003 and that 100 ms harms
-//! shooting. That one wait in a hundred seconds is allowed, up to 250 ms, is ours.
+//! The standard comes from studies of players. In Unreal Tournament 2003, 3 % loss is not noticed and 100 ms harms shooting
+//! (Beigbeder et al., NetGames 2004). In Quake III, 1 to 10 % loss is not noticed and 50 to 150 ms are (collom2016, section
+//! II). The share of waits, one in a hundred seconds up to 250 ms, is ours.
 
 use super::evidence::{Flow, Way};
 use crate::analysis::under_load::{LONG_NS, Load};

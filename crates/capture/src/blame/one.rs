@@ -214,7 +214,11 @@ fn silent(game: &Flow, place: Place) -> Option<Blame> {
                 ms(of.silence_ns)
             ));
         }
-        return Some(blame.advise(if is_server { &[TELL_SERVER] } else { &[MACHINE] }));
+        return Some(
+            blame
+                .because("A pause for a new map looks the same.")
+                .advise(if is_server { &[TELL_SERVER] } else { &[MACHINE] }),
+        );
     }
     None
 }
@@ -380,7 +384,7 @@ fn away_side(evidence: &Evidence, game: &Flow, place: Place, trouble: &Trouble, 
         ),
         Place::Home => (
             "Trouble arose between your home and the server: the line, the path or the server. The capture cannot tell \
-             which of them. Your Wi-Fi is not to blame.",
+             which of them. If it was taken at the router, your Wi-Fi is not to blame.",
             &[AT_SERVER, OTHERS_TRAFFIC, ELSEWHERE],
         ),
         Place::Between | Place::Server | Place::Unknown => (
@@ -389,7 +393,8 @@ fn away_side(evidence: &Evidence, game: &Flow, place: Place, trouble: &Trouble, 
             &[AT_SERVER],
         ),
     };
-    Blame::new(Who::Unknown, Sure::Guess, text).because(at).advise(advice)
+    let blame = Blame::new(Who::Unknown, Sure::Guess, text).because(at).advise(advice);
+    if game.is_tcp { blame.advise(&[REMEDIES]) } else { blame }
 }
 
 /// What happened to flows to other servers at the same time.
