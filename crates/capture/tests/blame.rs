@@ -40,7 +40,14 @@ const SYN: u8 = 2;
 const ACK: u8 = 16;
 
 impl Packets {
-    fn add(&mut self, at_us: u64, from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), protocol: u8, transport: &[u8]) {
+    fn add(
+        &mut self,
+        at_us: u64,
+        from: (Ipv4Addr, u16),
+        to: (Ipv4Addr, u16),
+        protocol: u8,
+        transport: &[u8],
+    ) {
         let len = 20 + transport.len() as u16;
         let id = self.packets.len() as u16 + 1;
         let mut packet = vec![0x45, 0];
@@ -73,11 +80,7 @@ impl Packets {
         self.game_with(SERVER, change)
     }
 
-    fn game_with(
-        mut self,
-        server: (Ipv4Addr, u16),
-        change: impl Fn(usize, u64, u64) -> Option<u64>,
-    ) -> Self {
+    fn game_with(mut self, server: (Ipv4Addr, u16), change: impl Fn(usize, u64, u64) -> Option<u64>) -> Self {
         for n in 0..1200u64 {
             for direction in 0..2 {
                 let Some(at_ms) = change(direction, n, 1000 + n * 50) else { continue };
@@ -117,7 +120,10 @@ impl Packets {
         analyze(&mut open(file).unwrap(), &mut Analyzer::default(), &mut facts).unwrap();
         facts.0.wifi_retries(self.wifi_retries);
         let blame = of_one(&facts.0);
-        assert!(blame.text.ends_with('.') && blame.because.iter().chain(&blame.advice).all(|said| said.ends_with('.')));
+        assert!(
+            blame.text.ends_with('.')
+                && blame.because.iter().chain(&blame.advice).all(|said| said.ends_with('.'))
+        );
         blame
     }
 }
@@ -178,7 +184,7 @@ fn a_machine_that_stands_still_is_to_blame() {
 
 #[test]
 fn wifi_is_likely_only_if_frames_were_repeated() {
-    let lossy = || at_router().game(|way, n, at| (way == 1 || n * 7 % 23 != 0).then_some(at));
+    let lossy = || at_router().game(|way, n, at| (way == 1 || !n.is_multiple_of(23)).then_some(at));
     let blame = lossy().blame();
     assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Guess), "{blame:#?}");
     let blame = Packets { wifi_retries: 700, ..lossy() }.blame();
@@ -187,7 +193,7 @@ fn wifi_is_likely_only_if_frames_were_repeated() {
 
 #[test]
 fn other_servers_tell_whether_it_is_the_path() {
-    let lossy = |way: usize, n: u64, at: u64| (way == 0 || n * 7 % 23 != 0).then_some(at);
+    let lossy = |way: usize, n: u64, at: u64| (way == 0 || !n.is_multiple_of(23)).then_some(at);
     let other = |n: u8| (Ipv4Addr::new(203, 0, 113, n), 27_960);
     let blame = at_router().game(lossy).game_with(other(8), |_, _, at| Some(at)).blame();
     assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Likely), "{blame:#?}");
@@ -214,7 +220,13 @@ fn with_closed_window(of_player: bool) -> Blame {
         let at = 100_000 + n * 100_000;
         if (100..120).contains(&n) {
             if n == 100 {
-                let closed = Tcp { seq: if of_player { up } else { down }, ack: if of_player { down } else { up }, flags: ACK, window: 0, len: 0 };
+                let closed = Tcp {
+                    seq: if of_player { up } else { down },
+                    ack: if of_player { down } else { up },
+                    flags: ACK,
+                    window: 0,
+                    len: 0,
+                };
                 let (from, to) = if of_player { (PLAYER, server) } else { (server, PLAYER) };
                 packets.tcp(at, from, to, &closed);
             }

@@ -228,13 +228,14 @@ impl Flow {
                     sink.bin(&bin);
                 }
                 if let CapturedTransport::Tcp(tcp) = &packet.transport {
-                    let moments = Watched {
+                    let watched = Watched {
+                        flow: self.number,
                         moments: &mut self.moments,
                         is_dense: self.directions[direction].is_dense(),
                         usual_ns: connection.halves[1 - direction].far_ns(),
                         is_new: at_ns - self.first_ns.min(at_ns) < SETTLED_NS,
                     };
-                    let resent = connect(connection, packet, tcp, self.number, direction, at_ns, moments, sink);
+                    let resent = connect(connection, packet, tcp, direction, at_ns, watched, sink);
                     self.directions[direction].count_resent(resent);
                 }
             }
@@ -371,31 +372,32 @@ fn connect(
     connection: &mut Connection,
     packet: &CapturedPacket,
     tcp: &TcpFields,
-    flow: u32,
     direction: usize,
     at_ns: u64,
-    mut moments: Watched<'_>,
+    mut watched: Watched<'_>,
     sink: &mut impl Sink,
 ) -> bool {
+    let number = watched.flow;
     let mut tell = |row| match row {
         Row::RoundTrip(row) => {
-            moments.round_trip(&row);
+            watched.round_trip(&row);
             sink.round_trip(&row);
         }
         Row::Retransmission(row) => {
-            moments.resent(&row);
+            watched.resent(&row);
             sink.retransmission(&row);
         }
         Row::Acknowledged(row) => {
-            moments.acknowledged(&row);
+            watched.acknowledged(&row);
             sink.acknowledged(&row);
         }
     };
-    connection.handle(packet, tcp, flow, direction, at_ns, &mut tell)
+    connection.handle(packet, tcp, number, direction, at_ns, &mut tell)
 }
 
 /// Moments of a connection, while one of its packets is handled.
 struct Watched<'a> {
+    flow: u32,
     moments: &'a mut [Option<Box<Moments>>; 2],
     /// Many packets come from the side that answers.
     is_dense: bool,
@@ -409,7 +411,8 @@ impl Watched<'_> {
     #[inline]
     fn round_trip(&mut self, row: &RoundTrip) {
         // A thin stream echoes a timestamp with its next message only, however late that is.
-        let is_prompt = row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense;
+        let is_prompt =
+            row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense;
         if is_prompt && !self.is_new {
             self.of(row.direction).round_trip(row.t_ns, row.rtt_ns);
         }

@@ -342,7 +342,10 @@ mod tests {
 
     fn judged_at(times_ms: impl IntoIterator<Item = u64>) -> Judged {
         let times: Vec<u64> = times_ms.into_iter().collect();
-        let gaps: Vec<Gap> = times.windows(2).map(|at| Gap { at_ns: at[1] * MS, ns: (at[1] - at[0]) * MS, ticks: 1 }).collect();
+        let gaps: Vec<Gap> = times
+            .windows(2)
+            .map(|at| Gap { at_ns: at[1] * MS, ns: (at[1] - at[0]) * MS, ticks: 1 })
+            .collect();
         let mut judged = Judged::default();
         gaps.chunks(TOGETHER).for_each(|gaps| judged.judge(gaps));
         judged

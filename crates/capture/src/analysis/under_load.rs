@@ -50,6 +50,8 @@ pub struct WayUnderLoad {
     pub lost_before: [u32; 4],
     /// Packets lost between the capture point and the receiver.
     pub lost_after: [u32; 4],
+    /// Moments with a long wait, or with losses before (first) or after the capture point (second).
+    pub troubled: [[u32; 4]; 2],
 }
 
 /// Typical values of a quantity that was measured at some moments.
@@ -67,7 +69,8 @@ impl Typical {
     /// Summarises values in nanoseconds.
     pub(crate) fn of(mut values: Vec<u64>) -> Self {
         values.sort_unstable();
-        let at = |tenths: usize| values.get((values.len().saturating_sub(1) * tenths) / 10).copied().unwrap_or(0);
+        let at =
+            |tenths: usize| values.get((values.len().saturating_sub(1) * tenths) / 10).copied().unwrap_or(0);
         Self { moments: values.len() as u32, median_ns: at(5), high_ns: at(9) }
     }
 }
@@ -131,7 +134,10 @@ impl Loads {
         let of = self.loads.get(from.min(self.loads.len())..to.min(self.loads.len())).unwrap_or_default();
         let count = |load: Load| of.iter().filter(|&&one| one == load).count();
         // Trouble is due to the load before it, so load wins over silence.
-        Load::ALL.into_iter().rev().max_by_key(|&load| count(load) * if load == Load::Idle { 1 } else { 2 })
+        Load::ALL
+            .into_iter()
+            .rev()
+            .max_by_key(|&load| count(load) * if load == Load::Idle { 1 } else { 2 })
             .unwrap_or(Load::Idle)
     }
 
@@ -149,7 +155,9 @@ impl Loads {
     ) -> UnderLoad {
         let mut found = UnderLoad::default();
         let step_ns = self.of.0.max(1);
-        for load in self.loads.iter().take((last_ns / step_ns) as usize + 1).skip((first_ns / step_ns) as usize) {
+        for load in
+            self.loads.iter().take((last_ns / step_ns) as usize + 1).skip((first_ns / step_ns) as usize)
+        {
             found.steps[*load as usize] += 1;
         }
         for n in 0..2 {
@@ -176,6 +184,10 @@ impl Loads {
             }
             let wait_ns = u64::from(moment.wait_us) * 1000;
             way.long_waits[load] += u32::from(wait_ns > LONG_NS);
+            let losses = [moment.lost_before, moment.lost_after];
+            for (troubled, lost) in way.troubled.iter_mut().zip(losses) {
+                troubled[load] += u32::from(lost > 0 || wait_ns > LONG_NS);
+            }
             way.longest_wait_ns = way.longest_wait_ns.max(wait_ns);
             way.lost_before[load] += u32::from(moment.lost_before);
             way.lost_after[load] += u32::from(moment.lost_after);

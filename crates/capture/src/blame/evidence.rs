@@ -236,7 +236,10 @@ fn is_bulky(report: &FlowReport) -> bool {
 /// Smallest round trip from the capture point to the receiver of a direction.
 fn least_rtt(tcp: &TcpReport, direction: usize) -> Option<u64> {
     let counts = &tcp.halves[direction].counts;
-    [tcp.handshake_rtt_ns[direction], counts.ack_rtt.min(), counts.stamp_rtt.min()].into_iter().flatten().min()
+    [tcp.handshake_rtt_ns[direction], counts.ack_rtt.min(), counts.stamp_rtt.min()]
+        .into_iter()
+        .flatten()
+        .min()
 }
 
 /// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.

@@ -20,7 +20,9 @@ pub fn of_one(evidence: &Evidence) -> Blame {
     if let Some(blame) = by_router(evidence, place) {
         return blame;
     }
-    if trouble.iter().all(|trouble| trouble.is_none(worst)) && worst.ways.iter().all(|way| way.closed_ns < LONG_NS) {
+    if trouble.iter().all(|trouble| trouble.is_none(worst))
+        && worst.ways.iter().all(|way| way.closed_ns < LONG_NS)
+    {
         return silent(worst, place).unwrap_or_else(|| no_trouble(evidence, place));
     }
     if let Some(blame) = standstill(worst, place, &trouble) {
@@ -84,10 +86,17 @@ fn by_router(evidence: &Evidence, place: Place) -> Option<Blame> {
     let your = your(place.is_players());
     let [_, up, down, both] = game.steps;
     if both + if load == 0 { up } else { down } == 0 {
-        let text = format!("{} router is to blame: the game's packets wait in it, although there is little load.", capital(your));
+        let text = format!(
+            "{} router is to blame: the game's packets wait in it, although there is little load.",
+            capital(your)
+        );
         return Some(Blame::new(Who::Home, Sure::Likely, text).because(at).advise(&[CABLE, AQM]));
     }
-    let text = format!("{} {} is to blame: the game's packets wait in the router's queue.", capital(your), name(load));
+    let text = format!(
+        "{} {} is to blame: the game's packets wait in the router's queue.",
+        capital(your),
+        name(load)
+    );
     Some(advise_queue(Blame::new(queue_of(load), Sure::Certain, text).because(at), load))
 }
 
@@ -151,7 +160,10 @@ pub(super) fn hidden_queue(evidence: &Evidence, place: Place, side: usize) -> Op
     let is_shared = queue.proof == Proof::Others && place != Place::Server && place != Place::Unknown;
     let load = name(queue.load);
     let (sure, text) = if is_shared {
-        (Sure::Likely, format!("If you lagged, {your} {load} is to blame: a queue builds up in front of the line."))
+        (
+            Sure::Likely,
+            format!("If you lagged, {your} {load} is to blame: a queue builds up in front of the line."),
+        )
     } else {
         let text = format!(
             "Perhaps {your} {load} is to blame: a queue builds up. The capture does not show whether the game's packets wait \
@@ -195,7 +207,10 @@ fn silent(game: &Flow, place: Place) -> Option<Blame> {
         let text = if is_server {
             "The server is to blame: it did not send its updates in time.".to_owned()
         } else {
-            format!("{} machine is to blame: the game did not send in time.", capital(your(place.is_players())))
+            format!(
+                "{} machine is to blame: the game did not send in time.",
+                capital(your(place.is_players()))
+            )
         };
         let mut blame = Blame::new(who, sure, text);
         if has_gap {
@@ -214,11 +229,11 @@ fn silent(game: &Flow, place: Place) -> Option<Blame> {
                 ms(of.silence_ns)
             ));
         }
-        return Some(
-            blame
-                .because("A pause for a new map looks the same.")
-                .advise(if is_server { &[TELL_SERVER] } else { &[MACHINE] }),
-        );
+        return Some(blame.because("A pause for a new map looks the same.").advise(if is_server {
+            &[TELL_SERVER]
+        } else {
+            &[MACHINE]
+        }));
     }
     None
 }
@@ -289,7 +304,11 @@ fn by_queue(evidence: &Evidence, place: Place, queue: &Queue) -> Blame {
             name(queue.load)
         ),
         (_, Sure::Guess) => format!("Perhaps {your} {} is to blame: a queue builds up.", name(queue.load)),
-        _ => format!("{} {} is to blame: a queue builds up in front of the line.", capital(your), name(queue.load)),
+        _ => format!(
+            "{} {} is to blame: a queue builds up in front of the line.",
+            capital(your),
+            name(queue.load)
+        ),
     };
     because_of_queue(Blame::new(queue_of(queue.load), sure, text), queue, evidence)
 }
@@ -342,9 +361,13 @@ fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame {
 /// Trouble between the capture point and the server, without a load that explains it.
 fn away_side(evidence: &Evidence, game: &Flow, place: Place, trouble: &Trouble, at: String) -> Blame {
     if place == Place::Server && trouble.lost_all() == 0 && !game.is_hosted {
-        return Blame::new(Who::Server, Sure::Likely, "The server is to blame: its updates were late when they left.")
-            .because(at)
-            .advise(&[TELL_SERVER]);
+        return Blame::new(
+            Who::Server,
+            Sure::Likely,
+            "The server is to blame: its updates were late when they left.",
+        )
+        .because(at)
+        .advise(&[TELL_SERVER]);
     }
     match elsewhere(evidence, game, 1) {
         Elsewhere::Fine { servers, packets } => {
@@ -456,7 +479,10 @@ pub(super) fn where_(side: usize, place: Place, trouble: &Trouble, game: &Flow) 
     }
     if trouble.waits_all() > 0 {
         let longest = ms(trouble.longest_ns);
-        parts.push(format!("{} over 100 ms, the longest {longest}", count(trouble.waits_all().into(), "wait")));
+        parts.push(format!(
+            "{} over 100 ms, the longest {longest}",
+            count(trouble.waits_all().into(), "wait")
+        ));
     }
     if trouble.delay_ns > LONG_NS {
         parts.push(format!("round trips over {} longer than the fastest", ms(trouble.delay_ns)));

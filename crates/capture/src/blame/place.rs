@@ -28,11 +28,14 @@ impl Place {
         let home_ns = games.iter().filter_map(|game| *evidence.home.get(&game.home)?).min();
         let is_away_private = games.iter().all(|game| is_private(game.away));
         let away_ns = evidence.away_rtt_ns[usize::from(is_away_private)];
-        let is_behind_nat = !games.is_empty() && games.iter().all(|game| is_private(game.home)) && !is_away_private;
+        let is_behind_nat =
+            !games.is_empty() && games.iter().all(|game| is_private(game.home)) && !is_away_private;
         let next_door_ns = if is_behind_nat { ONE_MACHINE_NS } else { NEXT_DOOR_NS };
         match (home_ns, away_ns) {
             (Some(home_ns), Some(away_ns)) if home_ns.max(away_ns) < ONE_MACHINE_NS => Self::Unknown,
-            (_, Some(away_ns)) if away_ns < next_door_ns && home_ns.is_none_or(|home_ns| home_ns > away_ns) => {
+            (_, Some(away_ns))
+                if away_ns < next_door_ns && home_ns.is_none_or(|home_ns| home_ns > away_ns) =>
+            {
                 Self::Server
             }
             (Some(home_ns), _) if home_ns < ONE_MACHINE_NS => Self::Player,

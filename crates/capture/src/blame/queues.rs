@@ -41,7 +41,8 @@ pub(super) fn find(evidence: &Evidence, game: Option<&Flow>, side: usize) -> Opt
     let mut best: Option<Queue> = None;
     for load in 0..2 {
         let shared = shared(evidence, side, load);
-        let by_game = game.and_then(|game| by_troubles(game, side, load));
+        let waits = shared.is_some_and(|shared| shared.proof > Proof::OwnLoad);
+        let by_game = game.and_then(|game| by_troubles(game, side, load, waits));
         // A round trip does not tell its direction, so both loads at the same time tell nothing.
         let found = match (by_game, shared) {
             (Some(by_game), shared) => {
@@ -166,14 +167,18 @@ fn is_prompt(way: &WayUnderLoad, load: usize) -> bool {
 }
 
 /// Finds out whether a game is late or loses packets with this load, and not without it.
-fn by_troubles(game: &Flow, side: usize, load: usize) -> Option<Queue> {
-    // What the upload delays goes from the home.
-    let troubles = troubles(game, side, load);
-    by_counts(&troubles, &game.steps, load)
+fn by_troubles(game: &Flow, side: usize, load: usize, waits: bool) -> Option<Queue> {
+    // What the upload delays goes from the home, and passes the home's side before the capture point.
+    let is_before = side == load;
+    if !is_before && !game.is_tcp {
+        return None;
+    }
+    by_counts(&game.ways[load].load.troubled[usize::from(!is_before)], &game.steps, load, waits)
 }
 
-/// The same from counts by load.
-fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue> {
+/// The same from the moments with trouble, by load. If packets wait with the load too, that is enough. Otherwise a third of
+/// the steps with the load must have trouble: a few bursts of losses may coincide with the load.
+fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize, waits: bool) -> Option<Queue> {
     let at = |load: Load| (f64::from(troubles[load as usize]), f64::from(steps[load as usize]));
     let (quiet, quiet_steps) = at(Load::Idle);
     let [(alone, alone_steps), (both, both_steps)] = [at(LOADS[load]), at(Load::Both)];
@@ -182,7 +187,8 @@ fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue
     if loaded < TROUBLES || quiet_steps < f64::from(ENOUGH) || loaded < f64::from(all) * MOST {
         return None;
     }
-    let is_more = loaded / loaded_steps.max(1.0) >= 5.0 * (quiet + 1.0) / quiet_steps;
+    let is_often = waits || loaded * 3.0 >= loaded_steps;
+    let is_more = is_often && loaded / loaded_steps.max(1.0) >= 5.0 * (quiet + 1.0) / quiet_steps;
     let troubles = [loaded as u32, all];
     is_more.then_some(Queue { load, proof: Proof::Game, delay_ns: 0, quiet_ns: None, troubles })
 }
@@ -191,17 +197,19 @@ fn by_counts(troubles: &[u32; 4], steps: &[u32; 4], load: usize) -> Option<Queue
 /// direction cannot come from a queue in the other.
 pub(super) fn in_one_direction(of: &UnderLoad, load: usize) -> Option<Queue> {
     let way = &of.ways[load];
-    let troubles = [0, 1, 2, 3].map(|n| way.lost_after[n] + way.long_waits[n]);
-    let by_counts = by_counts(&troubles, &of.steps, load);
+    let troubles = &way.troubled[1];
     let [quiet, loaded] = [Load::Idle, LOADS[load]].map(|load| way.delay[load as usize]);
     let loaded = if loaded.moments >= ENOUGH { loaded } else { way.delay[Load::Both as usize] };
     let waits = loaded.moments >= ENOUGH && loaded.median_ns >= MUCH_NS;
+    let by_counts = by_counts(troubles, &of.steps, load, waits);
     let all: u32 = troubles.iter().sum();
     let troubles = [all - troubles[Load::Idle as usize] - troubles[LOADS[1 - load] as usize], all];
     if quiet.moments >= FEW {
         let is_more = waits && loaded.median_ns >= 2 * quiet.median_ns + MUCH_NS / 2;
         return match by_counts {
-            Some(found) => Some(Queue { delay_ns: loaded.median_ns, quiet_ns: Some(quiet.median_ns), ..found }),
+            Some(found) => {
+                Some(Queue { delay_ns: loaded.median_ns, quiet_ns: Some(quiet.median_ns), ..found })
+            }
             None if is_more => Some(Queue {
                 load,
                 proof: Proof::Game,
@@ -219,16 +227,6 @@ pub(super) fn in_one_direction(of: &UnderLoad, load: usize) -> Option<Queue> {
         quiet_ns: None,
         troubles,
     })
-}
-
-/// Late and lost messages of a game on one side of the capture point, of data that goes with the load.
-fn troubles(game: &Flow, side: usize, load: usize) -> [u32; 4] {
-    let way = &game.ways[load];
-    // Data from the home passes the home's side before the capture point.
-    let is_before = side == load;
-    let lost = if is_before { &way.load.lost_before } else { &way.load.lost_after };
-    let late = if game.is_tcp || !is_before { [0; 4] } else { way.load.long_waits };
-    [0, 1, 2, 3].map(|n| lost[n] + late[n])
 }
 
 /// Bytes of a flow that makes the load itself: a fifth of all.

@@ -40,7 +40,8 @@ pub fn of_two(evidence: [&Evidence; 2], compared: &Comparison) -> Blame {
         return apart(evidence);
     };
     let parts = parts(worst);
-    if parts.iter().zip([worst.seen[0], worst.seen[0], worst.seen[1]]).all(|(part, game)| part.is_none(game)) {
+    if parts.iter().zip([worst.seen[0], worst.seen[0], worst.seen[1]]).all(|(part, game)| part.is_none(game))
+    {
         return no_trouble([evidence[near], evidence[1 - near]], &games, places);
     }
     let sizes = parts.map(|part| if part.is_none(worst.seen[0]) { 0.0 } else { part.size() });
@@ -87,7 +88,7 @@ fn game<'a>(evidence: [&'a Evidence; 2], flow: &PairedFlow, near: usize) -> Opti
         }
     }
     let is_known = directions.iter().all(|direction| direction.losses.is_ok());
-    Some(Game { seen, between, load , is_known })
+    Some(Game { seen, between, load, is_known })
 }
 
 /// Trouble at home, between the points, and beyond them.
@@ -182,7 +183,10 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
             return Blame::new(
                 Who::Line,
                 Sure::Likely,
-                format!("{} line is to blame: packets to all servers are lost between the two points.", capital(your)),
+                format!(
+                    "{} line is to blame: packets to all servers are lost between the two points.",
+                    capital(your)
+                ),
             )
             .because(at)
             .advise(&[ASK_PROVIDER]);
@@ -201,7 +205,8 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
 fn queue_between(queue: &Queue, your: &str, at: String) -> Blame {
     let load = name(queue.load);
     let sure = if queue.quiet_ns.is_some() { Sure::Certain } else { Sure::Likely };
-    let text = format!("{} {load} is to blame: a queue builds up between the two capture points.", capital(your));
+    let text =
+        format!("{} {load} is to blame: a queue builds up between the two capture points.", capital(your));
     let mut blame = Blame::new(queue_of(queue.load), sure, text);
     let [with, all] = queue.troubles;
     if with > 0 {
@@ -237,7 +242,8 @@ fn elsewhere(worst: &Game<'_>, compared: &Comparison) -> Option<bool> {
         let is_hosted = is_private(flow.key.destination.ip()) && !is_private(flow.key.source.ip());
         let away = if is_hosted { flow.key.source } else { flow.key.destination }.ip();
         if away != worst.seen[0].away {
-            let sent = flow.directions.iter().filter_map(|of| of.losses.as_ref().ok()).map(|of| of.sent).sum();
+            let sent =
+                flow.directions.iter().filter_map(|of| of.losses.as_ref().ok()).map(|of| of.sent).sum();
             let (lost, sent) = facts(&flow.under_load, sent);
             let sums = servers.entry(away).or_default();
             (sums.0, sums.1) = (sums.0 + lost, sums.1 + sent);

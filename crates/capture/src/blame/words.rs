@@ -103,13 +103,15 @@ pub(super) fn evidence(queue: &Queue) -> Vec<String> {
     said
 }
 
-pub(super) const LIMIT_UPLOAD: &str = "Pause or limit uploads (cloud backup, photos, streaming) while you play.";
+pub(super) const LIMIT_UPLOAD: &str =
+    "Pause or limit uploads (cloud backup, photos, streaming) while you play.";
 pub(super) const LIMIT_DOWNLOAD: &str = "Pause or limit downloads and updates while you play.";
 pub(super) const AQM: &str = "Let the router manage the queue: CAKE or FQ-CoDel (often called SQM), set to 90 % of the line's \
     rate. `gamelane tune` finds the settings and `gamelane gateway` runs them on Linux.";
 pub(super) const CABLE: &str = "Connect the machine that plays by cable, play again and compare. If it must be Wi-Fi, use \
     5 GHz or 6 GHz and go closer to the access point.";
-pub(super) const TELL_SERVER: &str = "Choose another server, or tell the operator of this one; give them this report.";
+pub(super) const TELL_SERVER: &str =
+    "Choose another server, or tell the operator of this one; give them this report.";
 pub(super) const REMEDIES: &str = "If you run the server: `gamelane analyze CAPTURE --remedies 20` shows which TCP settings would \
     have helped.";
 pub(super) const AT_ROUTER: &str = "Record at the router at the same time, and give both captures to `gamelane analyze`: it \
@@ -122,7 +124,9 @@ pub(super) const WITH_TCP: &str = "Record everything that the machine sends, not
     show the round trip.";
 pub(super) const ASK_PROVIDER: &str = "Connect one machine to the modem by cable, with nothing else on the line, and record \
     again. If packets are still lost, show both captures to the provider.";
-pub(super) const ELSEWHERE: &str = "Try another server in another network. If the provider has several routes (IPv6, a VPN), try them.";
+pub(super) const ELSEWHERE: &str =
+    "Try another server in another network. If the provider has several routes (IPv6, a VPN), try them.";
 pub(super) const OTHERS_TRAFFIC: &str = "Look for uploads and downloads of other machines in the home; this capture does not \
     show them.";
-pub(super) const MACHINE: &str = "Close other programs on the machine that plays, and look at its processor, memory and disk.";
+pub(super) const MACHINE: &str =
+    "Close other programs on the machine that plays, and look at its processor, memory and disk.";
