@@ -71,7 +71,7 @@ impl Timeline {
     /// Adds the waits of one direction of a game.
     pub(super) fn merge(&mut self, moments: &Moments) {
         for moment in moments.all() {
-            let ended = moment.step * moments.step_ns;
+            let ended = moment.step.saturating_mul(moments.step_ns);
             if moment.wait_us > 0 && ended < self.until_ns {
                 let at = self.place(ended);
                 let lag_ns = &mut self.steps[at].lag_ns;
@@ -90,7 +90,7 @@ impl Timeline {
             self.double();
         }
         self.steps.resize(self.place(at_ns) + 1, Step::default());
-        self.until_ns = self.steps.len() as u64 * self.step_ns;
+        self.until_ns = (self.steps.len() as u64).saturating_mul(self.step_ns);
     }
 
     fn double(&mut self) {
@@ -106,7 +106,7 @@ impl Timeline {
                 })
             })
             .collect();
-        self.until_ns = self.steps.len() as u64 * self.step_ns;
+        self.until_ns = (self.steps.len() as u64).saturating_mul(self.step_ns);
     }
 }
 
@@ -176,8 +176,8 @@ impl Moments {
 
     /// Start of the first moment and end of the last one.
     pub(crate) fn span_ns(&self) -> impl Iterator<Item = u64> + use<> {
-        let first = self.list.first().map(|first| first.step * self.step_ns);
-        first.into_iter().chain(self.list.last().map(|last| (last.step + 1) * self.step_ns))
+        let first = self.list.first().map(|first| first.step.saturating_mul(self.step_ns));
+        first.into_iter().chain(self.list.last().map(|last| (last.step + 1).saturating_mul(self.step_ns)))
     }
 
     pub(crate) const fn step_ns(&self) -> u64 {
@@ -219,7 +219,7 @@ impl Moments {
                 lost_after: 0,
             });
         }
-        self.until_ns = (step + 1) * self.step_ns;
+        self.until_ns = (step + 1).saturating_mul(self.step_ns);
     }
 }
 

@@ -105,7 +105,7 @@ impl Loads {
             return;
         }
         self.of = of;
-        let floor = FLOOR_BYTES_PER_SECOND * timeline.step_ns() / 1_000_000_000;
+        let floor = FLOOR_BYTES_PER_SECOND.saturating_mul(timeline.step_ns()) / 1_000_000_000;
         let much = [0, 1].map(|way| {
             let mut busy: Vec<u64> = timeline.steps().iter().map(|step| step.bulk[way]).collect();
             busy.retain(|&bytes| bytes >= floor);
@@ -129,8 +129,8 @@ impl Loads {
 
     /// Load at a moment. A moment that is longer than a step has the load of most of its steps.
     fn during(&self, step: u64, step_ns: u64) -> Load {
-        let from = (step * step_ns / self.of.0.max(1)) as usize;
-        let to = ((step + 1) * step_ns).div_ceil(self.of.0.max(1)) as usize;
+        let from = (step.saturating_mul(step_ns) / self.of.0.max(1)) as usize;
+        let to = (step + 1).saturating_mul(step_ns).div_ceil(self.of.0.max(1)) as usize;
         let of = self.loads.get(from.min(self.loads.len())..to.min(self.loads.len())).unwrap_or_default();
         let count = |load: Load| of.iter().filter(|&&one| one == load).count();
         // Trouble is due to the load before it, so load wins over silence.
@@ -165,7 +165,7 @@ impl Loads {
         }
         let waited = |moments: &Moments| {
             let late = moments.all().filter(|moment| u64::from(moment.wait_us) * 1000 > LONG_NS);
-            late.map(|moment| moment.step * moments.step_ns() / SAME_NS).collect::<Vec<u64>>()
+            late.map(|moment| moment.step.saturating_mul(moments.step_ns()) / SAME_NS).collect::<Vec<u64>>()
         };
         let [first, second] = moments.map(waited);
         let near = |at: u64| second.iter().any(|other| other.abs_diff(at) <= 1);
