@@ -5,12 +5,13 @@ use std::net::{IpAddr, SocketAddr};
 use gamelane_core::FlowKey;
 
 use super::copies::{Copies, PointIndex, Sender};
+use super::course::Course;
 use super::direction::{Bin, Direction};
 use super::game::{Behaviour, behaviour};
+use super::games::Kind;
 use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
-use super::table::Course;
 use super::timeline::Moments;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
@@ -34,6 +35,8 @@ pub(super) struct Flow {
     exchanged: bool,
     /// The packets that go in the direction of the first one come from the home.
     first_is_from_home: bool,
+    /// Its round trips are kept over time; `None` until it is decided.
+    is_witness: Option<bool>,
     /// Trouble and round trips of a TCP connection, by direction.
     moments: [Option<Box<Moments>>; 2],
     transport: Transport,
@@ -86,6 +89,7 @@ impl Flow {
             client_by,
             exchanged: false,
             first_is_from_home: is_from_home(&key),
+            is_witness: None,
             moments: [None, None],
             transport,
         }
@@ -121,6 +125,22 @@ impl Flow {
     #[inline]
     pub(super) const fn is_from_home(&self, direction: usize) -> bool {
         (self.lasting(direction) == 0) == self.first_is_from_home
+    }
+
+    /// Decides whether the round trips of this flow are kept over time. Short connections say nothing about the load. With
+    /// thousands of flows, some are enough.
+    #[inline]
+    pub(super) fn enlist(&mut self, at_ns: u64, witnesses: &mut u32) {
+        if self.is_witness.is_none() && at_ns.saturating_sub(self.first_ns) >= SETTLED_NS {
+            let is_witness = *witnesses < WITNESSES && matches!(self.transport, Transport::Tcp(_));
+            *witnesses += u32::from(is_witness);
+            self.is_witness = Some(is_witness);
+        }
+    }
+
+    /// True if the round trips of this flow are kept over time.
+    pub(super) fn is_witness(&self) -> bool {
+        self.is_witness == Some(true)
     }
 
     /// Adds addresses or an interface under which packets of this flow appear too. `key` leads from its client to its
@@ -233,7 +253,7 @@ impl Flow {
                         moments: &mut self.moments,
                         is_dense: self.directions[direction].is_dense(),
                         usual_ns: connection.halves[1 - direction].far_ns(),
-                        is_new: at_ns - self.first_ns.min(at_ns) < SETTLED_NS,
+                        is_witness: self.is_witness == Some(true),
                     };
                     let resent = connect(connection, packet, tcp, direction, at_ns, watched, sink);
                     self.directions[direction].count_resent(resent);
@@ -315,22 +335,15 @@ impl Flow {
                 sink.bin(&self.named(bin, direction));
             }
         }
-        let is_game = self.is_game();
-        let least_rtt_ns = match &self.transport {
-            Transport::Tcp(connection) => [0, 1].map(|n| connection.halves[n].far_ns()),
-            Transport::Udp(_) => [0, 0],
-        };
-        let moments = match &mut self.transport {
-            Transport::Tcp(_) => std::mem::take(&mut self.moments),
-            Transport::Udp(datagrams) => [0, 1].map(|n| {
-                let pace = &mut datagrams.paces[n];
-                let is_steady = pace.updates(&self.directions[n]).is_some_and(|updates| updates.is_steady);
-                pace.moments(is_steady).filter(|_| is_game)
-            }),
-        };
+        course.witnesses -= u32::from(self.is_witness());
+        let mut least_rtt_ns = [0; 2];
+        let mut moments = self.moments;
         let transport = match self.transport {
-            Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
-            Transport::Udp(datagrams) => {
+            Transport::Tcp(connection) => {
+                least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
+                TransportReport::Tcp(Box::new(TcpReport::new(*connection)))
+            }
+            Transport::Udp(mut datagrams) => {
                 let mut updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
                 for (updates, direction) in updates.iter_mut().zip(&self.directions) {
                     let is_mirror = direction.first_point.is_some_and(|point| copies.is_mirror(point));
@@ -339,32 +352,36 @@ impl Flow {
                 }
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
+                if behaviour != Behaviour::Other {
+                    let is_steady = updates.map(|updates| updates.is_some_and(|updates| updates.is_steady));
+                    moments = [0, 1].map(|n| datagrams.paces[n].moments(is_steady[n]));
+                }
                 TransportReport::Udp { behaviour, updates: updates.into() }
             }
         };
-        let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
-        let client_by = self.client_by.unwrap_or(ClientBy::Guess);
-        course.loads.read(&course.timeline);
-        let under_load = (is_game || moments.iter().any(Option::is_some)).then(|| {
-            let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
-            if is_game {
-                moments.iter().for_each(|moments| course.timeline.merge(moments));
-            }
-            Box::new(course.loads.summary(moments.each_ref(), least_rtt_ns, [first_ns, last_ns]))
-        });
-        sink.flow(FlowReport {
-            flow: number,
-            key,
-            client_by,
-            exchanged,
-            interface,
-            first_ns,
-            last_ns,
-            directions,
+        let mut report = FlowReport {
+            flow: self.number,
+            key: self.key,
+            client_by: self.client_by.unwrap_or(ClientBy::Guess),
+            exchanged: self.exchanged,
+            interface: self.interface,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            directions: self.directions,
             transport,
-            under_load,
-            load_at_start: course.loads.at(first_ns),
-        });
+            under_load: None,
+            kind: Kind::Other,
+            load_at_start: course.load_at(self.first_ns),
+        };
+        report.kind = report.find_kind();
+        let is_game = report.kind != Kind::Other;
+        if is_game || moments.iter().any(Option::is_some) {
+            let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
+            let under_load =
+                course.add(moments.each_ref(), is_game, least_rtt_ns, [report.first_ns, report.last_ns]);
+            report.under_load = Some(Box::new(under_load));
+        }
+        sink.flow(report);
     }
 }
 
@@ -380,7 +397,9 @@ fn connect(
     let number = watched.flow;
     let mut tell = |row| match row {
         Row::RoundTrip(row) => {
-            watched.round_trip(&row);
+            if watched.is_witness {
+                watched.round_trip(&row);
+            }
             sink.round_trip(&row);
         }
         Row::Retransmission(row) => {
@@ -388,7 +407,9 @@ fn connect(
             sink.retransmission(&row);
         }
         Row::Acknowledged(row) => {
-            watched.acknowledged(&row);
+            if row.cause.is_some() {
+                watched.late(&row);
+            }
             sink.acknowledged(&row);
         }
     };
@@ -401,35 +422,27 @@ struct Watched<'a> {
     moments: &'a mut [Option<Box<Moments>>; 2],
     /// Many packets come from the side that answers.
     is_dense: bool,
-    /// The connection has just begun.
-    is_new: bool,
+    /// Round trips are kept.
+    is_witness: bool,
     /// Smallest round trip to the side that answers.
     usual_ns: u64,
 }
 
 impl Watched<'_> {
-    #[inline]
+    #[inline(never)]
     fn round_trip(&mut self, row: &RoundTrip) {
         // A thin stream echoes a timestamp with its next message only, however late that is.
-        let is_prompt =
-            row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense;
-        if is_prompt && !self.is_new {
+        if row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense {
             self.of(row.direction).round_trip(row.t_ns, row.rtt_ns);
         }
     }
 
+    #[cold]
     fn resent(&mut self, row: &Retransmission) {
         let before = row.nth == 0;
         self.of(row.direction).lost(row.t_ns, before.into(), (!before).into());
         if before {
             self.of(row.direction).waited(row.t_ns, row.since_first_ns);
-        }
-    }
-
-    #[inline]
-    fn acknowledged(&mut self, row: &Acknowledged) {
-        if row.cause.is_some() {
-            self.late(row);
         }
     }
 
@@ -488,7 +501,9 @@ const MAX_OTHERS: usize = 8;
 const IDLE_NS: u64 = 300_000_000_000;
 /// The same for a closed connection, and for a question with its answer.
 const OVER_NS: u64 = 30_000_000_000;
-/// Time after which round trips say something about the load. Short connections keep no moments.
+/// Maximum number of open flows whose round trips are kept.
+const WITNESSES: u32 = 256;
+/// Age from which they are kept.
 const SETTLED_NS: u64 = 2_000_000_000;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;

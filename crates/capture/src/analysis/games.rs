@@ -97,7 +97,12 @@ pub struct TcpWay {
 
 impl FlowReport {
     /// Kind of the flow.
-    pub fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Finds the kind by the flow's behaviour.
+    pub(super) fn find_kind(&self) -> Kind {
         match &self.transport {
             TransportReport::Udp { behaviour: Behaviour::Game, .. } => Kind::Game,
             TransportReport::Udp { behaviour: Behaviour::Voice, .. } => Kind::Voice,

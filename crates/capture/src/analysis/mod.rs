@@ -4,6 +4,7 @@
 mod apart;
 pub mod clock;
 mod copies;
+mod course;
 pub mod direction;
 mod flow;
 pub mod game;

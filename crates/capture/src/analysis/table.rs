@@ -8,10 +8,10 @@ use std::net::SocketAddr;
 use gamelane_core::FlowKey;
 
 use super::copies::{self, Copies, Owner, PointIndex, Sender, Sight};
+use super::course::Course;
 use super::flow::{Flow, TableKey};
 use super::sink::Sink;
 use super::timeline::Timeline;
-use super::under_load::Loads;
 use crate::packet::CapturedPacket;
 
 /// All open flows.
@@ -34,13 +34,6 @@ pub(super) struct Flows {
     set_aside: u64,
     looked_ns: u64,
     course: Course,
-}
-
-/// The capture over time.
-#[derive(Debug, Default)]
-pub(super) struct Course {
-    pub(super) timeline: Timeline,
-    pub(super) loads: Loads,
 }
 
 impl Flows {
@@ -106,6 +99,7 @@ impl Flows {
     }
 
     /// Handles a packet that is no copy, of a flow that is known.
+    #[inline]
     fn pass(
         &mut self,
         at: usize,
@@ -117,6 +111,7 @@ impl Flows {
     ) {
         let flow = &mut self.flows[at];
         self.course.timeline.load(at_ns, flow.is_from_home(direction), packet.ip_len.0.into());
+        flow.enlist(at_ns, &mut self.course.witnesses);
         flow.handle(packet, direction, point, at_ns, sink);
     }
 
@@ -133,6 +128,7 @@ impl Flows {
         let number = self.flows[into].number;
         let same_way = self.flows[young].direction(packet) == direction;
         let gone = self.remove(young);
+        self.course.witnesses -= u32::from(gone.is_witness());
         sink.absorbed(gone.number);
         self.set_aside += gone.packets(0) + gone.packets(1);
         self.absorbed += 1;

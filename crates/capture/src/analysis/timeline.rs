@@ -10,8 +10,9 @@ use super::direction::BIN_NS;
 pub struct Timeline {
     step_ns: u64,
     steps: Vec<Step>,
-    /// End of the last step.
-    until_ns: u64,
+    /// The step of the last packet, and its start.
+    at: usize,
+    from_ns: u64,
 }
 
 /// One step of a [`Timeline`].
@@ -28,7 +29,7 @@ pub struct Step {
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { step_ns: BIN_NS, steps: Vec::new(), until_ns: 0 }
+        Self { step_ns: BIN_NS, steps: Vec::new(), at: 0, from_ns: NOWHERE }
     }
 }
 
@@ -56,26 +57,23 @@ impl Timeline {
     /// Adds a packet of any flow.
     #[inline]
     pub(super) fn load(&mut self, at_ns: u64, from_home: bool, bytes: u64) {
-        if at_ns >= self.until_ns {
-            self.reach(at_ns);
+        if at_ns.wrapping_sub(self.from_ns) >= self.step_ns {
+            self.turn(at_ns);
         }
-        let behind = self.until_ns - 1 - at_ns.min(self.until_ns - 1);
-        let last = self.steps.len() - 1;
-        // Almost every packet belongs to the last step.
-        let at = if behind < self.step_ns { last } else { self.place(at_ns).min(last) };
-        let step = &mut self.steps[at];
-        step.bytes[usize::from(!from_home)] += bytes;
-        step.bulk[usize::from(!from_home)] += if bytes >= LARGE { bytes } else { 0 };
+        let bulk = if bytes >= LARGE { bytes } else { 0 };
+        let way = usize::from(!from_home);
+        if let Some(step) = self.steps.get_mut(self.at) {
+            step.bytes[way] += bytes;
+            step.bulk[way] += bulk;
+        }
     }
 
     /// Adds the waits of one direction of a game.
     pub(super) fn merge(&mut self, moments: &Moments) {
         for moment in moments.all() {
-            let ended = moment.step.saturating_mul(moments.step_ns);
-            if moment.wait_us > 0 && ended < self.until_ns {
-                let at = self.place(ended);
-                let lag_ns = &mut self.steps[at].lag_ns;
-                *lag_ns = (*lag_ns).max(u64::from(moment.wait_us) * 1000);
+            let at = self.place(moment.step.saturating_mul(moments.step_ns));
+            if let Some(step) = self.steps.get_mut(at).filter(|_| moment.wait_us > 0) {
+                step.lag_ns = step.lag_ns.max(u64::from(moment.wait_us) * 1000);
             }
         }
     }
@@ -84,13 +82,17 @@ impl Timeline {
         (at_ns / self.step_ns) as usize
     }
 
+    /// Turns to the step of another time. It is mostly the next one.
     #[cold]
-    fn reach(&mut self, at_ns: u64) {
+    fn turn(&mut self, at_ns: u64) {
         while self.place(at_ns) >= KEPT {
             self.double();
         }
-        self.steps.resize(self.place(at_ns) + 1, Step::default());
-        self.until_ns = (self.steps.len() as u64).saturating_mul(self.step_ns);
+        self.at = self.place(at_ns);
+        self.from_ns = self.at as u64 * self.step_ns;
+        if self.at >= self.steps.len() {
+            self.steps.resize(self.at + 1, Step::default());
+        }
     }
 
     fn double(&mut self) {
@@ -106,7 +108,8 @@ impl Timeline {
                 })
             })
             .collect();
-        self.until_ns = (self.steps.len() as u64).saturating_mul(self.step_ns);
+        // The next packet looks for its step again.
+        self.from_ns = NOWHERE;
     }
 }
 
@@ -234,6 +237,8 @@ impl Moment {
 
 /// IP bytes of a large packet.
 const LARGE: u64 = 600;
+/// Start of a step that no packet is in.
+const NOWHERE: u64 = 1 << 63;
 /// Steps of a chart.
 const DRAWN: usize = 256;
 /// Steps kept: 40 KiB, a quarter of a second each in captures of up to 256 s.
