@@ -254,6 +254,7 @@ impl Flow {
                         is_dense: self.directions[direction].is_dense(),
                         usual_ns: connection.halves[1 - direction].far_ns(),
                         is_witness: self.is_witness == Some(true),
+                        is_settled: self.is_witness.is_some(),
                     };
                     let resent = connect(connection, packet, tcp, direction, at_ns, watched, sink);
                     self.directions[direction].count_resent(resent);
@@ -403,11 +404,13 @@ fn connect(
             sink.round_trip(&row);
         }
         Row::Retransmission(row) => {
-            watched.resent(&row);
+            if watched.is_settled {
+                watched.resent(&row);
+            }
             sink.retransmission(&row);
         }
         Row::Acknowledged(row) => {
-            if row.cause.is_some() {
+            if row.cause.is_some() && watched.is_settled {
                 watched.late(&row);
             }
             sink.acknowledged(&row);
@@ -424,6 +427,8 @@ struct Watched<'a> {
     is_dense: bool,
     /// Round trips are kept.
     is_witness: bool,
+    /// It is no short connection; these keep nothing.
+    is_settled: bool,
     /// Smallest round trip to the side that answers.
     usual_ns: u64,
 }
@@ -503,7 +508,7 @@ const IDLE_NS: u64 = 300_000_000_000;
 const OVER_NS: u64 = 30_000_000_000;
 /// Maximum number of open flows whose round trips are kept.
 const WITNESSES: u32 = 256;
-/// Age from which they are kept.
+/// Age from which a flow keeps moments.
 const SETTLED_NS: u64 = 2_000_000_000;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;
