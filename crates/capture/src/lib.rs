@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod blame;
 pub mod blocks;
 mod container;
 mod content;

@@ -1,6 +1,7 @@
 //! Every test of captures: reading, analysis, writing. One program links faster than one per file. A new file needs its line here.
 
 mod agreement;
+mod blame;
 mod clients;
 mod copies;
 mod corpus;

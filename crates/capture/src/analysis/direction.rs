@@ -144,6 +144,12 @@ impl Direction {
         ended
     }
 
+    /// True if the current bin has many packets.
+    #[inline]
+    pub(super) const fn is_dense(&self) -> bool {
+        self.bin.packets >= DENSE
+    }
+
     /// Counts the last packet as resent if `resent` is true.
     pub(super) fn count_resent(&mut self, resent: bool) {
         self.bin.resent += u32::from(resent);
@@ -230,6 +236,8 @@ impl Direction {
 const NO_GAP: u32 = u32::MAX;
 /// Sizes and gaps that wait: two cache lines.
 const STAGED: usize = 16;
+/// Packets in a bin so far from which it is dense: after these, less than 25 ms lie between two on average.
+const DENSE: u32 = 10;
 /// Number of points whose copies are timed.
 const MAX_POINTS: usize = 4;
 

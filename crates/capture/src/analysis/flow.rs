@@ -5,17 +5,19 @@ use std::net::{IpAddr, SocketAddr};
 use gamelane_core::FlowKey;
 
 use super::copies::{Copies, PointIndex, Sender};
+use super::course::Course;
 use super::direction::{Bin, Direction};
-use super::game::behaviour;
+use super::game::{Behaviour, behaviour};
 use super::games::Kind;
 use super::open::{OpenFlow, OpenUpdates};
 use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
+use super::timeline::Moments;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
 use crate::tcp::connection::{Connection, End};
-use crate::tcp::rows::Row;
+use crate::tcp::rows::{Acknowledged, Method, Retransmission, RoundTrip, Row};
 
 /// An open flow.
 #[derive(Debug)]
@@ -32,6 +34,12 @@ pub(super) struct Flow {
     client_by: Option<ClientBy>,
     /// Client and server were exchanged since the first packet.
     exchanged: bool,
+    /// The packets that go in the direction of the first one come from the home.
+    first_is_from_home: bool,
+    /// Its round trips are kept over time; `None` until it is decided.
+    is_witness: Option<bool>,
+    /// Trouble and round trips of a TCP connection, by direction.
+    moments: [Option<Box<Moments>>; 2],
     transport: Transport,
 }
 
@@ -81,6 +89,9 @@ impl Flow {
             directions: [Direction::default(), Direction::default()],
             client_by,
             exchanged: false,
+            first_is_from_home: is_from_home(&key),
+            is_witness: None,
+            moments: [None, None],
             transport,
         }
     }
@@ -113,6 +124,28 @@ impl Flow {
     /// Turns a direction into the one of the first packet's time, before client and server were exchanged, or back.
     pub(super) const fn lasting(&self, direction: usize) -> usize {
         if self.exchanged { 1 - direction } else { direction }
+    }
+
+    /// True if packets of a direction come from the home.
+    #[inline]
+    pub(super) const fn is_from_home(&self, direction: usize) -> bool {
+        (self.lasting(direction) == 0) == self.first_is_from_home
+    }
+
+    /// Decides whether the round trips of this flow are kept over time. Short connections say nothing about the load. With
+    /// thousands of flows, some are enough.
+    #[inline]
+    pub(super) fn enlist(&mut self, at_ns: u64, witnesses: &mut u32) {
+        if self.is_witness.is_none() && at_ns.saturating_sub(self.first_ns) >= SETTLED_NS {
+            let is_witness = *witnesses < WITNESSES && matches!(self.transport, Transport::Tcp(_));
+            *witnesses += u32::from(is_witness);
+            self.is_witness = Some(is_witness);
+        }
+    }
+
+    /// True if the round trips of this flow are kept over time.
+    pub(super) fn is_witness(&self) -> bool {
+        self.is_witness == Some(true)
     }
 
     /// Adds addresses or an interface under which packets of this flow appear too. `key` leads from its client to its
@@ -223,7 +256,15 @@ impl Flow {
                     sink.bin(&bin);
                 }
                 if let CapturedTransport::Tcp(tcp) = &packet.transport {
-                    let resent = connect(connection, packet, tcp, self.number, direction, at_ns, sink);
+                    let watched = Watched {
+                        flow: self.number,
+                        moments: &mut self.moments,
+                        is_dense: self.directions[direction].is_dense(),
+                        usual_ns: connection.halves[1 - direction].far_ns(),
+                        is_witness: self.is_witness == Some(true),
+                        is_settled: self.is_witness.is_some(),
+                    };
+                    let resent = connect(connection, packet, tcp, direction, at_ns, watched, sink);
                     self.directions[direction].count_resent(resent);
                 }
             }
@@ -313,7 +354,7 @@ impl Flow {
         so_far
     }
 
-    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, sink: &mut impl Sink) {
+    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, course: &mut Course, sink: &mut impl Sink) {
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -321,9 +362,15 @@ impl Flow {
                 sink.bin(&self.named(bin, direction));
             }
         }
+        course.witnesses -= u32::from(self.is_witness());
+        let mut least_rtt_ns = [0; 2];
+        let mut moments = self.moments;
         let transport = match self.transport {
-            Transport::Tcp(connection) => TransportReport::Tcp(Box::new(TcpReport::new(*connection))),
-            Transport::Udp(datagrams) => {
+            Transport::Tcp(connection) => {
+                least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
+                TransportReport::Tcp(Box::new(TcpReport::new(*connection)))
+            }
+            Transport::Udp(mut datagrams) => {
                 let mut updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
                 for (updates, direction) in updates.iter_mut().zip(&self.directions) {
                     let is_mirror = direction.first_point.is_some_and(|point| copies.is_mirror(point));
@@ -332,22 +379,36 @@ impl Flow {
                 }
                 let lasted_ns = self.last_ns - self.first_ns;
                 let behaviour = behaviour(&self.directions, &updates, lasted_ns);
+                if behaviour != Behaviour::Other {
+                    let is_steady = updates.map(|updates| updates.is_some_and(|updates| updates.is_steady));
+                    moments = [0, 1].map(|n| datagrams.paces[n].moments(is_steady[n]));
+                }
                 TransportReport::Udp { behaviour, updates: updates.into() }
             }
         };
-        let Self { number, key, interface, exchanged, first_ns, last_ns, directions, .. } = *self;
-        let client_by = self.client_by.unwrap_or(ClientBy::Guess);
-        sink.flow(FlowReport {
-            flow: number,
-            key,
-            client_by,
-            exchanged,
-            interface,
-            first_ns,
-            last_ns,
-            directions,
+        let mut report = FlowReport {
+            flow: self.number,
+            key: self.key,
+            client_by: self.client_by.unwrap_or(ClientBy::Guess),
+            exchanged: self.exchanged,
+            interface: self.interface,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            directions: self.directions,
             transport,
-        });
+            under_load: None,
+            kind: Kind::Other,
+            load_at_start: course.load_at(self.first_ns),
+        };
+        report.kind = report.find_kind();
+        let is_game = report.kind != Kind::Other;
+        if is_game || moments.iter().any(Option::is_some) {
+            let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
+            let under_load =
+                course.add(moments.each_ref(), is_game, least_rtt_ns, [report.first_ns, report.last_ns]);
+            report.under_load = Some(Box::new(under_load));
+        }
+        sink.flow(report);
     }
 }
 
@@ -365,17 +426,86 @@ fn connect(
     connection: &mut Connection,
     packet: &CapturedPacket,
     tcp: &TcpFields,
-    flow: u32,
     direction: usize,
     at_ns: u64,
+    mut watched: Watched<'_>,
     sink: &mut impl Sink,
 ) -> bool {
+    let number = watched.flow;
     let mut tell = |row| match row {
-        Row::RoundTrip(row) => sink.round_trip(&row),
-        Row::Retransmission(row) => sink.retransmission(&row),
-        Row::Acknowledged(row) => sink.acknowledged(&row),
+        Row::RoundTrip(row) => {
+            if watched.is_witness {
+                watched.round_trip(&row);
+            }
+            sink.round_trip(&row);
+        }
+        Row::Retransmission(row) => {
+            if watched.is_settled {
+                watched.resent(&row);
+            }
+            sink.retransmission(&row);
+        }
+        Row::Acknowledged(row) => {
+            if row.cause.is_some() && watched.is_settled {
+                watched.late(&row);
+            }
+            sink.acknowledged(&row);
+        }
     };
-    connection.handle(packet, tcp, flow, direction, at_ns, &mut tell)
+    connection.handle(packet, tcp, number, direction, at_ns, &mut tell)
+}
+
+/// Moments of a connection, while one of its packets is handled.
+struct Watched<'a> {
+    flow: u32,
+    moments: &'a mut [Option<Box<Moments>>; 2],
+    /// Many packets come from the side that answers.
+    is_dense: bool,
+    /// Round trips are kept.
+    is_witness: bool,
+    /// It is no short connection; these keep nothing.
+    is_settled: bool,
+    /// Smallest round trip to the side that answers.
+    usual_ns: u64,
+}
+
+impl Watched<'_> {
+    #[inline(never)]
+    fn round_trip(&mut self, row: &RoundTrip) {
+        // A thin stream echoes a timestamp with its next message only, however late that is.
+        if row.method == Method::Acknowledgement || row.method == Method::Timestamp && self.is_dense {
+            self.of(row.direction).round_trip(row.t_ns, row.rtt_ns);
+        }
+    }
+
+    #[cold]
+    fn resent(&mut self, row: &Retransmission) {
+        let before = row.nth == 0;
+        self.of(row.direction).lost(row.t_ns, before.into(), (!before).into());
+        if before {
+            self.of(row.direction).waited(row.t_ns, row.since_first_ns);
+        }
+    }
+
+    #[cold]
+    fn late(&mut self, row: &Acknowledged) {
+        let wait_ns = row.delay_ns.saturating_sub(self.usual_ns);
+        self.of(row.direction).waited(row.t_ns + row.delay_ns, wait_ns);
+    }
+
+    #[inline]
+    fn of(&mut self, direction: u8) -> &mut Moments {
+        self.moments[usize::from(direction)].get_or_insert_default()
+    }
+}
+
+/// True if packets with this key come from the home: the side with private addresses, or the side with the higher port.
+fn is_from_home(key: &FlowKey) -> bool {
+    match [key.source, key.destination].map(|end| is_private(end.ip())) {
+        [true, false] => true,
+        [false, true] => false,
+        _ => key.source.port() >= key.destination.port(),
+    }
 }
 
 impl TableKey {
@@ -412,5 +542,9 @@ const MAX_OTHERS: usize = 8;
 const IDLE_NS: u64 = 300_000_000_000;
 /// The same for a closed connection, and for a question with its answer.
 const OVER_NS: u64 = 30_000_000_000;
+/// Maximum number of open flows whose round trips are kept.
+const WITNESSES: u32 = 256;
+/// Age from which a flow keeps moments.
+const SETTLED_NS: u64 = 2_000_000_000;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;

@@ -109,7 +109,12 @@ impl Kind {
 
 impl FlowReport {
     /// Kind of the flow.
-    pub fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Finds the kind by the flow's behaviour.
+    pub(super) fn find_kind(&self) -> Kind {
         match &self.transport {
             TransportReport::Udp { behaviour, .. } => (*behaviour).into(),
             TransportReport::Tcp(tcp)

@@ -3,6 +3,7 @@
 
 pub mod clock;
 mod copies;
+mod course;
 pub mod direction;
 mod flow;
 pub mod game;
@@ -13,6 +14,8 @@ mod pace;
 pub mod report;
 pub mod sink;
 mod table;
+pub mod timeline;
+pub mod under_load;
 
 pub use crate::orientation::ClientBy;
 pub use crate::samples::Samples;
@@ -24,6 +27,8 @@ pub use games::{Game, Games, Kind};
 pub use open::{OpenFlow, OpenUpdates};
 pub use report::{FlowReport, HalfReport, TcpReport, TransportReport};
 pub use sink::Sink;
+pub use timeline::Timeline;
+pub use under_load::UnderLoad;
 
 use std::io::Read;
 
@@ -91,6 +96,11 @@ impl Analyzer {
     /// Number of packets that were copies of others, and set aside.
     pub const fn set_aside(&self) -> u64 {
         self.flows.set_aside_packets()
+    }
+
+    /// Load of all flows, and lag of the games that have ended, over time.
+    pub const fn timeline(&self) -> &Timeline {
+        self.flows.timeline()
     }
 
     /// Number of flows so far.

@@ -7,6 +7,7 @@
 use super::direction::Direction;
 use super::game::{REGULAR, Updates};
 use super::numbering::{Numbering, Steps, UNNUMBERED};
+use super::timeline::Moments;
 
 /// Follows the pace of one direction.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,7 @@ pub(crate) struct Pace {
     judged: Judged,
     longest_ns: u64,
     numbering: Numbering,
+    moments: Option<Box<Moments>>,
 }
 
 /// A message with a time of its own.
@@ -28,6 +30,8 @@ struct Message {
 /// Time between two messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gap {
+    /// End of the gap.
+    at_ns: u64,
     ns: u64,
     /// Number of ticks that should lie between them, by the counter; 1 without one.
     ticks: u64,
@@ -91,8 +95,37 @@ impl Pace {
             let gaps = gaps(&self.waiting, trusted);
             self.longest_ns = self.longest_ns.max(longest_ns(&gaps));
             self.judged.judge(&gaps);
+            self.note(&gaps);
             self.waiting.drain(..TOGETHER);
         }
+    }
+
+    /// Keeps the moments of late and lost messages.
+    fn note(&mut self, gaps: &[Gap]) {
+        let Some(tick_ns) = self.judged.tick_ns else { return };
+        for gap in gaps.iter().filter(|gap| gap.ticks > 1 || gap.ns > tick_ns + tick_ns / 2) {
+            let moments = self.moments.get_or_insert_default();
+            if gap.ns > tick_ns + tick_ns / 2 {
+                moments.waited(gap.at_ns, gap.ns - tick_ns);
+            }
+            if gap.ticks > 1 {
+                moments.lost(gap.at_ns, gap.ticks - 1, 0);
+            }
+        }
+    }
+
+    /// Takes the moments of trouble, at the end of the flow. Without a steady pace nothing was late.
+    pub(crate) fn moments(&mut self, is_steady: bool) -> Option<Box<Moments>> {
+        let waiting = gaps(&self.waiting, self.numbering.best());
+        let mut judged = self.judged;
+        judged.judge(&waiting);
+        self.judged.tick_ns = judged.tick_ns;
+        self.note(&waiting);
+        let mut moments = self.moments.take()?;
+        if !is_steady {
+            moments.forget_waits();
+        }
+        Some(moments)
     }
 
     /// Returns the statistics at the end of the flow.
@@ -197,7 +230,7 @@ fn gaps(messages: &[Message], trusted: Option<usize>) -> Vec<Gap> {
     timed
         .scan(first.at_ns, |last_ns, message| {
             let ns = message.at_ns.saturating_sub(std::mem::replace(last_ns, message.at_ns));
-            Some(Gap { ns, ticks: message.ticks(trusted) })
+            Some(Gap { at_ns: message.at_ns, ns, ticks: message.ticks(trusted) })
         })
         .collect()
 }
@@ -214,6 +247,7 @@ impl Gap {
 
 fn sum(gaps: &[Gap]) -> Gap {
     gaps.iter().fold(Gap::default(), |sum, gap| Gap {
+        at_ns: gap.at_ns,
         ns: sum.ns.saturating_add(gap.ns),
         ticks: sum.ticks + gap.ticks,
     })
@@ -268,7 +302,7 @@ mod tests {
     fn judged(gaps_ms: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
         let mut judged = Judged::default();
         let gaps: Vec<Gap> =
-            [50; 100].into_iter().chain(gaps_ms).map(|ms| Gap { ns: ms * MS, ticks: 1 }).collect();
+            [50; 100].into_iter().chain(gaps_ms).map(|ms| Gap { at_ns: 0, ns: ms * MS, ticks: 1 }).collect();
         gaps.chunks(TOGETHER).for_each(|gaps| judged.judge(gaps));
         (judged.late, judged.unfilled, judged.missing)
     }
@@ -308,7 +342,10 @@ mod tests {
 
     fn judged_at(times_ms: impl IntoIterator<Item = u64>) -> Judged {
         let times: Vec<u64> = times_ms.into_iter().collect();
-        let gaps: Vec<Gap> = times.windows(2).map(|at| Gap { ns: (at[1] - at[0]) * MS, ticks: 1 }).collect();
+        let gaps: Vec<Gap> = times
+            .windows(2)
+            .map(|at| Gap { at_ns: at[1] * MS, ns: (at[1] - at[0]) * MS, ticks: 1 })
+            .collect();
         let mut judged = Judged::default();
         gaps.chunks(TOGETHER).for_each(|gaps| judged.judge(gaps));
         judged

@@ -5,6 +5,8 @@ use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
+use super::games::Kind;
+use super::under_load::{Load, UnderLoad};
 use crate::orientation::ClientBy;
 use crate::samples::Samples;
 use crate::tcp::cause::{Cause, Habits};
@@ -33,6 +35,12 @@ pub struct FlowReport {
     pub directions: [Direction; 2],
     /// Results for the transport protocol.
     pub transport: TransportReport,
+    /// Delay, waits and losses by the load of the capture; `None` if it is no game and nothing was measured.
+    pub under_load: Option<Box<UnderLoad>>,
+    /// Kind of the flow, found once at its end.
+    pub(super) kind: Kind,
+    /// Load of the capture when the flow began.
+    pub load_at_start: Load,
 }
 
 impl FlowReport {

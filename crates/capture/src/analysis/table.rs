@@ -8,9 +8,11 @@ use std::net::SocketAddr;
 use gamelane_core::FlowKey;
 
 use super::copies::{self, Copies, Owner, PointIndex, Sender, Sight};
+use super::course::Course;
 use super::flow::{Flow, TableKey};
 use super::open::OpenFlow;
 use super::sink::Sink;
+use super::timeline::Timeline;
 use crate::packet::CapturedPacket;
 
 /// All open flows.
@@ -32,6 +34,7 @@ pub(super) struct Flows {
     /// Packets that were copies of others.
     set_aside: u64,
     looked_ns: u64,
+    course: Course,
 }
 
 impl Flows {
@@ -50,7 +53,8 @@ impl Flows {
             None => self.find(packet, slot, point, at_ns, sink),
         };
         if self.flows[at].is_reopened_by(packet, direction) {
-            self.remove(at).finish(&self.copies, sink);
+            let flow = self.remove(at);
+            flow.finish(&self.copies, &mut self.course, sink);
             (at, direction) = self.find(packet, slot, point, at_ns, sink);
         }
         let owner = self.owner(at, direction);
@@ -86,14 +90,31 @@ impl Flows {
                 let owner = self.owner(into, direction);
                 return match self.copies.saw(packet, owner, point, at_ns, Sender::default) {
                     Sight::Copy { after_ns } => self.set_aside(into, direction, point, after_ns),
-                    _ => self.flows[into].handle(packet, direction, point, at_ns, sink),
+                    _ => self.pass(into, packet, direction, point, at_ns, sink),
                 };
             }
             if self.flows[at].is_regrouped(packet, direction, point, at_ns) {
                 return self.set_aside(at, direction, point, 0);
             }
         }
-        self.flows[at].handle(packet, direction, point, at_ns, sink);
+        self.pass(at, packet, direction, point, at_ns, sink);
+    }
+
+    /// Handles a packet that is no copy, of a flow that is known.
+    #[inline]
+    fn pass(
+        &mut self,
+        at: usize,
+        packet: &CapturedPacket,
+        direction: usize,
+        point: PointIndex,
+        at_ns: u64,
+        sink: &mut impl Sink,
+    ) {
+        let flow = &mut self.flows[at];
+        self.course.timeline.load(at_ns, flow.is_from_home(direction), packet.ip_len.0.into());
+        flow.enlist(at_ns, &mut self.course.witnesses);
+        flow.handle(packet, direction, point, at_ns, sink);
     }
 
     /// The flow at `young` turns out to be the one at `into`, seen elsewhere. `direction` is that of `packet` in the
@@ -109,6 +130,7 @@ impl Flows {
         let number = self.flows[into].number;
         let same_way = self.flows[young].direction(packet) == direction;
         let gone = self.remove(young);
+        self.course.witnesses -= u32::from(gone.is_witness());
         sink.absorbed(gone.number);
         self.set_aside += gone.packets(0) + gone.packets(1);
         self.absorbed += 1;
@@ -220,6 +242,11 @@ impl Flows {
         self.set_aside
     }
 
+    /// Load of all flows, and lag of the games that have ended, over time.
+    pub(super) const fn timeline(&self) -> &Timeline {
+        &self.course.timeline
+    }
+
     /// Number of open flows that behave like a game so far.
     pub(super) fn games(&mut self) -> usize {
         self.flows.iter_mut().filter_map(|flow| flow.is_game().then_some(())).count()
@@ -265,7 +292,7 @@ impl Flows {
         }
         ended.sort_unstable_by_key(|flow| flow.number);
         for flow in ended {
-            flow.finish(&self.copies, sink);
+            flow.finish(&self.copies, &mut self.course, sink);
         }
     }
 

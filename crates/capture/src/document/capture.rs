@@ -9,7 +9,8 @@ use super::games::Sums;
 use super::listed::{LeftOut, Listed};
 use super::problem::Problem;
 use super::{ms, seconds};
-use crate::analysis::{Analyzer, FlowReport, Wrong};
+use crate::analysis::{Analyzer, FlowReport, Timeline, Wrong};
+use crate::blame::Evidence;
 use crate::error::CaptureError;
 use crate::read::{Capture, Skipped};
 
@@ -17,6 +18,7 @@ use crate::read::{Capture, Skipped};
 #[derive(Debug, Default)]
 pub struct Findings {
     listed: Listed,
+    evidence: Evidence,
     packets: u64,
     skipped: Skipped,
     untimed: u64,
@@ -43,8 +45,20 @@ pub struct Captured {
     set_aside: u64,
     pub(crate) flows_total: u32,
     flows_left_out: LeftOut,
+    timeline: Option<Course>,
     pub(crate) games: Sums,
     pub(crate) flows: Vec<Flow>,
+    #[serde(skip)]
+    pub(super) evidence: Evidence,
+}
+
+/// Load and lag over time.
+#[derive(Debug, Serialize)]
+struct Course {
+    step_s: f64,
+    up_bps: Vec<f64>,
+    down_bps: Vec<f64>,
+    lag_ms: Vec<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -81,6 +95,7 @@ impl Findings {
 
     /// Takes the report of a flow.
     pub fn flow(&mut self, report: FlowReport) {
+        self.evidence.add(&report);
         self.listed.add(report);
     }
 
@@ -89,6 +104,7 @@ impl Findings {
         self.packets += capture.packets_read();
         self.untimed += capture.untimed();
         self.skipped.add(capture.skipped());
+        self.evidence.wifi_retries(self.skipped.wifi_retries);
         // Counts go on from file to file of a recording; one that starts anew is another's.
         if let Some(dropped) = capture.dropped_by_capture() {
             let so_far = self.dropped.unwrap_or(0);
@@ -109,6 +125,10 @@ impl Findings {
     /// Packets that the recording program dropped, by its own count.
     pub const fn dropped(&mut self, packets: u64) {
         self.dropped = Some(packets);
+    }
+
+    pub(super) const fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 
     pub(super) const fn listed(&self) -> &Listed {
@@ -147,10 +167,27 @@ impl Findings {
             set_aside: analyzer.set_aside(),
             flows_total: analyzer.flows(),
             flows_left_out: self.listed.left_out,
+            timeline: Course::of(analyzer.timeline()),
             games: Sums::of(&self.listed.games),
             // A report and its distributions are freed as soon as it is summarised.
             flows: self.listed.take().into_iter().map(|report| Flow::of(&report)).collect(),
+            evidence: self.evidence,
         }
+    }
+}
+
+impl Course {
+    fn of(timeline: &Timeline) -> Option<Self> {
+        let drawn = timeline.drawn();
+        let step_s = seconds(drawn.step_ns());
+        let bps =
+            |way: usize| drawn.steps().iter().map(|step| step.bytes[way] as f64 * 8.0 / step_s).collect();
+        (!drawn.steps().is_empty()).then(|| Self {
+            step_s,
+            up_bps: bps(0),
+            down_bps: bps(1),
+            lag_ms: drawn.steps().iter().map(|step| ms(step.lag_ns)).collect(),
+        })
     }
 }
 

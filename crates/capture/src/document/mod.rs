@@ -26,6 +26,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::blame;
 use crate::verdict::Verdict;
 
 /// The findings about one capture, or about several.
@@ -40,7 +41,12 @@ pub struct Document {
 impl Document {
     /// Makes the document of these captures. With `pair`, there are two, which were compared.
     pub fn new(captures: Vec<Captured>, pair: Option<Paired>) -> Self {
-        let verdict = Verdict::of(&captures, pair.as_ref());
+        let blame = match (&pair, &captures[..]) {
+            (Some(pair), _) => Some(pair.blame.clone()),
+            (None, [alone]) => Some(blame::of_one(&alone.evidence)),
+            _ => None,
+        };
+        let verdict = Verdict::of(&captures, pair.as_ref(), blame);
         Self { schema: SCHEMA, captures, pair, verdict }
     }
 

@@ -12,6 +12,7 @@ use super::ms;
 use super::summary::Summary;
 use super::tcp::ByCause;
 use crate::analysis::{Games, Kind};
+use crate::blame::{self, Blame};
 use crate::pair::games::joined;
 use crate::pair::{self as points, Comparison, PairedDirection, PairedFlow};
 
@@ -22,6 +23,8 @@ pub struct Paired {
     flows_total: usize,
     pub(crate) flows: Vec<PairFlow>,
     pub(crate) games: PairSums,
+    #[serde(skip)]
+    pub(super) blame: Blame,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -115,6 +118,7 @@ impl Paired {
             flows_total: comparison.flows.len(),
             flows: listed(comparison, &kinds),
             games: PairSums { sums: Sums::of(&all), only_in },
+            blame: blame::of_two(captures.map(Findings::evidence), comparison),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! keeps 32 bytes per packet, and 8 more for each packet that is at both points.
 
 mod clock;
+mod course;
 mod delivery;
 mod fate;
 pub mod games;
@@ -23,6 +24,8 @@ pub use sightings::{Seen, Sightings, watch};
 
 use gamelane_core::FlowKey;
 
+use crate::analysis::timeline::Moments;
+use crate::analysis::under_load::UnderLoad;
 use crate::samples::Samples;
 use clock::Clocks;
 use fate::Delays;
@@ -53,6 +56,9 @@ pub struct PairedFlow {
     pub directions: [PairedDirection; 2],
     /// Round trips in nanoseconds between the two points, by synthetic packet pairs (SPP).
     pub rtt: Samples,
+    /// Delay above the least one, waits and losses between the points, by the load at the point near the client. The arrays
+    /// for round trips have delays of one direction, and lost packets were lost after the sender's point.
+    pub under_load: UnderLoad,
 }
 
 /// One direction of a [`PairedFlow`].
@@ -221,6 +227,8 @@ fn paired(
     delays: [Option<Delays>; 2],
 ) -> PairedFlow {
     let ways = [0, 1].map(|direction| flow.way(direction, clocks));
+    let near = captures[usize::from(flow.first_is_near_client == Some(false))];
+    let mut moments = [(); 2].map(|()| Moments::default());
     let directions = [0, 1].map(|direction| {
         let way = &ways[direction];
         let (sender, receiver) = if way.sender_is_first { (0, 1) } else { (1, 0) };
@@ -238,6 +246,7 @@ fn paired(
             (None, Some(delays)) => {
                 let sent = fate::of_sent(way, delays, captures[receiver].span());
                 let received = fate::of_received(way, delays, captures[sender].span());
+                moments[direction] = course::moments(way, &sent, near, direction == 0);
                 Ok(losses::losses(way, &sent, &received))
             }
         };
@@ -257,5 +266,6 @@ fn paired(
         first_is_near_client: flow.first_is_near_client,
         directions,
         rtt: round_trips::synthetic_pairs(&ways[0], &ways[1]),
+        under_load: course::under_load(&moments, near),
     }
 }

@@ -7,7 +7,7 @@ use std::io::Read;
 use gamelane_core::FlowKey;
 
 use crate::analysis::{
-    Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink, TransportReport,
+    Acknowledged, Analyzer, Bin, FlowReport, Retransmission, RoundTrip, Sink, Timeline, TransportReport,
 };
 use crate::error::CaptureError;
 use crate::packet::CapturedPacket;
@@ -43,6 +43,7 @@ pub struct Seen {
     span: Option<Span>,
     /// Origin of the analyzer's times, in nanoseconds since 1970.
     first_ns: u64,
+    timeline: Timeline,
 }
 
 /// Time from the first packet of a capture to its last.
@@ -70,6 +71,16 @@ impl Seen {
         self.span.unwrap_or_default()
     }
 
+    /// Origin of the analyzer's times, in nanoseconds since 1970.
+    pub(super) const fn first_ns(&self) -> u64 {
+        self.first_ns
+    }
+
+    /// Load of the capture over time.
+    pub(super) const fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
     pub(super) fn retransmissions(&self, flow: u32, direction: u8) -> &[Repair] {
         self.retransmissions.get(&(flow, direction)).map_or(&[], Vec::as_slice)
     }
@@ -84,7 +95,8 @@ pub fn watch<R: Read>(
 ) -> (Seen, Option<CaptureError>) {
     let mut watcher = Watcher { seen: Seen::default(), onward: sink };
     let error = crate::analyze(capture, analyzer, &mut watcher).err();
-    (watcher.seen, error)
+    let seen = Seen { timeline: analyzer.timeline().clone(), ..watcher.seen };
+    (seen, error)
 }
 
 struct Watcher<'a, S> {

@@ -9,11 +9,14 @@ mod words;
 use serde::Serialize;
 
 use crate::analysis::Kind;
+use crate::blame::Blame;
 use crate::document::{Captured, Paired, Sums};
 
 /// `verdict` of the document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
+    /// `None` for captures that are neither one nor compared.
+    blame: Option<Blame>,
     headline: String,
     games: Vec<Described>,
     not_described: u64,
@@ -30,7 +33,7 @@ struct Described {
 
 impl Verdict {
     /// Judges the captures. With `pair`, there are two, which were compared.
-    pub(crate) fn of(captures: &[Captured], pair: Option<&Paired>) -> Self {
+    pub(crate) fn of(captures: &[Captured], pair: Option<&Paired>, blame: Option<Blame>) -> Self {
         let mut games: Vec<_> = facts::games(captures, pair).into_iter().enumerate().collect();
         // The games that suffered most, in the order of the captures.
         games.sort_by(|(_, a), (_, b)| b.trouble_ms().total_cmp(&a.trouble_ms()));
@@ -47,6 +50,7 @@ impl Verdict {
             |pair| pair.games.sums.count() + pair.games.only_in.iter().sum::<u64>(),
         );
         Self {
+            blame,
             headline: headline::headline(captures, pair),
             not_described: all.saturating_sub(games.len() as u64),
             games: described.collect(),
@@ -84,7 +88,7 @@ mod tests {
         for way in [&mut pair.games.sums.tcp.up, &mut pair.games.sums.tcp.down] {
             way.lag_ms.0 = [0.0; 5];
         }
-        let headline = Verdict::of(&captures, Some(&pair)).headline;
+        let headline = Verdict::of(&captures, Some(&pair), None).headline;
         assert!(headline.contains("299 retransmissions; 203 stalls, the longest 904 ms."), "{headline}");
     }
 
@@ -95,7 +99,7 @@ mod tests {
         let flow = &mut pair.flows[0];
         (flow.down.sent, flow.down.lost, flow.down.delivery) = (None, None, None);
         flow.up.undecided = Some(3);
-        let text = &Verdict::of(&captures, Some(&pair)).games[0].text;
+        let text = &Verdict::of(&captures, Some(&pair), None).games[0].text;
         let down = "To the player: 35 of 1,984 data packets retransmitted, an estimated 1.7 % lost. Lag until the ack";
         assert!(
             text.contains(down) && text.contains("46 of 2,645 lost (3 more may still be under way)"),
@@ -106,6 +110,6 @@ mod tests {
     #[test]
     fn nothing_is_said_of_an_empty_capture() {
         let none = read("none", &[], &Choice::default(), &mut ()).unwrap();
-        assert_eq!(Verdict::of(&[none], None).headline, "The capture has no TCP or UDP conversation.");
+        assert_eq!(Verdict::of(&[none], None, None).headline, "The capture has no TCP or UDP conversation.");
     }
 }

@@ -1,0 +1,255 @@
+//! Facts about the flows of one capture, in a few numbers for each flow. Directions count from the home: the side with
+//! private addresses, or the client if that does not tell. So a match that is hosted at home has its server at home.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
+use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
+use crate::orientation::is_private;
+
+/// Facts about the flows of one capture.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// The games and calls, at most [`MOST_GAMES`].
+    pub(super) games: Vec<Flow>,
+    /// Other flows with round trips, at most [`MOST_OTHERS`].
+    pub(super) others: Vec<Flow>,
+    /// IP bytes of all flows, from the home and to it.
+    pub(super) bytes: [u64; 2],
+    /// Addresses at home with the smallest round trip to each, at most [`MOST_ADDRESSES`].
+    pub(super) home: BTreeMap<IpAddr, Option<u64>>,
+    /// Smallest round trip to public addresses of the other side, and to private ones.
+    pub(super) away_rtt_ns: [Option<u64>; 2],
+    /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
+    pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
+    /// Frames that were repeated on the air.
+    pub(super) wifi_retries: u64,
+    /// Packets of all flows.
+    pub(super) packets: u64,
+    /// Last time of any flow.
+    pub(super) lasted_ns: u64,
+}
+
+/// Round trips of one handshake. Its packets are so few that they make no load, and a fair queue lets them pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handshake {
+    pub(super) load: Load,
+    /// To the home, and to the other side.
+    pub(super) rtt_ns: [Option<u64>; 2],
+}
+
+/// One flow. Arrays of two are: data from the home, data to the home.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    pub(super) number: u32,
+    pub(super) is_tcp: bool,
+    /// The server is at home.
+    pub(super) is_hosted: bool,
+    pub(super) home: IpAddr,
+    pub(super) away: IpAddr,
+    pub(super) lasted_ns: u64,
+    pub(super) ways: [Way; 2],
+    pub(super) bytes: [u64; 2],
+    /// Steps of the capture by load, while the flow was open.
+    pub(super) steps: [u32; 4],
+    /// Moments at which both directions were late.
+    pub(super) both_waited: u32,
+}
+
+/// Data of one direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Way {
+    /// Packets with data that were sent, as far as is known.
+    pub(super) sent: u64,
+    /// Losses before and after the capture point; `None` if they cannot be seen. Of messages without numbers these are
+    /// gaps: lost, or not sent.
+    pub(super) lost: Option<[u64; 2]>,
+    /// The losses were counted.
+    pub(super) is_counted: bool,
+    /// Messages that the sender did not send in time: the numbers do not show them as lost, and later messages do not make up for the
+    /// gap.
+    pub(super) unsent: u64,
+    /// Length of the longest silence of the sender, if it has a steady pace and nothing was lost. Only TCP.
+    pub(super) silence_ns: u64,
+    /// Time for which the receiver's window was closed.
+    pub(super) closed_ns: u64,
+    /// The receiver delays many ACKs, so round trips to it say little.
+    pub(super) delays_acks: bool,
+    /// 95th percentile of the time inside the router, if the capture has both sides of it.
+    pub(super) in_router_ns: Option<u64>,
+    pub(super) load: WayUnderLoad,
+}
+
+impl Evidence {
+    /// Adds a flow. A sink calls it for each report of the capture.
+    pub fn add(&mut self, report: &FlowReport) {
+        let is_home = [report.key.source, report.key.destination].map(|end| is_private(end.ip()));
+        let is_hosted = is_home == [false, true];
+        let up = usize::from(is_hosted);
+        for n in 0..2 {
+            self.bytes[n] += report.directions[up ^ n].bytes;
+        }
+        self.packets += report.packets();
+        self.lasted_ns = self.lasted_ns.max(report.last_ns);
+        let ends = [report.key.source.ip(), report.key.destination.ip()];
+        let home = ends[up];
+        if let TransportReport::Tcp(tcp) = &report.transport {
+            self.add_round_trips(tcp, home, ends[1 - up], up, report.load_at_start);
+        }
+        let kind = if is_bulky(report) { Kind::Other } else { report.kind() };
+        let is_game = kind != Kind::Other;
+        let is_full = if is_game {
+            self.games.len() >= MOST_GAMES
+        } else {
+            report.under_load.is_none() || self.others.len() >= MOST_OTHERS
+        };
+        if is_full {
+            return;
+        }
+        let under_load = report.under_load.as_deref().cloned().unwrap_or_default();
+        let flow = Flow::new(report, kind, is_hosted, under_load);
+        if is_game { self.games.push(flow) } else { self.others.push(flow) }
+    }
+
+    /// Adds the round trips of a connection whose data from the home has the direction `up`.
+    fn add_round_trips(&mut self, tcp: &TcpReport, home: IpAddr, away: IpAddr, up: usize, load: Load) {
+        let least = |known: Option<u64>, more: Option<u64>| known.into_iter().chain(more).min();
+        if self.home.len() < MOST_ADDRESSES || self.home.contains_key(&home) {
+            let known = self.home.entry(home).or_default();
+            // The receiver of data to the home is at home.
+            *known = least(*known, least_rtt(tcp, 1 - up));
+        }
+        let known = &mut self.away_rtt_ns[usize::from(is_private(away))];
+        *known = least(*known, least_rtt(tcp, up));
+        if self.handshakes.len() < MOST_ADDRESSES || self.handshakes.contains_key(&away) {
+            let of = self.handshakes.entry(away).or_default();
+            if of.len() < MOST_HANDSHAKES {
+                of.push(Handshake { load, rtt_ns: [1 - up, up].map(|way| tcp.handshake_rtt_ns[way]) });
+            }
+        }
+    }
+
+    /// Sets the number of frames that were repeated on the air.
+    pub const fn wifi_retries(&mut self, count: u64) {
+        self.wifi_retries = count;
+    }
+
+    /// All flows with details.
+    pub(super) fn flows(&self) -> impl Iterator<Item = &Flow> {
+        self.games.iter().chain(&self.others)
+    }
+}
+
+impl Flow {
+    fn new(report: &FlowReport, kind: Kind, is_hosted: bool, under_load: UnderLoad) -> Self {
+        let up = usize::from(is_hosted);
+        let ends = [report.key.source.ip(), report.key.destination.ip()];
+        let mut loads = under_load.ways;
+        let ways = [up, 1 - up].map(|direction| {
+            let mut way = match &report.transport {
+                TransportReport::Udp { updates, .. } => {
+                    Way::of_updates(updates[direction].as_ref(), report.directions[direction].sizes.count())
+                }
+                TransportReport::Tcp(tcp) => Way::of_data(&tcp.halves[direction]),
+            };
+            let of = &report.directions[direction];
+            if matches!(report.transport, TransportReport::Tcp(_)) && kind != Kind::Other {
+                let median = of.gaps.median().unwrap_or(0.0);
+                let regular = of.gaps.share_within(median * 0.75, median * 1.25);
+                let was_lost = way.lost.is_some_and(|lost| lost != [0, 0]);
+                if regular >= STEADY && !was_lost && of.gaps.count() >= MANY {
+                    way.silence_ns = of.gaps.max().unwrap_or(0);
+                }
+            }
+            let copies = of.copies.as_ref().filter(|copies| copies.after.count() >= ENOUGH_COPIES);
+            way.in_router_ns = copies.and_then(|copies| copies.after.quantile(0.95)).map(|ns| ns as u64);
+            way.load = std::mem::take(&mut loads[direction]);
+            way
+        });
+        Self {
+            number: report.flow,
+            is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
+            is_hosted,
+            home: ends[up],
+            away: ends[1 - up],
+            lasted_ns: report.last_ns - report.first_ns,
+            ways,
+            bytes: [up, 1 - up].map(|direction| report.directions[direction].bytes),
+            steps: under_load.steps,
+            both_waited: under_load.both_waited,
+        }
+    }
+}
+
+impl Way {
+    fn of_updates(updates: Option<&Updates>, messages: u64) -> Self {
+        let Some(updates) = updates else { return Self { sent: messages, ..Self::default() } };
+        let numbered = updates.numbered;
+        let gaps = if updates.is_steady { updates.missing_by_pace } else { 0 };
+        match numbered {
+            Some(numbered) => Self {
+                sent: numbered.arrived + numbered.missing,
+                lost: Some([numbered.missing, 0]),
+                is_counted: true,
+                unsent: gaps,
+                ..Self::default()
+            },
+            None => Self {
+                sent: messages + gaps,
+                lost: updates.is_steady.then_some([gaps, 0]),
+                ..Self::default()
+            },
+        }
+    }
+
+    fn of_data(half: &HalfReport) -> Self {
+        let counts = &half.counts;
+        let spurious: u64 = counts.spurious.iter().sum();
+        let before = counts.lost_before.min(counts.resent);
+        let acks = counts.ack_rtt.count();
+        Self {
+            sent: counts.data_packets,
+            lost: Some([before, (counts.resent - before).saturating_sub(spurious)]),
+            is_counted: true,
+            closed_ns: counts.zero_window_ns,
+            delays_acks: counts.delayed_acks * 20 > acks,
+            ..Self::default()
+        }
+    }
+
+    /// Packets lost before the capture point if `side` is 0, after it if `side` is 1.
+    pub(super) fn lost_on(&self, side: usize) -> u64 {
+        self.lost.map_or(0, |lost| lost[side])
+    }
+
+    pub(super) fn long_waits(&self) -> u32 {
+        self.load.long_waits.iter().sum()
+    }
+}
+
+/// True for large messages over TCP. A video or a download that pauses is thin at times, too.
+fn is_bulky(report: &FlowReport) -> bool {
+    report.directions.iter().any(|direction| direction.sizes.mean().is_some_and(|mean| mean > LARGE))
+}
+
+/// Smallest round trip from the capture point to the receiver of a direction.
+fn least_rtt(tcp: &TcpReport, direction: usize) -> Option<u64> {
+    let counts = &tcp.halves[direction].counts;
+    [tcp.handshake_rtt_ns[direction], counts.ack_rtt.min(), counts.stamp_rtt.min()]
+        .into_iter()
+        .flatten()
+        .min()
+}
+
+/// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.
+const LARGE: f64 = 600.0;
+const MOST_GAMES: usize = 4096;
+const MOST_OTHERS: usize = 256;
+const MOST_ADDRESSES: usize = 64;
+const MOST_HANDSHAKES: usize = 64;
+/// Messages that show a steady pace.
+const MANY: u64 = 100;
+/// Share of the gaps within a quarter of the median for a steady pace, as for UDP.
+const STEADY: f64 = 0.6;
+const ENOUGH_COPIES: u64 = 50;

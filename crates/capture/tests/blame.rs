@@ -1,0 +1,259 @@
+//! Who is to blame, for captures that the simulator cannot make: silent servers, closed windows, the machine that stands
+//! still, Wi-Fi, a router's queue. `tests/capture/test_blame.py` has those that it can make.
+
+use std::net::Ipv4Addr;
+
+use crate::support::open;
+use gamelane_capture::analysis::Sink;
+use gamelane_capture::blame::{Blame, Evidence, Sure, Who, of_one};
+use gamelane_capture::{Analyzer, FlowReport, analyze};
+
+const PLAYER: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 168, 1, 2), 40_000);
+const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::new(203, 0, 113, 5), 27_960);
+
+/// A capture of raw IP packets, written in any order.
+#[derive(Default)]
+struct Packets {
+    packets: Vec<(u64, Vec<u8>)>,
+    wifi_retries: u64,
+}
+
+#[derive(Default)]
+struct Facts(Evidence);
+
+impl Sink for Facts {
+    fn flow(&mut self, report: FlowReport) {
+        self.0.add(&report);
+    }
+}
+
+/// A segment: sequence number, acknowledgment, flags, window, bytes of data.
+struct Tcp {
+    seq: u32,
+    ack: u32,
+    flags: u8,
+    window: u16,
+    len: usize,
+}
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+impl Packets {
+    fn add(
+        &mut self,
+        at_us: u64,
+        from: (Ipv4Addr, u16),
+        to: (Ipv4Addr, u16),
+        protocol: u8,
+        transport: &[u8],
+    ) {
+        let len = 20 + transport.len() as u16;
+        let id = self.packets.len() as u16 + 1;
+        let mut packet = vec![0x45, 0];
+        packet.extend(len.to_be_bytes());
+        packet.extend(id.to_be_bytes());
+        packet.extend([0, 0, 64, protocol, 0, 0]);
+        packet.extend(from.0.octets());
+        packet.extend(to.0.octets());
+        packet.extend(transport);
+        self.packets.push((at_us, packet));
+    }
+
+    fn udp(&mut self, at_us: u64, from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), payload: &[u8]) {
+        let header = [from.1, to.1, 8 + payload.len() as u16, 0].map(u16::to_be_bytes).concat();
+        self.add(at_us, from, to, 17, &[&header, payload].concat());
+    }
+
+    fn tcp(&mut self, at_us: u64, from: (Ipv4Addr, u16), to: (Ipv4Addr, u16), of: &Tcp) {
+        let mut header = [from.1, to.1].map(u16::to_be_bytes).concat();
+        header.extend([of.seq, of.ack].map(u32::to_be_bytes).concat());
+        header.extend([0x50, of.flags]);
+        header.extend([of.window, 0, 0].map(u16::to_be_bytes).concat());
+        header.resize(20 + of.len, 7);
+        self.add(at_us, from, to, 6, &header);
+    }
+
+    /// Adds the updates of a numbered game for 60 s: 20 per second each way, and `change` decides over each. It has the
+    /// direction (0 from the player), the number, and the time in milliseconds; `None` loses the update or does not send it.
+    fn game(self, change: impl Fn(usize, u64, u64) -> Option<u64>) -> Self {
+        self.game_with(SERVER, change)
+    }
+
+    fn game_with(mut self, server: (Ipv4Addr, u16), change: impl Fn(usize, u64, u64) -> Option<u64>) -> Self {
+        for n in 0..1200u64 {
+            for direction in 0..2 {
+                let Some(at_ms) = change(direction, n, 1000 + n * 50) else { continue };
+                let (from, to) = if direction == 0 { (PLAYER, server) } else { (server, PLAYER) };
+                let mut payload = vec![0; 60];
+                payload[..4].copy_from_slice(&(n as u32 + 1).to_le_bytes());
+                self.udp(at_ms * 1000 + direction as u64 * 7, from, to, &payload);
+            }
+        }
+        self
+    }
+
+    /// Adds short connections once a second, which show the place of the capture point: the round trips to the player and to
+    /// another server in microseconds.
+    fn handshakes(mut self, home_us: u64, away_us: u64) -> Self {
+        let server = (Ipv4Addr::new(198, 51, 100, 9), 443);
+        for n in 0..60 {
+            let (client, at) = ((PLAYER.0, 50_000 + n as u16), 1_000_000 + n * 1_000_000);
+            let segment = |seq, ack, flags| Tcp { seq, ack, flags, window: 60_000, len: 0 };
+            self.tcp(at, client, server, &segment(1, 0, SYN));
+            self.tcp(at + away_us, server, client, &segment(1, 2, SYN | ACK));
+            self.tcp(at + away_us + home_us, client, server, &segment(2, 2, ACK));
+        }
+        self
+    }
+
+    fn blame(mut self) -> Blame {
+        self.packets.sort_by_key(|packet| packet.0);
+        let mut file = [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
+        for (at_us, packet) in &self.packets {
+            let len = packet.len() as u32;
+            let record = [(at_us / 1_000_000) as u32, (at_us % 1_000_000) as u32, len, len];
+            file.extend(record.map(u32::to_le_bytes).concat());
+            file.extend(packet);
+        }
+        let mut facts = Facts::default();
+        analyze(&mut open(file).unwrap(), &mut Analyzer::default(), &mut facts).unwrap();
+        facts.0.wifi_retries(self.wifi_retries);
+        let blame = of_one(&facts.0);
+        assert!(
+            blame.text.ends_with('.')
+                && blame.because.iter().chain(&blame.advice).all(|said| said.ends_with('.'))
+        );
+        blame
+    }
+}
+
+/// On the player's machine, 40 ms from other servers.
+fn at_player() -> Packets {
+    Packets::default().handshakes(30, 40_000)
+}
+
+/// At the home's router: 3 ms over Wi-Fi to the player.
+fn at_router() -> Packets {
+    Packets::default().handshakes(3_000, 40_000)
+}
+
+#[test]
+fn a_quiet_network_is_not_to_blame() {
+    let blame = at_player().game(|_, _, at| Some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+    // A hiccup once a minute is no lag.
+    let blame = at_player().game(|way, n, at| Some(at + if way == 1 && n == 300 { 130 } else { 0 })).blame();
+    assert_eq!(blame.who, Who::Nobody, "{blame:#?}");
+}
+
+#[test]
+fn a_server_that_does_not_send_is_to_blame() {
+    // Four times a minute the server stands still for 700 ms. It does not make up for it.
+    let late = |n: u64| n / 250 * 700;
+    let blame = at_player().game(|way, n, at| Some(at + if way == 1 { late(n) } else { 0 })).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
+    assert!(blame.because[0].contains("56 messages"), "{blame:#?}");
+}
+
+#[test]
+fn a_network_that_holds_updates_back_is_not_the_server() {
+    // The same pauses, but everything comes at once afterwards: the network, Wi-Fi or the server. Nothing tells.
+    let held = |n: u64, at: u64| if n % 250 < 14 { at - n % 250 * 50 + 700 } else { at };
+    let blame = at_player().game(|way, n, at| Some(if way == 1 { held(n, at) } else { at })).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+    // Lost in the network for 700 ms: the numbers show it.
+    let lost = |n: u64| n > 0 && n % 250 < 14;
+    let blame = at_player().game(|way, n, at| (way == 0 || !lost(n)).then_some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+}
+
+#[test]
+fn a_machine_that_stands_still_is_to_blame() {
+    let late = |n: u64| n / 250 * 700;
+    let blame = at_player().game(|way, n, at| Some(at + if way == 0 { late(n) } else { 0 })).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    // The capture itself stands still, and gets everything later: both directions at once.
+    let held = |n: u64, at: u64| if n % 250 < 14 { at - n % 250 * 50 + 700 } else { at };
+    let blame = at_player().game(|_, n, at| Some(held(n, at))).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    // At a router it may be the router.
+    let blame = at_router().game(|_, n, at| Some(held(n, at))).blame();
+    assert!(blame.sure == Sure::Guess, "{blame:#?}");
+}
+
+#[test]
+fn wifi_is_likely_only_if_frames_were_repeated() {
+    let lossy = || at_router().game(|way, n, at| (way == 1 || !n.is_multiple_of(23)).then_some(at));
+    let blame = lossy().blame();
+    assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Guess), "{blame:#?}");
+    let blame = Packets { wifi_retries: 700, ..lossy() }.blame();
+    assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Likely), "{blame:#?}");
+}
+
+#[test]
+fn other_servers_tell_whether_it_is_the_path() {
+    let lossy = |way: usize, n: u64, at: u64| (way == 0 || !n.is_multiple_of(23)).then_some(at);
+    let other = |n: u8| (Ipv4Addr::new(203, 0, 113, n), 27_960);
+    let blame = at_router().game(lossy).game_with(other(8), |_, _, at| Some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Likely), "{blame:#?}");
+    let blame = at_router().game(lossy).game_with(other(8), lossy).game_with(other(9), lossy).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Line, Sure::Guess), "{blame:#?}");
+    // On the player's machine it may be Wi-Fi as well.
+    let blame = at_player().game(lossy).game_with(other(8), lossy).game_with(other(9), lossy).blame();
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    let blame = at_player().game(lossy).blame();
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+}
+
+/// A game over TCP for 30 s: each second ten messages of the server, acknowledged by one of the player. From 10 s on, the
+/// receiver of a direction closes its window for 2 s.
+fn with_closed_window(of_player: bool) -> Blame {
+    let mut packets = Packets::default();
+    let server = (SERVER.0, 7000);
+    let plain = |seq, ack, flags, len| Tcp { seq, ack, flags, window: 20_000, len };
+    packets.tcp(0, PLAYER, server, &plain(0, 0, SYN, 0));
+    packets.tcp(40_000, server, PLAYER, &plain(0, 1, SYN | ACK, 0));
+    packets.tcp(40_030, PLAYER, server, &plain(1, 1, ACK, 0));
+    let (mut up, mut down) = (1, 1);
+    for n in 0..300u64 {
+        let at = 100_000 + n * 100_000;
+        if (100..120).contains(&n) {
+            if n == 100 {
+                let closed = Tcp {
+                    seq: if of_player { up } else { down },
+                    ack: if of_player { down } else { up },
+                    flags: ACK,
+                    window: 0,
+                    len: 0,
+                };
+                let (from, to) = if of_player { (PLAYER, server) } else { (server, PLAYER) };
+                packets.tcp(at, from, to, &closed);
+            }
+            continue;
+        }
+        packets.tcp(at, server, PLAYER, &plain(down, up, ACK, 100));
+        down += 100;
+        packets.tcp(at + 30, PLAYER, server, &plain(up, down, ACK, 30));
+        up += 30;
+        packets.tcp(at + 40_030, server, PLAYER, &plain(down, up, ACK, 0));
+    }
+    packets.blame()
+}
+
+#[test]
+fn whoever_closes_the_window_is_to_blame() {
+    let blame = with_closed_window(true);
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    assert!(blame.because[0].contains("2.0 s"), "{blame:#?}");
+    let blame = with_closed_window(false);
+    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
+}
+
+#[test]
+fn without_a_game_nobody_is_accused() {
+    let blame = at_player().blame();
+    assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+    let blame = of_one(&Evidence::default());
+    assert_eq!(blame.who, Who::Unknown);
+}
