@@ -7,9 +7,10 @@ use std::net::IpAddr;
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, quiet};
-use super::one::{advise_queue, capital, hidden_queue, is_flat, of_one, on_side, where_};
+use super::one::{advise_queue, hidden_queue, is_flat, of_one, on_side};
 use super::place::Place;
 use super::queues::{Queue, in_one_direction};
+use super::sides::where_;
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::{LONG_NS, UnderLoad};
@@ -196,7 +197,7 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
     Blame::new(
         Who::Unknown,
         Sure::Guess,
-        "Trouble arose between the two capture points, and load does not explain it. Whatever lies between them is to blame.",
+        "Trouble was measured between the two capture points, and load does not explain it. Whatever lies between them is to blame.",
     )
     .because(at)
     .advise(if places[1] == Place::Server { &[AT_ROUTER, CABLE, ELSEWHERE] } else { &[CABLE, ASK_PROVIDER] })
