@@ -154,16 +154,34 @@ SHIPPED = {
 """Culprits of shipped scenarios. A rate that falls is the line's as much as the download's."""
 
 
-def without(host: str, path: Path) -> None:
-    """Remove the packets of a host at home, by its address, from a capture of the simulator."""
-    data, at, kept = path.read_bytes(), 0, bytearray()
+def packets(data: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Return start and length of each block of a capture of the simulator, and whether it is a packet."""
+    at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
-        ends = data[at + 40 : at + 44], data[at + 44 : at + 48]
-        if kind != 6 or bytes(map(int, host.split("."))) not in ends:
-            kept += data[at : at + length]
+        yield at, length, kind == 6
         at += length
-    path.write_bytes(kept)
+
+
+def without(host: str, path: Path) -> None:
+    """Remove the packets of a host at home, by its address."""
+    data, own = path.read_bytes(), bytes(map(int, host.split(".")))
+    kept = [
+        data[at : at + length]
+        for at, length, is_packet in packets(data)
+        if not is_packet or own not in (data[at + 40 : at + 44], data[at + 44 : at + 48])
+    ]
+    path.write_bytes(b"".join(kept))
+
+
+def translated(path: Path) -> None:
+    """Give all hosts at home the router's public address. The simulator's ports differ already."""
+    data = bytearray(path.read_bytes())
+    for at, _, is_packet in packets(bytes(data)):
+        for place in (at + 40, at + 44):
+            if is_packet and data[place : place + 3] == bytes([192, 168, 1]):
+                data[place : place + 4] = bytes([81, 2, 3, 4])
+    path.write_bytes(data)
 
 
 def run(case: Case, seed: int, folder: Path) -> None:
@@ -174,6 +192,9 @@ def run(case: Case, seed: int, folder: Path) -> None:
         finished.write_pcapng(str(folder / point), point)
     if case.blind:
         without(case.blind, folder / "lan")
+    if seed % 2:
+        translated(folder / "wan")
+        translated(folder / "server")
 
 
 def judge(folder: Path, view: tuple[str, ...]) -> dict[str, str]:
