@@ -128,6 +128,7 @@ NAMED = {
     ("upload-fair", "lan server"): "nobody",
     ("path-loss", "lan server"): "path",
     ("path-loss", "wan server"): "path",
+    ("path-delay", "lan server"): "path",
     ("wifi-download", "lan server"): "download",
 }
 """Culprits that must be named with certainty: otherwise the test would pass if nothing were ever named."""
