@@ -8,9 +8,11 @@
 
 mod evidence;
 mod findings;
+mod hosts;
 mod one;
 mod place;
 mod queues;
+mod sides;
 mod two;
 mod words;
 

@@ -7,12 +7,13 @@ use std::net::IpAddr;
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, quiet};
-use super::one::{advise_queue, capital, hidden_queue, is_flat, of_one, on_side, where_};
+use super::one::{advise_queue, hidden_queue, is_flat, of_one, on_side};
 use super::place::Place;
 use super::queues::{Queue, in_one_direction};
+use super::sides::where_;
 use super::words::*;
 use super::{Blame, Sure, Who};
-use crate::analysis::under_load::{LONG_NS, UnderLoad};
+use crate::analysis::under_load::{LONG_NS, UnderLoad, WayUnderLoad};
 use crate::orientation::is_private;
 use crate::pair::{Comparison, PairedFlow};
 
@@ -196,7 +197,7 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
     Blame::new(
         Who::Unknown,
         Sure::Guess,
-        "Trouble arose between the two capture points, and load does not explain it. Whatever lies between them is to blame.",
+        "Trouble was measured between the two capture points, and load does not explain it. Whatever lies between them is to blame.",
     )
     .because(at)
     .advise(if places[1] == Place::Server { &[AT_ROUTER, CABLE, ELSEWHERE] } else { &[CABLE, ASK_PROVIDER] })
@@ -225,38 +226,70 @@ fn queue_between(queue: &Queue, your: &str, at: String) -> Blame {
     advise_queue(blame.because(at), queue.load)
 }
 
-/// Compares the losses between the points, without load, with those of flows to other servers. True if those had almost
-/// none, false if at least two other servers had about as many.
-fn elsewhere(worst: &Game<'_>, compared: &Comparison) -> Option<bool> {
-    let facts = |load: &UnderLoad, sent: u64| {
-        let lost: u32 = load.ways.iter().map(|way| quiet(&way.lost_after)).sum();
+/// Losses, long waits and packets of flows between the points, in the time without load.
+#[derive(Clone, Copy, Default)]
+struct Quiet {
+    lost: u64,
+    waits: u64,
+    sent: u64,
+    moments: u64,
+}
+
+impl Quiet {
+    fn of(load: &UnderLoad, sent: u64) -> Self {
         let all: u32 = load.steps.iter().sum();
-        (u64::from(lost), sent * u64::from(load.steps[0]) / u64::from(all.max(1)))
-    };
-    let (lost, sent) = facts(&worst.load, worst.between.sent[0] + worst.between.sent[1]);
-    if lost < 5 {
-        return None;
+        let sum = |of: fn(&WayUnderLoad) -> u32| load.ways.iter().map(|way| u64::from(of(way))).sum();
+        Self {
+            lost: sum(|way| quiet(&way.lost_after)),
+            waits: sum(|way| quiet(&way.long_waits)),
+            sent: sent * u64::from(load.steps[0]) / u64::from(all.max(1)),
+            moments: sum(|way| way.delay[0].moments),
+        }
     }
-    let mut servers: BTreeMap<IpAddr, (u64, u64)> = BTreeMap::new();
+
+    const fn plus(self, more: Self) -> Self {
+        Self {
+            lost: self.lost + more.lost,
+            waits: self.waits + more.waits,
+            sent: self.sent + more.sent,
+            moments: self.moments + more.moments,
+        }
+    }
+}
+
+/// Compares the trouble between the points, without load, with that of flows to other servers. True if those had almost
+/// none, false if at least two other servers had about as many losses.
+fn elsewhere(worst: &Game<'_>, compared: &Comparison) -> Option<bool> {
+    let own = Quiet::of(&worst.load, worst.between.sent[0] + worst.between.sent[1]);
+    let mut servers: BTreeMap<IpAddr, Quiet> = BTreeMap::new();
     for flow in &compared.flows {
         let is_hosted = is_private(flow.key.destination.ip()) && !is_private(flow.key.source.ip());
         let away = if is_hosted { flow.key.source } else { flow.key.destination }.ip();
         if away != worst.seen[0].away {
             let sent =
                 flow.directions.iter().filter_map(|of| of.losses.as_ref().ok()).map(|of| of.sent).sum();
-            let (lost, sent) = facts(&flow.under_load, sent);
             let sums = servers.entry(away).or_default();
-            (sums.0, sums.1) = (sums.0 + lost, sums.1 + sent);
+            *sums = sums.plus(Quiet::of(&flow.under_load, sent));
         }
     }
-    let (all_lost, all_sent) = servers.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-    let expected = lost as f64 / sent.max(1) as f64 * all_sent as f64;
-    if expected >= 10.0 && (all_lost as f64) < expected * 0.1 {
-        return Some(true);
+    let all = servers.values().fold(Quiet::default(), |sum, of| sum.plus(*of));
+    let expected = |own_count: u64, own: u64, all: u64| own_count as f64 / own.max(1) as f64 * all as f64;
+    let losses = expected(own.lost, own.sent, all.sent);
+    if own.lost >= TROUBLES {
+        let lossy = servers.values().filter(|of| of.lost >= 3).count();
+        if losses >= EXPECTED && (all.lost as f64) < losses * 0.1 {
+            return Some(true);
+        }
+        return (lossy >= 2 && all.lost as f64 > losses * 0.3).then_some(false);
     }
-    let lossy = servers.values().filter(|of| of.0 >= 3).count();
-    (lossy >= 2 && all_lost as f64 > expected * 0.3).then_some(false)
+    let waits = expected(own.waits, own.moments, all.moments);
+    (own.waits >= TROUBLES && waits >= EXPECTED && (all.waits as f64) < waits * 0.1).then_some(true)
 }
+
+/// Minimum number of lost packets or long waits for a comparison.
+const TROUBLES: u64 = 5;
+/// Minimum number that the others should have had.
+const EXPECTED: f64 = 10.0;
 
 fn part_of(part: usize, trouble: &Trouble, game: &Game<'_>, places: [Place; 2]) -> String {
     match part {

@@ -74,6 +74,11 @@ pub(super) fn troubles(with: u32, all: u32, load: &str) -> String {
     format!("{with} of {} of lag or loss came while the {load} was busy.", count(all.into(), "moment"))
 }
 
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// What tells that a queue builds up.
 pub(super) fn evidence(queue: &Queue) -> Vec<String> {
     let load = name(queue.load);

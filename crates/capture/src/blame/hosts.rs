@@ -1,0 +1,96 @@
+//! Blame of a machine, not of the network: one that does not send in time, does not read, or stands still.
+
+use super::evidence::Flow;
+use super::findings::{ONE_WAIT_NS, Trouble, is_much};
+use super::place::Place;
+use super::words::*;
+use super::{Blame, Sure, Who};
+
+/// The sender did not send, although the network delivered.
+pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
+    let sender = |way: usize| if way == 0 { "player" } else { "server" };
+    for way in [1, 0] {
+        let of = &game.ways[way];
+        let stalled = of.silence_ns > SILENCE_NS;
+        let has_gap = of.unsent >= UNSENT && of.load.longest_wait_ns > ONE_WAIT_NS;
+        if !has_gap && !stalled {
+            continue;
+        }
+        let is_server = (way == 1) != game.is_hosted;
+        // On the way to the capture point nothing was lost, so the sender is on that side.
+        let who = if is_server { Who::Server } else { Who::Home };
+        // TCP hides a network that was down for a moment: nothing needs to be sent again from the capture point's view.
+        let sure = if stalled { Sure::Guess } else { Sure::Likely };
+        let text = if is_server {
+            "The server is to blame: it did not send its updates in time.".to_owned()
+        } else {
+            format!(
+                "{} machine is to blame: the game did not send in time.",
+                capital(your(place.is_players()))
+            )
+        };
+        let mut blame = Blame::new(who, sure, text);
+        if has_gap {
+            blame = blame.because(format!(
+                "The {}'s messages are numbered. The time of {} passed without any, the longest wait {}. The numbers show no loss there, \
+                 and nothing made up for it later.",
+                sender(way),
+                count(of.unsent, "message"),
+                ms(of.load.longest_wait_ns)
+            ));
+        }
+        if stalled {
+            blame = blame.because(format!(
+                "The {} has a steady pace, and then sent nothing for {}. No data had to be sent again.",
+                sender(way),
+                ms(of.silence_ns)
+            ));
+        }
+        return Some(blame.because("A pause for a new map looks the same.").advise(if is_server {
+            &[TELL_SERVER]
+        } else {
+            &[MACHINE]
+        }));
+    }
+    None
+}
+
+/// On the player's machine everything was late at the same times, in both directions.
+pub(super) fn standstill(game: &Flow, place: Place, trouble: &[Trouble; 2]) -> Option<Blame> {
+    let waits = trouble[0].waits_all().max(trouble[1].waits_all());
+    let lost = trouble.iter().any(|of| (0..2).any(|way| is_much(of.lost[way], of.sent[way])));
+    let is_it = place == Place::Player && game.both_waited > 2 && game.both_waited * 5 >= waits * 4 && !lost;
+    is_it.then(|| {
+        Blame::new(Who::Home, Sure::Likely, "Your machine is to blame: it stood still at times.")
+            .because(format!(
+                "What the game sent and what it got came late at the same times: {} of {waits}, the longest wait {}.",
+                game.both_waited,
+                ms(trouble[0].longest_ns.max(trouble[1].longest_ns))
+            ))
+            .advise(&[MACHINE])
+    })
+}
+
+pub(super) fn closed(game: &Flow, place: Place) -> Option<Blame> {
+    let (way, of) = game.ways.iter().enumerate().max_by_key(|(_, way)| way.closed_ns)?;
+    (of.closed_ns > CLOSED_NS).then(|| {
+        // The receiver of data to the home is at home.
+        let is_server = (way == 0) != game.is_hosted;
+        let (who, text) = if is_server {
+            (Who::Server, "The server is to blame: its program did not read what arrived.".to_owned())
+        } else {
+            let your = capital(your(place.is_players()));
+            (Who::Home, format!("{your} machine is to blame: its program did not read what arrived."))
+        };
+        Blame::new(who, Sure::Likely, text)
+            .because(format!("It closed its TCP window for {}; the network waited for it.", ms(of.closed_ns)))
+            .advise(if is_server { &[TELL_SERVER] } else { &[MACHINE] })
+    })
+}
+
+/// Messages that must be missing before the sender is blamed: a quarter of a second at 20 per second.
+const UNSENT: u64 = 5;
+/// Silence of a sender with a steady pace.
+const SILENCE_NS: u64 = 1_000_000_000;
+/// Time with a closed window that a player notices.
+const CLOSED_NS: u64 = 250_000_000;
