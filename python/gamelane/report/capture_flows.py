@@ -153,8 +153,9 @@ def left_out(found: Document) -> tuple[int, int]:
 
 
 def how_sure(blame: Document) -> str:
-    """Return how sure the judgement is; nothing if it names no culprit."""
-    return "" if blame["who"] == "unknown" else SURE[blame["sure"]]
+    """Return how sure the judgement is; nothing if it names no culprit, and says itself what it does not know."""
+    is_open = blame["who"] == "unknown" or (blame["who"], blame["sure"]) == ("nobody", "guess")
+    return "" if is_open else SURE[blame["sure"]]
 
 
 def what(flow: Flow) -> str:
