@@ -14,7 +14,7 @@ mod place;
 mod queues;
 mod sides;
 mod two;
-mod words;
+pub(crate) mod words;
 
 pub use evidence::Evidence;
 pub use one::of_one;

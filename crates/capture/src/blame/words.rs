@@ -47,16 +47,22 @@ pub(super) fn ms(ns: u64) -> String {
     }
 }
 
-pub(super) fn count(number: u64, noun: &str) -> String {
-    let text = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in text.chars().enumerate() {
-        if place > 0 && (text.len() - place).is_multiple_of(3) {
-            grouped.push(',');
+/// A number with a comma between thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
         }
-        grouped.push(digit);
+        text.push(digit);
     }
-    format!("{grouped} {noun}{}", if number == 1 { "" } else { "s" })
+    text
+}
+
+/// A number of things: "1 gap", "2 gaps".
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 pub(super) fn percent(part: u64, whole: u64) -> String {

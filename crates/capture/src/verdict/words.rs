@@ -1,22 +1,6 @@
 //! Numbers as words of the verdict.
 
-/// A number with a comma between thousands.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number of things: "1 gap", "2 gaps".
-pub(super) fn count(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
+pub(super) use crate::blame::words::{count, grouped};
 
 /// A number, or "none".
 pub(super) fn none(number: u64) -> String {
