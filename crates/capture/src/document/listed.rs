@@ -7,8 +7,8 @@ use crate::analysis::{FlowReport, Game, Games, Kind};
 /// At most 1,000 flows: games before others, then those with the most packets.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Reports in the order in which they are left out, from the last to the first.
-    flows: BTreeMap<Rank, FlowReport>,
+    /// Reports in the order in which they are left out. A report has 1 KiB, and the map moves its values.
+    flows: BTreeMap<Rank, Box<FlowReport>>,
     pub(super) left_out: LeftOut,
     pub(super) games: Games,
     /// All flows by number. Only a comparison of two captures needs them; otherwise `None`.
@@ -42,7 +42,7 @@ impl Listed {
         }
         let rank = (game.kind != Kind::Other, report.packets(), u32::MAX - report.flow);
         if self.flows.len() < LISTED {
-            self.flows.insert(rank, report);
+            self.flows.insert(rank, Box::new(report));
             return;
         }
         let Some(least) = self.flows.first_entry().filter(|least| *least.key() < rank) else {
@@ -50,12 +50,13 @@ impl Listed {
         };
         let least = least.remove();
         self.left_out.add(&least, least.kind());
-        self.flows.insert(rank, report);
+        self.flows.insert(rank, Box::new(report));
     }
 
     /// Takes the reports, in order of their flows.
-    pub(super) fn take(&mut self) -> Vec<FlowReport> {
-        let mut reports: Vec<FlowReport> = std::mem::take(&mut self.flows).into_values().collect();
+    #[expect(clippy::vec_box, reason = "each is freed as soon as it is summarised")]
+    pub(super) fn take(&mut self) -> Vec<Box<FlowReport>> {
+        let mut reports: Vec<Box<FlowReport>> = std::mem::take(&mut self.flows).into_values().collect();
         reports.sort_unstable_by_key(|report| report.flow);
         reports
     }
