@@ -167,7 +167,7 @@ fn a_server_that_does_not_send_is_to_blame() {
     // Four times a minute the server stands still for 700 ms. It does not make up for it.
     let late = |n: u64| n / 250 * 700;
     let blame = at_player().game(|way, n, at| Some(at + if way == 1 { late(n) } else { 0 })).blame();
-    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Guess), "{blame:#?}");
     assert!(blame.because[0].contains("56 messages"), "{blame:#?}");
 }
 
@@ -187,23 +187,23 @@ fn a_network_that_holds_updates_back_is_not_the_server() {
 fn a_machine_that_stands_still_is_to_blame() {
     let late = |n: u64| n / 250 * 700;
     let blame = at_player().game(|way, n, at| Some(at + if way == 0 { late(n) } else { 0 })).blame();
-    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Guess), "{blame:#?}");
     // The capture itself stands still, and gets everything later: both directions at once.
     let held = |n: u64, at: u64| if n % 250 < 14 { at - n % 250 * 50 + 700 } else { at };
     let blame = at_player().game(|_, n, at| Some(held(n, at))).blame();
-    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Guess), "{blame:#?}");
     // At a router it may be the router.
     let blame = at_router().game(|_, n, at| Some(held(n, at))).blame();
     assert!(blame.sure == Sure::Guess, "{blame:#?}");
 }
 
 #[test]
-fn wifi_is_likely_only_if_frames_were_repeated() {
+fn wifi_is_a_guess_also_if_frames_were_repeated() {
     let lossy = || at_router().game(|way, n, at| (way == 1 || !n.is_multiple_of(23)).then_some(at));
     let blame = lossy().blame();
     assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Guess), "{blame:#?}");
     let blame = Packets { wifi_retries: 700, ..lossy() }.blame();
-    assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Wifi, Sure::Guess), "{blame:#?}");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn other_servers_tell_whether_it_is_the_path() {
     let lossy = |way: usize, n: u64, at: u64| (way == 0 || !n.is_multiple_of(23)).then_some(at);
     let other = |n: u8| (Ipv4Addr::new(203, 0, 113, n), 27_960);
     let blame = at_router().game(lossy).game_with(other(8), |_, _, at| Some(at)).blame();
-    assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Guess), "{blame:#?}");
     let blame = at_router().game(lossy).game_with(other(8), lossy).game_with(other(9), lossy).blame();
     assert_eq!((blame.who, blame.sure), (Who::Line, Sure::Guess), "{blame:#?}");
     // On the player's machine it may be Wi-Fi as well.
@@ -285,14 +285,14 @@ fn a_router_that_records_both_sides_shows_its_queue() {
         packets.game(|_, _, at| Some(at)).blame()
     };
     let blame = with_upload(queue);
-    assert_eq!((blame.who, blame.sure), (Who::Upload, Sure::Certain), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Upload, Sure::Likely), "{blame:#?}");
     // With a fair queue the same upload delays nothing.
     let blame = with_upload(|_, _| 200);
     assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
     // Without load it is the router itself.
     let packets = Packets { in_router_us: Some(queue), ..Packets::default() };
     let blame = packets.game(|_, _, at| Some(at)).blame();
-    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Guess), "{blame:#?}");
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub(super) struct Flow {
     client_by: Option<ClientBy>,
     /// Client and server were exchanged since the first packet.
     exchanged: bool,
+    /// Both ends have private addresses.
+    pub(super) is_local: bool,
     /// The packets that go in the direction of the first one come from the home.
     first_is_from_home: bool,
     /// Its round trips are kept over time; `None` until it is decided.
@@ -89,6 +91,7 @@ impl Flow {
             directions: [Direction::default(), Direction::default()],
             client_by,
             exchanged: false,
+            is_local: is_private(key.source.ip()) && is_private(key.destination.ip()),
             first_is_from_home: is_from_home(&key),
             is_witness: None,
             moments: [None, None],

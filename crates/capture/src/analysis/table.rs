@@ -112,7 +112,7 @@ impl Flows {
         sink: &mut impl Sink,
     ) {
         let flow = &mut self.flows[at];
-        self.course.timeline.load(at_ns, flow.is_from_home(direction), packet.ip_len.0.into());
+        self.course.timeline.load(at_ns, flow.is_from_home(direction), packet.ip_len.0.into(), flow.is_local);
         flow.enlist(at_ns, &mut self.course.witnesses);
         flow.handle(packet, direction, point, at_ns, sink);
     }

@@ -54,13 +54,13 @@ impl Timeline {
         drawn
     }
 
-    /// Adds a packet of any flow.
+    /// Adds a packet of any flow. What stays in the home (`is_local`) does not load the line.
     #[inline]
-    pub(super) fn load(&mut self, at_ns: u64, from_home: bool, bytes: u64) {
+    pub(super) fn load(&mut self, at_ns: u64, from_home: bool, bytes: u64, is_local: bool) {
         if at_ns.wrapping_sub(self.from_ns) >= self.step_ns {
             self.turn(at_ns);
         }
-        let bulk = if bytes >= LARGE { bytes } else { 0 };
+        let bulk = if bytes >= LARGE && !is_local { bytes } else { 0 };
         let way = usize::from(!from_home);
         if let Some(step) = self.steps.get_mut(self.at) {
             step.bytes[way] += bytes;
@@ -257,7 +257,7 @@ mod tests {
         let mut timeline = Timeline::default();
         let mut moments = Moments::default();
         for second in 0..4000 {
-            timeline.load(second * SECOND, second % 2 == 0, 1000);
+            timeline.load(second * SECOND, second % 2 == 0, 1000, false);
             if second % 100 == 7 {
                 moments.waited(second * SECOND, second * 1_000_000);
             }
@@ -273,7 +273,7 @@ mod tests {
         let at = (3907 * SECOND / timeline.step_ns()) as usize;
         assert_eq!(timeline.steps()[at].lag_ns, 3907 * 1_000_000);
         // A packet whose stamp is too early counts at its own time.
-        timeline.load(5 * SECOND, true, 77);
+        timeline.load(5 * SECOND, true, 77, false);
         assert_eq!(timeline.steps()[1].bytes[0], 2077);
     }
 

@@ -19,8 +19,6 @@ pub struct Evidence {
     pub(super) bytes: [u64; 2],
     /// Addresses at home with the smallest round trip to each, at most [`MOST_ADDRESSES`].
     pub(super) home: BTreeMap<IpAddr, Option<u64>>,
-    /// Smallest round trip to public addresses of the other side, and to private ones.
-    pub(super) away_rtt_ns: [Option<u64>; 2],
     /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
     pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
     /// Frames that were repeated on the air.
@@ -112,6 +110,15 @@ impl Evidence {
         if is_game { self.games.push(flow) } else { self.others.push(flow) }
     }
 
+    /// Smallest round trip to an address of the other side, or to any of them.
+    pub(super) fn away_rtt_ns(&self, away: Option<IpAddr>) -> Option<u64> {
+        let is_it = |address: IpAddr| away.is_none_or(|away| away == address);
+        let handshakes = self.handshakes.iter().filter(|(address, _)| is_it(**address));
+        let handshakes = handshakes.flat_map(|(_, of)| of).filter_map(|one| one.rtt_ns[1]);
+        let flows = self.flows().filter(|flow| is_it(flow.away));
+        handshakes.chain(flows.filter_map(|flow| flow.ways[0].load.least_rtt_ns)).min()
+    }
+
     /// Adds the round trips of a connection whose data from the home has the direction `up`.
     fn add_round_trips(&mut self, tcp: &TcpReport, home: IpAddr, away: IpAddr, up: usize, load: Load) {
         let least = |known: Option<u64>, more: Option<u64>| known.into_iter().chain(more).min();
@@ -120,8 +127,6 @@ impl Evidence {
             // The receiver of data to the home is at home.
             *known = least(*known, least_rtt(tcp, 1 - up));
         }
-        let known = &mut self.away_rtt_ns[usize::from(is_private(away))];
-        *known = least(*known, least_rtt(tcp, up));
         if self.handshakes.len() < MOST_ADDRESSES || self.handshakes.contains_key(&away) {
             let of = self.handshakes.entry(away).or_default();
             if of.len() < MOST_HANDSHAKES {

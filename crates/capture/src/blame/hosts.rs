@@ -8,7 +8,6 @@ use super::{Blame, Sure, Who};
 
 /// The sender did not send, although the network delivered.
 pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
-    let sender = |way: usize| if way == 0 { "player" } else { "server" };
     for way in [1, 0] {
         let of = &game.ways[way];
         let stalled = of.silence_ns > SILENCE_NS;
@@ -19,8 +18,7 @@ pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
         let is_server = (way == 1) != game.is_hosted;
         // On the way to the capture point nothing was lost, so the sender is on that side.
         let who = if is_server { Who::Server } else { Who::Home };
-        // TCP hides a network that was down for a moment: nothing needs to be sent again from the capture point's view.
-        let sure = if stalled { Sure::Guess } else { Sure::Likely };
+        let sender = if is_server { "server" } else { "player" };
         let text = if is_server {
             "The server is to blame: it did not send its updates in time.".to_owned()
         } else {
@@ -29,12 +27,12 @@ pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
                 capital(your(place.is_players()))
             )
         };
-        let mut blame = Blame::new(who, sure, text);
+        let mut blame = Blame::new(who, Sure::Guess, text);
         if has_gap {
             blame = blame.because(format!(
                 "The {}'s messages are numbered. The time of {} passed without any, the longest wait {}. The numbers show no loss there, \
                  and nothing made up for it later.",
-                sender(way),
+                sender,
                 count(of.unsent, "message"),
                 ms(of.load.longest_wait_ns)
             ));
@@ -42,15 +40,17 @@ pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
         if stalled {
             blame = blame.because(format!(
                 "The {} has a steady pace, and then sent nothing for {}. No data had to be sent again.",
-                sender(way),
+                sender,
                 ms(of.silence_ns)
             ));
         }
-        return Some(blame.because("A pause for a new map looks the same.").advise(if is_server {
-            &[TELL_SERVER]
-        } else {
-            &[MACHINE]
-        }));
+        return Some(
+            blame.because("A pause, a new map, or silence in a call looks the same.").advise(if is_server {
+                &[TELL_SERVER]
+            } else {
+                &[MACHINE]
+            }),
+        );
     }
     None
 }
@@ -61,7 +61,7 @@ pub(super) fn standstill(game: &Flow, place: Place, trouble: &[Trouble; 2]) -> O
     let lost = trouble.iter().any(|of| (0..2).any(|way| is_much(of.lost[way], of.sent[way])));
     let is_it = place == Place::Player && game.both_waited > 2 && game.both_waited * 5 >= waits * 4 && !lost;
     is_it.then(|| {
-        Blame::new(Who::Home, Sure::Likely, "Your machine is to blame: it stood still at times.")
+        Blame::new(Who::Home, Sure::Guess, "Your machine is to blame: it stood still at times.")
             .because(format!(
                 "What the game sent and what it got came late at the same times: {} of {waits}, the longest wait {}.",
                 game.both_waited,

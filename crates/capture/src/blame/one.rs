@@ -13,6 +13,10 @@ use crate::analysis::under_load::LONG_NS;
 
 /// Judges one capture.
 pub fn of_one(evidence: &Evidence) -> Blame {
+    judged(evidence).hedged()
+}
+
+fn judged(evidence: &Evidence) -> Blame {
     let place = Place::of(evidence);
     if evidence.games.is_empty() {
         return without_game(evidence, place);
@@ -33,6 +37,9 @@ pub fn of_one(evidence: &Evidence) -> Blame {
     let [home, away] = trouble.map(|trouble| if trouble.is_none(worst) { 0.0 } else { trouble.size() });
     let side = usize::from(away >= home);
     let mut blame = on_side(evidence, worst, place, side, &trouble[side]);
+    if worst.is_hosted && !matches!(blame.who, Who::Upload | Who::Download) {
+        blame = hosted(place, where_(side, place, &trouble[side], worst));
+    }
     let [least, most] = if side == 1 { [home, away] } else { [away, home] };
     if least > most / 3.0 {
         blame.sure = Sure::Guess;
@@ -42,6 +49,16 @@ pub fn of_one(evidence: &Evidence) -> Blame {
         ));
     }
     blame
+}
+
+/// Trouble of a match that is hosted on the home's side, without a queue that explains it.
+pub(super) fn hosted(place: Place, at: String) -> Blame {
+    let text = format!(
+        "Trouble arose between the host of the match and another player. The host is on {} side; the capture cannot tell \
+         more.",
+        if place.is_players() { "your" } else { "this" }
+    );
+    Blame::new(Who::Unknown, Sure::Guess, text).because(at).advise(&[AT_PLAYER])
 }
 
 /// The game that suffered most.
@@ -86,20 +103,21 @@ fn by_router(evidence: &Evidence, place: Place) -> Option<Blame> {
         ms(delay)
     );
     let your = your(place.is_players());
-    let [_, up, down, both] = game.steps;
-    if both + if load == 0 { up } else { down } == 0 {
+    let [idle, up, down, both] = game.steps;
+    let loaded = both + if load == 0 { up } else { down };
+    if loaded * 5 < idle + up + down + both {
         let text = format!(
             "{} router is to blame: the game's packets wait in it, although there is little load.",
             capital(your)
         );
-        return Some(Blame::new(Who::Home, Sure::Likely, text).because(at).advise(&[CABLE, AQM]));
+        return Some(Blame::new(Who::Home, Sure::Guess, text).because(at).advise(&[CABLE, AQM]));
     }
     let text = format!(
         "{} {} is to blame: the game's packets wait in the router's queue.",
         capital(your),
         name(load)
     );
-    Some(advise_queue(Blame::new(queue_of(load), Sure::Certain, text).because(at), load))
+    Some(advise_queue(Blame::new(queue_of(load), Sure::Likely, text).because(at), load))
 }
 
 fn in_router(game: &Flow) -> (u64, usize) {
@@ -131,10 +149,8 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     let seen_both = evidence.games.iter().all(|game| {
         game.is_tcp && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
     });
-    let by_others = [0, 1].into_iter().all(|side| is_flat(evidence, side));
-    let lost = evidence.games.iter().all(|game| game.ways[1].is_counted);
     let text = "Nobody is to blame: the network was fine.".to_owned();
-    let sure = if seen_both || by_others && lost { Sure::Likely } else { Sure::Guess };
+    let sure = if seen_both { Sure::Likely } else { Sure::Guess };
     let text = if sure == Sure::Guess {
         "Nobody, as far as the capture shows: what it shows of the network was fine.".to_owned()
     } else if place.is_players() {
@@ -142,6 +158,15 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     } else {
         text
     };
+    let least = |game: &Flow| game.ways.iter().filter_map(|way| way.load.least_rtt_ns).sum::<u64>();
+    let far_ns = evidence.games.iter().map(least).max().unwrap_or(0);
+    if far_ns > FAR_NS {
+        let text = format!(
+            "Nothing was lost or late, but a round trip takes {} at least: the server is far away, or the line is slow.",
+            ms(far_ns)
+        );
+        return Blame::new(Who::Unknown, Sure::Guess, text).advise(&[ELSEWHERE]);
+    }
     let longest = evidence.games.iter().flat_map(|game| &game.ways).map(|way| way.load.longest_wait_ns).max();
     let mut blame = Blame::new(Who::Nobody, sure, text).because(format!(
         "No game waited longer than {}, and none lost more than 1 % of its packets that the capture can count.",
@@ -159,7 +184,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
 pub(super) fn hidden_queue(evidence: &Evidence, place: Place, side: usize) -> Option<Blame> {
     let your = your(place.is_players());
     let queue = queues::find(evidence, None, side).filter(|queue| queue.delay_ns > LONG_NS)?;
-    let is_shared = queue.proof == Proof::Others && place != Place::Server && place != Place::Unknown;
+    let is_shared = queue.proof == Proof::Others && holds_line(place, side);
     let load = name(queue.load);
     let (sure, text) = if is_shared {
         (
@@ -200,23 +225,23 @@ pub(super) fn on_side(
     trouble: &Trouble,
 ) -> Blame {
     let at = where_(side, place, trouble, game);
-    if let Some(blame) = closed(game, place) {
-        return blame;
-    }
     let lost_much = (0..2).any(|way| is_much(trouble.lost[way], trouble.sent[way]));
+    if let Some(blame) = closed(game, place).filter(|_| !lost_much) {
+        return blame.because(at);
+    }
     if let Some(blame) = silent(game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
     if let Some(queue) = queues::find(evidence, Some(game), side) {
-        return by_queue(evidence, place, &queue).because(at);
+        return by_queue(evidence, place, side, &queue).because(at);
     }
     if side == 0 { home_side(evidence, place, at) } else { away_side(evidence, game, place, trouble, at) }
 }
 
-fn by_queue(evidence: &Evidence, place: Place, queue: &Queue) -> Blame {
+fn by_queue(evidence: &Evidence, place: Place, side: usize, queue: &Queue) -> Blame {
     let your = your(place.is_players());
     // At a server the load is that of all players, and a line of the server's may be full.
-    let is_strong = queue.proof >= Proof::Others && place != Place::Server && place != Place::Unknown;
+    let is_strong = queue.proof >= Proof::Others && holds_line(place, side);
     let sure = if is_strong { Sure::Likely } else { Sure::Guess };
     let text = match (place, sure) {
         (Place::Server | Place::Unknown, _) => format!(
@@ -233,6 +258,12 @@ fn by_queue(evidence: &Evidence, place: Place, queue: &Queue) -> Blame {
     because_of_queue(Blame::new(queue_of(queue.load), sure, text), queue, evidence)
 }
 
+/// True if the line is on this side of the capture point. On the home's side of a point in the home a queue is that of
+/// Wi-Fi.
+fn holds_line(place: Place, side: usize) -> bool {
+    place != Place::Server && place != Place::Unknown && (side == 1) == place.is_players()
+}
+
 fn because_of_queue(mut blame: Blame, queue: &Queue, evidence: &Evidence) -> Blame {
     blame.because.extend(self::evidence(queue));
     let load = name(queue.load);
@@ -243,3 +274,6 @@ fn because_of_queue(mut blame: Blame, queue: &Queue, evidence: &Evidence) -> Bla
 pub(super) fn advise_queue(blame: Blame, load: usize) -> Blame {
     blame.advise(&[if load == 0 { LIMIT_UPLOAD } else { LIMIT_DOWNLOAD }, AQM])
 }
+
+/// Smallest round trip of a server that is far away: a player feels it.
+const FAR_NS: u64 = 150_000_000;

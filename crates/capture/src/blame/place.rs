@@ -27,7 +27,9 @@ impl Place {
         // A router has connections of its own, and the home may have servers. They are near, but the game is not.
         let home_ns = games.iter().filter_map(|game| *evidence.home.get(&game.home)?).min();
         let is_away_private = games.iter().all(|game| is_private(game.away));
-        let away_ns = evidence.away_rtt_ns[usize::from(is_away_private)];
+        // A server of somebody else may be next door, but the game is not.
+        let away_ns = games.iter().filter_map(|game| evidence.away_rtt_ns(Some(game.away))).min();
+        let any_away_ns = evidence.away_rtt_ns(None);
         let is_behind_nat =
             !games.is_empty() && games.iter().all(|game| is_private(game.home)) && !is_away_private;
         let next_door_ns = if is_behind_nat { ONE_MACHINE_NS } else { NEXT_DOOR_NS };
@@ -40,7 +42,7 @@ impl Place {
             }
             (Some(home_ns), _) if home_ns < ONE_MACHINE_NS => Self::Player,
             (Some(home_ns), _) if home_ns < AT_HOME_NS && is_behind_nat => Self::Home,
-            (Some(_), Some(_)) => Self::Between,
+            (Some(_), _) if any_away_ns.is_some() => Self::Between,
             _ if is_behind_nat => Self::SomewhereAtHome,
             _ => Self::Unknown,
         }

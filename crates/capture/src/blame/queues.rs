@@ -42,7 +42,9 @@ pub(super) fn find(evidence: &Evidence, game: Option<&Flow>, side: usize) -> Opt
     for load in 0..2 {
         let shared = shared(evidence, side, load);
         let waits = shared.is_some_and(|shared| shared.proof > Proof::OwnLoad);
-        let by_game = game.and_then(|game| by_troubles(game, side, load, waits));
+        // A game that makes the load itself would always be late with it.
+        let by_game = game.filter(|game| !is_own(evidence, game, load));
+        let by_game = by_game.and_then(|game| by_troubles(game, side, load, waits));
         // A round trip does not tell its direction, so both loads at the same time tell nothing.
         let found = match (by_game, shared) {
             (Some(by_game), shared) => {
@@ -73,7 +75,9 @@ fn shared(evidence: &Evidence, side: usize, load: usize) -> Option<Queue> {
     }
     let mut found: Option<Queue> = None;
     if let Some((delay_ns, quiet_ns)) = delayed(&handshakes(evidence, side), load) {
-        let proof = if quiet_ns.is_some() { Proof::Others } else { Proof::NoQuietTime };
+        // Several connections of one page may meet a bad moment by chance.
+        let is_many = handshakes(evidence, side).delay[LOADS[load] as usize].moments >= LONG_LOAD;
+        let proof = if quiet_ns.is_some() && is_many { Proof::Others } else { Proof::NoQuietTime };
         found = Some(Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] });
     }
     for flow in evidence.flows() {
@@ -85,8 +89,9 @@ fn shared(evidence: &Evidence, side: usize, load: usize) -> Option<Queue> {
         let Some((delay_ns, quiet_ns)) = delayed(&way.load, load) else { continue };
         let proof = match (is_own(evidence, flow, load), quiet_ns) {
             (true, _) => Proof::OwnLoad,
-            (false, None) => Proof::NoQuietTime,
-            (false, Some(_)) => Proof::Others,
+            // A short load may come at a bad moment by chance.
+            (false, Some(_)) if way.load.delay[LOADS[load] as usize].moments >= LONG_LOAD => Proof::Others,
+            (false, _) => Proof::NoQuietTime,
         };
         if found.is_none_or(|found| (found.proof, found.delay_ns) < (proof, delay_ns)) {
             found = Some(Queue { load, proof, delay_ns, quiet_ns, troubles: [0, 0] });
@@ -102,7 +107,7 @@ fn is_passed(evidence: &Evidence, side: usize, load: usize) -> bool {
     ways.any(|way| is_prompt(&way.load, load)) || is_prompt(&handshakes(evidence, side), load)
 }
 
-fn is_own(evidence: &Evidence, flow: &Flow, load: usize) -> bool {
+pub(super) fn is_own(evidence: &Evidence, flow: &Flow, load: usize) -> bool {
     flow.bytes[load] * OWN_SHARE > evidence.bytes[load]
 }
 
@@ -235,9 +240,11 @@ const OWN_SHARE: u64 = 5;
 const MUCH_NS: u64 = 50_000_000;
 /// Minimum number of moments for a median.
 const ENOUGH: u32 = 6;
+/// Minimum number of loaded moments that prove something: 6 s.
+const LONG_LOAD: u32 = 24;
 /// Minimum number of moments for a comparison.
 const FEW: u32 = 4;
 /// Minimum number of troubles with the load.
 const TROUBLES: f64 = 5.0;
 /// Share of all troubles that must come with the load.
-const MOST: f64 = 0.7;
+pub(super) const MOST: f64 = 0.7;

@@ -7,13 +7,14 @@ use super::place::Place;
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::LONG_NS;
+use crate::orientation::is_private;
 
 /// Trouble between the player and the capture point, without a load that explains it.
 pub(super) fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame {
     let retries = evidence.wifi_retries * 20 > evidence.packets;
     match place {
         Place::Home | Place::SomewhereAtHome if retries => {
-            Blame::new(Who::Wifi, Sure::Likely, "Your Wi-Fi is to blame: it loses packets or sends them late.")
+            Blame::new(Who::Wifi, Sure::Guess, "Your Wi-Fi is to blame: it loses packets or sends them late.")
                 .because(format!("{} had to be repeated on the air.", count(evidence.wifi_retries, "frame")))
                 .because(at)
                 .advise(&[CABLE])
@@ -53,7 +54,7 @@ pub(super) fn away_side(
     if place == Place::Server && trouble.lost_all() == 0 && !game.is_hosted {
         return Blame::new(
             Who::Server,
-            Sure::Likely,
+            Sure::Guess,
             "The server is to blame: its updates were late when they left.",
         )
         .because(at)
@@ -63,7 +64,7 @@ pub(super) fn away_side(
         Elsewhere::Fine { servers, packets } => {
             return Blame::new(
                 Who::Path,
-                Sure::Likely,
+                Sure::Guess,
                 format!(
                     "The path to the server is to blame, behind {} line. It may be the server's own connection too.",
                     your(place.is_players())
@@ -71,7 +72,7 @@ pub(super) fn away_side(
             )
             .because(at)
             .because(format!(
-                "{} to and from {} at the same time had almost no loss.",
+                "{} to and from {} had almost no loss.",
                 count(packets, "packet"),
                 count(servers, "other server")
             ))
@@ -142,7 +143,11 @@ fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewhere {
         return Elsewhere::Untold;
     }
     let mut servers: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
-    for flow in evidence.flows().filter(|flow| flow.away != game.away && flow.home == game.home) {
+    // Machines in the home say nothing about the way out of it.
+    let is_other = |flow: &&Flow| {
+        flow.away != game.away && flow.home == game.home && is_private(flow.away) == is_private(game.away)
+    };
+    for flow in evidence.flows().filter(is_other) {
         let sums = servers.entry(flow.away).or_default();
         (sums.0, sums.1) = (sums.0 + lost(flow), sums.1 + sent(flow));
     }
@@ -178,6 +183,8 @@ pub(super) fn where_(side: usize, place: Place, trouble: &Trouble, game: &Flow) 
         parts.push(format!("round trips over {} longer than the fastest", ms(trouble.delay_ns)));
     }
     let part = match (side, place.is_players()) {
+        (0, _) if game.is_hosted => "Between the hosted match and the capture point",
+        (_, _) if game.is_hosted => "Between the capture point and the other player",
         (0, true) => "Between your game and the capture point",
         (0, false) => "Between the player and the capture point",
         (_, true) => "Between the capture point and the server",

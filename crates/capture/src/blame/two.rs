@@ -7,9 +7,9 @@ use std::net::IpAddr;
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, quiet};
-use super::one::{advise_queue, hidden_queue, is_flat, of_one, on_side};
+use super::one::{advise_queue, hidden_queue, hosted, is_flat, of_one, on_side};
 use super::place::Place;
-use super::queues::{Queue, in_one_direction};
+use super::queues::{self, MOST, Proof, Queue, in_one_direction};
 use super::sides::where_;
 use super::words::*;
 use super::{Blame, Sure, Who};
@@ -29,6 +29,10 @@ struct Game<'a> {
 
 /// Judges two captures. `evidence` has the facts of the first and of the second one.
 pub fn of_two(evidence: [&Evidence; 2], compared: &Comparison) -> Blame {
+    judged(evidence, compared).hedged()
+}
+
+fn judged(evidence: [&Evidence; 2], compared: &Comparison) -> Blame {
     let votes = compared.flows.iter().filter_map(|flow| {
         let is_hosted = seen(evidence[0], flow.flows[0]).is_some_and(|game| game.is_hosted);
         flow.first_is_near_client.map(|first| first != is_hosted)
@@ -49,9 +53,12 @@ pub fn of_two(evidence: [&Evidence; 2], compared: &Comparison) -> Blame {
     let most = (0..3).max_by(|&a, &b| sizes[a].total_cmp(&sizes[b])).unwrap_or(1);
     let mut blame = match most {
         0 => on_side(evidence[near], worst.seen[0], places[0], 0, &parts[0]),
-        1 => between(worst, compared, places),
+        1 => between(worst, compared, places, [evidence[near], evidence[1 - near]]),
         _ => on_side(evidence[1 - near], worst.seen[1], places[1], 1, &parts[2]),
     };
+    if worst.seen[0].is_hosted && !matches!(blame.who, Who::Upload | Who::Download) {
+        blame = hosted(places[0], part_of(most, &parts[most], worst, places));
+    }
     for (n, part) in parts.iter().enumerate().filter(|&(n, _)| n != most && sizes[n] > sizes[most] / 3.0) {
         blame.sure = blame.sure.min(Sure::Likely);
         blame.because.push(format!("There was trouble elsewhere too. {}", part_of(n, part, worst, places)));
@@ -131,13 +138,15 @@ fn no_trouble(evidence: [&Evidence; 2], games: &[Game<'_>], [near, far]: [Place;
     let home = near == Place::Player || is_flat(evidence[0], 0);
     let away = far == Place::Server || is_flat(evidence[1], 1);
     let is_known = games.iter().all(|game| game.is_known);
+    // Without numbers or a pace, a sender that stopped looks like one that had nothing to send.
+    let has_pace = games.iter().all(|game| game.seen[0].ways.iter().all(|way| way.lost.is_some()));
     let your = if near.is_players() { "your network" } else { "the network" };
     let longest = games.iter().map(|game| game.between.longest_ns).max().unwrap_or(0).max(LONG_NS);
     let (lost, sent) = games.iter().fold((0, 0), |(lost, sent), game| {
         (lost + game.between.lost_all(), sent + game.between.sent[0] + game.between.sent[1])
     });
     let sure = match (near, far) {
-        (Place::Player, Place::Server) if is_known => Sure::Certain,
+        (Place::Player, Place::Server) if is_known && has_pace => Sure::Certain,
         _ if home && away && is_known && games.iter().all(|game| game.seen[0].is_tcp) => Sure::Likely,
         _ => Sure::Guess,
     };
@@ -156,13 +165,27 @@ fn no_trouble(evidence: [&Evidence; 2], games: &[Game<'_>], [near, far]: [Place;
         .advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }
 
-fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame {
+fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2], evidence: [&Evidence; 2]) -> Blame {
     let your = your(places[0].is_players());
     let at = part_of(1, &worst.between, worst, places);
-    let queues = [0, 1].map(|load| in_one_direction(&worst.load, load));
+    // A game that makes the load itself would always be late with it.
+    let is_load = |load: usize| !queues::is_own(evidence[0], worst.seen[0], load);
+    let queues = [0, 1].map(|load| in_one_direction(&worst.load, load).filter(|_| is_load(load)));
     let weight = |queue: &Queue| (queue.quiet_ns.is_some(), queue.troubles[0]);
     if let Some(queue) = queues.into_iter().flatten().max_by_key(weight) {
-        let mut blame = queue_between(&queue, your, at);
+        // Round trips of one capture need no common clock, so a clock that was set is no queue.
+        let agrees = [(0, 1), (1, 0)].into_iter().any(|(n, side)| {
+            queues::find(evidence[n], None, side)
+                .is_some_and(|found| found.load == queue.load && found.proof >= Proof::NoQuietTime)
+        });
+        let mut blame = queue_between(&queue, your, at, agrees);
+        if places[1] == Place::Home {
+            blame.sure = Sure::Guess;
+            blame.who = Who::Wifi;
+            "Your Wi-Fi or home network is to blame: a queue builds up between the two capture points."
+                .clone_into(&mut blame.text);
+            blame.advice.insert(0, CABLE.to_owned());
+        }
         if let Some(other) = queues[1 - queue.load] {
             let (load, waited) = (name(other.load), ms(other.delay_ns));
             blame.because.push(format!("In the other direction packets waited {waited} with the {load}."));
@@ -171,10 +194,10 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
         return blame;
     }
     match elsewhere(worst, compared) {
-        Some(true) => {
+        Some(true) if places[1] != Place::Home => {
             return Blame::new(
                 Who::Path,
-                Sure::Likely,
+                Sure::Guess,
                 "The path to the server is to blame, between the two capture points. Other servers are reached well.",
             )
             .because(at)
@@ -203,13 +226,17 @@ fn between(worst: &Game<'_>, compared: &Comparison, places: [Place; 2]) -> Blame
     .advise(if places[1] == Place::Server { &[AT_ROUTER, CABLE, ELSEWHERE] } else { &[CABLE, ASK_PROVIDER] })
 }
 
-fn queue_between(queue: &Queue, your: &str, at: String) -> Blame {
+fn queue_between(queue: &Queue, your: &str, at: String, agrees: bool) -> Blame {
     let load = name(queue.load);
-    let sure = if queue.quiet_ns.is_some() { Sure::Certain } else { Sure::Likely };
+    let [with, all] = queue.troubles;
+    let sure = match (agrees && f64::from(with) >= f64::from(all) * MOST, queue.quiet_ns) {
+        (true, Some(_)) => Sure::Certain,
+        (true, None) => Sure::Likely,
+        (false, _) => Sure::Guess,
+    };
     let text =
         format!("{} {load} is to blame: a queue builds up between the two capture points.", capital(your));
     let mut blame = Blame::new(queue_of(queue.load), sure, text);
-    let [with, all] = queue.troubles;
     if with > 0 {
         blame = blame.because(troubles(with, all, load));
     }
@@ -265,7 +292,7 @@ fn elsewhere(worst: &Game<'_>, compared: &Comparison) -> Option<bool> {
     for flow in &compared.flows {
         let is_hosted = is_private(flow.key.destination.ip()) && !is_private(flow.key.source.ip());
         let away = if is_hosted { flow.key.source } else { flow.key.destination }.ip();
-        if away != worst.seen[0].away {
+        if away != worst.seen[0].away && is_private(away) == is_private(worst.seen[0].away) {
             let sent =
                 flow.directions.iter().filter_map(|of| of.losses.as_ref().ok()).map(|of| of.sent).sum();
             let sums = servers.entry(away).or_default();

@@ -8,6 +8,21 @@ impl Blame {
         Self { who, sure, text: text.into(), because: Vec::new(), advice: Vec::new() }
     }
 
+    /// Says of a guess that it is one.
+    pub(super) fn hedged(mut self) -> Self {
+        let names_culprit = !matches!(self.who, Who::Nobody | Who::Unknown);
+        if self.sure == Sure::Guess
+            && names_culprit
+            && !self.text.starts_with("Perhaps")
+            && !self.text.contains(" probably ")
+        {
+            let mut letters = self.text.chars();
+            let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+            self.text = format!("Perhaps {first}{}", letters.as_str());
+        }
+        self
+    }
+
     pub(super) fn because(mut self, sentence: impl Into<String>) -> Self {
         self.because.push(sentence.into());
         self
