@@ -98,7 +98,7 @@ def test_chosen_flows_have_the_numbers_of_the_whole_analysis(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     for table in ("windows", "retransmissions", "rtt", "delay"):
         assert pl.read_parquet(tmp_path / "out" / f"{table}.parquet")["flow"].unique().to_list() == [2]
-    # The terminal shows more of it than its line in the table.
+    # The terminal adds a table of this flow.
     [resent] = [line for line in done.stdout.splitlines() if line.startswith("  retransmitted")]
     assert resent.split()[1:] == [str(whole["flows"][2]["tcp"][way]["resent"]) for way in ("up", "down")]
     assert "flow 2: TCP from client 10.79.0.2:34752 to server 10.79.0.1:13327, thin" in done.stdout

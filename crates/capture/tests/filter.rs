@@ -229,7 +229,7 @@ fn agrees(capture: &[u8], expression: &str) -> bool {
         return false;
     };
     let (mut stdin, bytes) = (child.stdin.take().unwrap(), capture.to_owned());
-    // It ends without reading all if it refuses the expression.
+    // tcpdump stops reading if it refuses the expression, and then this write fails.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
     let done = child.wait_with_output().unwrap();
     writer.join().unwrap();

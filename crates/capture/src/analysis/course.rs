@@ -14,7 +14,7 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Load at a time, as far as the capture was read.
+    /// Returns the load at a time. The capture must have been read up to it.
     pub(super) fn load_at(&mut self, at_ns: u64) -> Load {
         self.loads.read(&self.timeline);
         self.loads.at(at_ns)

@@ -11,7 +11,7 @@ pub(super) struct Listed {
     flows: BTreeMap<Rank, Box<FlowReport>>,
     pub(super) left_out: LeftOut,
     pub(super) games: Games,
-    /// All flows by number. Only a comparison of two captures needs them; otherwise `None`.
+    /// All flows by number, for a comparison of two captures. `None` for one capture.
     pub(super) each: Option<BTreeMap<u32, Game>>,
 }
 

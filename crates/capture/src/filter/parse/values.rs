@@ -7,7 +7,7 @@ use super::super::test::{Comparison, Network, Test, Version};
 use super::{Family, Head, Kind, Parser, Result};
 
 impl Parser<'_> {
-    /// Parses a value that is what `head` says.
+    /// Parses a value of the kind that `head` names: an address, a network, a port.
     pub(super) fn value(&mut self, head: Head) -> Result<Test> {
         match head.kind {
             Kind::Host => self.host(head),
