@@ -105,7 +105,7 @@ def test_the_page_and_pictures_name_nobody(fitted: tuple[Path, dict[str, Any], s
     for written in (text, json.dumps(document)):
         assert "10.77" not in written
         assert not re.search(r"27960|openarena-\dp|player1", written)
-    assert "4 players left out, and estimated from matches of 2 and 3" in page
+    assert "The match of 4 players, left out and estimated from matches of 2 and 3" in page
     assert "Estimates for numbers of players that were not captured" in page
     figures = {path.name for path in (folder / "report" / "figures").iterdir()}
     assert figures == {

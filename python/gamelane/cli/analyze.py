@@ -126,8 +126,11 @@ def analyze(
             for flow in found["captures"][0]["flows"]:
                 flow_terminal.show(flow, stdout())
     code = told(analysis)
-    hint = "-o DIR adds a report with plots and tables; --flow ID shows one flow, --flow ID --log all of its packets"
-    say_where(page, "" if json or csv else hint, quiet=quiet)
+    hint = (
+        "-o DIR adds a report with plots and tables.\n"
+        "--flow ID shows one flow, and --flow ID --log all of its packets."
+    )
+    say_where(page, "" if json or csv or flows or code else hint, quiet=quiet)
     return code
 
 

@@ -278,7 +278,7 @@ def _show(outcome: Outcome, console: Console) -> None:
         console.print(_estimates(outcome.model))
     for each in outcome.predictions:
         of = " and ".join(map(str, each.captured))
-        console.print(f"\n{each.of.players} players left out, and estimated from matches of {of}")
+        console.print(f"\nThe match of {each.of.players} players, left out and estimated from matches of {of}")
         console.print(_table([each.of]))
         for cause in each.causes:
             console.print(f"* {cause}.", markup=False)

@@ -115,8 +115,9 @@ def _about(capture: Document) -> str:
     skipped = {key: count for key, count in capture["skipped"].items() if count and key != "unsupported_link_type"}
     parts = [f"{capture['file']}: {capture['packets']:,} packets in {capture['duration_s']:.1f} s"]
     if copies := capture["set_aside"]:
-        parts.append(f"{copies} of them copies from other interfaces or a mirror port, set aside")
-    parts += [f"{count} {key.replace('_', ' ')}" for key, count in skipped.items()]
+        parts.append(f"{copies:,} of them copies from other interfaces or a mirror port, set aside")
+    names = {"filtered": "left out by --filter"}
+    parts += [f"{count:,} {names.get(key, key.replace('_', ' '))}" for key, count in skipped.items()]
     if capture["dropped_by_capture"]:
         parts.append(f"{capture['dropped_by_capture']} dropped by the recording program")
     if went_back := capture["time_went_back"]["packets"]:
