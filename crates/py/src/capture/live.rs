@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::Analysis;
-use super::sink::Tables;
+use super::sink::{Fallible as _, NoTables};
 
 /// An interface being recorded.
 #[pyclass(module = "gamelane._native")]
@@ -22,7 +22,7 @@ pub(crate) struct Live {
 
 enum Stage {
     Opened(Source),
-    Recording(Box<Recorder<Documented<Tables>>>, String),
+    Recording(Box<Recorder<Documented<NoTables>>>, String),
     Over,
 }
 
@@ -65,7 +65,7 @@ impl Live {
         let rotation = Rotation { bytes: rotate_bytes, span_ns: rotate_ns, keep };
         let files = folder.map(|folder| Files::new(Path::new(folder), &source.describe(), rotation));
         let name = source.name().to_owned();
-        let sink = Documented { findings: Findings::default(), onward: Tables::new(None, 0) };
+        let sink = Documented { findings: Findings::default(), onward: NoTables::default() };
         let recorder = Recorder::start(source, files.transpose().map_err(explained)?, sink, has_top);
         *stage = Stage::Recording(Box::new(recorder), name);
         Ok(())

@@ -11,7 +11,7 @@ use gamelane_capture::{Capture, Filter, log};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use sink::Tables;
+use sink::{Fallible, NoTables, Tables};
 
 /// Findings about captures.
 #[pyclass(module = "gamelane._native", frozen)]
@@ -67,28 +67,39 @@ pub(crate) fn analyze_captures(
     flows: Option<Vec<u32>>,
 ) -> PyResult<Analysis> {
     let choice = Choice { filter: filter(words)?, flows: flows.unwrap_or_default(), interfaces };
-    let mut tables: Vec<Tables> = (0..captures.len())
-        .map(|place| Tables::new(on_batch.as_ref().map(|call| call.clone_ref(py)), place as u8))
-        .collect();
-    py.detach(|| {
-        let document = match (&captures[..], &mut tables[..]) {
-            ([(_, first), (_, second)], [first_tables, second_tables])
-                if first.len() == 1 && second.len() == 1 =>
-            {
-                let onward = [first_tables, second_tables];
-                let (captures, pair) = document::read_two([&first[0], &second[0]], &choice, onward);
-                Document::new(captures, pair)
-            }
-            _ => {
-                let each = captures.iter().zip(&mut tables);
-                let read = each.map(|((name, paths), tables)| document::read(name, paths, &choice, tables));
-                let read = read.collect::<Result<_, _>>();
-                Document::new(read.map_err(|error| PyValueError::new_err(error.to_string()))?, None)
-            }
-        };
-        tables.iter_mut().try_for_each(Tables::finish)?;
-        Ok(Analysis(document))
-    })
+    match on_batch {
+        Some(call) => {
+            let tables =
+                (0..captures.len()).map(|place| Tables::new(call.clone_ref(py), place as u8)).collect();
+            py.detach(|| analyze(&captures, &choice, tables))
+        }
+        None => {
+            let tables = captures.iter().map(|_| NoTables::default()).collect();
+            py.detach(|| analyze(&captures, &choice, tables))
+        }
+    }
+}
+
+fn analyze<S: Fallible>(
+    captures: &[(String, Vec<String>)],
+    choice: &Choice,
+    mut sinks: Vec<S>,
+) -> PyResult<Analysis> {
+    let document = match (captures, &mut sinks[..]) {
+        ([(_, first), (_, second)], [first_sink, second_sink]) if first.len() == 1 && second.len() == 1 => {
+            let onward = [first_sink, second_sink];
+            let (captures, pair) = document::read_two([&first[0], &second[0]], choice, onward);
+            Document::new(captures, pair)
+        }
+        _ => {
+            let each = captures.iter().zip(&mut sinks);
+            let read = each.map(|((name, paths), sink)| document::read(name, paths, choice, sink));
+            let read = read.collect::<Result<_, _>>();
+            Document::new(read.map_err(|error| PyValueError::new_err(error.to_string()))?, None)
+        }
+    };
+    sinks.iter_mut().try_for_each(Fallible::finish)?;
+    Ok(Analysis(document))
 }
 
 /// One connection of a capture, annotated packet by packet.
