@@ -82,7 +82,10 @@ fn the_figure_is_found_in_its_capture() {
     let TransportReport::Tcp(tcp) = &flow.transport else { panic!("TCP") };
     let direction = usize::from(flow.key.source.to_string() != SERVER);
     let half = &tcp.halves[direction];
-    assert_eq!((half.totals.nth[0].itself, half.totals.nth[0].included, half.totals.most), (1, 1, 1));
+    assert_eq!(
+        (half.counts.totals.nth[0].itself, half.counts.totals.nth[0].included, half.counts.totals.most),
+        (1, 1, 1)
+    );
     assert_eq!((half.counts.resent, half.counts.duplicate_acks), (1, 2));
     assert_eq!(half.counts.application_delay.max(), Some(1_670_000_000));
     assert_eq!(half.counts.longest_stall_ns, 1_670_000_000);

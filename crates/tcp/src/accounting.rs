@@ -112,6 +112,17 @@ impl RetransmissionLedger {
         Self { packets: VecDeque::new(), next: first, acknowledged_to: first }
     }
 
+    /// Removes all packets and begins again with offset `first`. The memory is kept.
+    pub fn restart(&mut self, first: u64) {
+        self.packets.clear();
+        (self.next, self.acknowledged_to) = (first, first);
+    }
+
+    /// Number of packets that fit without an allocation.
+    pub fn capacity(&self) -> usize {
+        self.packets.capacity()
+    }
+
     /// Highest acknowledgement so far.
     pub const fn acknowledged_to(&self) -> u64 {
         self.acknowledged_to

@@ -2,6 +2,7 @@
 //! left to [`tcp`](crate::tcp).
 
 use gamelane_core::Ecn;
+use smallvec::SmallVec;
 
 use super::copies::PointIndex;
 use crate::packet::{CapturedPacket, CapturedTransport};
@@ -58,8 +59,7 @@ pub struct Direction {
     pub(super) identification: Identification,
     last_payload_ns: Option<u64>,
     /// Sizes and gaps on their way to the distributions.
-    staged: [(u32, u32); STAGED],
-    staged_len: u8,
+    staged: SmallVec<[(u32, u32); FEW]>,
     bin: Bin,
     bins: [u64; 4],
 }
@@ -169,28 +169,33 @@ impl Direction {
                 NO_GAP
             }
         };
-        self.staged[usize::from(self.staged_len)] = (size, word);
-        self.staged_len += 1;
-        if usize::from(self.staged_len) == STAGED {
-            self.unstage();
+        if self.staged.len() == self.staged.capacity() {
+            self.make_room();
         }
+        self.staged.push((size, word));
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.staged.len() >= MANY {
+            return self.unstage();
+        }
+        self.staged.reserve_exact(self.staged.len() * 3);
     }
 
     /// Brings the distributions up to date.
     #[cold]
     pub(super) fn unstage(&mut self) {
-        for (size, gap_ns) in self.staged.into_iter().take(self.staged_len.into()) {
-            self.sizes.push(size.into());
-            if gap_ns != NO_GAP {
-                self.gaps.push(gap_ns.into());
-            }
-        }
-        self.staged_len = 0;
+        self.sizes.extend(self.staged.iter().map(|&(size, _)| size.into()));
+        let gaps = self.staged.iter().filter(|(_, gap_ns)| *gap_ns != NO_GAP);
+        self.gaps.extend(gaps.map(|&(_, gap_ns)| gap_ns.into()));
+        self.staged.clear();
     }
 
     /// Completes the distributions, after the last packet.
     pub(super) fn settle(&mut self) {
         self.unstage();
+        self.staged = SmallVec::new();
         if let Some(copies) = &mut self.copies {
             copies.settle();
         }
@@ -234,8 +239,10 @@ impl Direction {
 
 /// Gap of a packet that has none, or a longer one.
 const NO_GAP: u32 = u32::MAX;
-/// Sizes and gaps that wait: two cache lines.
-const STAGED: usize = 16;
+/// Sizes and gaps that wait without an allocation.
+const FEW: usize = 4;
+/// Sizes and gaps that may wait. The list grows four times at once.
+const MANY: usize = 64;
 /// Packets in a bin so far from which it is dense: after these, less than 25 ms lie between two on average.
 const DENSE: u32 = 10;
 /// Number of points whose copies are timed.

@@ -17,6 +17,7 @@ use super::timeline::Moments;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
 use crate::tcp::connection::{Connection, End};
+use crate::tcp::half::Half;
 use crate::tcp::rows::{Acknowledged, Method, Retransmission, RoundTrip, Row};
 
 /// An open flow.
@@ -69,11 +70,18 @@ pub(super) struct TableKey {
 }
 
 impl Flow {
-    pub(super) fn new(number: u32, packet: &CapturedPacket, table_key: TableKey, at_ns: u64) -> Self {
+    /// Opens a flow with its first packet. A TCP connection takes one of `spare`.
+    pub(super) fn new(
+        number: u32,
+        packet: &CapturedPacket,
+        table_key: TableKey,
+        at_ns: u64,
+        spare: &mut Vec<Box<Connection>>,
+    ) -> Self {
         let (key, client_by, transport) = match &packet.transport {
             CapturedTransport::Tcp(tcp) => {
                 let (key, by) = client_to_server(packet.key, tcp);
-                (key, Some(by), Transport::Tcp(Box::default()))
+                (key, Some(by), Transport::Tcp(spare.pop().unwrap_or_default()))
             }
             CapturedTransport::Udp | CapturedTransport::LaterFragment => {
                 let datagrams = Datagrams { began_late: at_ns >= LATE_NS, ..Datagrams::default() };
@@ -331,7 +339,7 @@ impl Flow {
         let lasted_ns = self.last_ns - self.first_ns;
         let mut so_far =
             OpenFlow { key: self.key, reversed: self.exchanged, kind: Kind::Other, updates: [None; 2] };
-        match &self.transport {
+        match &mut self.transport {
             Transport::Udp(datagrams) => {
                 let updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
                 so_far.kind = behaviour(&self.directions, &updates, lasted_ns).into();
@@ -349,7 +357,8 @@ impl Flow {
                 }
             }
             Transport::Tcp(connection) => {
-                if is_conversation([0, 1].map(|n| &connection.halves[n].counts), lasted_ns) {
+                connection.halves.iter_mut().for_each(Half::settle);
+                if is_conversation([0, 1].map(|n| &*connection.halves[n].counts), lasted_ns) {
                     so_far.kind = Kind::ThinTcp;
                 }
             }
@@ -357,7 +366,14 @@ impl Flow {
         so_far
     }
 
-    pub(super) fn finish(mut self: Box<Self>, copies: &Copies, course: &mut Course, sink: &mut impl Sink) {
+    /// Ends the flow and reports it. Its connection is put into `spare`.
+    pub(super) fn finish(
+        mut self: Box<Self>,
+        copies: &Copies,
+        course: &mut Course,
+        spare: &mut Vec<Box<Connection>>,
+        sink: &mut impl Sink,
+    ) {
         self.tell_bins(true, sink);
         for direction in 0..2 {
             self.directions[direction].settle();
@@ -369,9 +385,13 @@ impl Flow {
         let mut least_rtt_ns = [0; 2];
         let mut moments = self.moments;
         let transport = match self.transport {
-            Transport::Tcp(connection) => {
+            Transport::Tcp(mut connection) => {
                 least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
-                TransportReport::Tcp(Box::new(TcpReport::new(*connection)))
+                let report = Box::new(TcpReport::take(&mut connection));
+                if spare.len() < SPARE {
+                    spare.push(connection);
+                }
+                TransportReport::Tcp(report)
             }
             Transport::Udp(mut datagrams) => {
                 let mut updates = [0, 1].map(|n| datagrams.paces[n].updates(&self.directions[n]));
@@ -549,5 +569,7 @@ const OVER_NS: u64 = 30_000_000_000;
 const WITNESSES: u32 = 256;
 /// Age from which a flow keeps moments.
 const SETTLED_NS: u64 = 2_000_000_000;
+/// Number of ended connections whose memory is used again.
+const SPARE: usize = 256;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;

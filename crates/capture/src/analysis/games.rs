@@ -118,7 +118,7 @@ impl FlowReport {
         match &self.transport {
             TransportReport::Udp { behaviour, .. } => (*behaviour).into(),
             TransportReport::Tcp(tcp)
-                if is_conversation([0, 1].map(|n| &tcp.halves[n].counts), self.last_ns - self.first_ns) =>
+                if is_conversation([0, 1].map(|n| &*tcp.halves[n].counts), self.last_ns - self.first_ns) =>
             {
                 Kind::ThinTcp
             }

@@ -227,12 +227,12 @@ impl Message {
 fn gaps(messages: &[Message], trusted: Option<usize>) -> Vec<Gap> {
     let mut timed = messages.iter().filter(|message| message.ticks(trusted) > 0);
     let Some(first) = timed.next() else { return Vec::new() };
-    timed
-        .scan(first.at_ns, |last_ns, message| {
-            let ns = message.at_ns.saturating_sub(std::mem::replace(last_ns, message.at_ns));
-            Some(Gap { at_ns: message.at_ns, ns, ticks: message.ticks(trusted) })
-        })
-        .collect()
+    let mut gaps = Vec::with_capacity(messages.len());
+    gaps.extend(timed.scan(first.at_ns, |last_ns, message| {
+        let ns = message.at_ns.saturating_sub(std::mem::replace(last_ns, message.at_ns));
+        Some(Gap { at_ns: message.at_ns, ns, ticks: message.ticks(trusted) })
+    }));
+    gaps
 }
 
 fn longest_ns(gaps: &[Gap]) -> u64 {

@@ -1,7 +1,6 @@
 //! Report of a flow at its end. Single events of the flow are left out; they are rows of the [`Sink`](super::Sink).
 
 use gamelane_core::FlowKey;
-use gamelane_tcp::accounting::RetransmissionTotals;
 
 use super::direction::Direction;
 use super::game::{Behaviour, Updates};
@@ -9,9 +8,10 @@ use super::games::Kind;
 use super::under_load::{Load, UnderLoad};
 use crate::orientation::ClientBy;
 use crate::samples::Samples;
-use crate::tcp::cause::{Cause, Habits};
+use crate::tcp::cause::Cause;
 use crate::tcp::connection::{Connection, End};
 use crate::tcp::counts::HalfCounts;
+use crate::tcp::half::Half;
 
 /// Report of a flow with both directions.
 #[derive(Clone, Debug)]
@@ -85,9 +85,7 @@ pub struct TcpReport {
 #[derive(Clone, Debug)]
 pub struct HalfReport {
     /// All counters.
-    pub counts: HalfCounts,
-    /// Retransmissions by number, as in table 2 of griwodz2006.
-    pub totals: RetransmissionTotals,
+    pub counts: Box<HalfCounts>,
     /// Packets without an acknowledgement at the end.
     pub unacknowledged: u64,
     /// Bytes that never passed, although later bytes did.
@@ -97,6 +95,11 @@ pub struct HalfReport {
 }
 
 impl HalfReport {
+    fn new(half: Half) -> Self {
+        let (unacknowledged, missing_bytes) = half.left_open();
+        Self { counts: half.counts, unacknowledged, missing_bytes, settled: half.habits.settle() }
+    }
+
     /// True if the stream is thin: 95 % of its packets were sent with fewer than four in flight, including the packet
     /// itself. Then three duplicate ACKs are impossible (Linux `tcp_stream_is_thin`). `None` if it sent too few
     /// packets.
@@ -127,18 +130,18 @@ impl HalfReport {
 }
 
 impl TcpReport {
-    pub(super) fn new(connection: Connection) -> Self {
-        let (from_handshake, sack) = (connection.halves[0].syn.is_some(), connection.has_sack());
-        let Connection { halves, both, handshake_rtt_ns, end, .. } = connection;
-        let habits: [Habits; 2] = [halves[0].habits, halves[1].habits];
-        let mut habits = habits.into_iter();
-        let halves = halves.map(|mut half| {
-            half.settle();
-            let (unacknowledged, missing_bytes) = half.left_open();
-            let settled = habits.next().unwrap_or_default().settle();
-            HalfReport { counts: half.counts, totals: half.totals, unacknowledged, missing_bytes, settled }
-        });
-        Self { halves, both_rtt: both, handshake_rtt_ns, from_handshake, sack, end }
+    /// Takes the results of a connection. It begins again, for another flow.
+    pub(super) fn take(connection: &mut Connection) -> Self {
+        let Connection { halves, both, latest, handshake_rtt_ns, end, scaled, sack } = connection;
+        (*latest, *scaled) = ([None; 2], false);
+        Self {
+            from_handshake: halves[0].syn.is_some(),
+            halves: halves.each_mut().map(|half| HalfReport::new(half.renew())),
+            both_rtt: std::mem::take(both),
+            handshake_rtt_ns: std::mem::take(handshake_rtt_ns),
+            sack: std::mem::take(sack) == [true; 2],
+            end: std::mem::take(end),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use super::open::OpenFlow;
 use super::sink::Sink;
 use super::timeline::Timeline;
 use crate::packet::CapturedPacket;
+use crate::tcp::connection::Connection;
 
 /// All open flows.
 #[derive(Debug, Default)]
@@ -22,8 +23,10 @@ pub(super) struct Flows {
     known: HashMap<TableKey, u32>,
     #[expect(clippy::vec_box, reason = "a flow has 1 KiB, and the last one moves when another is closed")]
     flows: Vec<Box<Flow>>,
-    /// Index in `flows` by number.
+    /// Index in `flows` by number. Like the keys of no interface in `known`, it is filled from the second point on.
     numbers: HashMap<u32, u32>,
+    /// Packets came from several points.
+    has_points: bool,
     /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
     lately: Vec<u32>,
     /// Number of flows so far.
@@ -31,6 +34,9 @@ pub(super) struct Flows {
     /// Those of them that turned out to be another flow, seen elsewhere.
     absorbed: u32,
     copies: Copies,
+    /// Ended connections, whose memory is used again.
+    #[expect(clippy::vec_box, reason = "a connection moves between here and its flow")]
+    spare: Vec<Box<Connection>>,
     /// Packets that were copies of others.
     set_aside: u64,
     looked_ns: u64,
@@ -45,6 +51,9 @@ impl Flows {
             self.close(sink, |flow| at_ns.saturating_sub(flow.last_ns) >= flow.patience_ns());
         }
         let point = self.copies.point(packet);
+        if point > 0 && !self.has_points {
+            self.expect_copies();
+        }
         let slot = slot(packet);
         let lately = self.lately.get(slot).map_or(0, |&at| at as usize);
         let found = self.flows.get(lately).and_then(|flow| flow.carries(packet));
@@ -54,7 +63,7 @@ impl Flows {
         };
         if self.flows[at].is_reopened_by(packet, direction) {
             let flow = self.remove(at);
-            flow.finish(&self.copies, &mut self.course, sink);
+            flow.finish(&self.copies, &mut self.course, &mut self.spare, sink);
             (at, direction) = self.find(packet, slot, point, at_ns, sink);
         }
         let owner = self.owner(at, direction);
@@ -67,6 +76,16 @@ impl Flows {
                 self.set_aside += 1;
                 self.flows[at].repeated(direction);
             }
+        }
+    }
+
+    /// Makes the open flows known under all keys by which copies of their packets are found.
+    #[cold]
+    fn expect_copies(&mut self) {
+        self.has_points = true;
+        for (at, flow) in (0..).zip(&self.flows) {
+            self.numbers.insert(flow.number, at);
+            self.known.insert(flow.table_key.anywhere(), at);
         }
     }
 
@@ -254,7 +273,7 @@ impl Flows {
 
     /// What is known of an open flow.
     pub(super) fn open_flow(&mut self, number: u32) -> Option<OpenFlow> {
-        self.index(number).map(|at| self.flows[at].so_far())
+        self.flows.iter_mut().find(|flow| flow.number == number).map(|flow| flow.so_far())
     }
 
     fn open(
@@ -272,9 +291,11 @@ impl Flows {
         }
         let at = self.flows.len();
         self.known.insert(table_key, at as u32);
-        self.known.insert(table_key.anywhere(), at as u32);
-        self.flows.push(Box::new(Flow::new(self.number, packet, table_key, at_ns)));
-        self.numbers.insert(self.number, at as u32);
+        if self.has_points {
+            self.known.insert(table_key.anywhere(), at as u32);
+            self.numbers.insert(self.number, at as u32);
+        }
+        self.flows.push(Box::new(Flow::new(self.number, packet, table_key, at_ns, &mut self.spare)));
         self.number += 1;
         at
     }
@@ -292,23 +313,27 @@ impl Flows {
         }
         ended.sort_unstable_by_key(|flow| flow.number);
         for flow in ended {
-            flow.finish(&self.copies, &mut self.course, sink);
+            flow.finish(&self.copies, &mut self.course, &mut self.spare, sink);
         }
     }
 
     /// Takes a flow out of the table. The last one moves to its index.
     fn remove(&mut self, at: usize) -> Box<Flow> {
         let flow = self.flows.swap_remove(at);
-        self.numbers.remove(&flow.number);
-        for key in table_keys(&flow) {
+        if self.has_points {
+            self.numbers.remove(&flow.number);
+        }
+        for key in table_keys(&flow, self.has_points) {
             if self.known.get(&key).is_some_and(|&known| known as usize == at) {
                 self.known.remove(&key);
             }
         }
         let last = self.flows.len() as u32;
         if let Some(moved) = self.flows.get(at) {
-            self.numbers.insert(moved.number, at as u32);
-            for key in table_keys(moved) {
+            if self.has_points {
+                self.numbers.insert(moved.number, at as u32);
+            }
+            for key in table_keys(moved, self.has_points) {
                 if let Some(known) = self.known.get_mut(&key).filter(|known| **known == last) {
                     *known = at as u32;
                 }
@@ -318,9 +343,10 @@ impl Flows {
     }
 }
 
-/// Keys that a flow may have in the table. Those of no interface may belong to a later flow.
-fn table_keys(flow: &Flow) -> impl Iterator<Item = TableKey> {
-    flow.keys().flat_map(|(key, _)| [key, key.anywhere()])
+/// Keys that a flow may have in the table. Those of no interface, if there are any, may belong to a later flow.
+fn table_keys(flow: &Flow, has_points: bool) -> impl Iterator<Item = TableKey> {
+    let keys = flow.keys().map(|(key, _)| key);
+    keys.flat_map(move |key| [Some(key), has_points.then(|| key.anywhere())]).flatten()
 }
 
 /// Slot of a packet's flow in [`Flows::lately`]. It is the same for both directions, and different for most flows.

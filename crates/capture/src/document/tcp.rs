@@ -159,11 +159,11 @@ impl Half {
     fn of(report: &HalfReport) -> Self {
         let counts = &report.counts;
         let (causes, spurious, lag) = (report.causes(), report.spurious(), report.lag_ns());
-        let most = usize::from(report.totals.most).min(report.totals.nth.len());
+        let most = usize::from(report.counts.totals.most).min(report.counts.totals.nth.len());
         Self {
             thin: report.is_thin(),
             data_packets: counts.data_packets,
-            new_packets: report.totals.packets,
+            new_packets: report.counts.totals.packets,
             new_bytes: counts.new_bytes,
             resent: counts.resent,
             repeated_bytes: counts.repeated_bytes,
@@ -175,7 +175,7 @@ impl Half {
                 spurious: spurious[n],
                 lag_ms: ms(lag[n]),
             })),
-            nth: report.totals.nth[..most]
+            nth: report.counts.totals.nth[..most]
                 .iter()
                 .map(|nth| Nth {
                     total: nth.itself + nth.included,
@@ -186,8 +186,8 @@ impl Half {
                         .then(|| nth.delay.as_millis_f64() / nth.successful as f64),
                 })
                 .collect(),
-            most_retransmissions: report.totals.most,
-            bundled: report.totals.bundled,
+            most_retransmissions: report.counts.totals.most,
+            bundled: report.counts.totals.bundled,
             duplicate_acks: counts.duplicate_acks,
             control_retransmissions: counts.control_retransmissions,
             keep_alives: counts.keep_alives,

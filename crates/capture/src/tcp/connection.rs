@@ -15,11 +15,11 @@ pub(crate) struct Connection {
     /// Round trips of the whole path: sums of both parts.
     pub(crate) both: Samples,
     /// Time and length of the last sample of each part, in nanoseconds.
-    latest: [Option<(u64, u64)>; 2],
+    pub(crate) latest: [Option<(u64, u64)>; 2],
     pub(crate) handshake_rtt_ns: [Option<u64>; 2],
     pub(crate) end: End,
-    scaled: bool,
-    sack: [bool; 2],
+    pub(crate) scaled: bool,
+    pub(crate) sack: [bool; 2],
 }
 
 /// End of a connection.
@@ -141,11 +141,6 @@ impl Connection {
             (End::HalfClosed(first), _, true) if usize::from(first) != direction => End::Closed,
             (end, _, _) => end,
         };
-    }
-
-    /// True if both sides permitted SACK.
-    pub(crate) const fn has_sack(&self) -> bool {
-        self.sack[0] && self.sack[1]
     }
 }
 

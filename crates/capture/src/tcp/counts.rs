@@ -1,5 +1,7 @@
 //! Counters of one direction's data. Conclusions from several counters are left to the reports.
 
+use gamelane_tcp::accounting::RetransmissionTotals;
+
 use super::staged::Kind;
 use super::stall::Stalls;
 use crate::samples::Samples;
@@ -7,6 +9,8 @@ use crate::samples::Samples;
 /// Counters of one direction's data.
 #[derive(Clone, Debug, Default)]
 pub struct HalfCounts {
+    /// Retransmissions by number, as in table 2 of griwodz2006.
+    pub totals: RetransmissionTotals,
     /// Packets with data.
     pub data_packets: u64,
     /// Bytes of new data.

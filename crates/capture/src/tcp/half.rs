@@ -25,9 +25,9 @@ use acknowledgement::Sign;
 /// State of one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
-    pub(crate) counts: HalfCounts,
+    /// Results, which become those of the report as they are.
+    pub(crate) counts: Box<HalfCounts>,
     staged: Staged,
-    pub(crate) totals: RetransmissionTotals,
     pub(crate) sequence: Option<Sequence>,
     stream: Stream,
     ledger: RetransmissionLedger,
@@ -88,9 +88,8 @@ pub(crate) enum Sent {
 impl Default for Half {
     fn default() -> Self {
         Self {
-            counts: HalfCounts::default(),
+            counts: Box::default(),
             staged: Staged::default(),
-            totals: RetransmissionTotals::default(),
             sequence: None,
             stream: Stream::default(),
             ledger: RetransmissionLedger::new(1),
@@ -225,7 +224,7 @@ impl Half {
         let end = start + u64::from(len);
         self.counts.data_packets += 1;
         if before == 0 {
-            self.ledger = RetransmissionLedger::new(start);
+            self.ledger.restart(start);
         } else if len == 1 && end == before && self.ledger.acknowledged_to() >= before {
             self.count_probe();
             return Sent::Control;
@@ -244,12 +243,12 @@ impl Half {
         let known =
             again.then(|| self.covering(start).map(|known| (known.first_sent, known.retransmissions)));
         let first_sent = known.flatten();
-        let packets = self.totals.packets;
-        self.ledger.sent(Instant::from_nanos(at_ns), start, len, &mut self.totals);
+        let packets = self.counts.totals.packets;
+        self.ledger.sent(Instant::from_nanos(at_ns), start, len, &mut self.counts.totals);
         if self.in_flight == 0 {
             self.timer.sent_first(at_ns);
         }
-        self.in_flight += self.totals.packets - packets;
+        self.in_flight += self.counts.totals.packets - packets;
         let result = match circumstances {
             None => self.new_data(len, self.stream.missing_before(start), at_ns, near_ns),
             Some(_) if brought.hole.is_some_and(|hole| overtaken(&hole, &revealed)) => {
@@ -278,6 +277,7 @@ impl Half {
         };
         self.last_sent_ns = Some(at_ns);
         self.bound();
+        self.staged.bound(&mut self.counts);
         result
     }
 
@@ -308,12 +308,31 @@ impl Half {
 
     #[inline]
     fn stage(&mut self, kind: Kind, value: u64) {
-        self.staged.push(kind, value, &mut self.counts);
+        self.staged.push(kind, value);
     }
 
     /// Completes the counters, after the last packet.
     pub(crate) fn settle(&mut self) {
         self.staged.settle(&mut self.counts);
+    }
+
+    /// Ends this direction and begins again for another connection. The memory of the lists is kept, as far as most
+    /// connections need it.
+    pub(crate) fn renew(&mut self) -> Self {
+        self.settle();
+        let mut ended = std::mem::take(self);
+        if ended.ledger.capacity() <= SPARE {
+            std::mem::swap(&mut self.ledger, &mut ended.ledger);
+            self.ledger.restart(1);
+        }
+        if ended.recent.capacity() <= SPARE {
+            std::mem::swap(&mut self.recent, &mut ended.recent);
+            self.recent.clear();
+        }
+        std::mem::swap(&mut self.stamps, &mut ended.stamps);
+        self.stamps.clear();
+        std::mem::swap(&mut self.staged, &mut ended.staged);
+        ended
     }
 
     /// Learns the sender's reaction time from the first data after an ACK.
@@ -415,6 +434,8 @@ fn overtaken(shown: &Revealed, filler: &Revealed) -> bool {
 /// Time in which no sender repeats data.
 const JUST_NOW_NS: u64 = 5_000_000;
 const MAX_RECENT: usize = 1024;
+/// Maximum length of a list whose memory is used again.
+const SPARE: usize = 64;
 /// Maximum number of packets in flight: about 64 MiB.
 const MAX_OUTSTANDING: u64 = 46_000;
 /// Maximum number of packets in flight while no ACK has been seen.

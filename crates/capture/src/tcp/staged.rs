@@ -1,5 +1,6 @@
 //! Values on their way to the distributions of one direction. A packet adds a value to six of them. With many flows each
-//! of these would be a cache miss, so values wait here, side by side, until there are enough of them.
+//! of these would be a cache miss, so values wait here, side by side. Most connections end before the list is full. Then
+//! each distribution is allocated once, at its final size.
 
 use super::counts::HalfCounts;
 
@@ -15,32 +16,49 @@ pub(crate) enum Kind {
 }
 
 /// Waiting values, in order.
-#[derive(Clone, Debug)]
-pub(crate) struct Staged {
-    len: u8,
-    kinds: [Kind; PLACES],
-    values: [u32; PLACES],
-}
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Staged(Vec<Waiting>);
 
-impl Default for Staged {
-    fn default() -> Self {
-        Self { len: 0, kinds: [Kind::AckRtt; PLACES], values: [0; PLACES] }
+/// A value above the bits of its kind.
+#[derive(Clone, Copy, Debug)]
+struct Waiting(u64);
+
+impl Waiting {
+    #[inline]
+    fn new(kind: Kind, value: u64) -> Self {
+        Self(value.min(u64::MAX >> KIND_BITS) << KIND_BITS | kind as u64)
+    }
+
+    #[inline]
+    const fn index(self) -> usize {
+        self.0 as usize & (KINDS.len() - 1)
+    }
+
+    #[inline]
+    const fn value(self) -> u64 {
+        self.0 >> KIND_BITS
     }
 }
 
 impl Staged {
-    /// Adds a value.
+    /// Adds a value. Values of more than 70 years in nanoseconds are cut.
     #[inline]
-    pub(crate) fn push(&mut self, kind: Kind, value: u64, counts: &mut HalfCounts) {
-        let Ok(word) = u32::try_from(value) else {
-            // The order matters: a distribution that begins to count in buckets has all earlier values.
-            self.settle(counts);
-            return counts.distribution(kind).push(value);
-        };
-        let at = usize::from(self.len);
-        (self.kinds[at], self.values[at]) = (kind, word);
-        self.len += 1;
-        if usize::from(self.len) == PLACES {
+    pub(crate) fn push(&mut self, kind: Kind, value: u64) {
+        if self.0.len() == self.0.capacity() {
+            self.grow();
+        }
+        self.0.push(Waiting::new(kind, value));
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.0.reserve_exact((self.0.len() * 3).max(FEW));
+    }
+
+    /// Passes all values on if there are many.
+    #[inline]
+    pub(crate) fn bound(&mut self, counts: &mut HalfCounts) {
+        if self.0.len() > MANY - ROOM {
             self.settle(counts);
         }
     }
@@ -48,12 +66,50 @@ impl Staged {
     /// Passes all values on.
     #[cold]
     pub(crate) fn settle(&mut self, counts: &mut HalfCounts) {
-        let values = self.kinds.iter().zip(&self.values).take(self.len.into());
-        for (&kind, &value) in values {
-            counts.distribution(kind).push(value.into());
+        // Sorted by kind, each distribution is in the cache once.
+        let mut sorted = [0; MANY];
+        for part in self.0.chunks(MANY) {
+            let mut next = [0; KINDS.len()];
+            part.iter().for_each(|waiting| next[waiting.index()] += 1);
+            let mut end = 0;
+            let starts = next.map(|number| {
+                end += number;
+                end - number
+            });
+            next = starts;
+            for waiting in part {
+                let place = &mut next[waiting.index()];
+                sorted[*place] = waiting.value();
+                *place += 1;
+            }
+            for ((kind, from), to) in KINDS.into_iter().zip(starts).zip(next) {
+                counts.distribution(kind).extend(sorted[from..to].iter().copied());
+            }
         }
-        self.len = 0;
+        self.0.clear();
+        // One ACK of many packets has made it large.
+        if self.0.capacity() > 2 * MANY {
+            self.0 = Vec::new();
+        }
     }
 }
 
-const PLACES: usize = 48;
+const KIND_BITS: u32 = 3;
+/// Kinds by number.
+const KINDS: [Kind; 1 << KIND_BITS] = [
+    Kind::AckRtt,
+    Kind::StampRtt,
+    Kind::PacketsInFlight,
+    Kind::BytesInFlight,
+    Kind::PacketsPerRtt,
+    Kind::ApplicationDelay,
+    // Numbers of no kind.
+    Kind::ApplicationDelay,
+    Kind::ApplicationDelay,
+];
+/// Number of values that may wait: 2 KiB.
+const MANY: usize = 256;
+/// Number of values that the list begins with. It grows four times at once, to 256.
+const FEW: usize = 16;
+/// Values of most packets and their ACKs.
+const ROOM: usize = 8;

@@ -22,6 +22,12 @@ impl Stamps {
         }
     }
 
+    /// Forgets all timestamps.
+    pub(crate) fn clear(&mut self) {
+        self.sent.clear();
+        self.newest = None;
+    }
+
     /// True if a newer timestamp was sent.
     pub(crate) fn is_older(&self, stamp: u32) -> bool {
         self.newest.is_some_and(|newest| is_before(stamp, newest))

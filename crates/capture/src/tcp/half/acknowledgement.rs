@@ -56,14 +56,14 @@ impl Half {
         self.last_news_ns = Some(at_ns);
         let in_flight_before = self.in_flight;
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
-        let (counts, staged, repairs) = (&mut self.counts, &mut self.staged, &self.repairs);
+        let (counts, staged, repairs) = (&mut *self.counts, &mut self.staged, &self.repairs);
         let mut usual = self.timer.srtt().map(Duration::as_nanos);
         let rto_ns = self.timer.rto().as_nanos();
         let mut gone = 0;
-        self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut self.totals, |history| {
+        self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut counts.totals, |history| {
             gone += 1;
             let delay = history.application_delay().as_nanos();
-            staged.push(Kind::ApplicationDelay, delay, counts);
+            staged.push(Kind::ApplicationDelay, delay);
             let resent = history.retransmissions > 0;
             if resent && usual.is_none() {
                 // Without any round trip so far, the one of the last retransmission is the best guess.
@@ -102,6 +102,7 @@ impl Half {
         }
         self.timer.advanced(at_ns);
         self.after_advance(ack, sample, in_flight_before);
+        self.staged.bound(&mut self.counts);
         sample
     }
 
