@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import struct
 import subprocess
 import sys
@@ -393,3 +394,41 @@ def test_it_imports_no_library_that_loads_slowly() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not {"click", "rich", "numpy", "polars", "json"} & set(done.stderr.split())
+
+
+def test_a_capture_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    """A copy has no second point: the comparison would find no loss and no delay between the two."""
+    copy, link, other = tmp_path / "copy.pcap", tmp_path / "link.pcap", tmp_path / "other.pcap"
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap((1.0, DATAGRAM), (2.0, DATAGRAM)))
+    shutil.copy(path, copy)
+    link.symlink_to(path)
+    other.write_bytes(pcap((1.0, DATAGRAM), (2.5, DATAGRAM)))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(path, folder)
+    for words, problem in [
+        ((path, path), f"{path}: the same capture was given twice"),
+        ((path, tmp_path / "folder" / ".." / "one.pcap"), "these are the same capture"),
+        ((path, copy), f"{path} and {copy}: these are the same capture"),
+        ((path, link), f"{path} and {link}: these are the same capture"),
+        ((path, folder), f"{path} and {folder}: these are the same capture"),
+        ((path, other, copy), f"{path} and {copy}: these are the same capture"),
+    ]:
+        for form in ((), ("--json",)):
+            done = gamelane("analyze", *words, *form)
+            assert done.returncode == 2
+            assert problem in done.stderr
+            assert f"\n  hint:    gamelane analyze {path}\n" in done.stderr
+    assert gamelane("analyze", path, other).returncode == 0
+
+
+def test_three_captures_are_said_to_be_analyzed_alone(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.pcap" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_bytes(pcap((1.0, DATAGRAM), (2.0 + number, DATAGRAM)))
+    for form in ((), ("--json",), ("--json", "-q")):
+        done = gamelane("analyze", *paths, *form)
+        assert done.returncode == 0
+        assert done.stderr.startswith("3 captures: each is analyzed alone, because only two can be compared\n  hint: ")
+    assert "analyzed alone" not in gamelane("analyze", *paths[:2]).stderr
