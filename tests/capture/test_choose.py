@@ -75,18 +75,37 @@ def test_a_word_that_is_no_filter_is_refused_before_anything_is_written(tmp_path
     assert (tmp_path / "report.html").read_text() == "earlier"
 
 
-def test_a_filter_that_cuts_flows_warns() -> None:
-    """What a length leaves out has a number, and would be reported as lost."""
-    for words, cuts in {"host 10.77.0.2 and not less 80": True, "udp and port 27960": False}.items():
-        done = gamelane("analyze", MATCH, "--filter", words)
-        assert done.returncode == 0
-        assert (f"--filter '{words}' keeps some packets of a flow and not others" in done.stderr) == cuts
+@pytest.mark.parametrize(
+    ("words", "cuts"),
+    [("host 10.77.0.2 and not less 80", True), ("src host 10.77.0.2", True), ("udp and port 27960", False)],
+)
+def test_a_filter_that_cuts_flows_blames_nobody(words: str, cuts: bool) -> None:
+    """A part of a flow looks like losses, and one direction like no game: neither says anything of the network."""
+    done = gamelane("analyze", MATCH, "--filter", words)
+    assert done.returncode == 0
+    assert (f"--filter '{words}' keeps parts of flows only" in done.stderr) == cuts
+    assert ("src and dst keep one direction" in done.stderr) == cuts
+    assert ("What to try" in done.stdout) != cuts
+    for captures in ((MATCH,), (MATCH, CAPTURES / "openarena-4p-cli.pcapng.gz")):
+        assert (found(*captures, "--filter", words)["verdict"]["blame"] is None) == cuts
+
+
+def test_one_direction_is_no_game_because_of_the_filter() -> None:
+    headline = found(SERVER, "--filter", "dst 10.79.0.2")["verdict"]["headline"]
+    assert headline.startswith("No game found. The filter keeps parts of flows, and games are recognised by whole ")
 
 
 def test_a_filter_that_matches_nothing_says_so() -> None:
+    left_out = "The filter left out all 6,026 packets of TCP and UDP."
     done = gamelane("analyze", MATCH, "--filter", "tcp")
     assert done.returncode == 0
-    assert f"{MATCH}: no TCP or UDP packet matches --filter 'tcp'" in done.stderr
+    assert done.stdout.splitlines()[0] == left_out
+    assert "Record while you play" not in done.stdout
+    assert "no game" not in done.stdout
+    verdict = found(MATCH, "--filter", "tcp")["verdict"]
+    assert (verdict["headline"], verdict["blame"]) == (left_out, None)
+    done = gamelane("analyze", MATCH, "--filter", "tcp", "--csv")
+    assert done.stderr.startswith(f"{MATCH}: {left_out}\n")
 
 
 def test_chosen_flows_have_the_numbers_of_the_whole_analysis(tmp_path: Path) -> None:

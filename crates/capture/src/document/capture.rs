@@ -49,6 +49,9 @@ pub struct Captured {
     pub(crate) games: Sums,
     pub(crate) flows: Vec<Flow>,
     #[serde(skip)]
+    /// A filter left out parts of flows, which look lost.
+    #[serde(skip)]
+    pub(crate) cuts_flows: bool,
     pub(super) evidence: Evidence,
 }
 
@@ -173,6 +176,7 @@ impl Findings {
             flows: self.listed.take().into_iter().map(|report| Flow::of(&report)).collect(),
             evidence: self.evidence,
         }
+            cuts_flows: false,
     }
 }
 
@@ -208,6 +212,11 @@ impl Captured {
 
     /// The listed flow with this number.
     pub(crate) fn flow(&self, id: u32) -> Option<&Flow> {
+    /// TCP and UDP packets that a filter left out.
+    pub(crate) const fn filtered(&self) -> u64 {
+        self.skipped.filtered
+    }
+
         let at = self.flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
         self.flows.get(at)
     }
