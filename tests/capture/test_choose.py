@@ -123,6 +123,25 @@ def test_chosen_flows_have_the_numbers_of_the_whole_analysis(tmp_path: Path) -> 
     assert "flow 2: TCP from client 10.79.0.2:34752 to server 10.79.0.1:13327, thin" in done.stdout
 
 
+def test_the_line_of_lag_is_that_of_the_chosen_flows() -> None:
+    """The load stays that of all flows, because one of them may be why the chosen one waited."""
+    [whole] = found(SERVER)["captures"]
+    each = {flow: found(SERVER, "--flow", flow)["captures"][0] for flow in "0123"}
+    assert whole["flows_chosen"] == []
+    assert all(capture["flows_chosen"] == [int(flow)] for flow, capture in each.items())
+    lags = [capture["timeline"]["lag_ms"] for capture in each.values()]
+    assert [max(lag) for lag in zip(*lags, strict=True)] == whole["timeline"]["lag_ms"]
+    assert len({max(lag) for lag in lags}) == 4
+    assert all(capture["timeline"]["down_bps"] == whole["timeline"]["down_bps"] for capture in each.values())
+    for flow, capture in each.items():
+        longest = max(capture["flows"][0]["tcp"][way]["stalls"]["longest_ms"] for way in ("up", "down"))
+        text = " ".join(gamelane("analyze", SERVER, "--flow", flow).stdout.split())
+        assert f"Longest wait of flow {flow} beyond its fastest round trip, and load of all flows, " in text
+        if max(capture["timeline"]["lag_ms"]) == longest:
+            assert f"the longest {longest:.0f} ms" in text
+    assert "Longest wait of a chosen flow " in gamelane("analyze", SERVER, "--flow", "3", "--flow", "0").stdout
+
+
 def test_a_flow_of_udp_shows_its_updates() -> None:
     done = gamelane("analyze", MATCH, "--flow", "0")
     [line] = [line for line in done.stdout.splitlines() if "updates by their numbers" in line]

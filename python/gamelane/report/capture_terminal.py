@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gamelane.report import capture_flows
-from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
-from gamelane.report.capture_flows import Flow, counted, how_sure
-from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
+from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns, rate_unit
+from gamelane.report.capture_flows import Flow, counted, how_sure, waits
+from gamelane.report.columns import Column, Hosts, filled, fitting, left_out, lines, width
 from gamelane.report.sparkline import per_cell, sparkline
 
 Document = Mapping[str, Any]
@@ -83,8 +83,10 @@ def _timeline(capture: Document, console: Console) -> bool:
     timeline = capture.get("timeline")
     if not timeline or not timeline["lag_ms"]:
         return False
-    longest = max(timeline["lag_ms"])
-    rows = [("lag", timeline["lag_ms"], max(longest, FULL_MS), f"{longest:.0f} ms" if longest else "none")]
+    rows = []
+    if waited := waits(capture):
+        longest = max(timeline["lag_ms"])
+        rows.append(("lag", timeline["lag_ms"], max(longest, FULL_MS), f"{longest:.0f} ms" if longest else "none"))
     for direction in ("up", "down"):
         rate = timeline[f"{direction}_bps"]
         rows.append((direction, rate, max(rate), _rate(max(rate))))
@@ -99,8 +101,8 @@ def _timeline(capture: Document, console: Console) -> bool:
     _line(console, f"{'':{LABEL}}{'0':<{max(cells - len(end), 2)}}{end}", style="dim")
     _say(
         console,
-        f"Longest wait of a game, and load of all flows, in each {each * timeline['step_s']:g} s. "
-        "The number at the end is the highest.",
+        f"{f'Longest {waited}, and load' if waited else 'Load'} of all flows, in each "
+        f"{each * timeline['step_s']:g} s. At the end: the highest.",
         first=" " * LABEL,
         style="dim",
     )

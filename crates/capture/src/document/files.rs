@@ -79,6 +79,7 @@ pub fn read<S: Sink>(
     captured.cuts_flows = !choice.filter.keeps_whole_flows();
     if !choice.flows.is_empty() {
         captured.flows_total = captured.flows.len() as u32;
+        captured.flows_chosen = captured.flows.iter().map(|flow| flow.id).collect();
     }
     Ok(captured)
 }
