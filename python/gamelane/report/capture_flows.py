@@ -152,16 +152,16 @@ def left_out(found: Document) -> tuple[int, int]:
     return sum(part["flows"] for part in parts), sum(part["games"] for part in parts)
 
 
-def waits(capture: Document) -> str:
-    """Return what the longest waits over time are of; nothing if the capture has no game."""
+def waits(capture: Document) -> tuple[str, str] | None:
+    """Return whose the longest waits over time are, and from when they count; None if the capture has no game."""
     games = capture["games"]
     tcp, udp = games["tcp"]["connections"], games["udp"]["games"] + games["udp"]["voice_calls"]
     if not tcp + udp:
-        return ""
+        return None
     chosen = capture["flows_chosen"]
     whose = "a game" if not chosen else f"flow {chosen[0]}" if len(chosen) == 1 else "a chosen flow"
     beyond = "fastest round trip (UDP: its tick)" if tcp and udp else "fastest round trip" if tcp else "tick"
-    return f"wait of {whose} beyond its {beyond}"
+    return f"wait of {whose}", f"beyond its {beyond}"
 
 
 def how_sure(blame: Document) -> str:

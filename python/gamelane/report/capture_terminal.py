@@ -99,10 +99,10 @@ def _timeline(capture: Document, console: Console) -> bool:
             line(console, f"{name:<{LABEL}}{drawn.ljust(cells)}  {text}")
     end = f"{len(timeline['lag_ms']) * timeline['step_s']:g} s"
     line(console, f"{'':{LABEL}}{'0':<{max(cells - len(end), 2)}}{end}", style="dim")
+    shown = f"Longest {' '.join(waited)}, and load" if waited else "Load"
     say(
         console,
-        f"{f'Longest {waited}, and load' if waited else 'Load'} of all flows, in each "
-        f"{each * timeline['step_s']:g} s. At the end: the highest.",
+        f"{shown} of all flows, in each {each * timeline['step_s']:g} s. At the end: the highest.",
         first=" " * LABEL,
         style="dim",
     )
