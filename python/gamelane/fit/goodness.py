@@ -133,11 +133,10 @@ def _about_the_memory(of: Fit) -> list[str]:
     gap = of.modelled.lag_one - of.measured.lag_one
     if abs(gap) <= of.spread95.lag_one:
         return []
-    side = "above" if gap < 0 else "below"
     return [
         f"lag-1 correlation: the model has {of.modelled.lag_one:.2f}, as its parts have. The captured match of "
-        f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than {of.spread95.lag_one:.2f}, which "
-        "chance would explain"
+        f"{of.players} players has {of.measured.lag_one:.2f}. The difference of {abs(gap):.2f} is more than chance "
+        f"explains ({of.spread95.lag_one:.2f})"
     ]
 
 
