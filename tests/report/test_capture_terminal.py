@@ -169,6 +169,28 @@ def test_games_with_the_most_trouble_come_first(both: Document) -> None:
     assert len(lags) == 4
 
 
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+def test_the_facts_are_those_of_the_verdict(name: str, request: pytest.FixtureRequest) -> None:
+    """Tables and sentences stand side by side, and two programs derive them from the same document."""
+    found = request.getfixturevalue(name)
+    games = sorted(
+        (flow for flow in flows(found) if flow.is_game), key=lambda flow: (flow.capture, flow.flow)
+    )  # the order of the captures
+    told = {(game["capture"], game["flow"]): game["text"] for game in found["verdict"]["games"]}
+    worst = sorted(games, key=lambda flow: -flow.trouble_ms)[: len(told)]
+    assert {(flow.capture, flow.flow) for flow in worst} == set(told)
+    for flow in worst:
+        text = told[flow.capture, flow.flow]
+        down, up = re.split(r" To the server: ", text)
+        for way, words in ((flow.ways["down"], down), (flow.ways["up"], up)):
+            if way.lost:
+                assert f"{way.lost[0] or 'none'} of {way.lost[1]:,} lost" in words
+            else:
+                assert "cannot be counted" in words
+            if lag_ms := sum(way.lag_ms.values()):
+                assert f"Lag until delivery: {lag_ms / 1000:.1f} s" in words
+
+
 def test_a_cell_shows_the_highest_of_its_steps() -> None:
     assert per_cell([0.0] * 256, 62) == 5
     assert per_cell([0.0] * 10, 62) == 1
