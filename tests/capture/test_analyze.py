@@ -408,11 +408,14 @@ def test_a_capture_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     folder.mkdir()
     shutil.copy(path, folder)
     for words, problem in [
+    packed = tmp_path / "packed.pcap.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
         ((path, path), f"{path}: the same capture was given twice"),
         ((path, tmp_path / "folder" / ".." / "one.pcap"), "these are the same capture"),
         ((path, copy), f"{path} and {copy}: these are the same capture"),
         ((path, link), f"{path} and {link}: these are the same capture"),
         ((path, folder), f"{path} and {folder}: these are the same capture"),
+        ((path, packed), f"{path} and {packed}: these are the same capture"),
         ((path, other, copy), f"{path} and {copy}: these are the same capture"),
     ]:
         for form in ((), ("--json",)):
@@ -422,6 +425,9 @@ def test_a_capture_that_is_given_twice_is_refused(tmp_path: Path) -> None:
             assert f"\n  hint:    gamelane analyze {path}\n" in done.stderr
     assert gamelane("analyze", path, other).returncode == 0
 
+    cut = tmp_path / "cut.pcap.gz"
+    cut.write_bytes(packed.read_bytes()[:-12])
+    assert "the compressed data ends" in gamelane("analyze", path, cut).stderr
 
 def test_three_captures_are_said_to_be_analyzed_alone(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.pcap" for number in range(3)]

@@ -10,7 +10,8 @@ from gamelane.errors import UsageError, aligned
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from gzip import GzipFile
+    from typing import Any, BinaryIO
 
     import numpy as np
     import numpy.typing as npt
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 RECORDINGS = (".pcap", ".pcapng", ".cap")
 PACKED = ("", ".gz", ".zst")
+GZIP = b"\x1f\x8b"
 BLOCK = 1 << 20
 """Bytes of two files compared at a time."""
 
@@ -93,7 +95,7 @@ def _refuse_twice(paths: Sequence[tuple[str, list[str]]]) -> None:
     """Refuse a capture that is there twice: it has no second point, and its games would count twice."""
     for at, (name, files) in enumerate(paths):
         for earlier, others in paths[:at]:
-            if len(files) == len(others) and all(map(_have_same_bytes, files, others)):
+            if len(files) == len(others) and all(map(_have_same_content, files, others)):
                 both = f"{name}: the same capture was given twice" if name == earlier else ""
                 raise UsageError(
                     f"{both or f'{earlier} and {name}: these are the same capture'}\n"
@@ -102,21 +104,30 @@ def _refuse_twice(paths: Sequence[tuple[str, list[str]]]) -> None:
                 )
 
 
-def _have_same_bytes(file: str, other: str) -> bool:
+def _have_same_content(file: str, other: str) -> bool:
+    """Return whether two files have the same bytes, also if one of them is packed with gzip."""
     if STDIN in (file, other) or not (os.path.isfile(file) and os.path.isfile(other)):  # noqa: PTH113 - likewise
         return False
     if os.path.samefile(file, other):  # noqa: PTH121 - likewise
         return True
-    if os.stat(file).st_size != os.stat(other).st_size:  # noqa: PTH116 - likewise
-        return False
+    import zlib  # noqa: PLC0415 - likewise
+
     try:
-        with open(file, "rb") as first, open(other, "rb") as second:  # noqa: PTH123 - likewise
+        with _unpacked(file) as first, _unpacked(other) as second:
             while (block := first.read(BLOCK)) == second.read(BLOCK):
                 if not block:
                     return first.tell() > 0
-    except OSError:
+    except (OSError, EOFError, zlib.error):
         return False
     return False
+
+
+def _unpacked(file: str) -> BinaryIO | GzipFile:
+    import gzip  # noqa: PLC0415 - likewise
+
+    with open(file, "rb") as plain:  # noqa: PTH123 - likewise
+        packed = plain.read(2) == GZIP
+    return gzip.open(file) if packed else open(file, "rb")  # noqa: PTH123 - likewise
 
 
 def _only(name: str, files: list[str]) -> tuple[str, list[str]]:
