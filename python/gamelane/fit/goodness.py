@@ -123,8 +123,8 @@ def _about(name: str, estimate: Estimate, measured: float) -> str:
     """Say whether the interval holds the measured figure."""
     holds = "contains" if estimate.holds(measured) else "does not contain"
     return (
-        f"{name}: estimated {estimate.value:.1f} B, 95 % interval {estimate.low:.1f} to {estimate.high:.1f} B, which "
-        f"{holds} the captured {measured:.1f} B"
+        f"{name}: the growth gives {estimate.value:.1f} B with a 95 % interval of {estimate.low:.1f} to "
+        f"{estimate.high:.1f} B, which {holds} the captured {measured:.1f} B"
     )
 
 
