@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -393,3 +395,61 @@ def test_it_imports_no_library_that_loads_slowly() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert not {"click", "rich", "numpy", "polars", "json"} & set(done.stderr.split())
+
+
+def test_a_capture_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    """A copy has no second point: the comparison would find no loss and no delay between the two."""
+    copy, link, other = tmp_path / "copy.pcap", tmp_path / "link.pcap", tmp_path / "other.pcap"
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap((1.0, DATAGRAM), (2.0, DATAGRAM)))
+    shutil.copy(path, copy)
+    link.symlink_to(path)
+    other.write_bytes(pcap((1.0, DATAGRAM), (2.5, DATAGRAM)))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(path, folder)
+    packed = tmp_path / "packed.pcap.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    for words, problem in [
+        ((path, path), f"{path}: the same capture was given twice"),
+        ((path, tmp_path / "folder" / ".." / "one.pcap"), "these are the same capture"),
+        ((path, copy), f"{path} and {copy}: these are the same capture"),
+        ((path, link), f"{path} and {link}: these are the same capture"),
+        ((path, packed), f"{path} and {packed}: these are the same capture"),
+        ((path, folder), f"{path} and {folder}: these are the same capture"),
+        ((path, other, copy), f"{path} and {copy}: these are the same capture"),
+    ]:
+        for form in ((), ("--json",)):
+            done = gamelane("analyze", *words, *form)
+            assert done.returncode == 2
+            assert problem in done.stderr
+            assert f"\n  hint:    gamelane analyze {path}\n" in done.stderr
+    assert gamelane("analyze", path, other).returncode == 0
+    cut = tmp_path / "cut.pcap.gz"
+    cut.write_bytes(packed.read_bytes()[:-12])
+    assert "the compressed data ends" in gamelane("analyze", path, cut).stderr
+
+
+def test_three_captures_are_said_to_be_analyzed_alone(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.pcap" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_bytes(pcap((1.0, DATAGRAM), (2.0 + number, DATAGRAM)))
+    for form in ((), ("--json",), ("--json", "-q")):
+        done = gamelane("analyze", *paths, *form)
+        assert done.returncode == 0
+        assert done.stderr.startswith("3 captures: each is analyzed alone, because only two can be compared\n  hint: ")
+    assert "analyzed alone" not in gamelane("analyze", *paths[:2]).stderr
+
+
+def test_the_game_of_the_judgement_is_named_by_its_client_and_its_losses_by_what_was_lost() -> None:
+    """Several games may be with one server. Lost acknowledgements do not show, so the share is of the data packets."""
+    [reason] = found(SERVER)["verdict"]["blame"]["because"]
+    [capture] = found(SERVER)["captures"]
+    told = re.fullmatch(
+        r"Between .*, for the game of (\S+): (\d+) data packets \((\S+) %\) lost; \d+ waits over 100 ms, .*", reason
+    )
+    assert told
+    [flow] = [flow for flow in capture["flows"] if flow["client"] == told[1]]
+    sent = sum(flow["tcp"][way]["data_packets"] for way in ("up", "down"))
+    assert int(told[2]) <= sum(flow["tcp"][way]["resent"] for way in ("up", "down"))
+    assert 100 * int(told[2]) / sent == pytest.approx(float(told[3]), abs=0.05)

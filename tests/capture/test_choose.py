@@ -75,18 +75,37 @@ def test_a_word_that_is_no_filter_is_refused_before_anything_is_written(tmp_path
     assert (tmp_path / "report.html").read_text() == "earlier"
 
 
-def test_a_filter_that_cuts_flows_warns() -> None:
-    """What a length leaves out has a number, and would be reported as lost."""
-    for words, cuts in {"host 10.77.0.2 and not less 80": True, "udp and port 27960": False}.items():
-        done = gamelane("analyze", MATCH, "--filter", words)
-        assert done.returncode == 0
-        assert (f"--filter '{words}' keeps some packets of a flow and not others" in done.stderr) == cuts
+@pytest.mark.parametrize(
+    ("words", "cuts"),
+    [("host 10.77.0.2 and not less 80", True), ("src host 10.77.0.2", True), ("udp and port 27960", False)],
+)
+def test_a_filter_that_cuts_flows_blames_nobody(words: str, cuts: bool) -> None:
+    """A part of a flow looks like losses, and one direction like no game: neither says anything of the network."""
+    done = gamelane("analyze", MATCH, "--filter", words)
+    assert done.returncode == 0
+    assert (f"--filter '{words}' keeps parts of flows only" in done.stderr) == cuts
+    assert ("src and dst keep one direction" in done.stderr) == cuts
+    assert ("What to try" in done.stdout) != cuts
+    for captures in ((MATCH,), (MATCH, CAPTURES / "openarena-4p-cli.pcapng.gz")):
+        assert (found(*captures, "--filter", words)["verdict"]["blame"] is None) == cuts
+
+
+def test_one_direction_is_no_game_because_of_the_filter() -> None:
+    headline = found(SERVER, "--filter", "dst 10.79.0.2")["verdict"]["headline"]
+    assert headline.startswith("No game found. The filter keeps parts of flows, and games are recognised by whole ")
 
 
 def test_a_filter_that_matches_nothing_says_so() -> None:
+    left_out = "The filter left out all 6,026 packets of TCP and UDP."
     done = gamelane("analyze", MATCH, "--filter", "tcp")
     assert done.returncode == 0
-    assert f"{MATCH}: no TCP or UDP packet matches --filter 'tcp'" in done.stderr
+    assert done.stdout.splitlines()[0] == left_out
+    assert "Record while you play" not in done.stdout
+    assert "no game" not in done.stdout
+    verdict = found(MATCH, "--filter", "tcp")["verdict"]
+    assert (verdict["headline"], verdict["blame"]) == (left_out, None)
+    done = gamelane("analyze", MATCH, "--filter", "tcp", "--csv")
+    assert done.stderr.startswith(f"{MATCH}: {left_out}\n")
 
 
 def test_chosen_flows_have_the_numbers_of_the_whole_analysis(tmp_path: Path) -> None:
@@ -102,6 +121,25 @@ def test_chosen_flows_have_the_numbers_of_the_whole_analysis(tmp_path: Path) -> 
     [resent] = [line for line in done.stdout.splitlines() if line.startswith("  retransmitted")]
     assert resent.split()[1:] == [str(whole["flows"][2]["tcp"][way]["resent"]) for way in ("up", "down")]
     assert "flow 2: TCP from client 10.79.0.2:34752 to server 10.79.0.1:13327, thin" in done.stdout
+
+
+def test_the_line_of_lag_is_that_of_the_chosen_flows() -> None:
+    """The load stays that of all flows, because one of them may be why the chosen one waited."""
+    [whole] = found(SERVER)["captures"]
+    each = {flow: found(SERVER, "--flow", flow)["captures"][0] for flow in "0123"}
+    assert whole["flows_chosen"] == []
+    assert all(capture["flows_chosen"] == [int(flow)] for flow, capture in each.items())
+    lags = [capture["timeline"]["lag_ms"] for capture in each.values()]
+    assert [max(lag) for lag in zip(*lags, strict=True)] == whole["timeline"]["lag_ms"]
+    assert len({max(lag) for lag in lags}) == 4
+    assert all(capture["timeline"]["down_bps"] == whole["timeline"]["down_bps"] for capture in each.values())
+    for flow, capture in each.items():
+        longest = max(capture["flows"][0]["tcp"][way]["stalls"]["longest_ms"] for way in ("up", "down"))
+        text = " ".join(gamelane("analyze", SERVER, "--flow", flow).stdout.split())
+        assert f"Longest wait of flow {flow} beyond its fastest round trip, and load of all flows, " in text
+        if max(capture["timeline"]["lag_ms"]) == longest:
+            assert f"the longest {longest:.0f} ms" in text
+    assert "Longest wait of a chosen flow " in gamelane("analyze", SERVER, "--flow", "3", "--flow", "0").stdout
 
 
 def test_a_flow_of_udp_shows_its_updates() -> None:

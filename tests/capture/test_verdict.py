@@ -116,7 +116,7 @@ def test_with_two_captures_every_loss_is_the_comparisons(tmp_path: Path) -> None
     folder = tmp_path / "out"
     assert gamelane("analyze", *two_points(tmp_path, lost={100}), "-o", folder).returncode == 0
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<td>1 of 400</td>" in page
+    assert ">1 of 400</td>" in page
     assert "<td>1/400</td>" in page
 
 

@@ -94,7 +94,12 @@ def test_the_document_holds_fit_estimates_and_what_was_left_out(fitted: tuple[Pa
     growth = "5 to 8 players is estimated from the growth with the players; above 4 it is an extrapolation."
     assert growth in document["caveats"][0]
     assert "With 8 players, 95 of 100 captures should have a mean of 74 to 177 B" in document["caveats"][0]
-    assert "Of these 6 figures, 6 are within their 95 % intervals." in document["caveats"][1]
+    assert "Of these 6 captured figures, 6 are within the 95 % intervals of the estimates." in document["caveats"][1]
+    # The errors are those of the tables.
+    for each in document["predictions"]:
+        mean, sd = (f"{100 * each['errors'][key]:+.1f} %" for key in ("mean_bytes", "sd_bytes"))
+        assert f"{each['players']} players: {mean} in the mean, {sd} in the standard" in document["caveats"][1]
+    assert prediction["causes"][2].endswith("The difference of 0.16 is more than chance explains (0.08)")
     assert str(folder / "arena.toml") in said
 
 

@@ -87,9 +87,9 @@ def test_a_number_of_players_left_out_is_estimated_from_the_others(predictions: 
         # Bounds at the smallest payload move the played figures a little.
         assert played.mean_bytes == pytest.approx(each.mean.value, rel=0.02)
         assert played.sd_bytes == pytest.approx(each.sd.value, rel=0.05)
-        assert each.causes[0].startswith("mean: estimated ")
+        assert each.causes[0].startswith("mean: the growth gives ")
         assert "which contains the captured" in each.causes[0]
-        assert each.causes[1].startswith("standard deviation: estimated ")
+        assert each.causes[1].startswith("standard deviation: the growth gives ")
     assert predictions[2].causes[2].startswith("lag-1 correlation: the model has 0.43")
 
 

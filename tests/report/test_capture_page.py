@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 import vl_convert
+from rich.console import Console
 
 from gamelane.analysis import capture_frames
 from gamelane.analysis.capture import analyze
@@ -19,6 +20,7 @@ from gamelane.plot.images import VEGA_LITE
 from gamelane.report import capture_plots
 from gamelane.report.capture import page
 from gamelane.report.capture_flows import flows
+from gamelane.report.capture_terminal import show
 from tests.browser import needs_browser, opened
 from tests.capture.datagrams import steady, write
 from tests.report import documents
@@ -70,6 +72,49 @@ def test_the_blame_leads_the_page(text: str, both: Document, folder: Path) -> No
     assert "What to try" not in plain
 
 
+def test_commands_in_the_advice_are_code_and_nothing_else_is_markup(both: Document, folder: Path) -> None:
+    found = documents.without(both)
+    found["verdict"]["blame"] |= {
+        "text": "`<b>` is to blame.",
+        "because": ["A single ` stays.", "`a` & `b<i>`"],
+        "advice": ["Record `gamelane capture`: <script>alert(1)</script>"],
+    }
+    text = page(folder, found)
+    assert "<h1><code>&lt;b&gt;</code> is to blame.</h1>" in text
+    assert "<li>A single ` stays.</li><li><code>a</code> &amp; <code>b&lt;i&gt;</code></li>" in text
+    assert "<li>Record <code>gamelane capture</code>: &lt;script&gt;alert(1)&lt;/script&gt;</li>" in text
+
+
+def test_rates_have_the_unit_of_the_highest_as_on_the_terminal(both: Document) -> None:
+    """Both say Mbit/s from 1 Mbit/s on."""
+    for top, unit, value in ((999_000.0, "kbit/s", 999.0), (1_000_000.0, "Mbit/s", 1.0)):
+        capture = documents.without(both)["captures"][0]
+        capture["timeline"]["up_bps"][-1] = top
+        spec = capture_plots.timeline(capture)
+        assert spec
+        assert rows(spec, f"Load of all flows, {unit}")["v"].max() == value
+        out = io.StringIO()
+        show(documents.without(both) | {"captures": [capture], "pair": None}, Console(file=out, width=100))
+        assert re.search(rf"^up .* {value:.{3 - len(str(int(value)))}f} {unit}$", out.getvalue(), re.MULTILINE)
+
+
+def test_the_page_says_from_when_a_wait_counts_and_of_which_flow(both: Document, folder: Path) -> None:
+    found = documents.without(both)
+    for capture in found["captures"]:
+        capture["flows_chosen"] = [2]
+    text = page(folder, found)
+    assert "Above: the longest wait of flow 2 beyond its fastest round trip in each step" in text
+    spec = over_time(text)["timelines"][0]["spec"]
+    assert spec["vconcat"][0]["title"]["text"] == "Longest wait of flow 2, ms"
+    for capture in found["captures"]:
+        capture["games"]["tcp"]["connections"] = 0
+    text = page(folder, found)
+    assert "Above: " not in text
+    assert [panel["title"]["text"] for panel in over_time(text)["timelines"][0]["spec"]["vconcat"]] == [
+        "Load of all flows, kbit/s"
+    ]
+
+
 def test_nothing_is_loaded_from_elsewhere(text: str) -> None:
     without_scripts = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert "://" not in without_scripts
@@ -119,8 +164,8 @@ def test_the_timeline_has_lag_and_load_on_one_axis(text: str, both: Document) ->
         lag = rows(each["spec"], "Longest wait of a game, ms")
         assert lag["v"].max() == 904
         assert len(lag) == sum(value > 0 for value in capture["timeline"]["lag_ms"])
-        load = rows(each["spec"], "Load of all flows, Mbit/s")
-        assert load.filter(pl.col("direction") == "up")["v"].max() == 0.98
+        load = rows(each["spec"], "Load of all flows, kbit/s")
+        assert load.filter(pl.col("direction") == "up")["v"].max() == 980
         domains = {str(panel["encoding"]["x"]["scale"]["domain"]) for panel in each["spec"]["vconcat"]}
         assert domains == {str([0, capture["duration_s"]])}
 
@@ -201,6 +246,8 @@ DRIVER = """
   const wheel = () => { const canvas = plots.querySelector("canvas");
     canvas.dispatchEvent(new WheelEvent("wheel", { ...at(canvas), deltaY: -300 })); };
   found.width = plots.clientWidth;
+  found.cut = [...document.querySelectorAll(".cards")].map((table) => table.parentElement)
+    .filter((place) => place.scrollWidth > place.clientWidth).length;
   found.canvas = plots.querySelector("canvas").clientWidth;
   wheel(); await wait(200);
   found.before_click = shown(plots) ?? null;
@@ -244,6 +291,7 @@ def test_a_browser_zooms_all_plots_of_a_capture(width: int, text: str, both: Doc
     assert told
     found = json.loads(told.group(1))
     assert 0 < found["width"] - found["canvas"] < 30
+    assert found["cut"] == 0
     duration = both["captures"][0]["duration_s"]
     assert found["before_click"] is None
     start, end = found["wheel"]

@@ -169,6 +169,28 @@ def test_games_with_the_most_trouble_come_first(both: Document) -> None:
     assert len(lags) == 4
 
 
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+def test_the_facts_are_those_of_the_verdict(name: str, request: pytest.FixtureRequest) -> None:
+    """Tables and sentences stand side by side, and two programs derive them from the same document."""
+    found = request.getfixturevalue(name)
+    games = sorted(
+        (flow for flow in flows(found) if flow.is_game), key=lambda flow: (flow.capture, flow.flow)
+    )  # the order of the captures
+    told = {(game["capture"], game["flow"]): game["text"] for game in found["verdict"]["games"]}
+    worst = sorted(games, key=lambda flow: -flow.trouble_ms)[: len(told)]
+    assert {(flow.capture, flow.flow) for flow in worst} == set(told)
+    for flow in worst:
+        text = told[flow.capture, flow.flow]
+        down, up = re.split(r" To the server: ", text)
+        for way, words in ((flow.ways["down"], down), (flow.ways["up"], up)):
+            if way.lost:
+                assert f"{way.lost[0] or 'none'} of {way.lost[1]:,} lost" in words
+            else:
+                assert "cannot be counted" in words
+            if lag_ms := sum(way.lag_ms.values()):
+                assert f"Lag until delivery: {lag_ms / 1000:.1f} s" in words
+
+
 def test_a_cell_shows_the_highest_of_its_steps() -> None:
     assert per_cell([0.0] * 256, 62) == 5
     assert per_cell([0.0] * 10, 62) == 1
@@ -183,13 +205,46 @@ def test_the_line_says_its_scale_and_little_lag_looks_little(household: Document
     timeline = found["captures"][0]["timeline"]
     line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
     assert line.endswith("█▁   904 ms") or line.endswith(" 904 ms")
-    assert "in each 0.5 s" in printed(found, 80)
+    assert "in each 0.5 s. At the end: the highest." in " ".join(printed(found, 80).split())
     timeline["lag_ms"] = [lag / 100 for lag in timeline["lag_ms"]]
     line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
     assert set(line.removeprefix("lag").removesuffix("9 ms")) == {" ", "▁"}
     timeline["lag_ms"] = [0.0] * len(timeline["lag_ms"])
     line = next(line for line in printed(found, 80).splitlines() if line.startswith("lag"))
     assert line.split() == ["lag", "none"]
+
+
+def test_the_caption_says_from_when_a_wait_counts(household: Document) -> None:
+    udp = documents.without(household)
+    [capture] = udp["captures"]
+
+    def caption() -> str:
+        return " ".join(printed(udp, 80).split())
+
+    assert "Longest wait of a game beyond its tick, and load of all flows, in each" in caption()
+    capture["flows_chosen"] = [7]
+    assert "Longest wait of flow 7 beyond its tick, and load" in caption()
+    capture["flows_chosen"] = [7, 8]
+    assert "Longest wait of a chosen flow beyond its tick, and load" in caption()
+    capture["games"]["tcp"]["connections"] = 1
+    assert "Longest wait of a chosen flow beyond its fastest round trip (UDP: its tick), and load" in caption()
+    capture["games"]["udp"].update(games=0, voice_calls=0)
+    assert "Longest wait of a chosen flow beyond its fastest round trip, and load" in caption()
+    capture["games"]["tcp"]["connections"] = 0
+    assert "0 20.25 s Load of all flows, in each 0.5 s." in caption()
+    assert not any(line.startswith("lag ") for line in printed(udp, 80).splitlines())
+
+
+@pytest.mark.parametrize("name", ["household", "both", "many"])
+def test_columns_that_a_terminal_has_no_room_for_are_named(name: str, request: pytest.FixtureRequest) -> None:
+    found = request.getfixturevalue(name)
+    assert "Wider terminals" not in printed(found, 200)
+    every = next(line for line in printed(found, 200).splitlines() if line.startswith("flow "))
+    text = printed(found, 60)
+    [missing] = re.findall(r"^Wider terminals also show (.*)\.$", text, re.MULTILINE)
+    kept = next(line for line in text.splitlines() if line.startswith("flow "))
+    shown = re.findall(r"\w+", kept.replace(" ms", ""))
+    assert set(shown) | set(missing.split(", ")) == set(re.findall(r"\w+", every.replace(" ms", "")))
 
 
 def test_a_terminal_without_blocks_gets_ascii(household: Document) -> None:

@@ -13,11 +13,10 @@ use crate::link::Unsupported;
 pub enum CaptureError {
     /// The file is neither pcap nor pcapng.
     #[error(
-        "{}: not a packet capture: it begins with {}, but a pcap file begins with d4 c3 b2 a1 (or its nanosecond or \
-         big-endian forms), a pcapng file with 0a 0d 0d 0a, a gzip file with 1f 8b, a Zstandard file with 28 b5 2f fd\n\
-         hint: convert other formats with `editcap -F pcapng IN OUT`",
+        "{}: {}\n  allowed: pcap and pcapng, also packed with gzip or Zstandard\nhint: {}",
         path.display(),
-        Hex(first_bytes)
+        Content::of(first_bytes),
+        Content::of(first_bytes).hint()
     )]
     NotACapture {
         /// The file.
@@ -172,19 +171,62 @@ fn way_out(error: &std::io::Error) -> &'static str {
     }
 }
 
-struct Hex<'a>(&'a [u8]);
+/// What a file that is no capture is, by its first bytes.
+enum Content<'a> {
+    Empty,
+    Text,
+    Packed(&'static str),
+    Unknown(&'a [u8]),
+}
 
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("nothing (it is empty)");
+impl<'a> Content<'a> {
+    fn of(first_bytes: &'a [u8]) -> Self {
+        // The eight bytes may end within a character.
+        let is_text = match std::str::from_utf8(first_bytes) {
+            Ok(text) => text.chars().all(|c| !c.is_control() || c.is_ascii_whitespace()),
+            Err(error) => error.error_len().is_none() && !first_bytes.iter().any(u8::is_ascii_control),
+        };
+        match PACKED.iter().find(|(magic, _)| first_bytes.starts_with(magic)) {
+            Some((_, what)) => Self::Packed(what),
+            None if first_bytes.is_empty() => Self::Empty,
+            None if is_text => Self::Text,
+            None => Self::Unknown(first_bytes),
         }
-        for (n, byte) in self.0.iter().enumerate() {
-            write!(f, "{}{byte:02x}", if n == 0 { "" } else { " " })?;
+    }
+
+    const fn hint(&self) -> &'static str {
+        match self {
+            Self::Empty => "record again, and end the recording with Ctrl-C",
+            Self::Text => {
+                "what tcpdump prints is no capture: `tcpdump -w FILE` writes one, and so does `gamelane capture`"
+            }
+            Self::Packed(_) => "unpack it first, or pack the capture with gzip or Zstandard",
+            Self::Unknown(_) => "convert other formats of captures with `editcap -F pcapng IN OUT`",
         }
-        Ok(())
     }
 }
+
+impl fmt::Display for Content<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::Text => f.write_str("not a packet capture: it is text"),
+            Self::Packed(what) => write!(f, "not a packet capture: it is {what}"),
+            Self::Unknown(bytes) => {
+                f.write_str("not a packet capture: it begins with")?;
+                bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
+            }
+        }
+    }
+}
+
+/// Archives and packed files that are not read, by their first bytes.
+const PACKED: [(&[u8], &str); 4] = [
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\xfd7zXZ", "packed with xz"),
+    (b"BZh", "packed with bzip2"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+];
 
 struct List<'a>(&'a [IpAddr]);
 

@@ -73,6 +73,10 @@ impl<S: Sink> Sink for Only<S> {
         self.sink.absorbed(flow);
     }
 
+    fn is_drawn(&self, flow: u32) -> bool {
+        self.has(flow)
+    }
+
     fn is_tired(&self) -> bool {
         self.sink.is_tired()
     }

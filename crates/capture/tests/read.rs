@@ -165,14 +165,27 @@ fn pcapng_interfaces_have_their_own_link_types_and_resolutions() {
 }
 
 #[test]
-fn what_is_not_a_capture_is_named_by_its_first_bytes() {
-    let error = read_all(b"PK\x03\x04 and so on".to_vec()).unwrap_err();
-    assert!(
-        error.to_string().starts_with("memory.pcapng: not a packet capture: it begins with 50 4b 03 04"),
-        "{error}"
-    );
-    let error = read_all(vec![]).unwrap_err();
-    assert!(error.to_string().contains("begins with nothing (it is empty)"), "{error}");
+fn what_is_not_a_capture_says_first_what_it_is() {
+    for (bytes, problem, hint) in [
+        (&b""[..], "it is empty\n  allowed: ", "record again"),
+        (b"12:00:00.1 IP 10.0.0.1 > 10.0.0.2", "not a packet capture: it is text\n", "`tcpdump -w FILE`"),
+        ("\u{feff}Zeit, Größe".as_bytes(), "not a packet capture: it is text\n", "`tcpdump -w FILE`"),
+        (b"\xff\xfe", "not a packet capture: it begins with ff fe\n", "editcap"),
+        (b"ab\n", "not a packet capture: it is text\n", "`tcpdump -w FILE`"),
+        (b"PK\x03\x04 and so on", "not a packet capture: it is a zip archive\n", "unpack it"),
+        (b"\xfd7zXZ\0\0\x04", "not a packet capture: it is packed with xz\n", "unpack it"),
+        (b"BZh91AY&SY", "not a packet capture: it is packed with bzip2\n", "unpack it"),
+        (
+            b"\x7fELF\x02\x01\x01\0\0",
+            "not a packet capture: it begins with 7f 45 4c 46 02 01 01 00\n",
+            "`editcap -F pcapng IN OUT`",
+        ),
+    ] {
+        let error = read_all(bytes.to_vec()).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("memory.pcapng: {problem}")), "{error}");
+        let (_, rest) = error.split_once("\n  allowed: pcap and pcapng").unwrap_or_else(|| panic!("{error}"));
+        assert!(rest.contains("\nhint: ") && rest.contains(hint), "{error}");
+    }
     let error = Capture::open(Path::new("/nowhere/match.pcap")).unwrap_err();
     assert!(
         error

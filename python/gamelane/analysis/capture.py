@@ -10,7 +10,8 @@ from gamelane.errors import UsageError, aligned
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from gzip import GzipFile
+    from typing import Any, BinaryIO
 
     import numpy as np
     import numpy.typing as npt
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 STDIN = "-"
 RECORDINGS = (".pcap", ".pcapng", ".cap")
 PACKED = ("", ".gz", ".zst")
+GZIP = b"\x1f\x8b"
+BLOCK = 1 << 20
+"""Bytes of two files compared at a time."""
 
 
 def read(
@@ -34,7 +38,8 @@ def read(
     """Analyze captures. Tables go to `on_batch` while the captures are read.
 
     A folder is one recording whose files follow each other by name. Two captures are taken as the same traffic at two
-    points and compared. With `interfaces`, two interfaces of one capture are compared; the file is read once for each.
+    points and compared; more than two are analyzed alone. With `interfaces`, two interfaces of one capture are
+    compared; the file is read once for each.
     `words` is a filter: the other packets are left out. `flows` are the numbers of the flows to report, of one capture.
     """
     if interfaces is not None:
@@ -47,6 +52,8 @@ def read(
             "example --filter 'host 10.0.0.2 and port 27960'"
         )
     paths = [(path, _files(path)) for path in captures]
+    if interfaces is None:
+        _refuse_twice(paths)
     if len(paths) == 2:
         paths = [_only(name, files) for name, files in paths]
     try:
@@ -82,6 +89,45 @@ def _files(path: str) -> list[str]:
             "gzip or zstd compression"
         )
     return files
+
+
+def _refuse_twice(paths: Sequence[tuple[str, list[str]]]) -> None:
+    """Refuse a capture that is there twice: it has no second point, and its games would count twice."""
+    for at, (name, files) in enumerate(paths):
+        for earlier, others in paths[:at]:
+            if len(files) == len(others) and all(map(_have_same_content, files, others)):
+                both = f"{name}: the same capture was given twice" if name == earlier else ""
+                raise UsageError(
+                    f"{both or f'{earlier} and {name}: these are the same capture'}\n"
+                    "  allowed: captures of different points, for example of the player and of the server\n"
+                    f"  hint:    gamelane analyze {earlier}"
+                )
+
+
+def _have_same_content(file: str, other: str) -> bool:
+    """Return whether two files have the same bytes, also if one of them is packed with gzip."""
+    if STDIN in (file, other) or not (os.path.isfile(file) and os.path.isfile(other)):  # noqa: PTH113 - likewise
+        return False
+    if os.path.samefile(file, other):  # noqa: PTH121 - likewise
+        return True
+    import zlib  # noqa: PLC0415 - likewise
+
+    try:
+        with _unpacked(file) as first, _unpacked(other) as second:
+            while (block := first.read(BLOCK)) == second.read(BLOCK):
+                if not block:
+                    return first.tell() > 0
+    except (OSError, EOFError, zlib.error):
+        return False
+    return False
+
+
+def _unpacked(file: str) -> BinaryIO | GzipFile:
+    import gzip  # noqa: PLC0415 - likewise
+
+    with open(file, "rb") as plain:  # noqa: PTH123 - likewise
+        packed = plain.read(2) == GZIP
+    return gzip.open(file) if packed else open(file, "rb")  # noqa: PTH123 - likewise
 
 
 def _only(name: str, files: list[str]) -> tuple[str, list[str]]:

@@ -1,6 +1,6 @@
 """The facts about each game of analyzed captures, from which tables and plots take their numbers.
 
-The rules are those of the verdict (`crates/capture/src/verdict/facts.rs`).
+The rules are those of the verdict (`crates/capture/src/verdict/facts.rs`); a test compares them.
 
 With two captures, losses and the lag until delivery are those of the comparison. If it could not count the losses, they
 are those of the updates' own numbers, on the way to the capture nearer to the receiver. Retransmissions and stalls are

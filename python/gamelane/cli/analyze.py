@@ -93,8 +93,8 @@ def analyze(
         raise UsageError("--csv and --json: both print to standard output\n  hint:    keep one of them")
     if not keeps_whole_flows(words):
         say(
-            f"--filter '{words}' keeps some packets of a flow and not others: the analysis may take those for lost\n"
-            "  hint:    omit src, dst and lengths to keep whole flows"
+            f"--filter '{words}' keeps parts of flows only: what it leaves out looks lost, so nobody is blamed\n"
+            "  hint:    omit src, dst and lengths. src and dst keep one direction; host, net and port keep both"
         )
     folder = None if out is None else writable(out)
     tables = None if folder is None else _tables(folder)
@@ -102,12 +102,10 @@ def analyze(
     pair = None if interfaces is None else _two(interfaces)
     analysis = read(captures, trips or tables, interfaces=pair, words=words, flows=flows)
     more = not analysis.unread and (remedies is not None or trips is not None)
-    if json and folder is None and not more and not words:
+    if json and folder is None and not more:
         analysis.print(sys.stdout.isatty())
         return told(analysis)
     found = formats.loads(analysis.text())
-    if words:
-        _say_if_nothing_matches(found, words)
     if remedies is not None and more:
         _replay(found, remedies)
     tested = _share(found, trips) if trips is not None and more else None
@@ -127,8 +125,7 @@ def analyze(
                 flow_terminal.show(flow, stdout())
     code = told(analysis)
     hint = (
-        "-o DIR adds a report with plots and tables.\n"
-        "--flow ID shows one flow, and --flow ID --log all of its packets."
+        "-o DIR adds a report with plots and tables.\n--flow ID shows one flow, and --flow ID --log all of its packets."
     )
     say_where(page, "" if json or csv or flows or code else hint, quiet=quiet)
     return code
@@ -188,17 +185,13 @@ def _print_csv(found: dict[str, Any]) -> None:
 
     flow_csv.write(found, sys.stdout)
     for capture in found["captures"]:
+        if not capture["flows_total"]:
+            say(f"{capture['file']}: {found['verdict']['headline']}")
         if left_out := capture.get("flows_left_out", {}).get("flows"):
             say(
                 f"{capture['file']}: {len(capture['flows']):,} of {capture['flows_total']:,} flows; {left_out:,} with "
                 "fewer packets are left out\n  hint:    choose others with --filter"
             )
-
-
-def _say_if_nothing_matches(found: dict[str, Any], words: str) -> None:
-    for capture in found["captures"]:
-        if capture["packets"] and not capture["flows_total"]:
-            say(f"{capture['file']}: no TCP or UDP packet matches --filter '{words}'")
 
 
 def _log(captures: Sequence[str], flows: Sequence[int], words: str) -> int:

@@ -38,6 +38,11 @@ def told(analysis: Analysis) -> int:
     from gamelane.cli.guard import PARTLY, USAGE  # noqa: PLC0415 - likewise
     from gamelane.cli.talk import say  # noqa: PLC0415 - likewise
 
+    if (captures := len(analysis.packets)) > 2:
+        say(
+            f"{captures} captures: each is analyzed alone, because only two can be compared\n"
+            "  hint:    give two of them; merge files of one recording with `mergecap -w OUT FILE...`"
+        )
     for problem in analysis.problems:
         say(f"error: {problem}")
     return (USAGE if analysis.unread else PARTLY) if analysis.problems else 0

@@ -18,10 +18,10 @@ from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
-from gamelane.fit.figures import FIGURES, figures
+from gamelane.fit.figures import FIGURES, figures, percent
 from gamelane.plot.style import number
 from gamelane.report.document import document
-from gamelane.report.fit import percent, write_fit
+from gamelane.report.fit import write_fit
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
 

@@ -28,6 +28,12 @@ class Figures:
     gap_sd_ms: float
 
 
+def percent(share: float) -> str:
+    """Write a relative error."""
+    rounded = round(100 * share, 1)
+    return f"{rounded:+.1f} %" if rounded else "0.0 %"
+
+
 def figures(series: Sequence[Floats], gaps_ms: Sequence[Floats]) -> Figures:
     """Return the figures of updates, given client by client or match by match."""
     sizes, gaps = np.concatenate(series), np.concatenate(gaps_ms)

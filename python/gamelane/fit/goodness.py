@@ -123,8 +123,8 @@ def _about(name: str, estimate: Estimate, measured: float) -> str:
     """Say whether the interval holds the measured figure."""
     holds = "contains" if estimate.holds(measured) else "does not contain"
     return (
-        f"{name}: estimated {estimate.value:.1f} B, 95 % interval {estimate.low:.1f} to {estimate.high:.1f} B, which "
-        f"{holds} the captured {measured:.1f} B"
+        f"{name}: the growth gives {estimate.value:.1f} B with a 95 % interval of {estimate.low:.1f} to "
+        f"{estimate.high:.1f} B, which {holds} the captured {measured:.1f} B"
     )
 
 
@@ -133,11 +133,10 @@ def _about_the_memory(of: Fit) -> list[str]:
     gap = of.modelled.lag_one - of.measured.lag_one
     if abs(gap) <= of.spread95.lag_one:
         return []
-    side = "above" if gap < 0 else "below"
     return [
         f"lag-1 correlation: the model has {of.modelled.lag_one:.2f}, as its parts have. The captured match of "
-        f"{of.players} players has {of.measured.lag_one:.2f}, {side} it by more than {of.spread95.lag_one:.2f}, which "
-        "chance would explain"
+        f"{of.players} players has {of.measured.lag_one:.2f}. The difference of {abs(gap):.2f} is more than chance "
+        f"explains ({of.spread95.lag_one:.2f})"
     ]
 
 

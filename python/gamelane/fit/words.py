@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+from gamelane.fit.figures import percent
 from gamelane.fit.goodness import RUNS, Fit, Outcome, Prediction
 from gamelane.fit.growth import Estimate
 from gamelane.fit.model import FittedModel, Match
@@ -84,13 +85,13 @@ def _tested(predictions: Sequence[Prediction]) -> str:
     within = sum(each.mean.holds(each.of.measured.mean_bytes) for each in predictions)
     within += sum(each.sd.holds(each.of.measured.sd_bytes) for each in predictions)
     errors = "; ".join(
-        f"{each.of.players} players: {100 * (each.mean.value / each.of.measured.mean_bytes - 1):+.0f} % in the mean, "
-        f"{100 * (each.sd.value / each.of.measured.sd_bytes - 1):+.0f} % in the standard deviation"
+        f"{each.of.players} players: {percent(each.of.errors['mean_bytes'])} in the mean, "
+        f"{percent(each.of.errors['sd_bytes'])} in the standard deviation"
         for each in predictions
     )
     return (
-        f"Errors of the estimate with one number of players left out: {errors}. Of these {2 * len(predictions)} "
-        f"figures, {within} are within their 95 % intervals."
+        f"Errors of the model with one number of players left out: {errors}. Of these {2 * len(predictions)} "
+        f"captured figures, {within} are within the 95 % intervals of the estimates."
     )
 
 

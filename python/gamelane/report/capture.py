@@ -58,6 +58,7 @@ def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) ->
         how_sure=how_sure,
         path_or_half=capture_flows.path_or_half,
         timelines=[(number, captures[number]) for number, _ in timelines],
+        waited=next(filter(None, (capture_flows.waits(captures[number]) for number, _ in timelines)), None),
         picked=_by_capture(captures, picked),
         flows_not_picked=sum(len(flow.captures) for flow in flows) - len(picked),
         how_to_zoom=HOW_TO_ZOOM,

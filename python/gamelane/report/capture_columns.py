@@ -107,3 +107,8 @@ def _members(of: Sequence[Document], name: Name, room: int | None) -> str:
 def digits(value: float) -> str:
     """Return about three digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def rate_unit(highest_bps: float) -> tuple[str, float]:
+    """Return the unit for rates up to the highest, and how many bits per second it is."""
+    return ("Mbit/s", 1e6) if highest_bps >= 1e6 else ("kbit/s", 1e3)

@@ -152,6 +152,18 @@ def left_out(found: Document) -> tuple[int, int]:
     return sum(part["flows"] for part in parts), sum(part["games"] for part in parts)
 
 
+def waits(capture: Document) -> tuple[str, str] | None:
+    """Return whose the longest waits over time are, and from when they count; None if the capture has no game."""
+    games = capture["games"]
+    tcp, udp = games["tcp"]["connections"], games["udp"]["games"] + games["udp"]["voice_calls"]
+    if not tcp + udp:
+        return None
+    chosen = capture["flows_chosen"]
+    whose = "a game" if not chosen else f"flow {chosen[0]}" if len(chosen) == 1 else "a chosen flow"
+    beyond = "fastest round trip (UDP: its tick)" if tcp and udp else "fastest round trip" if tcp else "tick"
+    return f"wait of {whose}", f"beyond its {beyond}"
+
+
 def how_sure(blame: Document) -> str:
     """Return how sure the judgement is; nothing if it names no culprit, and says itself what it does not know."""
     is_open = blame["who"] == "unknown" or (blame["who"], blame["sure"]) == ("nobody", "guess")

@@ -15,7 +15,8 @@ import polars as pl
 
 from gamelane.analysis.decimate import keep_extremes
 from gamelane.plot.style import DIRECTIONS
-from gamelane.report.capture_flows import Flow, what
+from gamelane.report.capture_columns import rate_unit
+from gamelane.report.capture_flows import Flow, waits, what
 from gamelane.report.capture_games import CAUSE_COLOURS
 from gamelane.report.pages import script_json
 from gamelane.report.series import inline
@@ -58,12 +59,17 @@ def timeline(capture: Document) -> Spec | None:
         return None
     rows = pl.DataFrame({key: of[key] for key in ("lag_ms", "up_bps", "down_bps")}).with_row_index("step")
     rows = rows.with_columns(t=pl.col("step") * of["step_s"])
-    load = rows.select("t", up=pl.col("up_bps") / 1e6, down=pl.col("down_bps") / 1e6)
+    unit, per = rate_unit(max(*of["up_bps"], *of["down_bps"]))
+    load = rows.select("t", up=pl.col("up_bps") / per, down=pl.col("down_bps") / per)
     load = load.unpivot(index="t", variable_name="direction", value_name="v")
     lag = rows.select("t", end=pl.col("t") + of["step_s"], v="lag_ms").filter(pl.col("v") > 0)
     bars = alt.Chart(inline(lag)).mark_rect(color=LAG).encode(x2="end:Q", y2=alt.Y2Datum(0), y=_y(), x=_x(capture))
+    waited = waits(capture)
     return _stacked(
-        [(bars, "Longest wait of a game, ms", 90), (_steps(load, capture), "Load of all flows, Mbit/s", 70)]
+        [
+            *([(bars, f"Longest {waited[0]}, ms", 90)] if waited else []),
+            (_steps(load, capture), f"Load of all flows, {unit}", 70),
+        ]
     )
 
 
@@ -125,7 +131,9 @@ def _plots(capture: Document, tables: Mapping[str, pl.DataFrame | None]) -> Spec
     if (again := tables["retransmissions"]) is not None:
         panels.append((_retransmissions(again, capture), "Retransmissions", 40))
     if (windows := tables["windows"]) is not None:
-        panels.append((_steps(_load(windows, capture, "bytes", 8 / 1000), capture), "Throughput, kbit/s", 80))
+        rates = _load(windows, capture, "bytes", 8)
+        unit, per = rate_unit(rates["v"].max())  # type: ignore[arg-type]
+        panels.append((_steps(rates.with_columns(pl.col("v") / per), capture), f"Throughput, {unit}", 80))
         if tables["delay"] is None:
             panels.append((_steps(_load(windows, capture, "packets", 1), capture), "Packets per second", 80))
     return _stacked(panels)

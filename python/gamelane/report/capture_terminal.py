@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from gamelane.report import capture_flows
-from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns
-from gamelane.report.capture_flows import Flow, counted, how_sure
-from gamelane.report.columns import Column, Hosts, filled, fitting, lines, width
+from gamelane.report.capture_columns import SHOWN, digits, flow_columns, group_columns, rate_unit
+from gamelane.report.capture_flows import Flow, counted, how_sure, waits
+from gamelane.report.columns import Column, Hosts, filled, fitting, left_out, lines, width
 from gamelane.report.sparkline import per_cell, sparkline
 
 Document = Mapping[str, Any]
@@ -37,29 +37,29 @@ def show(found: Document, console: Console) -> None:
     alone = len(found["captures"]) == 1
     if alone and _timeline(found["captures"][0], console):
         console.print()
-    _say(console, found["verdict"]["headline"], style="" if blame else "bold")
+    say(console, found["verdict"]["headline"], style="" if blame else "bold")
     _games(found, flows, console)
     for capture in found["captures"]:
         if capture["flows"]:
             console.print()
-            _say(console, _about(capture))
+            say(console, _about(capture))
             if not alone:
                 _timeline(capture, console)
     _tables(found, flows, console)
 
 
 def _blame(blame: Document, console: Console) -> None:
-    _say(console, blame["text"], style="bold")
+    say(console, blame["text"], style="bold")
     if sure := how_sure(blame):
-        _say(console, sure)
+        say(console, sure)
     if blame["because"]:
-        _say(console, "Why:")
+        say(console, "Why:")
     for sentence in blame["because"]:
-        _say(console, sentence, first="  - ")
+        say(console, sentence, first="  - ")
     if blame["advice"]:
-        _say(console, "What to try:")
+        say(console, "What to try:")
     for number, sentence in enumerate(blame["advice"], 1):
-        _say(console, sentence, first=f"  {number}. ")
+        say(console, sentence, first=f"  {number}. ")
     console.print()
 
 
@@ -69,9 +69,9 @@ def _games(found: Document, flows: Sequence[Flow], console: Console) -> None:
     sentences = [(flow, told[place]) for flow in flows for place in _places(flow) if place in told]
     worst = [(flow, text) for flow, text in sentences if flow.has_trouble][:DESCRIBED] or sentences[:1]
     for _, text in worst:
-        _say(console, text, first="  ")
+        say(console, text, first="  ")
     if more := len(told) - len(worst) + found["verdict"]["not_described"]:
-        _say(console, f"{more:,} more {'game is' if more == 1 else 'games are'} in the numbers above.", first="  ")
+        say(console, f"{more:,} more {'game is' if more == 1 else 'games are'} in the numbers above.", first="  ")
 
 
 def _places(flow: Flow) -> Iterable[tuple[int, int]]:
@@ -83,8 +83,10 @@ def _timeline(capture: Document, console: Console) -> bool:
     timeline = capture.get("timeline")
     if not timeline or not timeline["lag_ms"]:
         return False
-    longest = max(timeline["lag_ms"])
-    rows = [("lag", timeline["lag_ms"], max(longest, FULL_MS), f"{longest:.0f} ms" if longest else "none")]
+    rows = []
+    if waited := waits(capture):
+        longest = max(timeline["lag_ms"])
+        rows.append(("lag", timeline["lag_ms"], max(longest, FULL_MS), f"{longest:.0f} ms" if longest else "none"))
     for direction in ("up", "down"):
         rate = timeline[f"{direction}_bps"]
         rows.append((direction, rate, max(rate), _rate(max(rate))))
@@ -93,14 +95,14 @@ def _timeline(capture: Document, console: Console) -> bool:
     cells = -(-len(timeline["lag_ms"]) // each)
     for name, values, top, text in rows:
         if top:
-            line = sparkline(values, each, top, ascii_only=console.options.ascii_only)
-            _line(console, f"{name:<{LABEL}}{line.ljust(cells)}  {text}")
+            drawn = sparkline(values, each, top, ascii_only=console.options.ascii_only)
+            line(console, f"{name:<{LABEL}}{drawn.ljust(cells)}  {text}")
     end = f"{len(timeline['lag_ms']) * timeline['step_s']:g} s"
-    _line(console, f"{'':{LABEL}}{'0':<{max(cells - len(end), 2)}}{end}", style="dim")
-    _say(
+    line(console, f"{'':{LABEL}}{'0':<{max(cells - len(end), 2)}}{end}", style="dim")
+    shown = f"Longest {' '.join(waited)}, and load" if waited else "Load"
+    say(
         console,
-        f"Longest wait of a game, and load of all flows, in each {each * timeline['step_s']:g} s. "
-        "The number at the end is the highest.",
+        f"{shown} of all flows, in each {each * timeline['step_s']:g} s. At the end: the highest.",
         first=" " * LABEL,
         style="dim",
     )
@@ -108,7 +110,8 @@ def _timeline(capture: Document, console: Console) -> bool:
 
 
 def _rate(bps: float) -> str:
-    return f"{digits(bps / 1e6)} Mbit/s" if bps >= 1e6 else f"{digits(bps / 1e3)} kbit/s"
+    unit, per = rate_unit(bps)
+    return f"{digits(bps / per)} {unit}"
 
 
 def _about(capture: Document) -> str:
@@ -147,27 +150,33 @@ def _tables(found: Document, flows: Sequence[Flow], console: Console) -> None:
     narrow = narrow or (shared is not None and width(group_columns(shared, str, None)) > console.width)
     hosts = Hosts()
     name = hosts.name if narrow else str
+    missing: dict[str, None] = {}
     for title, of in tables:
         console.print()
         if title:
-            _say(console, title)
-        _table(filled(flow_columns(of, name)), console)
+            say(console, title)
+        missing |= dict.fromkeys(_table(filled(flow_columns(of, name)), console))
+    if missing:
+        say(console, f"Wider terminals also show {', '.join(missing)}.", style="dim")
     _rest(found, flows, [flow for _, of in tables for flow in of], console)
     if shared is not None:
         console.print()
         _table(group_columns(shared, name, console.width), console)
     if legend := hosts.legend(console.width):
         console.print()
-        for line in legend:
-            _line(console, line, style="dim")
+        for text in legend:
+            line(console, text, style="dim")
 
 
-def _table(columns: Sequence[Column], console: Console) -> None:
-    head, rows = lines(fitting(columns, console.width))
-    for line in head:
-        _line(console, line, style="bold")
-    for line in rows:
-        _line(console, line)
+def _table(columns: Sequence[Column], console: Console) -> list[str]:
+    """Print the columns that fit, and return the names of the others."""
+    kept = fitting(columns, console.width)
+    head, rows = lines(kept)
+    for text in head:
+        line(console, text, style="bold")
+    for text in rows:
+        line(console, text)
+    return left_out(columns, kept)
 
 
 def _title(found: Document, file: str) -> str:
@@ -193,7 +202,7 @@ def _rest(found: Document, flows: Sequence[Flow], shown: Sequence[Flow], console
     if said:
         console.print()
     for sentence in said:
-        _say(console, sentence)
+        say(console, sentence)
 
 
 def _largest(flow: Flow, *, one: bool) -> str:
@@ -210,12 +219,18 @@ def _flows_of(number: int, more: str) -> str:
     return f"{number:,} {more}flow{'' if number == 1 else 's'}"
 
 
-def _say(console: Console, text: str, *, first: str = "", style: str = "") -> None:
+def say(console: Console, text: str, *, first: str = "", style: str = "") -> None:
     """Print a sentence in the width of the terminal; further lines are indented as the first."""
     indent = cell_len(first)
-    for at, line in enumerate(Text(text).wrap(console, max(console.width - indent, 1))):
-        _line(console, (" " * indent if at else first) + line.plain.rstrip(), style=style)
+    for at, part in enumerate(wrapped(text, console.width - indent, console)):
+        line(console, (" " * indent if at else first) + part, style=style)
 
 
-def _line(console: Console, text: str, *, style: str = "") -> None:
+def wrapped(text: str, room: int, console: Console) -> list[str]:
+    """Return the lines of a text."""
+    return [part.plain.rstrip() for part in Text(text).wrap(console, max(room, 1))]
+
+
+def line(console: Console, text: str, *, style: str = "") -> None:
+    """Print one line as it is."""
     console.print(Text(text, style=style), no_wrap=True, crop=False, overflow="ignore")

@@ -49,6 +49,12 @@ def fitting(columns: Sequence[Column], available: int) -> list[Column]:
     return kept
 
 
+def left_out(columns: Sequence[Column], kept: Sequence[Column]) -> list[str]:
+    """Return the names of the columns that did not fit, each once."""
+    names = (column.heading.partition("\n")[0].removesuffix(" ms") for column in columns if column not in kept)
+    return list(dict.fromkeys(names))
+
+
 def lines(columns: Sequence[Column]) -> tuple[list[str], list[str]]:
     """Return the lines of the heading, and those of the rows."""
     headings = [column.heading.split("\n") for column in columns]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from gamelane.analysis.ecdf import curve
+from gamelane.fit.figures import percent
 from gamelane.report.figures import Chart, Figure, Key, Panel
 from gamelane.report.pages import render, write
 from gamelane.report.series import inline
@@ -27,12 +28,6 @@ def write_fit(folder: Path, title: str, outcome: Outcome) -> Path:
     drawn = fit_figures(outcome)
     text = render("fit.html", drawn, title=title, outcome=outcome, percent=percent)
     return write(folder / "fit.html", text, drawn)
-
-
-def percent(share: float) -> str:
-    """Write a relative error."""
-    rounded = round(100 * share, 1)
-    return f"{rounded:+.1f} %" if rounded else "0.0 %"
 
 
 def fit_figures(outcome: Outcome) -> list[Figure]:

@@ -1,18 +1,27 @@
-"""Prints chosen flows of an analyzed capture on the terminal, each with all that was measured."""
+"""Prints chosen flows of an analyzed capture on the terminal, each with all that was measured.
+
+No line is wider than the terminal, and no number is cut: the names of the measurements take more lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+from gamelane.report.capture_columns import rate_unit
+from gamelane.report.capture_terminal import line, say, wrapped
+from gamelane.report.columns import GAP
 
 Document = Mapping[str, Any]
-Row = tuple[str, list[str]]
+Row = tuple[str, Sequence[str]]
 
 WAYS = ("up", "down")
+HEADINGS = ("to the server", "to the client")
+INDENT = 2
+NAME = 20
+"""Least width of the names. If the numbers leave less, they stand below the names."""
 CAUSES = {
     "timeout": "by timeout",
     "fast": "by fast retransmission",
@@ -25,23 +34,38 @@ KINDS = {"game": "a game", "voice": "a voice call", "thin-tcp": "thin: behaves l
 
 def show(flow: Document, console: Console) -> None:
     """Print what the flow is, then a line for each measurement with both directions."""
-    console.print()
-    console.print(
-        Text(
-            f"flow {flow['id']}: {flow['protocol'].upper()} from client {flow['client']} to server {flow['server']}, "
-            f"{KINDS[flow['kind']]}, from {flow['start_s']:.1f} to {flow['end_s']:.1f} s",
-            style="bold",
-        )
+    line(console, "")
+    say(
+        console,
+        f"flow {flow['id']}: {flow['protocol'].upper()} from client {flow['client']} to server {flow['server']}, "
+        f"{KINDS[flow['kind']]}, from {flow['start_s']:.1f} to {flow['end_s']:.1f} s",
+        style="bold",
     )
-    if "tcp" in flow:
-        for line in _connection(flow["tcp"]):
-            console.print(f"  {line}")
-    table = Table("", "to the server", "to the client", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for sentence in _connection(flow["tcp"]) if "tcp" in flow else ():
+        say(console, sentence, first=" " * INDENT)
     measured = _tcp(flow["tcp"]) if "tcp" in flow else _udp(flow["udp"])
-    for name, (up, down) in (*_any(flow), *measured):
-        if up or down:
-            table.add_row(f"  {name}", up or "-", down or "-")
-    console.print(table)
+    _table([(name, values) for name, values in (*_any(flow), *measured) if any(values)], console)
+
+
+def _table(rows: Sequence[Row], console: Console) -> None:
+    """Print a row for each measurement. A name that needs more lines goes on below, indented further."""
+    filled = [("", HEADINGS), *((name, [value or "-" for value in values]) for name, values in rows)]
+    widths = [max(len(values[at]) for _, values in filled) for at in range(len(HEADINGS))]
+    longest = max(INDENT + len(name) for name, _ in filled)
+    room = min(longest, console.width - sum(widths) - GAP * len(widths))
+    is_beside = room >= NAME
+    for name, (up, down) in filled:
+        numbers = f"{up:<{widths[0]}}{'':{GAP}}{down}"
+        own = INDENT + len(name) - len(name.lstrip())
+        first, *rest = wrapped(name.lstrip(), (room if is_beside else console.width) - own, console) or [""]
+        if is_beside or not name:
+            line(console, f"{'':{own}}{first}".ljust(room if is_beside else INDENT) + f"{'':{GAP}}{numbers}")
+        else:
+            line(console, f"{'':{own}}{first}")
+        for part in rest:
+            line(console, f"{'':{own + INDENT}}{part}")
+        if name and not is_beside:
+            line(console, f"{'':{INDENT + GAP}}{numbers}")
 
 
 def _connection(tcp: Document) -> Iterator[str]:
@@ -61,7 +85,8 @@ def _any(flow: Document) -> Iterator[Row]:
     ways = [flow[way] for way in WAYS]
     yield "packets", [f"{way['packets']:,}" for way in ways]
     yield "bytes", [f"{way['bytes']:,}" for way in ways]
-    yield "kbit/s, mean and most of 1 s", [_rates(way["throughput_bps"]) for way in ways]
+    unit, per = rate_unit(max(way["throughput_bps"]["peak_1s"] for way in ways))
+    yield f"{unit}, mean and most of 1 s", [_rates(way["throughput_bps"], per) for way in ways]
     yield "payload bytes, p50 and most", [_quantiles(way["payload_size_bytes"], "p50", "max") for way in ways]
     yield "ms from payload to payload, p50, p99, most", [_quantiles(way["gap_ms"], "p50", "p99", "max") for way in ways]
     yield "fragments", [_count(way["fragments"]) for way in ways]
@@ -115,8 +140,8 @@ def _udp(udp: Document) -> Iterator[Row]:
     yield row("ms of the longest gap", lambda way: _number(way["longest_gap_ms"]))
 
 
-def _rates(of: Document) -> str:
-    return "" if of["mean"] is None else f"{of['mean'] / 1000:,.1f}, {of['peak_1s'] / 1000:,.1f}"
+def _rates(of: Document, per: float) -> str:
+    return "" if of["mean"] is None else f"{of['mean'] / per:.1f}, {of['peak_1s'] / per:.1f}"
 
 
 def _quantiles(of: Document, *names: str) -> str:

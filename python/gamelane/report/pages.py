@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import vl_convert
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gamelane import _native, whole
 from gamelane.plot import images
@@ -56,8 +57,13 @@ def environment() -> jinja2.Environment:
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour}
+    made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour, "commands": commands}
     return made
+
+
+def commands(sentence: str) -> Markup:
+    """Return a sentence in which text between backticks is code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(sentence))))
 
 
 def text(name: str) -> str:

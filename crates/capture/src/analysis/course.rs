@@ -20,15 +20,15 @@ impl Course {
         self.loads.at(at_ns)
     }
 
-    /// Adds a flow at its end. The waits of a game become part of the timeline.
+    /// Adds a flow at its end. With `is_drawn`, its waits become part of the timeline.
     pub(super) fn add(
         &mut self,
         moments: [&Moments; 2],
-        is_game: bool,
+        is_drawn: bool,
         least_rtt_ns: [u64; 2],
         span_ns: [u64; 2],
     ) -> UnderLoad {
-        if is_game {
+        if is_drawn {
             moments.iter().for_each(|moments| self.timeline.merge(moments));
         }
         self.loads.read(&self.timeline);

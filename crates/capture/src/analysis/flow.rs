@@ -427,8 +427,9 @@ impl Flow {
         let is_game = report.kind != Kind::Other;
         if is_game || moments.iter().any(Option::is_some) {
             let moments = moments.map(|moments| moments.map_or_else(Moments::default, |moments| *moments));
+            let is_drawn = is_game && sink.is_drawn(self.number);
             let under_load =
-                course.add(moments.each_ref(), is_game, least_rtt_ns, [report.first_ns, report.last_ns]);
+                course.add(moments.each_ref(), is_drawn, least_rtt_ns, [report.first_ns, report.last_ns]);
             report.under_load = Some(Box::new(under_load));
         }
         sink.flow(report);

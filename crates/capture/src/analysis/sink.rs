@@ -24,6 +24,10 @@ pub trait Sink {
     fn packet(&mut self, _flow: u32, _direction: u8, _packet: &CapturedPacket) {}
     /// A flow turned out to be another one, seen at another interface. It gets no report; its packets were copies.
     fn absorbed(&mut self, _flow: u32) {}
+    /// Whether the waits of a flow belong on the timeline. The load is that of all flows.
+    fn is_drawn(&self, _flow: u32) -> bool {
+        true
+    }
     /// Returns true to stop: the rest of the capture is not read.
     fn is_tired(&self) -> bool {
         false
@@ -62,6 +66,10 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 
     fn absorbed(&mut self, flow: u32) {
         (**self).absorbed(flow);
+    }
+
+    fn is_drawn(&self, flow: u32) -> bool {
+        (**self).is_drawn(flow)
     }
 
     fn is_tired(&self) -> bool {

@@ -2,7 +2,7 @@
 //! private addresses, or the client if that does not tell. So a match that is hosted at home has its server at home.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
 use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
@@ -44,6 +44,7 @@ pub(super) struct Flow {
     pub(super) is_tcp: bool,
     /// The server is at home.
     pub(super) is_hosted: bool,
+    pub(super) client: SocketAddr,
     pub(super) home: IpAddr,
     pub(super) away: IpAddr,
     pub(super) lasted_ns: u64,
@@ -176,6 +177,7 @@ impl Flow {
             number: report.flow,
             is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
             is_hosted,
+            client: report.key.source,
             home: ends[up],
             away: ends[1 - up],
             lasted_ns: report.last_ns - report.first_ns,

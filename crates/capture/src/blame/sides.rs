@@ -170,7 +170,8 @@ pub(super) fn where_(side: usize, place: Place, trouble: &Trouble, game: &Flow) 
     if trouble.lost_all() > 0 {
         let lost = if game.ways.iter().all(|way| way.is_counted) { "lost" } else { "lost or not sent" };
         let share = percent(trouble.lost_all(), sent);
-        parts.push(format!("{} ({share}) {lost}", count(trouble.lost_all(), "packet")));
+        let what = if game.is_tcp { "data packet" } else { "update" };
+        parts.push(format!("{} ({share}) {lost}", count(trouble.lost_all(), what)));
     }
     if trouble.waits_all() > 0 {
         let longest = ms(trouble.longest_ns);
@@ -191,5 +192,5 @@ pub(super) fn where_(side: usize, place: Place, trouble: &Trouble, game: &Flow) 
         (_, false) => "On the server's side of the capture point",
     };
     let told = if parts.is_empty() { "no trouble".to_owned() } else { parts.join("; ") };
-    format!("{part}, for the game with {}: {told}.", game.away)
+    format!("{part}, for the game of {}: {told}.", game.client)
 }

@@ -325,9 +325,9 @@ fn part_of(part: usize, trouble: &Trouble, game: &Game<'_>, places: [Place; 2]) 
             let sent = trouble.sent[0] + trouble.sent[1];
             let lost = trouble.lost_all();
             format!(
-                "Between the two capture points, for the game with {}: {} of {} ({}) lost; the longest delay was {} above the \
+                "Between the two capture points, for the game of {}: {} of {} ({}) lost; the longest delay was {} above the \
                  least.",
-                game.seen[0].away,
+                game.seen[0].client,
                 lost,
                 count(sent, "packet"),
                 percent(lost, sent),

@@ -44,10 +44,14 @@ pub struct Captured {
     stamps_ahead: WentBack,
     set_aside: u64,
     pub(crate) flows_total: u32,
+    pub(super) flows_chosen: Vec<u32>,
     flows_left_out: LeftOut,
     timeline: Option<Course>,
     pub(crate) games: Sums,
     pub(crate) flows: Vec<Flow>,
+    /// A filter left out parts of flows, which look lost.
+    #[serde(skip)]
+    pub(crate) cuts_flows: bool,
     #[serde(skip)]
     pub(super) evidence: Evidence,
 }
@@ -166,11 +170,13 @@ impl Findings {
             stamps_ahead: WentBack::of(clock.ahead),
             set_aside: analyzer.set_aside(),
             flows_total: analyzer.flows(),
+            flows_chosen: Vec::new(),
             flows_left_out: self.listed.left_out,
             timeline: Course::of(analyzer.timeline()),
             games: Sums::of(&self.listed.games),
             // A report and its distributions are freed as soon as it is summarised.
             flows: self.listed.take().into_iter().map(|report| Flow::of(&report)).collect(),
+            cuts_flows: false,
             evidence: self.evidence,
         }
     }
@@ -204,6 +210,11 @@ impl Captured {
 
     pub(super) const fn is_unread(&self) -> bool {
         self.error.is_some() && self.flows_total == 0
+    }
+
+    /// TCP and UDP packets that a filter left out.
+    pub(crate) const fn filtered(&self) -> u64 {
+        self.skipped.filtered
     }
 
     /// The listed flow with this number.

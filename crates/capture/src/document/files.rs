@@ -76,8 +76,10 @@ pub fn read<S: Sink>(
         return Err(UnknownFlows { missing, name, flows: analyzer.flows() });
     }
     let mut captured = only.sink.findings.finish(name, &analyzer);
+    captured.cuts_flows = !choice.filter.keeps_whole_flows();
     if !choice.flows.is_empty() {
         captured.flows_total = captured.flows.len() as u32;
+        captured.flows_chosen = captured.flows.iter().map(|flow| flow.id).collect();
     }
     Ok(captured)
 }
@@ -112,7 +114,10 @@ pub fn read_two<S: Sink>(
     let [(first, first_analyzer, first_seen), (second, second_analyzer, second_seen)] = read;
     let both: Option<[Seen; 2]> = first_seen.zip(second_seen).map(Into::into);
     let pair = both.map(|[a, b]| Paired::of(&compare(&a, &b), [&first, &second]));
-    (vec![first.finish(paths[0], &first_analyzer), second.finish(paths[1], &second_analyzer)], pair)
+    let mut captures =
+        vec![first.finish(paths[0], &first_analyzer), second.finish(paths[1], &second_analyzer)];
+    captures.iter_mut().for_each(|captured| captured.cuts_flows = !choice.filter.keeps_whole_flows());
+    (captures, pair)
 }
 
 fn open(path: &str, filter: &Filter) -> Result<Capture<Input>, CaptureError> {

@@ -41,7 +41,12 @@ pub struct Document {
 impl Document {
     /// Makes the document of these captures. With `pair`, there are two, which were compared.
     pub fn new(captures: Vec<Captured>, pair: Option<Paired>) -> Self {
+        // What a filter left out is no evidence of anything.
+        let is_filtered = |captured: &Captured| {
+            captured.cuts_flows || (captured.flows_total == 0 && captured.filtered() > 0)
+        };
         let blame = match (&pair, &captures[..]) {
+            _ if captures.iter().any(is_filtered) => None,
             (Some(pair), _) => Some(pair.blame.clone()),
             (None, [alone]) => Some(blame::of_one(&alone.evidence)),
             _ => None,

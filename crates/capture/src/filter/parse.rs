@@ -67,14 +67,21 @@ impl<'a> Parser<'a> {
         let chain = self.chain(None, false)?;
         match self.peek() {
             None => Ok(Some(chain)),
-            Some(Word { text: "[", .. }) => Err(self.refuse(
+            Some(_) => Err(self.goes_on()),
+        }
+    }
+
+    /// Refuses what follows a complete test.
+    fn goes_on(&self) -> FilterError {
+        match self.text() {
+            "[" => self.refuse(
                 "bytes of headers cannot be tested",
                 "make a smaller file first with `tcpdump -r IN -w OUT EXPR`",
-            )),
-            Some(_) => Err(self.refuse(
+            ),
+            _ => self.refuse(
                 "a test has ended before this word",
                 "write `and` or `or` between two tests, for example `udp and port 53`",
-            )),
+            ),
         }
     }
 
@@ -120,7 +127,7 @@ impl<'a> Parser<'a> {
                 }
             }
         } else if values {
-            return Err(FilterError::unknown(self.expression, word));
+            return Err(self.unknown());
         } else {
             let term = self.test(head)?;
             negated ^= term.negated;
@@ -139,8 +146,10 @@ impl<'a> Parser<'a> {
         self.next += 1;
         let chain = self.chain(head, values)?;
         if !self.take(&[")"]) {
-            return Err(self
-                .refuse("`)` is missing before this", "close each parenthesis: `udp and (port 53 or 80)`"));
+            return Err(match self.peek() {
+                Some(_) => self.goes_on(),
+                None => self.refuse("a `)` is missing", format!("add `{}`", ")".repeat(self.depth))),
+            });
         }
         self.depth -= 1;
         Ok(What::Group(Box::new(chain)))
@@ -290,14 +299,17 @@ impl<'a> Parser<'a> {
 
     fn unknown(&self) -> FilterError {
         match self.peek() {
-            Some(word) => FilterError::unknown(self.expression, word),
+            Some(word) => {
+                let next = self.words.get(self.next + 1).map_or("", |next| next.text);
+                FilterError::unknown(self.expression, word, next)
+            }
             None => self.refuse("a test is missing", "end with a test, for example `udp and port 53`"),
         }
     }
 }
 
 /// Whether a word is a number or an address.
-fn is_value(text: &str) -> bool {
+pub(super) fn is_value(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(':')
 }
 

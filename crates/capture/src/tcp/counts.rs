@@ -67,7 +67,7 @@ pub struct HalfCounts {
     /// Stalls by the number of retransmissions: one, two, three, more. With back-off they take one, three, seven
     /// timeouts.
     pub stalls_by_tries: [u64; 4],
-    /// Longest stall in nanoseconds.
+    /// Longest wait of a stall beyond the fastest round trip, in nanoseconds.
     pub longest_stall_ns: u64,
     /// Length of the stalls in timeouts.
     pub stall_lengths: Stalls,

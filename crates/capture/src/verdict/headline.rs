@@ -7,6 +7,10 @@ use crate::tcp::Cause;
 
 pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>) -> String {
     if captures.iter().all(|capture| capture.flows_total == 0) {
+        let filtered: u64 = captures.iter().map(Captured::filtered).sum();
+        if filtered > 0 {
+            return format!("The filter left out all {} packets of TCP and UDP.", grouped(filtered));
+        }
         return "The capture has no TCP or UDP conversation.".to_owned();
     }
     let compared = pair.filter(|pair| pair.games.sums.count() > 0);
@@ -15,7 +19,12 @@ pub(super) fn headline(captures: &[Captured], pair: Option<&Paired>) -> String {
         |pair| (vec![&pair.games.sums], "between the two captures"),
     );
     let mut parts = vec![all_tcp(&sums, place), all_udp(&sums, place)];
-    if parts.iter().all(String::is_empty) {
+    if parts.iter().all(String::is_empty) && captures.iter().any(|capture| capture.cuts_flows) {
+        parts.push(
+            "No game found. The filter keeps parts of flows, and games are recognised by whole flows."
+                .to_owned(),
+        );
+    } else if parts.iter().all(String::is_empty) {
         parts.push(
             "No game found: no UDP conversation has the regular packets of a game, and no TCP connection is long and \
              thin."

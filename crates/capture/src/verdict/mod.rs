@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::document::{Choice, read, read_two};
 
-    /// Games over TCP at both ends of a path with losses: 203 stalls, the longest 904 ms.
+    /// Games over TCP at both ends of a path with losses: 203 stalls, the longest 804 ms.
     fn both_ends() -> (Vec<Captured>, Option<Paired>) {
         let path =
             |end| format!("{}/../../tests/captures/thin-tcp-wan-{end}.pcapng.gz", env!("CARGO_MANIFEST_DIR"));
@@ -89,7 +89,7 @@ mod tests {
             way.lag_ms.0 = [0.0; 5];
         }
         let headline = Verdict::of(&captures, Some(&pair), None).headline;
-        assert!(headline.contains("299 retransmissions; 203 stalls, the longest 904 ms."), "{headline}");
+        assert!(headline.contains("299 retransmissions; 203 stalls, the longest 804 ms."), "{headline}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ impl Parser<'_> {
             Kind::Host => self.host(head),
             Kind::Net => self.net(head),
             Kind::Port => {
-                let port = self.port(self.text(), "a port is a number from 0 to 65535")?;
+                let port = self.port(self.text(), "a port is a number from 0 to 65535", "`port 27960`")?;
                 self.next += 1;
                 Ok(ports(head, port, port))
             }
@@ -21,7 +21,9 @@ impl Parser<'_> {
                 let text = self.text();
                 let (first, second) = text.split_once('-').unwrap_or((text, text));
                 let problem = "a range of ports is two numbers from 0 to 65535, as in 6000-6008";
-                let (first, second) = (self.port(first, problem)?, self.port(second, problem)?);
+                let [first, second] =
+                    [first, second].map(|port| self.port(port, problem, "`portrange 6000-6008`"));
+                let (first, second) = (first?, second?);
                 self.next += 1;
                 Ok(ports(head, first.min(second), first.max(second)))
             }
@@ -46,25 +48,37 @@ impl Parser<'_> {
         }
     }
 
-    fn port(&self, text: &str, problem: &str) -> Result<u16> {
-        number(text).and_then(|number| u16::try_from(number).ok()).ok_or_else(|| {
-            let hint = match text.parse::<IpAddr>() {
-                Ok(_) => "write `host` before an address",
-                Err(_) => "names of ports are not looked up: `getent services NAME` prints the number",
-            };
-            self.refuse(problem, hint)
+    /// Returns a port. `example` is a right test.
+    fn port(&self, text: &str, problem: &str, example: &str) -> Result<u16> {
+        if let Some(port) = number(text).and_then(|number| u16::try_from(number).ok()) {
+            return Ok(port);
+        }
+        let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        Err(if is_digits(text) {
+            self.refuse("ports end at 65535", format!("write for example {example}"))
+        } else if text.parse::<IpAddr>().is_ok() {
+            self.refuse(problem, "write `host` before an address")
+        } else if text.split_once('-').is_some_and(|(first, second)| is_digits(first) && is_digits(second)) {
+            self.refuse(problem, format!("write `portrange {text}`"))
+        } else if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            self.refuse(problem, "names of ports are not looked up: `getent services NAME` prints the number")
+        } else {
+            self.refuse(problem, format!("write for example {example}"))
         })
     }
 
     fn host(&mut self, head: Head) -> Result<Test> {
         let text = self.text();
         let Ok(address) = text.parse::<IpAddr>() else {
-            return Err(match text.chars().all(|c| c.is_ascii_digit() || c == '.') && !text.is_empty() {
-                true => self.refuse(
-                    "a host is a whole address",
-                    "write `net` for a part of an address, `port` for a port",
-                ),
-                false => self.refuse("a host is an IPv4 or IPv6 address", NAMES),
+            return Err(if text.is_empty() || text.contains(|c: char| !c.is_ascii_digit() && c != '.') {
+                self.refuse("a host is an IPv4 or IPv6 address", NAMES)
+            } else {
+                self.wrong_numbers().unwrap_or_else(|| {
+                    self.refuse(
+                        "a host is a whole address",
+                        "write `net` for a part of an address, `port` for a port",
+                    )
+                })
             });
         };
         self.fits(head, Version::of(address))?;
@@ -73,6 +87,21 @@ impl Parser<'_> {
             return Err(self.refuse("a host has no mask", "write `net` instead of `host`"));
         }
         Ok(Test::Network { direction: head.direction, network: Network::host(address) })
+    }
+
+    /// The refusal of numbers with dots that are too large or too many for an IPv4 address.
+    fn wrong_numbers(&self) -> Option<FilterError> {
+        let numbers: Vec<&str> = self.text().split('.').collect();
+        let is_large = |text: &&&str| text.parse::<u8>().is_err() && number(text).is_some_and(|n| n > 255);
+        if numbers.len() < 2 {
+            return None;
+        }
+        if let Some(large) = numbers.iter().find(is_large) {
+            let problem = format!("{large} is above 255");
+            return Some(self.refuse(problem, "each number of an IPv4 address is from 0 to 255"));
+        }
+        (numbers.len() > 4)
+            .then(|| self.refuse("an IPv4 address has four numbers", "write an address like 10.0.0.2"))
     }
 
     fn net(&mut self, head: Head) -> Result<Test> {
@@ -85,8 +114,12 @@ impl Parser<'_> {
             Network::Six { address: address.to_bits(), mask }
         } else {
             let Some((address, bytes)) = some_bytes(text) else {
-                return Err(self
-                    .refuse("a net is an address, or the first bytes of one", "write `net 192.168.1.0/24`"));
+                return Err(self.wrong_numbers().unwrap_or_else(|| {
+                    self.refuse(
+                        "a net is an address, or the first bytes of one",
+                        "write `net 192.168.1.0/24`",
+                    )
+                }));
             };
             self.fits(head, Version::Four)?;
             self.next += 1;

@@ -58,6 +58,7 @@ impl Half {
         let (mut ambiguous, mut sample, mut held_by) = (false, None, None);
         let (counts, staged, repairs) = (&mut *self.counts, &mut self.staged, &self.repairs);
         let mut usual = self.timer.srtt().map(Duration::as_nanos);
+        let fastest = Some(self.least_rtt_ns).filter(|&rtt| rtt != u64::MAX);
         let rto_ns = self.timer.rto().as_nanos();
         let mut gone = 0;
         self.ledger.acknowledged(Instant::from_nanos(at_ns), ack, &mut counts.totals, |history| {
@@ -79,7 +80,8 @@ impl Half {
                 if cause.is_timed() {
                     counts.stalls += 1;
                     counts.stalls_by_tries[usize::from(history.retransmissions).clamp(1, 4) - 1] += 1;
-                    counts.longest_stall_ns = counts.longest_stall_ns.max(delay);
+                    let wait = delay.saturating_sub(fastest.or(usual).unwrap_or(0));
+                    counts.longest_stall_ns = counts.longest_stall_ns.max(wait);
                     counts.stall_lengths.saw(delay, usual.unwrap_or(0), rto_ns);
                 }
             } else if held_by.is_some() {
