@@ -13,6 +13,7 @@ use super::open::{OpenFlow, OpenUpdates};
 use super::pace::Pace;
 use super::report::{FlowReport, TcpReport, TransportReport, is_conversation};
 use super::sink::Sink;
+use super::spare::Spare;
 use super::timeline::Moments;
 use crate::orientation::{ClientBy, Evidence, client_to_server, is_private};
 use crate::packet::{CapturedPacket, CapturedTransport, TcpFields};
@@ -76,12 +77,12 @@ impl Flow {
         packet: &CapturedPacket,
         table_key: TableKey,
         at_ns: u64,
-        spare: &mut Vec<Box<Connection>>,
+        spare: &mut Spare,
     ) -> Self {
         let (key, client_by, transport) = match &packet.transport {
             CapturedTransport::Tcp(tcp) => {
                 let (key, by) = client_to_server(packet.key, tcp);
-                (key, Some(by), Transport::Tcp(spare.pop().unwrap_or_default()))
+                (key, Some(by), Transport::Tcp(spare.take()))
             }
             CapturedTransport::Udp | CapturedTransport::LaterFragment => {
                 let datagrams = Datagrams { began_late: at_ns >= LATE_NS, ..Datagrams::default() };
@@ -371,7 +372,7 @@ impl Flow {
         mut self: Box<Self>,
         copies: &Copies,
         course: &mut Course,
-        spare: &mut Vec<Box<Connection>>,
+        spare: &mut Spare,
         sink: &mut impl Sink,
     ) {
         self.tell_bins(true, sink);
@@ -388,9 +389,7 @@ impl Flow {
             Transport::Tcp(mut connection) => {
                 least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
                 let report = Box::new(TcpReport::take(&mut connection));
-                if spare.len() < SPARE {
-                    spare.push(connection);
-                }
+                spare.keep(connection);
                 TransportReport::Tcp(report)
             }
             Transport::Udp(mut datagrams) => {
@@ -570,7 +569,5 @@ const OVER_NS: u64 = 30_000_000_000;
 const WITNESSES: u32 = 256;
 /// Age from which a flow keeps moments.
 const SETTLED_NS: u64 = 2_000_000_000;
-/// Number of ended connections whose memory is used again.
-const SPARE: usize = 256;
 /// Packets of a question and its answer, sent twice.
 const A_FEW: u64 = 4;

@@ -13,6 +13,7 @@ mod open;
 mod pace;
 pub mod report;
 pub mod sink;
+mod spare;
 mod table;
 pub mod timeline;
 pub mod under_load;

@@ -12,9 +12,9 @@ use super::course::Course;
 use super::flow::{Flow, TableKey};
 use super::open::OpenFlow;
 use super::sink::Sink;
+use super::spare::Spare;
 use super::timeline::Timeline;
 use crate::packet::CapturedPacket;
-use crate::tcp::connection::Connection;
 
 /// All open flows.
 #[derive(Debug, Default)]
@@ -34,9 +34,7 @@ pub(super) struct Flows {
     /// Those of them that turned out to be another flow, seen elsewhere.
     absorbed: u32,
     copies: Copies,
-    /// Ended connections, whose memory is used again.
-    #[expect(clippy::vec_box, reason = "a connection moves between here and its flow")]
-    spare: Vec<Box<Connection>>,
+    spare: Spare,
     /// Packets that were copies of others.
     set_aside: u64,
     looked_ns: u64,
