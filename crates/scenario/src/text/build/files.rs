@@ -108,9 +108,11 @@ fn unreadable(error: &CaptureError, path: &Path) -> Fault {
         return Fault::new(format!("the capture cannot be read: {source}")).hint(looked_for(path));
     }
     let text = error.to_string();
-    let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, ""));
-    let fault = Fault::new(message);
-    if hint.is_empty() { fault } else { fault.hint(hint) }
+    let (text, hint) =
+        text.split_once("\nhint: ").map_or((&text[..], None), |(text, hint)| (text, Some(hint)));
+    let (message, allowed) =
+        text.split_once("\n  allowed: ").map_or((text, None), |(message, allowed)| (message, Some(allowed)));
+    Fault { message: message.into(), allowed: allowed.map(Into::into), hint: hint.map(Into::into) }
 }
 
 fn looked_for(path: &Path) -> String {
