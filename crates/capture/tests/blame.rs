@@ -223,8 +223,7 @@ fn other_servers_tell_whether_it_is_the_path() {
 
 /// A game over TCP for 30 s: each second ten messages of the server, acknowledged by one of the player. From 10 s on, the
 /// receiver of a direction closes its window for 2 s.
-fn with_closed_window(of_player: bool) -> Blame {
-    let mut packets = Packets::default();
+fn with_closed_window(mut packets: Packets, of_player: bool) -> Packets {
     let server = (SERVER.0, 7000);
     let plain = |seq, ack, flags, len| Tcp { seq, ack, flags, window: 20_000, len };
     packets.tcp(0, PLAYER, server, &plain(0, 0, SYN, 0));
@@ -253,16 +252,40 @@ fn with_closed_window(of_player: bool) -> Blame {
         up += 30;
         packets.tcp(at + 40_030, server, PLAYER, &plain(down, up, ACK, 0));
     }
-    packets.blame()
+    packets
 }
 
 #[test]
 fn whoever_closes_the_window_is_to_blame() {
-    let blame = with_closed_window(true);
+    let blame = with_closed_window(Packets::default(), true).blame();
     assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Likely), "{blame:#?}");
     assert!(blame.because[0].contains("2.0 s"), "{blame:#?}");
-    let blame = with_closed_window(false);
+    let blame = with_closed_window(Packets::default(), false).blame();
     assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
+}
+
+#[test]
+fn a_closed_window_of_another_program_is_no_lag_of_the_game() {
+    for of_player in [true, false] {
+        let blame = with_closed_window(at_player().game(|_, _, at| Some(at)), of_player).blame();
+        assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+        assert!(blame.because.iter().any(|said| said.contains("2.0 s")), "{blame:#?}");
+        // The game's updates are lost elsewhere.
+        let lossy = at_player().game(|way, n, at| (way == 0 || !n.is_multiple_of(23)).then_some(at));
+        let blame = with_closed_window(lossy, of_player).blame();
+        assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    }
+    // It may be either of two connections with different servers.
+    let mut packets = with_closed_window(Packets::default(), true);
+    let other = (Ipv4Addr::new(203, 0, 113, 9), 7001);
+    for n in 0..300u32 {
+        let (at, seq) = (u64::from(n) * 100_000, n * 50 + 1);
+        let data = Tcp { seq, ack: seq, flags: ACK, window: 60_000, len: 50 };
+        packets.tcp(at, PLAYER, other, &data);
+        packets.tcp(at + 20_000, other, PLAYER, &Tcp { ack: seq + 50, ..data });
+    }
+    let blame = packets.blame();
+    assert_eq!((blame.who, blame.sure), (Who::Home, Sure::Guess), "{blame:#?}");
 }
 
 #[test]

@@ -135,6 +135,12 @@ impl Evidence {
         }
     }
 
+    /// True for a thin TCP connection beside a game over UDP. It may be a chat or a remote shell: if its program does not read
+    /// or send, the game need not lag.
+    pub(super) fn is_beside_game(&self, flow: &Flow) -> bool {
+        flow.is_tcp && self.games.iter().any(|game| !game.is_tcp)
+    }
+
     /// Sets the number of frames that were repeated on the air.
     pub const fn wifi_retries(&mut self, count: u64) {
         self.wifi_retries = count;

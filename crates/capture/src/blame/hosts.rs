@@ -1,16 +1,16 @@
 //! Blame of a machine, not of the network: one that does not send in time, does not read, or stands still.
 
-use super::evidence::Flow;
+use super::evidence::{Evidence, Flow};
 use super::findings::{ONE_WAIT_NS, Trouble, is_much};
 use super::place::Place;
 use super::words::*;
 use super::{Blame, Sure, Who};
 
 /// The sender did not send, although the network delivered.
-pub(super) fn silent(game: &Flow, place: Place) -> Option<Blame> {
+pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<Blame> {
     for way in [1, 0] {
         let of = &game.ways[way];
-        let stalled = of.silence_ns > SILENCE_NS;
+        let stalled = of.silence_ns > SILENCE_NS && !evidence.is_beside_game(game);
         let has_gap = of.unsent >= UNSENT && of.load.longest_wait_ns > ONE_WAIT_NS;
         if !has_gap && !stalled {
             continue;
@@ -71,9 +71,19 @@ pub(super) fn standstill(game: &Flow, place: Place, trouble: &[Trouble; 2]) -> O
     })
 }
 
-pub(super) fn closed(game: &Flow, place: Place) -> Option<Blame> {
-    let (way, of) = game.ways.iter().enumerate().max_by_key(|(_, way)| way.closed_ns)?;
-    (of.closed_ns > CLOSED_NS).then(|| {
+/// Time for which the window of a game was closed: the longer one of its directions.
+pub(super) fn closed_ns(evidence: &Evidence, game: &Flow) -> u64 {
+    if evidence.is_beside_game(game) {
+        return 0;
+    }
+    game.ways.iter().map(|way| way.closed_ns).max().unwrap_or(0)
+}
+
+/// A program did not read what arrived.
+pub(super) fn closed(evidence: &Evidence, game: &Flow, place: Place) -> Option<Blame> {
+    let way = usize::from(game.ways[1].closed_ns > game.ways[0].closed_ns);
+    let closed_ns = closed_ns(evidence, game);
+    (closed_ns > CLOSED_NS).then(|| {
         // The receiver of data to the home is at home.
         let is_server = (way == 0) != game.is_hosted;
         let (who, text) = if is_server {
@@ -82,10 +92,28 @@ pub(super) fn closed(game: &Flow, place: Place) -> Option<Blame> {
             let your = capital(your(place.is_players()));
             (Who::Home, format!("{your} machine is to blame: its program did not read what arrived."))
         };
-        Blame::new(who, Sure::Likely, text)
-            .because(format!("It closed its TCP window for {}; the network waited for it.", ms(of.closed_ns)))
+        // Of two connections with different servers, one may be another program's.
+        let is_alone = evidence.games.iter().all(|other| other.away == game.away);
+        Blame::new(who, if is_alone { Sure::Likely } else { Sure::Guess }, text)
+            .because(format!(
+                "The window of the TCP connection with {} was closed for {}; the network waited for it.",
+                game.away,
+                ms(closed_ns)
+            ))
             .advise(if is_server { &[TELL_SERVER] } else { &[MACHINE] })
     })
+}
+
+/// Says that a program beside the game did not read what arrived.
+pub(super) fn closed_beside(evidence: &Evidence) -> Option<String> {
+    let beside = evidence.games.iter().filter(|flow| evidence.is_beside_game(flow));
+    let longest = |flow: &&Flow| flow.ways.iter().map(|way| way.closed_ns).max().unwrap_or(0);
+    let flow = beside.max_by_key(longest).filter(|flow| longest(flow) > CLOSED_NS)?;
+    Some(format!(
+        "A TCP connection with {} had a closed window for {}. It is probably another program's, so nobody is blamed for it.",
+        flow.away,
+        ms(longest(&flow))
+    ))
 }
 
 /// Messages that must be missing before the sender is blamed: a quarter of a second at 20 per second.

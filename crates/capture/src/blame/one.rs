@@ -3,7 +3,7 @@
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, is_much};
-use super::hosts::{closed, silent, standstill};
+use super::hosts::{closed, closed_beside, closed_ns, silent, standstill};
 use super::place::Place;
 use super::queues::{self, Proof, Queue};
 use super::sides::{away_side, home_side, where_};
@@ -26,10 +26,8 @@ fn judged(evidence: &Evidence) -> Blame {
     if let Some(blame) = by_router(evidence, place) {
         return blame;
     }
-    if trouble.iter().all(|trouble| trouble.is_none(worst))
-        && worst.ways.iter().all(|way| way.closed_ns < LONG_NS)
-    {
-        return silent(worst, place).unwrap_or_else(|| no_trouble(evidence, place));
+    if trouble.iter().all(|trouble| trouble.is_none(worst)) && closed_ns(evidence, worst) < LONG_NS {
+        return silent(evidence, worst, place).unwrap_or_else(|| no_trouble(evidence, place));
     }
     if let Some(blame) = standstill(worst, place, &trouble) {
         return blame;
@@ -64,9 +62,8 @@ pub(super) fn hosted(place: Place, at: String) -> Blame {
 /// The game that suffered most.
 pub(super) fn worst(evidence: &Evidence) -> &Flow {
     let size = |game: &Flow| -> f64 {
-        let closed: u64 = game.ways.iter().map(|way| way.closed_ns).sum();
         let both: f64 = [0, 1].iter().map(|&side| Trouble::of(game, side).size()).sum();
-        both + closed as f64 / 1e9
+        both + closed_ns(evidence, game) as f64 / 1e9
     };
     let mut games = evidence.games.iter();
     let first = games.next().expect("the caller looked for games");
@@ -172,6 +169,9 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         "No game waited longer than {}, and none lost more than 1 % of its packets that the capture can count.",
         ms(longest.unwrap_or(0).max(LONG_NS))
     ));
+    if let Some(beside) = closed_beside(evidence) {
+        blame = blame.because(beside);
+    }
     if sure == Sure::Guess {
         blame = blame
             .because("One capture of UDP does not show delay and losses after it, nor the round trip.")
@@ -226,10 +226,10 @@ pub(super) fn on_side(
 ) -> Blame {
     let at = where_(side, place, trouble, game);
     let lost_much = (0..2).any(|way| is_much(trouble.lost[way], trouble.sent[way]));
-    if let Some(blame) = closed(game, place).filter(|_| !lost_much) {
+    if let Some(blame) = closed(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
-    if let Some(blame) = silent(game, place).filter(|_| !lost_much) {
+    if let Some(blame) = silent(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
     if let Some(queue) = queues::find(evidence, Some(game), side) {
