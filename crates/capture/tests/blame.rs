@@ -264,6 +264,65 @@ fn whoever_closes_the_window_is_to_blame() {
     assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
 }
 
+/// A game over TCP for 90 s, 40 ms from the server. Every tenth of a second (more or less) the player sends a command, which the
+/// server's machine acknowledges; `answer` says when its answer comes, from the time of the command, both in milliseconds.
+/// Commands without an answer were not sent. Answers that are due at the same time share a packet.
+fn with_answers(answer: impl Fn(u64) -> Option<u64>) -> Packets {
+    let mut packets = Packets::default();
+    let server = (SERVER.0, 7000);
+    let plain = |seq, ack, len| Tcp { seq, ack, flags: ACK, window: 20_000, len };
+    packets.tcp(0, PLAYER, server, &Tcp { flags: SYN, ..plain(0, 0, 0) });
+    packets.tcp(40_000, server, PLAYER, &Tcp { flags: SYN | ACK, ..plain(0, 1, 0) });
+    packets.tcp(40_030, PLAYER, server, &plain(1, 1, 0));
+    let mut events = std::collections::BTreeMap::new();
+    for n in 0..900u64 {
+        let at = 1000 + n * 100 + n * 37 % 60;
+        let Some(answered) = answer(at) else { continue };
+        events.insert((at, 0), 30);
+        events.insert((at + 40, 1), 0);
+        *events.entry((answered + 40, 2)).or_insert(0) += 90;
+    }
+    let (mut up, mut down) = (1, 1);
+    for ((at_ms, what), len) in events {
+        let at = at_ms * 1000;
+        match what {
+            0 => {
+                packets.tcp(at, PLAYER, server, &plain(up, down, len));
+                up += len as u32;
+            }
+            1 => packets.tcp(at, server, PLAYER, &plain(down, up, 0)),
+            _ => {
+                packets.tcp(at + 100, server, PLAYER, &plain(down, up, len));
+                down += len as u32;
+                packets.tcp(at + 130, PLAYER, server, &plain(up, down, 0));
+            }
+        }
+    }
+    packets
+}
+
+#[test]
+fn a_server_that_answers_nothing_for_seconds_is_to_blame() {
+    let is_held = |at: u64| at % 25_000 > 22_000;
+    // It answers all at once afterwards.
+    let blame = with_answers(|at| Some(if is_held(at) { at.next_multiple_of(25_000) } else { at })).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Likely), "{blame:#?}");
+    assert!(blame.because[0].contains("3 times, the longest 3."), "{blame:#?}");
+    // Once may be chance.
+    let once = |at: u64| is_held(at) && at < 30_000;
+    let blame = with_answers(|at| Some(if once(at) { at.next_multiple_of(25_000) } else { at })).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Server, Sure::Guess), "{blame:#?}");
+    // Both stop: nothing tells whether the player's machine did, or whether the game paused.
+    let blame = with_answers(|at| (!is_held(at)).then_some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+    // Beside a game over UDP it may be a chat.
+    let held = with_answers(|at| Some(if is_held(at) { at.next_multiple_of(25_000) } else { at }));
+    let blame = Packets { packets: held.packets, ..Packets::default() }.game(|_, _, at| Some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+    let blame = with_answers(Some).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Likely), "{blame:#?}");
+}
+
 #[test]
 fn a_closed_window_of_another_program_is_no_lag_of_the_game() {
     for of_player in [true, false] {

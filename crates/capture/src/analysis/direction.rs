@@ -4,6 +4,7 @@
 use gamelane_core::Ecn;
 
 use super::copies::PointIndex;
+use super::silence::{SILENCE_NS, Silences};
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::samples::Samples;
 
@@ -50,6 +51,8 @@ pub struct Direction {
     pub peak_bytes_per_second: u64,
     /// Copies of packets that passed another point before; `None` if there were none.
     pub copies: Option<Box<Copied>>,
+    /// Long times without data; `None` if there were none.
+    pub silences: Option<Box<Silences>>,
     /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
     pub duplicates: u64,
     /// Point of the latest packet that was not a copy.
@@ -135,7 +138,12 @@ impl Direction {
             self.fragments += 1;
         } else if packet.payload_len > 0 {
             self.payload_bytes += u64::from(packet.payload_len);
-            self.stage(packet.payload_len, self.last_payload_ns.map(|last| at_ns.saturating_sub(last)));
+            let gap_ns = self.last_payload_ns.map(|last| at_ns.saturating_sub(last));
+            self.stage(packet.payload_len, gap_ns);
+            if let Some(gap_ns) = gap_ns.filter(|&gap_ns| gap_ns >= SILENCE_NS) {
+                let before = self.payload_bytes - u64::from(packet.payload_len);
+                self.silences.get_or_insert_default().add(at_ns, gap_ns, before);
+            }
             self.last_payload_ns = Some(at_ns);
         }
         let ended = self.turn(at_ns);
@@ -218,6 +226,9 @@ impl Direction {
 
     fn close_bin(&mut self) {
         self.bins[3] = self.bin.bytes;
+        if let Some(silences) = &mut self.silences {
+            silences.passed(self.bin.t_ns, self.payload_bytes);
+        }
         self.peak_bytes_per_second = self.peak_bytes_per_second.max(self.bins.iter().sum());
     }
 

@@ -371,6 +371,12 @@ impl Flow {
         let transport = match self.transport {
             Transport::Tcp(connection) => {
                 least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
+                for n in 0..2 {
+                    if let (Some(silences), Some(other)) = (&mut self.directions[n].silences, &moments[1 - n])
+                    {
+                        silences.settle(other, least_rtt_ns[1 - n]);
+                    }
+                }
                 TransportReport::Tcp(Box::new(TcpReport::new(*connection)))
             }
             Transport::Udp(mut datagrams) => {

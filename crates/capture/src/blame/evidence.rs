@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use super::silence::Silent;
 use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
 use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
 use crate::orientation::is_private;
@@ -68,8 +69,8 @@ pub(super) struct Way {
     /// Messages that the sender did not send in time: the numbers do not show them as lost, and later messages do not make up for the
     /// gap.
     pub(super) unsent: u64,
-    /// Length of the longest silence of the sender, if it has a steady pace and nothing was lost. Only TCP.
-    pub(super) silence_ns: u64,
+    /// Unusual silences of the sender, if nothing was lost. Only TCP.
+    pub(super) silent: Silent,
     /// Time for which the receiver's window was closed.
     pub(super) closed_ns: u64,
     /// The receiver delays many ACKs, so round trips to it say little.
@@ -106,7 +107,7 @@ impl Evidence {
             return;
         }
         let under_load = report.under_load.as_deref().cloned().unwrap_or_default();
-        let flow = Flow::new(report, kind, is_hosted, under_load);
+        let flow = Flow::new(report, is_hosted, under_load);
         if is_game { self.games.push(flow) } else { self.others.push(flow) }
     }
 
@@ -153,7 +154,7 @@ impl Evidence {
 }
 
 impl Flow {
-    fn new(report: &FlowReport, kind: Kind, is_hosted: bool, under_load: UnderLoad) -> Self {
+    fn new(report: &FlowReport, is_hosted: bool, under_load: UnderLoad) -> Self {
         let up = usize::from(is_hosted);
         let ends = [report.key.source.ip(), report.key.destination.ip()];
         let mut loads = under_load.ways;
@@ -165,13 +166,8 @@ impl Flow {
                 TransportReport::Tcp(tcp) => Way::of_data(&tcp.halves[direction]),
             };
             let of = &report.directions[direction];
-            if matches!(report.transport, TransportReport::Tcp(_)) && kind != Kind::Other {
-                let median = of.gaps.median().unwrap_or(0.0);
-                let regular = of.gaps.share_within(median * 0.75, median * 1.25);
-                let was_lost = way.lost.is_some_and(|lost| lost != [0, 0]);
-                if regular >= STEADY && !was_lost && of.gaps.count() >= MANY {
-                    way.silence_ns = of.gaps.max().unwrap_or(0);
-                }
+            if report.kind() == Kind::ThinTcp && way.lost.is_none_or(|lost| lost == [0, 0]) {
+                way.silent = Silent::of(report, direction);
             }
             let copies = of.copies.as_ref().filter(|copies| copies.after.count() >= ENOUGH_COPIES);
             way.in_router_ns = copies.and_then(|copies| copies.after.quantile(0.95)).map(|ns| ns as u64);
@@ -259,8 +255,4 @@ const MOST_GAMES: usize = 4096;
 const MOST_OTHERS: usize = 256;
 const MOST_ADDRESSES: usize = 64;
 const MOST_HANDSHAKES: usize = 64;
-/// Messages that show a steady pace.
-const MANY: u64 = 100;
-/// Share of the gaps within a quarter of the median for a steady pace, as for UDP.
-const STEADY: f64 = 0.6;
 const ENOUGH_COPIES: u64 = 50;

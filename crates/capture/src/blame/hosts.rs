@@ -3,6 +3,7 @@
 use super::evidence::{Evidence, Flow};
 use super::findings::{ONE_WAIT_NS, Trouble, is_much};
 use super::place::Place;
+use super::silence::stopped;
 use super::words::*;
 use super::{Blame, Sure, Who};
 
@@ -10,9 +11,7 @@ use super::{Blame, Sure, Who};
 pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<Blame> {
     for way in [1, 0] {
         let of = &game.ways[way];
-        let stalled = of.silence_ns > SILENCE_NS && !evidence.is_beside_game(game);
-        let has_gap = of.unsent >= UNSENT && of.load.longest_wait_ns > ONE_WAIT_NS;
-        if !has_gap && !stalled {
+        if of.unsent < UNSENT || of.load.longest_wait_ns <= ONE_WAIT_NS {
             continue;
         }
         let is_server = (way == 1) != game.is_hosted;
@@ -27,32 +26,16 @@ pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<B
                 capital(your(place.is_players()))
             )
         };
-        let mut blame = Blame::new(who, Sure::Guess, text);
-        if has_gap {
-            blame = blame.because(format!(
-                "The {}'s messages are numbered. The time of {} passed without any, the longest wait {}. The numbers show no loss there, \
-                 and nothing made up for it later.",
-                sender,
-                count(of.unsent, "message"),
-                ms(of.load.longest_wait_ns)
-            ));
-        }
-        if stalled {
-            blame = blame.because(format!(
-                "The {} has a steady pace, and then sent nothing for {}. No data had to be sent again.",
-                sender,
-                ms(of.silence_ns)
-            ));
-        }
-        return Some(
-            blame.because("A pause, a new map, or silence in a call looks the same.").advise(if is_server {
-                &[TELL_SERVER]
-            } else {
-                &[MACHINE]
-            }),
+        let said = format!(
+            "The {sender}'s messages are numbered. The time of {} passed without any, the longest wait {}. The numbers show no \
+             loss there, and nothing made up for it later.",
+            count(of.unsent, "message"),
+            ms(of.load.longest_wait_ns)
         );
+        let advice = if is_server { TELL_SERVER } else { MACHINE };
+        return Some(Blame::new(who, Sure::Guess, text).because(said).because(PAUSE).advise(&[advice]));
     }
-    None
+    stopped(evidence, game, place)
 }
 
 /// On the player's machine everything was late at the same times, in both directions.
@@ -118,7 +101,5 @@ pub(super) fn closed_beside(evidence: &Evidence) -> Option<String> {
 
 /// Messages that must be missing before the sender is blamed: a quarter of a second at 20 per second.
 const UNSENT: u64 = 5;
-/// Silence of a sender with a steady pace.
-const SILENCE_NS: u64 = 1_000_000_000;
 /// Time with a closed window that a player notices.
 const CLOSED_NS: u64 = 250_000_000;

@@ -13,6 +13,7 @@ mod one;
 mod place;
 mod queues;
 mod sides;
+mod silence;
 mod two;
 pub(crate) mod words;
 

@@ -27,7 +27,11 @@ fn judged(evidence: &Evidence) -> Blame {
         return blame;
     }
     if trouble.iter().all(|trouble| trouble.is_none(worst)) && closed_ns(evidence, worst) < LONG_NS {
-        return silent(evidence, worst, place).unwrap_or_else(|| no_trouble(evidence, place));
+        let games = std::iter::once(worst).chain(evidence.games.iter().filter(|game| game.is_tcp));
+        return games
+            .filter_map(|game| silent(evidence, game, place))
+            .next()
+            .unwrap_or_else(|| no_trouble(evidence, place));
     }
     if let Some(blame) = standstill(worst, place, &trouble) {
         return blame;

@@ -156,3 +156,4 @@ pub(super) const OTHERS_TRAFFIC: &str = "Look for uploads and downloads of other
     show them.";
 pub(super) const MACHINE: &str =
     "Close other programs on the machine that plays, and look at its processor, memory and disk.";
+pub(super) const PAUSE: &str = "A pause, a new map, or silence in a call looks the same.";
