@@ -18,6 +18,8 @@ struct Packets {
     /// The capture is one of all interfaces of a router: time inside it for a direction and a time, both in microseconds.
     in_router_us: Option<fn(usize, u64) -> u64>,
     wifi_retries: u64,
+    /// Address of the player; [`PLAYER`] if there is none.
+    player: Option<Ipv4Addr>,
 }
 
 #[derive(Default)]
@@ -98,7 +100,8 @@ impl Packets {
         for n in 0..1200u64 {
             for direction in 0..2 {
                 let Some(at_ms) = change(direction, n, 1000 + n * 50) else { continue };
-                let (from, to) = if direction == 0 { (PLAYER, server) } else { (server, PLAYER) };
+                let player = (self.player.unwrap_or(PLAYER.0), PLAYER.1);
+                let (from, to) = if direction == 0 { (player, server) } else { (server, player) };
                 let mut payload = vec![0; 60];
                 payload[..4].copy_from_slice(&(n as u32 + 1).to_le_bytes());
                 self.udp(at_ms * 1000 + direction as u64 * 7, from, to, &payload);
@@ -112,7 +115,8 @@ impl Packets {
     fn handshakes(mut self, home_us: u64, away_us: u64) -> Self {
         let server = (Ipv4Addr::new(198, 51, 100, 9), 443);
         for n in 0..60 {
-            let (client, at) = ((PLAYER.0, 50_000 + n as u16), 1_000_000 + n * 1_000_000);
+            let (client, at) =
+                ((self.player.unwrap_or(PLAYER.0), 50_000 + n as u16), 1_000_000 + n * 1_000_000);
             let segment = |seq, ack, flags| Tcp { seq, ack, flags, window: 60_000, len: 0 };
             self.tcp(at, client, server, &segment(1, 0, SYN));
             self.tcp(at + away_us, server, client, &segment(1, 2, SYN | ACK));
@@ -195,6 +199,17 @@ fn a_machine_that_stands_still_is_to_blame() {
     // At a router it may be the router.
     let blame = at_router().game(|_, n, at| Some(held(n, at))).blame();
     assert!(blame.sure == Sure::Guess, "{blame:#?}");
+}
+
+#[test]
+fn the_servers_own_capture_is_not_sent_to_the_server() {
+    let public = || Packets { player: Some(Ipv4Addr::new(192, 0, 2, 77)), ..Packets::default() };
+    let blame = public().game(|_, _, at| Some(at)).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+    assert!(blame.advice[0].contains("at the other end"), "{blame:#?}");
+    let blame = public().game(|way, n, at| (way == 0 || !n.is_multiple_of(23)).then_some(at)).blame();
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    assert!(blame.advice.iter().all(|said| !said.contains("at the server")), "{blame:#?}");
 }
 
 #[test]

@@ -138,6 +138,8 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         Place::Between | Place::Unknown => &[0, 1],
         Place::Player | Place::Home | Place::SomewhereAtHome => &[1],
     };
+    let is_hosted = evidence.games.iter().all(|game| game.is_hosted);
+    let other_end = if is_hosted { AT_OTHER_END } else { place.other_end() };
     if evidence.games.iter().any(|game| visible.iter().any(|&way| game.ways[way].lost.is_none())) {
         return Blame::new(
             Who::Unknown,
@@ -145,7 +147,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
             "The capture shows nothing wrong, but the game's updates have neither numbers nor a steady pace. So it does not \
              show whether any were late or lost.",
         )
-        .advise(&[if place == Place::Server { AT_PLAYER } else { AT_SERVER }, WITH_TCP]);
+        .advise(&[other_end, WITH_TCP]);
     }
     let seen_both = evidence.games.iter().all(|game| {
         game.is_tcp && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
@@ -153,7 +155,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     let text = "Nobody is to blame: the network was fine.".to_owned();
     let sure = if seen_both { Sure::Likely } else { Sure::Guess };
     let text = if sure == Sure::Guess {
-        "Nobody, as far as the capture shows: what it shows of the network was fine.".to_owned()
+        "The capture shows no trouble in the network, so it blames nobody.".to_owned()
     } else if place.is_players() {
         "Nobody is to blame: your network was fine.".to_owned()
     } else {
@@ -179,7 +181,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     if sure == Sure::Guess {
         blame = blame
             .because("One capture of UDP does not show delay and losses after it, nor the round trip.")
-            .advise(&[if place == Place::Server { AT_PLAYER } else { AT_SERVER }, WITH_TCP]);
+            .advise(&[other_end, WITH_TCP]);
     }
     blame.advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }

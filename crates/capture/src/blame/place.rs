@@ -2,6 +2,7 @@
 //! an answer of the own machine takes microseconds, one over Wi-Fi or Ethernet at home a few milliseconds.
 
 use super::evidence::Evidence;
+use super::words::{AT_OTHER_END, AT_PLAYER, AT_SERVER};
 use crate::orientation::is_private;
 
 /// Place of a capture point.
@@ -45,6 +46,16 @@ impl Place {
             (Some(_), _) if any_away_ns.is_some() => Self::Between,
             _ if is_behind_nat => Self::SomewhereAtHome,
             _ => Self::Unknown,
+        }
+    }
+
+    /// Advice to record at the other end too.
+    pub(super) const fn other_end(self) -> &'static str {
+        match self {
+            Self::Player | Self::Home | Self::SomewhereAtHome => AT_SERVER,
+            Self::Server => AT_PLAYER,
+            // It may be the server's own capture.
+            Self::Between | Self::Unknown => AT_OTHER_END,
         }
     }
 

@@ -76,7 +76,7 @@ pub(super) fn away_side(
                 count(packets, "packet"),
                 count(servers, "other server")
             ))
-            .advise(&[TELL_SERVER, ELSEWHERE, AT_SERVER]);
+            .advise(&[TELL_SERVER, ELSEWHERE, place.other_end()]);
         }
         Elsewhere::Same { servers } if place == Place::Home => {
             return Blame::new(
@@ -104,7 +104,7 @@ pub(super) fn away_side(
         Place::Between | Place::Server | Place::Unknown => (
             "Trouble arose between the capture point and the server, or in the server. The capture cannot tell which of \
              them.",
-            &[AT_SERVER],
+            &[place.other_end()],
         ),
     };
     let blame = Blame::new(Who::Unknown, Sure::Guess, text).because(at).advise(advice);

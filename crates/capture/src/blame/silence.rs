@@ -131,7 +131,8 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
         times(of.shared),
         ms(of.longest_ns)
     );
-    let advice: &[&str] = if was_server { &[TELL_SERVER, AT_SERVER] } else { &[MACHINE, AT_SERVER] };
+    let advice: &[&str] =
+        if was_server { &[TELL_SERVER, place.other_end()] } else { &[MACHINE, place.other_end()] };
     Some(blame.because(said).because(PAUSE).advise(advice))
 }
 

@@ -144,6 +144,8 @@ pub(super) const AT_ROUTER: &str = "Record at the router at the same time, and g
     then measures what lies between.";
 pub(super) const AT_SERVER: &str = "Record at the server at the same time, and give both captures to `gamelane analyze`: it \
     then measures what lies between.";
+pub(super) const AT_OTHER_END: &str = "Record at the other end at the same time, and give both captures to `gamelane analyze`: \
+    it then measures what lies between.";
 pub(super) const AT_PLAYER: &str = "Record on the player's machine at the same time, and give both captures to `gamelane \
     analyze`: it then measures what lies between.";
 pub(super) const WITH_TCP: &str = "Record everything that the machine sends, not only the game: connections to other servers \
