@@ -167,13 +167,18 @@ def without(host: str, path: Path) -> None:
     path.write_bytes(b"".join(kept))
 
 
-def translated(path: Path) -> None:
-    """Give all hosts at home the router's public address. The simulator's ports differ already."""
+def routed(path: Path, translate: bool) -> None:
+    """Let packets from home have passed the router, and give them its public address if `translate`.
+
+    The simulator's ports differ already.
+    """
     data = bytearray(path.read_bytes())
     for at, _, is_packet in packets(bytes(data)):
         for place in (at + 40, at + 44):
             if is_packet and data[place : place + 3] == bytes([192, 168, 1]):
-                data[place : place + 4] = bytes([81, 2, 3, 4])
+                data[at + 36] -= place == at + 40
+                if translate:
+                    data[place : place + 4] = bytes([81, 2, 3, 4])
     path.write_bytes(data)
 
 
@@ -185,9 +190,8 @@ def run(case: Case, seed: int, folder: Path) -> None:
         finished.write_pcapng(str(folder / point), point)
     if case.blind:
         without(case.blind, folder / "lan")
-    if seed % 2:
-        translated(folder / "wan")
-        translated(folder / "server")
+    for point in ("wan", "server"):
+        routed(folder / point, translate=bool(seed % 2))
 
 
 def judge(folder: Path, view: tuple[str, ...]) -> dict[str, str]:

@@ -428,6 +428,7 @@ fn parse(
     packet.payload_len = 0;
     packet.ecn = ip.ecn;
     packet.dscp = ip.dscp;
+    packet.hop_limit = ip.hop_limit;
     packet.identification = ip.identification;
     packet.start = None;
     packet.content = 0;

@@ -20,6 +20,8 @@ struct Packets {
     wifi_retries: u64,
     /// Address of the player; [`PLAYER`] if there is none.
     player: Option<Ipv4Addr>,
+    /// Routers that packets have passed before: from the player, and to it.
+    hops: [u8; 2],
 }
 
 #[derive(Default)]
@@ -57,7 +59,8 @@ impl Packets {
         let mut packet = vec![0x45, 0];
         packet.extend(len.to_be_bytes());
         packet.extend(id.to_be_bytes());
-        packet.extend([0, 0, 64, protocol, 0, 0]);
+        let player = self.player.unwrap_or(PLAYER.0);
+        packet.extend([0, 0, 64 - self.hops[usize::from(from.0 != player)], protocol, 0, 0]);
         packet.extend(from.0.octets());
         packet.extend(to.0.octets());
         packet.extend(transport);
@@ -112,8 +115,12 @@ impl Packets {
 
     /// Adds short connections once a second, which show the place of the capture point: the round trips to the player and to
     /// another server in microseconds.
-    fn handshakes(mut self, home_us: u64, away_us: u64) -> Self {
-        let server = (Ipv4Addr::new(198, 51, 100, 9), 443);
+    fn handshakes(self, home_us: u64, away_us: u64) -> Self {
+        self.handshakes_with(Ipv4Addr::new(198, 51, 100, 9), home_us, away_us)
+    }
+
+    fn handshakes_with(mut self, server: Ipv4Addr, home_us: u64, away_us: u64) -> Self {
+        let server = (server, 443);
         for n in 0..60 {
             let (client, at) =
                 ((self.player.unwrap_or(PLAYER.0), 50_000 + n as u16), 1_000_000 + n * 1_000_000);
@@ -210,6 +217,35 @@ fn the_servers_own_capture_is_not_sent_to_the_server() {
     let blame = public().game(|way, n, at| (way == 0 || !n.is_multiple_of(23)).then_some(at)).blame();
     assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
     assert!(blame.advice.iter().all(|said| !said.contains("at the server")), "{blame:#?}");
+}
+
+#[test]
+fn behind_the_router_there_is_no_wifi_to_blame() {
+    let lossy = |way: usize, n: u64, at: u64| (way == 1 || !n.is_multiple_of(23)).then_some(at);
+    // A router that does not translate addresses: the packets have passed it.
+    let at = |hops, home_us| {
+        Packets { hops, ..Packets::default() }.handshakes(home_us, 40_000).game(lossy).blame()
+    };
+    let blame = at([1, 9], 3_000);
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    assert!(blame.text.contains("line"), "{blame:#?}");
+    let blame = Packets { hops: [1, 9], ..Packets::default() }.game(lossy).blame();
+    assert!(!blame.because[0].contains("your"), "{blame:#?}");
+    // In the home they have passed none.
+    assert_eq!(at([0, 9], 3_000).who, Who::Wifi);
+    // A server of the provider may be as near as one in the same room, but packets pass routers.
+    let near = |hops| {
+        let player = Some(Ipv4Addr::new(192, 0, 2, 77));
+        let late = |way: usize, n: u64, at: u64| {
+            Some(at + if way == 1 && n % 100 < 4 { 200 - n % 100 * 50 } else { 0 })
+        };
+        Packets { hops, player, ..Packets::default() }
+            .handshakes_with(SERVER.0, 3_000, 600)
+            .game(late)
+            .blame()
+    };
+    assert_eq!(near([5, 0]).who, Who::Server);
+    assert_eq!(near([0, 5]).who, Who::Unknown);
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct Direction {
     pub peak_bytes_per_second: u64,
     /// Copies of packets that passed another point before; `None` if there were none.
     pub copies: Option<Box<Copied>>,
+    /// TTL or hop limit of the latest packet; 0 without packets.
+    pub hop_limit: u8,
     /// Long times without data; `None` if there were none.
     pub silences: Option<Box<Silences>>,
     /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
@@ -132,6 +134,7 @@ impl Direction {
     pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64) -> Option<Bin> {
         self.packets += 1;
         self.bytes += u64::from(packet.ip_len.0);
+        self.hop_limit = packet.hop_limit;
         self.ecn[ecn_index(packet.ecn)] += 1;
         self.count_dscp(packet.dscp);
         if packet.transport == CapturedTransport::LaterFragment {

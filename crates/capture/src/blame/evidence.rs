@@ -50,6 +50,8 @@ pub(super) struct Flow {
     pub(super) lasted_ns: u64,
     pub(super) ways: [Way; 2],
     pub(super) bytes: [u64; 2],
+    /// Routers that packets had passed before the capture point.
+    pub(super) hops: [u8; 2],
     /// Steps of the capture by load, while the flow was open.
     pub(super) steps: [u32; 4],
     /// Moments at which both directions were late.
@@ -183,6 +185,7 @@ impl Flow {
             lasted_ns: report.last_ns - report.first_ns,
             ways,
             bytes: [up, 1 - up].map(|direction| report.directions[direction].bytes),
+            hops: [up, 1 - up].map(|direction| hops(report.directions[direction].hop_limit)),
             steps: under_load.steps,
             both_waited: under_load.both_waited,
         }
@@ -247,6 +250,16 @@ fn least_rtt(tcp: &TcpReport, direction: usize) -> Option<u64> {
         .into_iter()
         .flatten()
         .min()
+}
+
+/// Number of routers that a packet has passed. Systems send it with a limit of 64, 128 or 255.
+const fn hops(limit: u8) -> u8 {
+    match limit {
+        0 => 0,
+        1..=64 => 64 - limit,
+        65..=128 => 128 - limit,
+        129.. => 255 - limit,
+    }
 }
 
 /// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.
