@@ -268,8 +268,53 @@ fn other_servers_tell_whether_it_is_the_path() {
     // On the player's machine it may be Wi-Fi as well.
     let blame = at_player().game(lossy).game_with(other(8), lossy).game_with(other(9), lossy).blame();
     assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    assert!(blame.text.contains("not the game's server"), "{blame:#?}");
     let blame = at_player().game(lossy).blame();
     assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+}
+
+#[test]
+fn flows_to_other_servers_count_only_at_the_times_of_the_trouble() {
+    let other = |n: u8| (Ipv4Addr::new(203, 0, 113, n), 27_960);
+    let later = |way: usize, n: u64, at: u64| (way == 0 || n < 600 || !n.is_multiple_of(11)).then_some(at);
+    for place in [at_router, at_player] {
+        // Two others are fine at the same times.
+        let both = place()
+            .game(later)
+            .game_with(other(8), |_, _, at| Some(at))
+            .game_with(other(9), |_, _, at| Some(at));
+        let blame = both.blame();
+        assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Likely), "{blame:#?}");
+        // They ended before.
+        let early = |_, n, at| (n < 590).then_some(at);
+        let blame = place().game(later).game_with(other(8), early).game_with(other(9), early).blame();
+        assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+    }
+}
+
+#[test]
+fn a_wait_is_not_the_homes_if_another_server_answers_meanwhile() {
+    let held = |way: usize, n: u64, at: u64| {
+        Some(if way == 1 && n % 125 < 14 { at - n % 125 * 50 + 700 } else { at })
+    };
+    // A connection to another server, acknowledged by it after 30 ms, or after the same wait.
+    let with_other = |waits: bool| {
+        let mut packets = at_player().game(held);
+        let server = (Ipv4Addr::new(198, 51, 100, 7), 443);
+        for n in 0..600u32 {
+            let (at, seq) = (u64::from(n) * 100 + 1000, n * 50 + 1);
+            let data = Tcp { seq, ack: 1, flags: ACK, window: 60_000, len: 50 };
+            packets.tcp(at * 1000, PLAYER, server, &data);
+            let wait = if waits && n * 2 % 125 < 14 { 700 - u64::from(n) * 2 % 125 * 50 } else { 0 };
+            let answer = Tcp { seq: 1, ack: seq + 50, len: 0, ..data };
+            packets.tcp((at + 30 + wait) * 1000 + u64::from(n), server, PLAYER, &answer);
+        }
+        packets.blame()
+    };
+    let blame = with_other(false);
+    assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Guess), "{blame:#?}");
+    assert!(blame.text.contains("not your network"), "{blame:#?}");
+    assert_eq!(with_other(true).who, Who::Unknown);
 }
 
 /// A game over TCP for 30 s: each second ten messages of the server, acknowledged by one of the player. From 10 s on, the

@@ -48,6 +48,8 @@ pub(super) struct Flow {
     pub(super) home: IpAddr,
     pub(super) away: IpAddr,
     pub(super) lasted_ns: u64,
+    /// Times of its first and last packet.
+    pub(super) span_ns: [u64; 2],
     pub(super) ways: [Way; 2],
     pub(super) bytes: [u64; 2],
     /// Routers that packets had passed before the capture point.
@@ -183,6 +185,7 @@ impl Flow {
             home: ends[up],
             away: ends[1 - up],
             lasted_ns: report.last_ns - report.first_ns,
+            span_ns: [report.first_ns, report.last_ns],
             ways,
             bytes: [up, 1 - up].map(|direction| report.directions[direction].bytes),
             hops: [up, 1 - up].map(|direction| hops(report.directions[direction].hop_limit)),

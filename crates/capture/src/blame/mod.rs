@@ -6,6 +6,7 @@
 //! culprits out, and *certain* only if the trouble was measured between two points. Everything else is a guess, or
 //! unknown.
 
+mod elsewhere;
 mod evidence;
 mod findings;
 mod hosts;
