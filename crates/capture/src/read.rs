@@ -17,7 +17,7 @@ use crate::fragments::{First, Fragmented, Fragments};
 use crate::input::Input;
 use crate::link::{Beside, Link, NoIp, Part};
 use crate::packet::{CapturedPacket, CapturedTransport};
-use crate::retries::Retries;
+use crate::retries::{OnAir, Retries};
 use crate::wire::{self, FragmentOf, Ip};
 
 /// A capture that is being read.
@@ -234,6 +234,11 @@ impl<R: Read> Capture<R> {
     /// Packets read so far, including skipped ones. Each packet of an aggregated Wi-Fi frame (A-MSDU) counts.
     pub const fn packets_read(&self) -> u64 {
         self.packets_read
+    }
+
+    /// Wi-Fi frames with data over time.
+    pub const fn on_air(&self) -> &OnAir {
+        &self.retries.on_air
     }
 
     /// Packets skipped so far.

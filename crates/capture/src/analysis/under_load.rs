@@ -57,6 +57,8 @@ pub struct WayUnderLoad {
     pub lost_at: [Marks; 2],
     /// Steps with a round trip at most 50 ms above the smallest one.
     pub prompt_at: Marks,
+    /// Steps in which packets were lost before (first) or after the capture point (second), or a long wait ended.
+    pub troubled_at: [Marks; 2],
     /// Steps without load that passed while the receiver waited for a message.
     pub waited_at: Marks,
 }
@@ -186,6 +188,7 @@ impl Loads {
         let mut extra: [Vec<u64>; 4] = Default::default();
         let marks = Marks::new(self.of.0.max(moments.step_ns()));
         way.lost_at = [marks.clone(), marks.clone()];
+        way.troubled_at = way.lost_at.clone();
         (way.prompt_at, way.waited_at) = (marks.clone(), marks);
         for moment in moments.all() {
             let load = self.during(moment.step, moments.step_ns()) as usize;
@@ -205,8 +208,10 @@ impl Loads {
                 lost_at.for_each(|(marks, _)| marks.add(at_ns));
                 way.waited_at.add_within([at_ns.saturating_sub(wait_ns), at_ns]);
             }
-            for (troubled, lost) in way.troubled.iter_mut().zip(losses) {
-                troubled[load] += u32::from(lost > 0 || wait_ns > LONG_NS);
+            let troubled = way.troubled.iter_mut().zip(&mut way.troubled_at).zip(losses);
+            for ((counts, marks), _) in troubled.filter(|(_, lost)| *lost > 0 || wait_ns > LONG_NS) {
+                counts[load] += 1;
+                marks.add(at_ns);
             }
             way.longest_wait_ns = way.longest_wait_ns.max(wait_ns);
             way.lost_before[load] += u32::from(moment.lost_before);

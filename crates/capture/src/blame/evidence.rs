@@ -8,6 +8,7 @@ use super::silence::Silent;
 use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
 use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
 use crate::orientation::is_private;
+use crate::retries::OnAir;
 
 /// Facts about the flows of one capture.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +23,8 @@ pub struct Evidence {
     pub(super) home: BTreeMap<IpAddr, Option<u64>>,
     /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
     pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
-    /// Frames that were repeated on the air.
-    pub(super) wifi_retries: u64,
-    /// Packets of all flows.
-    pub(super) packets: u64,
+    /// Wi-Fi frames of each file.
+    pub(super) on_air: Vec<OnAir>,
     /// Last time of any flow.
     pub(super) lasted_ns: u64,
 }
@@ -93,7 +92,6 @@ impl Evidence {
         for n in 0..2 {
             self.bytes[n] += report.directions[up ^ n].bytes;
         }
-        self.packets += report.packets();
         self.lasted_ns = self.lasted_ns.max(report.last_ns);
         let ends = [report.key.source.ip(), report.key.destination.ip()];
         let home = ends[up];
@@ -146,9 +144,9 @@ impl Evidence {
         flow.is_tcp && self.games.iter().any(|game| !game.is_tcp)
     }
 
-    /// Sets the number of frames that were repeated on the air.
-    pub const fn wifi_retries(&mut self, count: u64) {
-        self.wifi_retries = count;
+    /// Adds the Wi-Fi frames of a file.
+    pub fn wifi(&mut self, on_air: &OnAir) {
+        self.on_air.push(on_air.clone());
     }
 
     /// All flows with details.

@@ -16,6 +16,7 @@ mod queues;
 mod sides;
 mod silence;
 mod two;
+mod wifi;
 pub(crate) mod words;
 
 pub use evidence::Evidence;

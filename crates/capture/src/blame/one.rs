@@ -241,7 +241,11 @@ pub(super) fn on_side(
     if let Some(queue) = queues::find(evidence, Some(game), side) {
         return by_queue(evidence, place, side, &queue).because(at);
     }
-    if side == 0 { home_side(evidence, place, at) } else { away_side(evidence, game, place, trouble, at) }
+    if side == 0 {
+        home_side(evidence, game, place, at)
+    } else {
+        away_side(evidence, game, place, trouble, at)
+    }
 }
 
 fn by_queue(evidence: &Evidence, place: Place, side: usize, queue: &Queue) -> Blame {

@@ -5,20 +5,29 @@ use super::elsewhere::{Elsewhere, elsewhere};
 use super::evidence::{Evidence, Flow};
 use super::findings::Trouble;
 use super::place::Place;
+use super::wifi::{OnAir, on_air};
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::LONG_NS;
 
 /// Trouble between the player and the capture point, without a load that explains it.
-pub(super) fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame {
-    let retries = evidence.wifi_retries * 20 > evidence.packets;
+pub(super) fn home_side(evidence: &Evidence, game: &Flow, place: Place, at: String) -> Blame {
+    let frames = on_air(evidence, game);
     match place {
-        Place::Home | Place::SomewhereAtHome if retries => {
+        Place::Home | Place::SomewhereAtHome if let OnAir::Worse(said) = frames => {
             Blame::new(Who::Wifi, Sure::Guess, "Your Wi-Fi is to blame: it loses packets or sends them late.")
-                .because(format!("{} had to be repeated on the air.", count(evidence.wifi_retries, "frame")))
+                .because(said)
                 .because(at)
                 .advise(&[CABLE])
         }
+        Place::Home if let OnAir::Usual(said) = frames => Blame::new(
+            Who::Home,
+            Sure::Guess,
+            "Your machine is to blame: what it sends is late already, and your Wi-Fi was no worse than usual.",
+        )
+        .because(said)
+        .because(at)
+        .advise(&[MACHINE, CABLE]),
         Place::Home => Blame::new(
             Who::Wifi,
             Sure::Guess,
