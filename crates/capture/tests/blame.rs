@@ -215,6 +215,51 @@ fn a_network_that_holds_updates_back_is_not_the_server() {
     assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
 }
 
+/// Adds an RTP call for 60 s, every 20 ms each way. `speaks` says of a direction and a time in milliseconds whether a packet is
+/// sent; only those have numbers. Every `lost`th packet to the player is lost.
+fn call(mut packets: Packets, lost: u64, speaks: impl Fn(usize, u64) -> bool) -> Packets {
+    let other = (Ipv4Addr::new(203, 0, 113, 88), 50_005);
+    let mut numbers = [0u16; 2];
+    for n in 1..3000u64 {
+        for direction in (0..2).filter(|&direction| speaks(direction, n * 20)) {
+            numbers[direction] += 1;
+            if direction == 1 && n.is_multiple_of(lost) {
+                continue;
+            }
+            let mut payload = vec![0x80, 0x78];
+            payload.extend(numbers[direction].to_be_bytes());
+            payload.extend([n as u8; 8]);
+            payload.resize(70 + (n * 37 % 60) as usize, n as u8);
+            let (from, to) = if direction == 0 { (PLAYER, other) } else { (other, PLAYER) };
+            packets.udp((1000 + n * 20) * 1000 + direction as u64 * 7, from, to, &payload);
+        }
+    }
+    packets
+}
+
+#[test]
+fn silence_in_a_call_is_no_lag() {
+    let at_times = |way: usize, at: u64| way == 0 || at % 9000 < 4000;
+    let blame = call(at_player(), 9999, at_times).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+    // Both take turns, beside a game.
+    let turns = |way: usize, at: u64| (at / 4500 % 2 == 0) == (way == 0);
+    let blame = call(at_player().game(|_, _, at| Some(at)), 9999, turns).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
+    // Losses of the call still count.
+    let blame = call(at_player(), 17, at_times).blame();
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+    assert!(blame.because[0].contains("lost"), "{blame:#?}");
+}
+
+#[test]
+fn a_game_that_pauses_is_no_machine_that_stands_still() {
+    let late = |n: u64| n / 200 * 1500;
+    let blame = at_player().game(|_, n, at| Some(at + late(n))).blame();
+    assert_eq!((blame.who, blame.sure), (Who::Unknown, Sure::Guess), "{blame:#?}");
+    assert!(blame.text.contains("stood still"), "{blame:#?}");
+}
+
 #[test]
 fn a_machine_that_stands_still_is_to_blame() {
     let late = |n: u64| n / 250 * 700;

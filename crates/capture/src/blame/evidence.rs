@@ -174,8 +174,12 @@ impl Flow {
             let copies = of.copies.as_ref().filter(|copies| copies.after.count() >= ENOUGH_COPIES);
             way.in_router_ns = copies.and_then(|copies| copies.after.quantile(0.95)).map(|ns| ns as u64);
             way.load = std::mem::take(&mut loads[direction]);
+            if has_pauses(report, direction) {
+                way.forget_pauses();
+            }
             way
         });
+        let pauses = [0, 1].iter().any(|&direction| has_pauses(report, direction));
         Self {
             number: report.flow,
             is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
@@ -188,7 +192,7 @@ impl Flow {
             bytes: [up, 1 - up].map(|direction| report.directions[direction].bytes),
             hops: [up, 1 - up].map(|direction| hops(report.directions[direction].hop_limit)),
             steps: under_load.steps,
-            both_waited: under_load.both_waited,
+            both_waited: if pauses { 0 } else { under_load.both_waited },
         }
     }
 }
@@ -229,6 +233,15 @@ impl Way {
         }
     }
 
+    /// Removes the waits of a sender that need not send. Numbers still tell losses.
+    fn forget_pauses(&mut self) {
+        self.unsent = 0;
+        if !self.is_counted {
+            self.lost = None;
+        }
+        (self.load.long_waits, self.load.longest_wait_ns) = ([0; 4], 0);
+    }
+
     /// Packets lost before the capture point if `side` is 0, after it if `side` is 1.
     pub(super) fn lost_on(&self, side: usize) -> u64 {
         self.lost.map_or(0, |lost| lost[side])
@@ -237,6 +250,21 @@ impl Way {
     pub(super) fn long_waits(&self) -> u32 {
         self.load.long_waits.iter().sum()
     }
+}
+
+/// True for a call whose sender is silent while nobody speaks (RTP: discontinuous transmission, RFC 3551 section 4.1). A call
+/// sends small messages every 10, 20, 30, 40 or 60 ms. If it is no voice by its sizes, a tenth of the time must be pauses.
+fn has_pauses(report: &FlowReport, direction: usize) -> bool {
+    let TransportReport::Udp { updates, .. } = &report.transport else { return false };
+    let Some(updates) = &updates[direction] else { return false };
+    if report.kind() == Kind::Voice {
+        return updates.gaps > 0;
+    }
+    let is_voice_tick = VOICE_TICKS_MS.iter().any(|ms| (updates.tick_ns / 1e6 - ms).abs() <= ms * 0.05);
+    let is_small = report.directions[direction].sizes.mean().is_some_and(|mean| mean <= VOICE_SIZE);
+    let paused_ns = updates.missing_by_pace as f64 * updates.tick_ns;
+    let lasted_ns = (report.last_ns - report.first_ns) as f64;
+    is_voice_tick && is_small && updates.gaps >= 2 && paused_ns * 10.0 >= lasted_ns
 }
 
 /// True for large messages over TCP. A video or a download that pauses is thin at times, too.
@@ -265,6 +293,10 @@ const fn hops(limit: u8) -> u8 {
 
 /// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.
 const LARGE: f64 = 600.0;
+/// Lengths of the frames of voice codecs.
+const VOICE_TICKS_MS: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 60.0];
+/// Largest mean payload of a call in bytes.
+const VOICE_SIZE: f64 = 250.0;
 const MOST_GAMES: usize = 4096;
 const MOST_OTHERS: usize = 256;
 const MOST_ADDRESSES: usize = 64;

@@ -1,17 +1,24 @@
 //! Blame of a machine, not of the network: one that does not send in time, does not read, or stands still.
 
-use super::evidence::{Evidence, Flow};
+use super::evidence::{Evidence, Flow, Way};
 use super::findings::{ONE_WAIT_NS, Trouble, is_much};
 use super::place::Place;
-use super::silence::stopped;
+use super::silence::{stood_still, stopped};
 use super::words::*;
 use super::{Blame, Sure, Who};
 
 /// The sender did not send, although the network delivered.
 pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<Blame> {
+    if game.ways.iter().all(|way| has_gaps(way)) && game.both_waited > 0 {
+        let longest_ns = game.ways.iter().map(|way| way.load.longest_wait_ns).max().unwrap_or(0);
+        return Some(stood_still(place).because(format!(
+            "Neither side sent anything for up to {}. The numbers of the messages show no loss there.",
+            ms(longest_ns)
+        )));
+    }
     for way in [1, 0] {
         let of = &game.ways[way];
-        if of.unsent < UNSENT || of.load.longest_wait_ns <= ONE_WAIT_NS {
+        if !has_gaps(of) {
             continue;
         }
         let is_server = (way == 1) != game.is_hosted;
@@ -38,11 +45,22 @@ pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<B
     stopped(evidence, game, place)
 }
 
+/// The numbers show a time in which the sender did not send.
+fn has_gaps(of: &Way) -> bool {
+    of.unsent >= UNSENT && of.load.longest_wait_ns > ONE_WAIT_NS
+}
+
 /// On the player's machine everything was late at the same times, in both directions.
 pub(super) fn standstill(game: &Flow, place: Place, trouble: &[Trouble; 2]) -> Option<Blame> {
     let waits = trouble[0].waits_all().max(trouble[1].waits_all());
     let lost = trouble.iter().any(|of| (0..2).any(|way| is_much(of.lost[way], of.sent[way])));
-    let is_it = place == Place::Player && game.both_waited > 2 && game.both_waited * 5 >= waits * 4 && !lost;
+    // What a machine does not read waits in the network or the kernel, and comes later. What is never sent does not.
+    let all_came = game.ways[1].unsent < UNSENT;
+    let is_it = all_came
+        && place == Place::Player
+        && game.both_waited > 2
+        && game.both_waited * 5 >= waits * 4
+        && !lost;
     is_it.then(|| {
         Blame::new(Who::Home, Sure::Guess, "Your machine is to blame: it stood still at times.")
             .because(format!(

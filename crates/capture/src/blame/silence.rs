@@ -115,15 +115,10 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
     let server = &game.ways[usize::from(!game.is_hosted)].silent;
     let was_server = server.ended * 2 > of.shared;
     let blame = if was_server {
-        Blame::new(
-            Who::Server,
-            Sure::Guess,
-            "The server is to blame: at times the game stood still until the server sent again.",
-        )
+        let text = "The server is to blame: at times the game stood still until the server sent again.";
+        Blame::new(Who::Server, Sure::Guess, text).advise(&[TELL_SERVER, place.other_end()])
     } else {
-        let text = "The game stood still at times: neither side sent anything, and nothing was lost. The player's machine, the \
-            server or a pause of the game; the capture cannot tell which of them.";
-        Blame::new(Who::Unknown, Sure::Guess, text)
+        stood_still(place)
     };
     let first = if was_server { "server" } else { "player" };
     let said = format!(
@@ -131,9 +126,14 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
         times(of.shared),
         ms(of.longest_ns)
     );
-    let advice: &[&str] =
-        if was_server { &[TELL_SERVER, place.other_end()] } else { &[MACHINE, place.other_end()] };
-    Some(blame.because(said).because(PAUSE).advise(advice))
+    Some(blame.because(said).because(PAUSE))
+}
+
+/// Neither side sent for a while.
+pub(super) fn stood_still(place: Place) -> Blame {
+    let text = "The game stood still at times: neither side sent anything, and nothing was lost. The player's machine, the \
+        server or a pause of the game; the capture cannot tell which of them.";
+    Blame::new(Who::Unknown, Sure::Guess, text).advise(&[MACHINE, place.other_end()])
 }
 
 fn times(number: u32) -> String {
