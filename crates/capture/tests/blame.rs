@@ -369,6 +369,35 @@ fn flows_to_other_servers_count_only_at_the_times_of_the_trouble() {
 }
 
 #[test]
+fn at_a_server_the_other_players_tell_whether_it_is_one_players_connection() {
+    let player = |n: u8| Packets { player: Some(Ipv4Addr::new(192, 0, 2, n)), ..Packets::default() };
+    let lossy = |way: usize, n: u64, at: u64| (way == 1 || !n.is_multiple_of(11)).then_some(at);
+    let fine = |_: usize, _: u64, at: u64| Some(at);
+    // Round trips: 30 ms to the players, none to the server.
+    let at_server = |others_lose: bool, server: (Ipv4Addr, u16)| {
+        let mut all = player(7).handshakes_with(server.0, 30_000, 30).game_with(server, lossy);
+        for n in 8..11 {
+            let one = player(n);
+            let one = if others_lose { one.game_with(server, lossy) } else { one.game_with(server, fine) };
+            all.packets.extend(one.packets);
+        }
+        all.blame()
+    };
+    // A server in a cloud has a private address.
+    for server in [SERVER, (Ipv4Addr::new(172, 31, 5, 5), 27_960)] {
+        let blame = at_server(false, server);
+        assert_eq!((blame.who, blame.sure), (Who::Path, Sure::Guess), "{blame:#?}");
+        assert!(blame.text.contains("one player"), "{blame:#?}");
+        assert!(blame.because[0].contains("3 other players"), "{blame:#?}");
+        let blame = at_server(true, server);
+        assert!(blame.text.contains("this server") && blame.sure == Sure::Guess, "{blame:#?}");
+    }
+    // A single player tells nothing.
+    let blame = player(7).handshakes_with(SERVER.0, 30_000, 30).game(lossy).blame();
+    assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+}
+
+#[test]
 fn a_wait_is_not_the_homes_if_another_server_answers_meanwhile() {
     let held = |way: usize, n: u64, at: u64| {
         Some(if way == 1 && n % 125 < 14 { at - n % 125 * 50 + 700 } else { at })

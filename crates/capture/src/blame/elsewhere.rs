@@ -26,26 +26,29 @@ struct Server {
     expected: f64,
 }
 
-/// Compares a game's losses and waits on the other side of the capture point with those of other servers' flows.
-pub(super) fn elsewhere(evidence: &Evidence, game: &Flow) -> Elsewhere {
+/// Compares a game's losses and waits on one side of the capture point with those of flows that leave it on the same side:
+/// flows to other servers (1), or to other players (0).
+pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewhere {
     // Machines in the home say nothing about the way out of it.
-    let is_other = |flow: &&Flow| flow.away != game.away && is_private(flow.away) == is_private(game.away);
+    let end = |flow: &Flow| if side == 1 { flow.away } else { flow.home };
+    let is_other = |flow: &&Flow| end(flow) != end(game) && is_private(end(flow)) == is_private(end(game));
     let others: Vec<&Flow> = evidence.flows().filter(is_other).collect();
     let mut servers: BTreeMap<_, Server> = BTreeMap::new();
     let mut all_lost = 0;
     for way in 0..2 {
         let step_ns = step_ns(others.iter().copied().chain([game]), way);
-        let own = lost_at(game, way, step_ns);
+        let own = lost_at(game, way, side, step_ns);
         all_lost += own.count();
         let times = own.around(AROUND_NS.div_ceil(step_ns));
-        let active = active_at(game, way, step_ns).and(&times).count().max(1);
+        let active = active_at(game, way, side, step_ns).and(&times).count().max(1);
         let rate = f64::from(own.count()) / f64::from(active);
         for flow in &others {
-            let active = active_at(flow, way, step_ns);
-            let share =
-                (per_step(flow, way, &active) / per_step(game, way, &active_at(game, way, step_ns))).min(1.0);
-            let server = servers.entry(flow.away).or_default();
-            server.lost += f64::from(lost_at(flow, way, step_ns).and(&times).count());
+            let active = active_at(flow, way, side, step_ns);
+            let share = (per_step(flow, way, &active)
+                / per_step(game, way, &active_at(game, way, side, step_ns)))
+            .min(1.0);
+            let server = servers.entry(end(flow)).or_default();
+            server.lost += f64::from(lost_at(flow, way, side, step_ns).and(&times).count());
             server.expected += f64::from(active.and(&times).count()) * rate * share;
         }
     }
@@ -64,7 +67,7 @@ pub(super) fn elsewhere(evidence: &Evidence, game: &Flow) -> Elsewhere {
             Elsewhere::Untold
         };
     }
-    waits(game, &others)
+    if side == 1 { waits(game, &others) } else { Elsewhere::Untold }
 }
 
 /// Compares long waits with round trips at the same times.
@@ -92,19 +95,19 @@ fn step_ns<'a>(flows: impl Iterator<Item = &'a Flow>, way: usize) -> u64 {
     flows.map(|flow| flow.ways[way].load.prompt_at.step_ns()).max().unwrap_or(0).max(1)
 }
 
-/// Steps with losses on the other side of the capture point.
-fn lost_at(flow: &Flow, way: usize, step_ns: u64) -> Marks {
-    // Data from the home is lost there after the capture point, and data to the home before it.
-    flow.ways[way].load.lost_at[1 - way].with_step(step_ns)
+/// Steps with losses on a side of the capture point.
+fn lost_at(flow: &Flow, way: usize, side: usize, step_ns: u64) -> Marks {
+    // On the sender's side data is lost before the capture point.
+    flow.ways[way].load.lost_at[usize::from(way != side)].with_step(step_ns)
 }
 
 /// Steps in which a loss would have been seen.
-fn active_at(flow: &Flow, way: usize, step_ns: u64) -> Marks {
+fn active_at(flow: &Flow, way: usize, side: usize, step_ns: u64) -> Marks {
     let of: &Way = &flow.ways[way];
-    if !flow.is_tcp && of.lost.is_some() && way == 1 {
+    if !flow.is_tcp && of.lost.is_some() && way == side {
         return Marks::between(step_ns, flow.span_ns);
     }
-    of.load.prompt_at.with_step(step_ns).or(&lost_at(flow, way, step_ns))
+    of.load.prompt_at.with_step(step_ns).or(&lost_at(flow, way, side, step_ns))
 }
 
 fn per_step(flow: &Flow, way: usize, active: &Marks) -> f64 {

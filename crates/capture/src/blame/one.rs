@@ -6,7 +6,7 @@ use super::findings::{Trouble, is_much};
 use super::hosts::{closed, closed_beside, closed_ns, silent, standstill};
 use super::place::Place;
 use super::queues::{self, Proof, Queue};
-use super::sides::{away_side, home_side, where_};
+use super::sides::{away_side, home_side, of_one_player, where_};
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::LONG_NS;
@@ -40,7 +40,12 @@ fn judged(evidence: &Evidence) -> Blame {
     let side = usize::from(away >= home);
     let mut blame = on_side(evidence, worst, place, side, &trouble[side]);
     if worst.is_hosted && !matches!(blame.who, Who::Upload | Who::Download) {
-        blame = hosted(place, where_(side, place, &trouble[side], worst));
+        let at = where_(side, place, &trouble[side], worst);
+        let of_one_player = of_one_player(evidence, worst, 1).filter(|_| side == 1);
+        blame = match of_one_player {
+            Some(blame) => blame.because(at).advise(&[AT_PLAYER]),
+            None => hosted(place, at),
+        };
     }
     let [least, most] = if side == 1 { [home, away] } else { [away, home] };
     if least > most / 3.0 {

@@ -41,6 +41,11 @@ pub(super) fn home_side(evidence: &Evidence, game: &Flow, place: Place, at: Stri
                 .because(at)
                 .advise(&[MACHINE])
         }
+        Place::Between | Place::Server | Place::Unknown
+            if let Some(blame) = of_one_player(evidence, game, 0) =>
+        {
+            blame.because(at).advise(&[AT_PLAYER])
+        }
         Place::SomewhereAtHome | Place::Between | Place::Server | Place::Unknown => Blame::new(
             Who::Unknown,
             Sure::Guess,
@@ -49,6 +54,28 @@ pub(super) fn home_side(evidence: &Evidence, game: &Flow, place: Place, at: Stri
         )
         .because(at)
         .advise(&[AT_PLAYER]),
+    }
+}
+
+/// Judges losses of one player on a server's side by those of the other players at the same times.
+pub(super) fn of_one_player(evidence: &Evidence, game: &Flow, side: usize) -> Option<Blame> {
+    match elsewhere(evidence, game, side) {
+        Elsewhere::Fine { servers, moments, .. } => {
+            let text = "The connection of one player is to blame: the Wi-Fi, upload or line there, or the path from it.";
+            let said = format!(
+                "At the same times almost nothing of {} was lost: it should have happened {} at that rate.",
+                count(servers, "other player"),
+                count(moments, "time"),
+            );
+            Some(Blame::new(Who::Path, Sure::Guess, text).because(said))
+        }
+        Elsewhere::Same { servers } => {
+            let text =
+                "The path in front of this server or its own connection is to blame, not one player's.";
+            let said = format!("At the same times packets of {} were lost.", count(servers, "other player"));
+            Some(Blame::new(Who::Path, Sure::Guess, text).because(said))
+        }
+        Elsewhere::Prompt { .. } | Elsewhere::Untold => None,
     }
 }
 
@@ -69,7 +96,7 @@ pub(super) fn away_side(
         .because(at)
         .advise(&[TELL_SERVER]);
     }
-    match elsewhere(evidence, game) {
+    match elsewhere(evidence, game, 1) {
         Elsewhere::Fine { servers, moments, is_sure } => {
             let your = your(place.is_players());
             let sure = if is_sure && place != Place::Unknown { Sure::Likely } else { Sure::Guess };
