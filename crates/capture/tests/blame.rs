@@ -146,7 +146,7 @@ impl Packets {
             for (n, (at_us, packet)) in (0u32..).zip(ip) {
                 for retry in 0..=u8::from(repeats(n, at_us)) {
                     // Data to the access point, with a sequence number.
-                    let mut frame = vec![8, 1 | 8 * retry, 0, 0];
+                    let mut frame = vec![8, 1 | (8 * retry), 0, 0];
                     frame.extend([2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 3]);
                     frame.extend(((n % 4096) as u16 * 16).to_le_bytes());
                     frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
@@ -243,7 +243,7 @@ fn silence_in_a_call_is_no_lag() {
     let blame = call(at_player(), 9999, at_times).blame();
     assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
     // Both take turns, beside a game.
-    let turns = |way: usize, at: u64| (at / 4500 % 2 == 0) == (way == 0);
+    let turns = |way: usize, at: u64| (at / 4500).is_multiple_of(2) == (way == 0);
     let blame = call(at_player().game(|_, _, at| Some(at)), 9999, turns).blame();
     assert_eq!((blame.who, blame.sure), (Who::Nobody, Sure::Guess), "{blame:#?}");
     // Losses of the call still count.
@@ -395,6 +395,39 @@ fn at_a_server_the_other_players_tell_whether_it_is_one_players_connection() {
     // A single player tells nothing.
     let blame = player(7).handshakes_with(SERVER.0, 30_000, 30).game(lossy).blame();
     assert_eq!(blame.who, Who::Unknown, "{blame:#?}");
+}
+
+#[test]
+fn phases_of_load_are_judged_apart() {
+    // A connection to another server, acknowledged after 30 ms. From 10 s on there is an upload for 10 s, from 30 s on a
+    // download for 20 s, and `waits` says how much longer the acknowledgement takes at a time in milliseconds.
+    let with_phases = |waits: fn(u64) -> u64| {
+        let mut packets = Packets::default().game(|_, _, at| Some(at));
+        let server = (Ipv4Addr::new(198, 51, 100, 7), 443);
+        for n in 0..300u32 {
+            let (at, seq) = (u64::from(n) * 200 + 1000, n * 50 + 1);
+            let data = Tcp { seq, ack: 1, flags: ACK, window: 60_000, len: 50 };
+            // Two segments, which are acknowledged at once.
+            packets.tcp(at * 1000, PLAYER, server, &Tcp { len: 25, ..data });
+            packets.tcp(at * 1000 + 20, PLAYER, server, &Tcp { seq: seq + 25, len: 25, ..data });
+            let answer = Tcp { seq: 1, ack: seq + 50, len: 0, ..data };
+            packets.tcp((at + 30 + waits(at)) * 1000, server, PLAYER, &answer);
+        }
+        let (own, cloud) = ((PLAYER.0, 50_100), (Ipv4Addr::new(198, 51, 100, 60), 4433));
+        for n in 0..3000u64 {
+            let (at_us, from, to) = if n < 1000 {
+                (10_000_000 + n * 10_000, own, cloud)
+            } else {
+                (30_000_000 + (n - 1000) * 10_000, cloud, own)
+            };
+            packets.udp(at_us, from, to, &[n as u8; 1250]);
+        }
+        packets.blame()
+    };
+    let blame = with_phases(|at| if (10_000..20_000).contains(&at) { 170 } else { 0 });
+    assert_eq!((blame.who, blame.sure), (Who::Upload, Sure::Likely), "{blame:#?}");
+    let blame = with_phases(|at| if (30_000..50_000).contains(&at) { 170 } else { 0 });
+    assert_eq!((blame.who, blame.sure), (Who::Download, Sure::Likely), "{blame:#?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{Blame, Sure, Who};
 
 /// The sender did not send, although the network delivered.
 pub(super) fn silent(evidence: &Evidence, game: &Flow, place: Place) -> Option<Blame> {
-    if game.ways.iter().all(|way| has_gaps(way)) && game.both_waited > 0 {
+    if game.ways.iter().all(has_gaps) && game.both_waited > 0 {
         let longest_ns = game.ways.iter().map(|way| way.load.longest_wait_ns).max().unwrap_or(0);
         return Some(stood_still(place).because(format!(
             "Neither side sent anything for up to {}. The numbers of the messages show no loss there.",
