@@ -28,6 +28,8 @@ pub struct CapturedPacket {
     pub ecn: Ecn,
     /// Differentiated services code point (DSCP).
     pub dscp: u8,
+    /// TTL of IPv4, hop limit of IPv6.
+    pub hop_limit: u8,
     /// Identification of IPv4, or of a fragment of IPv6; 0 if there is none.
     pub identification: u16,
     /// First four bytes of UDP payload, where many games number their messages. `None` if fewer were sent or captured.
@@ -51,6 +53,7 @@ impl Default for CapturedPacket {
             payload_len: 0,
             ecn: Ecn::NotEct,
             dscp: 0,
+            hop_limit: 0,
             identification: 0,
             start: None,
             content: 0,

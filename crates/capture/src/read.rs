@@ -17,7 +17,7 @@ use crate::fragments::{First, Fragmented, Fragments};
 use crate::input::Input;
 use crate::link::{Beside, Link, NoIp, Part};
 use crate::packet::{CapturedPacket, CapturedTransport};
-use crate::retries::Retries;
+use crate::retries::{OnAir, Retries};
 use crate::wire::{self, FragmentOf, Ip};
 
 /// A capture that is being read.
@@ -236,6 +236,11 @@ impl<R: Read> Capture<R> {
         self.packets_read
     }
 
+    /// Wi-Fi frames with data over time.
+    pub const fn on_air(&self) -> &OnAir {
+        &self.retries.on_air
+    }
+
     /// Packets skipped so far.
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
@@ -428,6 +433,7 @@ fn parse(
     packet.payload_len = 0;
     packet.ecn = ip.ecn;
     packet.dscp = ip.dscp;
+    packet.hop_limit = ip.hop_limit;
     packet.identification = ip.identification;
     packet.start = None;
     packet.content = 0;

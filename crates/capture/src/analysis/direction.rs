@@ -5,6 +5,7 @@ use gamelane_core::Ecn;
 use smallvec::SmallVec;
 
 use super::copies::PointIndex;
+use super::silence::{SILENCE_NS, Silences};
 use crate::packet::{CapturedPacket, CapturedTransport};
 use crate::samples::Samples;
 
@@ -51,6 +52,10 @@ pub struct Direction {
     pub peak_bytes_per_second: u64,
     /// Copies of packets that passed another point before; `None` if there were none.
     pub copies: Option<Box<Copied>>,
+    /// TTL or hop limit of the latest packet; 0 without packets.
+    pub hop_limit: u8,
+    /// Long times without data; `None` if there were none.
+    pub silences: Option<Box<Silences>>,
     /// Packets that passed the capture point twice: duplicated by the network, or seen by a mirror port.
     pub duplicates: u64,
     /// Point of the latest packet that was not a copy.
@@ -129,13 +134,19 @@ impl Direction {
     pub(super) fn handle(&mut self, packet: &CapturedPacket, at_ns: u64) -> Option<Bin> {
         self.packets += 1;
         self.bytes += u64::from(packet.ip_len.0);
+        self.hop_limit = packet.hop_limit;
         self.ecn[ecn_index(packet.ecn)] += 1;
         self.count_dscp(packet.dscp);
         if packet.transport == CapturedTransport::LaterFragment {
             self.fragments += 1;
         } else if packet.payload_len > 0 {
             self.payload_bytes += u64::from(packet.payload_len);
-            self.stage(packet.payload_len, self.last_payload_ns.map(|last| at_ns.saturating_sub(last)));
+            let gap_ns = self.last_payload_ns.map(|last| at_ns.saturating_sub(last));
+            self.stage(packet.payload_len, gap_ns);
+            if let Some(gap_ns) = gap_ns.filter(|&gap_ns| gap_ns >= SILENCE_NS) {
+                let before = self.payload_bytes - u64::from(packet.payload_len);
+                self.silences.get_or_insert_default().add(at_ns, gap_ns, before);
+            }
             self.last_payload_ns = Some(at_ns);
         }
         let ended = self.turn(at_ns);
@@ -223,6 +234,9 @@ impl Direction {
 
     fn close_bin(&mut self) {
         self.bins[3] = self.bin.bytes;
+        if let Some(silences) = &mut self.silences {
+            silences.passed(self.bin.t_ns, self.payload_bytes);
+        }
         self.peak_bytes_per_second = self.peak_bytes_per_second.max(self.bins.iter().sum());
     }
 

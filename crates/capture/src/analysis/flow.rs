@@ -388,6 +388,12 @@ impl Flow {
         let transport = match self.transport {
             Transport::Tcp(mut connection) => {
                 least_rtt_ns = [0, 1].map(|n| connection.halves[n].far_ns());
+                for n in 0..2 {
+                    if let (Some(silences), Some(other)) = (&mut self.directions[n].silences, &moments[1 - n])
+                    {
+                        silences.settle(other, least_rtt_ns[1 - n]);
+                    }
+                }
                 let report = Box::new(TcpReport::take(&mut connection));
                 spare.keep(connection);
                 TransportReport::Tcp(report)

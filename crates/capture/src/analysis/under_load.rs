@@ -4,6 +4,7 @@
 //! link becomes slower, and there the queue grows. The thresholds are ours. Who is to blame is left to
 //! [`blame`](crate::blame).
 
+use super::marks::Marks;
 use super::timeline::{Moments, Timeline};
 
 /// Load of the capture during one step.
@@ -52,6 +53,14 @@ pub struct WayUnderLoad {
     pub lost_after: [u32; 4],
     /// Moments with a long wait, or with losses before (first) or after the capture point (second).
     pub troubled: [[u32; 4]; 2],
+    /// Steps without load in which packets were lost before (first) or after the capture point (second).
+    pub lost_at: [Marks; 2],
+    /// Steps with a round trip at most 50 ms above the smallest one.
+    pub prompt_at: Marks,
+    /// Steps in which packets were lost before (first) or after the capture point (second), or a long wait ended.
+    pub troubled_at: [Marks; 2],
+    /// Steps without load that passed while the receiver waited for a message.
+    pub waited_at: Marks,
 }
 
 /// Typical values of a quantity that was measured at some moments.
@@ -177,16 +186,32 @@ impl Loads {
         let was_measured = moments.all().any(|moment| moment.least_rtt_us != u32::MAX);
         way.least_rtt_ns = was_measured.then_some(least_us * 1000);
         let mut extra: [Vec<u64>; 4] = Default::default();
+        let marks = Marks::new(self.of.0.max(moments.step_ns()));
+        way.lost_at = [marks.clone(), marks.clone()];
+        way.troubled_at = way.lost_at.clone();
+        (way.prompt_at, way.waited_at) = (marks.clone(), marks);
         for moment in moments.all() {
             let load = self.during(moment.step, moments.step_ns()) as usize;
+            let at_ns = moment.step.saturating_mul(moments.step_ns());
             if moment.least_rtt_us != u32::MAX {
-                extra[load].push(u64::from(moment.least_rtt_us).saturating_sub(least_us) * 1000);
+                let extra_ns = u64::from(moment.least_rtt_us).saturating_sub(least_us) * 1000;
+                extra[load].push(extra_ns);
+                if extra_ns <= LONG_NS / 2 {
+                    way.prompt_at.add(at_ns);
+                }
             }
             let wait_ns = u64::from(moment.wait_us) * 1000;
             way.long_waits[load] += u32::from(wait_ns > LONG_NS);
             let losses = [moment.lost_before, moment.lost_after];
-            for (troubled, lost) in way.troubled.iter_mut().zip(losses) {
-                troubled[load] += u32::from(lost > 0 || wait_ns > LONG_NS);
+            if load == Load::Idle as usize {
+                let lost_at = way.lost_at.iter_mut().zip(losses).filter(|(_, lost)| *lost > 0);
+                lost_at.for_each(|(marks, _)| marks.add(at_ns));
+                way.waited_at.add_within([at_ns.saturating_sub(wait_ns), at_ns]);
+            }
+            let troubled = way.troubled.iter_mut().zip(&mut way.troubled_at).zip(losses);
+            for ((counts, marks), _) in troubled.filter(|(_, lost)| *lost > 0 || wait_ns > LONG_NS) {
+                counts[load] += 1;
+                marks.add(at_ns);
             }
             way.longest_wait_ns = way.longest_wait_ns.max(wait_ns);
             way.lost_before[load] += u32::from(moment.lost_before);

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use super::silence::Silent;
 use crate::analysis::under_load::{Load, UnderLoad, WayUnderLoad};
 use crate::analysis::{FlowReport, HalfReport, Kind, TcpReport, TransportReport, Updates};
 use crate::orientation::is_private;
+use crate::retries::OnAir;
 
 /// Facts about the flows of one capture.
 #[derive(Clone, Debug, Default)]
@@ -21,10 +23,8 @@ pub struct Evidence {
     pub(super) home: BTreeMap<IpAddr, Option<u64>>,
     /// Round trips of handshakes by the server's address, at most [`MOST_ADDRESSES`] servers.
     pub(super) handshakes: BTreeMap<IpAddr, Vec<Handshake>>,
-    /// Frames that were repeated on the air.
-    pub(super) wifi_retries: u64,
-    /// Packets of all flows.
-    pub(super) packets: u64,
+    /// Wi-Fi frames of each file.
+    pub(super) on_air: Vec<OnAir>,
     /// Last time of any flow.
     pub(super) lasted_ns: u64,
 }
@@ -48,8 +48,12 @@ pub(super) struct Flow {
     pub(super) home: IpAddr,
     pub(super) away: IpAddr,
     pub(super) lasted_ns: u64,
+    /// Times of its first and last packet.
+    pub(super) span_ns: [u64; 2],
     pub(super) ways: [Way; 2],
     pub(super) bytes: [u64; 2],
+    /// Routers that packets had passed before the capture point.
+    pub(super) hops: [u8; 2],
     /// Steps of the capture by load, while the flow was open.
     pub(super) steps: [u32; 4],
     /// Moments at which both directions were late.
@@ -69,8 +73,8 @@ pub(super) struct Way {
     /// Messages that the sender did not send in time: the numbers do not show them as lost, and later messages do not make up for the
     /// gap.
     pub(super) unsent: u64,
-    /// Length of the longest silence of the sender, if it has a steady pace and nothing was lost. Only TCP.
-    pub(super) silence_ns: u64,
+    /// Unusual silences of the sender, if nothing was lost. Only TCP.
+    pub(super) silent: Silent,
     /// Time for which the receiver's window was closed.
     pub(super) closed_ns: u64,
     /// The receiver delays many ACKs, so round trips to it say little.
@@ -89,7 +93,6 @@ impl Evidence {
         for n in 0..2 {
             self.bytes[n] += report.directions[up ^ n].bytes;
         }
-        self.packets += report.packets();
         self.lasted_ns = self.lasted_ns.max(report.last_ns);
         let ends = [report.key.source.ip(), report.key.destination.ip()];
         let home = ends[up];
@@ -107,7 +110,7 @@ impl Evidence {
             return;
         }
         let under_load = report.under_load.as_deref().cloned().unwrap_or_default();
-        let flow = Flow::new(report, kind, is_hosted, under_load);
+        let flow = Flow::new(report, is_hosted, under_load);
         if is_game { self.games.push(flow) } else { self.others.push(flow) }
     }
 
@@ -136,9 +139,15 @@ impl Evidence {
         }
     }
 
-    /// Sets the number of frames that were repeated on the air.
-    pub const fn wifi_retries(&mut self, count: u64) {
-        self.wifi_retries = count;
+    /// True for a thin TCP connection beside a game over UDP. It may be a chat or a remote shell: if its program does not read
+    /// or send, the game need not lag.
+    pub(super) fn is_beside_game(&self, flow: &Flow) -> bool {
+        flow.is_tcp && self.games.iter().any(|game| !game.is_tcp)
+    }
+
+    /// Adds the Wi-Fi frames of a file.
+    pub fn wifi(&mut self, on_air: &OnAir) {
+        self.on_air.push(on_air.clone());
     }
 
     /// All flows with details.
@@ -148,7 +157,7 @@ impl Evidence {
 }
 
 impl Flow {
-    fn new(report: &FlowReport, kind: Kind, is_hosted: bool, under_load: UnderLoad) -> Self {
+    fn new(report: &FlowReport, is_hosted: bool, under_load: UnderLoad) -> Self {
         let up = usize::from(is_hosted);
         let ends = [report.key.source.ip(), report.key.destination.ip()];
         let mut loads = under_load.ways;
@@ -160,19 +169,18 @@ impl Flow {
                 TransportReport::Tcp(tcp) => Way::of_data(&tcp.halves[direction]),
             };
             let of = &report.directions[direction];
-            if matches!(report.transport, TransportReport::Tcp(_)) && kind != Kind::Other {
-                let median = of.gaps.median().unwrap_or(0.0);
-                let regular = of.gaps.share_within(median * 0.75, median * 1.25);
-                let was_lost = way.lost.is_some_and(|lost| lost != [0, 0]);
-                if regular >= STEADY && !was_lost && of.gaps.count() >= MANY {
-                    way.silence_ns = of.gaps.max().unwrap_or(0);
-                }
+            if report.kind() == Kind::ThinTcp && way.lost.is_none_or(|lost| lost == [0, 0]) {
+                way.silent = Silent::of(report, direction);
             }
             let copies = of.copies.as_ref().filter(|copies| copies.after.count() >= ENOUGH_COPIES);
             way.in_router_ns = copies.and_then(|copies| copies.after.quantile(0.95)).map(|ns| ns as u64);
             way.load = std::mem::take(&mut loads[direction]);
+            if has_pauses(report, direction) {
+                way.forget_pauses();
+            }
             way
         });
+        let pauses = [0, 1].iter().any(|&direction| has_pauses(report, direction));
         Self {
             number: report.flow,
             is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
@@ -181,10 +189,12 @@ impl Flow {
             home: ends[up],
             away: ends[1 - up],
             lasted_ns: report.last_ns - report.first_ns,
+            span_ns: [report.first_ns, report.last_ns],
             ways,
             bytes: [up, 1 - up].map(|direction| report.directions[direction].bytes),
+            hops: [up, 1 - up].map(|direction| hops(report.directions[direction].hop_limit)),
             steps: under_load.steps,
-            both_waited: under_load.both_waited,
+            both_waited: if pauses { 0 } else { under_load.both_waited },
         }
     }
 }
@@ -225,6 +235,15 @@ impl Way {
         }
     }
 
+    /// Removes the waits of a sender that need not send. Numbers still tell losses.
+    fn forget_pauses(&mut self) {
+        self.unsent = 0;
+        if !self.is_counted {
+            self.lost = None;
+        }
+        (self.load.long_waits, self.load.longest_wait_ns) = ([0; 4], 0);
+    }
+
     /// Packets lost before the capture point if `side` is 0, after it if `side` is 1.
     pub(super) fn lost_on(&self, side: usize) -> u64 {
         self.lost.map_or(0, |lost| lost[side])
@@ -233,6 +252,21 @@ impl Way {
     pub(super) fn long_waits(&self) -> u32 {
         self.load.long_waits.iter().sum()
     }
+}
+
+/// True for a call whose sender is silent while nobody speaks (RTP: discontinuous transmission, RFC 3551 section 4.1). A call
+/// sends small messages every 10, 20, 30, 40 or 60 ms. If it is no voice by its sizes, a tenth of the time must be pauses.
+fn has_pauses(report: &FlowReport, direction: usize) -> bool {
+    let TransportReport::Udp { updates, .. } = &report.transport else { return false };
+    let Some(updates) = &updates[direction] else { return false };
+    if report.kind() == Kind::Voice {
+        return updates.gaps > 0;
+    }
+    let is_voice_tick = VOICE_TICKS_MS.iter().any(|ms| (updates.tick_ns / 1e6 - ms).abs() <= ms * 0.05);
+    let is_small = report.directions[direction].sizes.mean().is_some_and(|mean| mean <= VOICE_SIZE);
+    let paused_ns = updates.missing_by_pace as f64 * updates.tick_ns;
+    let lasted_ns = (report.last_ns - report.first_ns) as f64;
+    is_voice_tick && is_small && updates.gaps >= 2 && paused_ns * 10.0 >= lasted_ns
 }
 
 /// True for large messages over TCP. A video or a download that pauses is thin at times, too.
@@ -249,14 +283,24 @@ fn least_rtt(tcp: &TcpReport, direction: usize) -> Option<u64> {
         .min()
 }
 
+/// Number of routers that a packet has passed. Systems send it with a limit of 64, 128 or 255.
+const fn hops(limit: u8) -> u8 {
+    match limit {
+        0 => 0,
+        1..=64 => 64 - limit,
+        65..=128 => 128 - limit,
+        129.. => 255 - limit,
+    }
+}
+
 /// Mean payload of a message that is no game's, in bytes. It is the limit for UDP games.
 const LARGE: f64 = 600.0;
+/// Lengths of the frames of voice codecs.
+const VOICE_TICKS_MS: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 60.0];
+/// Largest mean payload of a call in bytes.
+const VOICE_SIZE: f64 = 250.0;
 const MOST_GAMES: usize = 4096;
 const MOST_OTHERS: usize = 256;
 const MOST_ADDRESSES: usize = 64;
 const MOST_HANDSHAKES: usize = 64;
-/// Messages that show a steady pace.
-const MANY: u64 = 100;
-/// Share of the gaps within a quarter of the median for a steady pace, as for UDP.
-const STEADY: f64 = 0.6;
 const ENOUGH_COPIES: u64 = 50;

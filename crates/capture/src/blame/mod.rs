@@ -6,6 +6,7 @@
 //! culprits out, and *certain* only if the trouble was measured between two points. Everything else is a guess, or
 //! unknown.
 
+mod elsewhere;
 mod evidence;
 mod findings;
 mod hosts;
@@ -13,7 +14,9 @@ mod one;
 mod place;
 mod queues;
 mod sides;
+mod silence;
 mod two;
+mod wifi;
 pub(crate) mod words;
 
 pub use evidence::Evidence;

@@ -3,10 +3,10 @@
 
 use super::evidence::{Evidence, Flow};
 use super::findings::{Trouble, is_much};
-use super::hosts::{closed, silent, standstill};
+use super::hosts::{closed, closed_beside, closed_ns, silent, standstill};
 use super::place::Place;
 use super::queues::{self, Proof, Queue};
-use super::sides::{away_side, home_side, where_};
+use super::sides::{away_side, home_side, of_one_player, where_};
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::LONG_NS;
@@ -26,10 +26,12 @@ fn judged(evidence: &Evidence) -> Blame {
     if let Some(blame) = by_router(evidence, place) {
         return blame;
     }
-    if trouble.iter().all(|trouble| trouble.is_none(worst))
-        && worst.ways.iter().all(|way| way.closed_ns < LONG_NS)
-    {
-        return silent(worst, place).unwrap_or_else(|| no_trouble(evidence, place));
+    if trouble.iter().all(|trouble| trouble.is_none(worst)) && closed_ns(evidence, worst) < LONG_NS {
+        let games = std::iter::once(worst).chain(evidence.games.iter().filter(|game| game.is_tcp));
+        return games
+            .filter_map(|game| silent(evidence, game, place))
+            .next()
+            .unwrap_or_else(|| no_trouble(evidence, place));
     }
     if let Some(blame) = standstill(worst, place, &trouble) {
         return blame;
@@ -38,7 +40,12 @@ fn judged(evidence: &Evidence) -> Blame {
     let side = usize::from(away >= home);
     let mut blame = on_side(evidence, worst, place, side, &trouble[side]);
     if worst.is_hosted && !matches!(blame.who, Who::Upload | Who::Download) {
-        blame = hosted(place, where_(side, place, &trouble[side], worst));
+        let at = where_(side, place, &trouble[side], worst);
+        let of_one_player = of_one_player(evidence, worst, 1).filter(|_| side == 1);
+        blame = match of_one_player {
+            Some(blame) => blame.because(at).advise(&[AT_PLAYER]),
+            None => hosted(place, at),
+        };
     }
     let [least, most] = if side == 1 { [home, away] } else { [away, home] };
     if least > most / 3.0 {
@@ -64,9 +71,8 @@ pub(super) fn hosted(place: Place, at: String) -> Blame {
 /// The game that suffered most.
 pub(super) fn worst(evidence: &Evidence) -> &Flow {
     let size = |game: &Flow| -> f64 {
-        let closed: u64 = game.ways.iter().map(|way| way.closed_ns).sum();
         let both: f64 = [0, 1].iter().map(|&side| Trouble::of(game, side).size()).sum();
-        both + closed as f64 / 1e9
+        both + closed_ns(evidence, game) as f64 / 1e9
     };
     let mut games = evidence.games.iter();
     let first = games.next().expect("the caller looked for games");
@@ -137,6 +143,8 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         Place::Between | Place::Unknown => &[0, 1],
         Place::Player | Place::Home | Place::SomewhereAtHome => &[1],
     };
+    let is_hosted = evidence.games.iter().all(|game| game.is_hosted);
+    let other_end = if is_hosted { AT_OTHER_END } else { place.other_end() };
     if evidence.games.iter().any(|game| visible.iter().any(|&way| game.ways[way].lost.is_none())) {
         return Blame::new(
             Who::Unknown,
@@ -144,7 +152,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
             "The capture shows nothing wrong, but the game's updates have neither numbers nor a steady pace. So it does not \
              show whether any were late or lost.",
         )
-        .advise(&[if place == Place::Server { AT_PLAYER } else { AT_SERVER }, WITH_TCP]);
+        .advise(&[other_end, WITH_TCP]);
     }
     let seen_both = evidence.games.iter().all(|game| {
         game.is_tcp && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
@@ -152,7 +160,7 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
     let text = "Nobody is to blame: the network was fine.".to_owned();
     let sure = if seen_both { Sure::Likely } else { Sure::Guess };
     let text = if sure == Sure::Guess {
-        "Nobody, as far as the capture shows: what it shows of the network was fine.".to_owned()
+        "The capture shows no trouble in the network, so it blames nobody.".to_owned()
     } else if place.is_players() {
         "Nobody is to blame: your network was fine.".to_owned()
     } else {
@@ -172,10 +180,13 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         "No game waited longer than {}, and none lost more than 1 % of its packets that the capture can count.",
         ms(longest.unwrap_or(0).max(LONG_NS))
     ));
+    if let Some(beside) = closed_beside(evidence) {
+        blame = blame.because(beside);
+    }
     if sure == Sure::Guess {
         blame = blame
             .because("One capture of UDP does not show delay and losses after it, nor the round trip.")
-            .advise(&[if place == Place::Server { AT_PLAYER } else { AT_SERVER }, WITH_TCP]);
+            .advise(&[other_end, WITH_TCP]);
     }
     blame.advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }
@@ -226,16 +237,20 @@ pub(super) fn on_side(
 ) -> Blame {
     let at = where_(side, place, trouble, game);
     let lost_much = (0..2).any(|way| is_much(trouble.lost[way], trouble.sent[way]));
-    if let Some(blame) = closed(game, place).filter(|_| !lost_much) {
+    if let Some(blame) = closed(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
-    if let Some(blame) = silent(game, place).filter(|_| !lost_much) {
+    if let Some(blame) = silent(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
     if let Some(queue) = queues::find(evidence, Some(game), side) {
         return by_queue(evidence, place, side, &queue).because(at);
     }
-    if side == 0 { home_side(evidence, place, at) } else { away_side(evidence, game, place, trouble, at) }
+    if side == 0 {
+        home_side(evidence, game, place, at)
+    } else {
+        away_side(evidence, game, place, trouble, at)
+    }
 }
 
 fn by_queue(evidence: &Evidence, place: Place, side: usize, queue: &Queue) -> Blame {

@@ -1,24 +1,33 @@
 //! Trouble on one side of the capture point that neither a load nor a machine explains: Wi-Fi, line or path. Flows to other
 //! servers at the same time tell some of these apart.
 
+use super::elsewhere::{Elsewhere, elsewhere};
 use super::evidence::{Evidence, Flow};
-use super::findings::{Trouble, quiet};
+use super::findings::Trouble;
 use super::place::Place;
+use super::wifi::{OnAir, on_air};
 use super::words::*;
 use super::{Blame, Sure, Who};
 use crate::analysis::under_load::LONG_NS;
-use crate::orientation::is_private;
 
 /// Trouble between the player and the capture point, without a load that explains it.
-pub(super) fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame {
-    let retries = evidence.wifi_retries * 20 > evidence.packets;
+pub(super) fn home_side(evidence: &Evidence, game: &Flow, place: Place, at: String) -> Blame {
+    let frames = on_air(evidence, game);
     match place {
-        Place::Home | Place::SomewhereAtHome if retries => {
+        Place::Home | Place::SomewhereAtHome if let OnAir::Worse(said) = frames => {
             Blame::new(Who::Wifi, Sure::Guess, "Your Wi-Fi is to blame: it loses packets or sends them late.")
-                .because(format!("{} had to be repeated on the air.", count(evidence.wifi_retries, "frame")))
+                .because(said)
                 .because(at)
                 .advise(&[CABLE])
         }
+        Place::Home if let OnAir::Usual(said) = frames => Blame::new(
+            Who::Home,
+            Sure::Guess,
+            "Your machine is to blame: what it sends is late already, and your Wi-Fi was no worse than usual.",
+        )
+        .because(said)
+        .because(at)
+        .advise(&[MACHINE, CABLE]),
         Place::Home => Blame::new(
             Who::Wifi,
             Sure::Guess,
@@ -32,6 +41,11 @@ pub(super) fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame 
                 .because(at)
                 .advise(&[MACHINE])
         }
+        Place::Between | Place::Server | Place::Unknown
+            if let Some(blame) = of_one_player(evidence, game, 0) =>
+        {
+            blame.because(at).advise(&[AT_PLAYER])
+        }
         Place::SomewhereAtHome | Place::Between | Place::Server | Place::Unknown => Blame::new(
             Who::Unknown,
             Sure::Guess,
@@ -40,6 +54,28 @@ pub(super) fn home_side(evidence: &Evidence, place: Place, at: String) -> Blame 
         )
         .because(at)
         .advise(&[AT_PLAYER]),
+    }
+}
+
+/// Judges losses of one player on a server's side by those of the other players at the same times.
+pub(super) fn of_one_player(evidence: &Evidence, game: &Flow, side: usize) -> Option<Blame> {
+    match elsewhere(evidence, game, side) {
+        Elsewhere::Fine { servers, moments, .. } => {
+            let text = "The connection of one player is to blame: the Wi-Fi, upload or line there, or the path from it.";
+            let said = format!(
+                "At the same times almost nothing of {} was lost: it should have happened {} at that rate.",
+                count(servers, "other player"),
+                count(moments, "time"),
+            );
+            Some(Blame::new(Who::Path, Sure::Guess, text).because(said))
+        }
+        Elsewhere::Same { servers } => {
+            let text =
+                "The path in front of this server or its own connection is to blame, not one player's.";
+            let said = format!("At the same times packets of {} were lost.", count(servers, "other player"));
+            Some(Blame::new(Who::Path, Sure::Guess, text).because(said))
+        }
+        Elsewhere::Prompt { .. } | Elsewhere::Untold => None,
     }
 }
 
@@ -61,34 +97,63 @@ pub(super) fn away_side(
         .advise(&[TELL_SERVER]);
     }
     match elsewhere(evidence, game, 1) {
-        Elsewhere::Fine { servers, packets } => {
-            return Blame::new(
-                Who::Path,
-                Sure::Guess,
-                format!(
-                    "The path to the server is to blame, behind {} line. It may be the server's own connection too.",
-                    your(place.is_players())
-                ),
-            )
-            .because(at)
-            .because(format!(
-                "{} to and from {} had almost no loss.",
-                count(packets, "packet"),
+        Elsewhere::Fine { servers, moments, is_sure } => {
+            let your = your(place.is_players());
+            let sure = if is_sure && place != Place::Unknown { Sure::Likely } else { Sure::Guess };
+            let text = format!(
+                "The path to the server is to blame, behind {your} line. It may be the server's own connection too."
+            );
+            let said = format!(
+                "At the same times almost nothing was lost on the way to and from {}: it should have happened {} at that \
+                 rate.",
+                count(servers, "other server"),
+                count(moments, "time"),
+            );
+            return Blame::new(Who::Path, sure, text).because(at).because(said).advise(&[
+                TELL_SERVER,
+                ELSEWHERE,
+                place.other_end(),
+            ]);
+        }
+        Elsewhere::Prompt { servers, steps } => {
+            let text = format!(
+                "The path to the server or the server itself is to blame, not {} network.",
+                your(place.is_players())
+            );
+            let said = format!(
+                "While the game waited, {} answered without delay, in {}.",
+                count(servers, "other server"),
+                count(steps, "quarter second"),
+            );
+            return Blame::new(Who::Path, Sure::Guess, text).because(at).because(said).advise(&[
+                TELL_SERVER,
+                ELSEWHERE,
+                place.other_end(),
+            ]);
+        }
+        Elsewhere::Same { servers } => {
+            let said = format!(
+                "At the same times packets to and from {} were lost.",
                 count(servers, "other server")
-            ))
-            .advise(&[TELL_SERVER, ELSEWHERE, AT_SERVER]);
+            );
+            if place == Place::Home {
+                let text = "Perhaps your line is to blame: packets to and from several servers are lost, without much load.";
+                return Blame::new(Who::Line, Sure::Guess, text)
+                    .because(at)
+                    .because(said)
+                    .advise(&[ASK_PROVIDER, AT_ROUTER]);
+            }
+            if place.is_players() {
+                let text = "Your Wi-Fi, another machine in the home or your line is to blame, not the game's server. The \
+                    capture cannot tell which of them.";
+                return Blame::new(Who::Unknown, Sure::Guess, text).because(at).because(said).advise(&[
+                    AT_ROUTER,
+                    CABLE,
+                    OTHERS_TRAFFIC,
+                ]);
+            }
         }
-        Elsewhere::Same { servers } if place == Place::Home => {
-            return Blame::new(
-                Who::Line,
-                Sure::Guess,
-                "Perhaps your line is to blame: packets to and from several servers are lost, without much load.",
-            )
-            .because(at)
-            .because(format!("The same happens with {}.", count(servers, "other server")))
-            .advise(&[ASK_PROVIDER, AT_ROUTER]);
-        }
-        Elsewhere::Same { .. } | Elsewhere::Untold => {}
+        Elsewhere::Untold => {}
     }
     let (text, advice): (_, &[&str]) = match place {
         Place::Player | Place::SomewhereAtHome => (
@@ -104,63 +169,11 @@ pub(super) fn away_side(
         Place::Between | Place::Server | Place::Unknown => (
             "Trouble arose between the capture point and the server, or in the server. The capture cannot tell which of \
              them.",
-            &[AT_SERVER],
+            &[place.other_end()],
         ),
     };
     let blame = Blame::new(Who::Unknown, Sure::Guess, text).because(at).advise(advice);
     if game.is_tcp { blame.advise(&[REMEDIES]) } else { blame }
-}
-
-/// What happened to flows to other servers at the same time.
-enum Elsewhere {
-    /// They lost far less.
-    Fine { servers: u64, packets: u64 },
-    /// They lost about as much.
-    Same { servers: u64 },
-    /// They say nothing.
-    Untold,
-}
-
-/// Compares the losses of a game with those of flows to other servers, only without load: a queue loses packets too.
-fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewhere {
-    let lost = |flow: &Flow| -> u64 {
-        let [up, down] = &flow.ways;
-        let [up, down] = if side == 1 {
-            [&up.load.lost_after, &down.load.lost_before]
-        } else {
-            [&up.load.lost_before, &down.load.lost_after]
-        };
-        u64::from(quiet(up) + quiet(down))
-    };
-    // Only steps without load count.
-    let sent = |flow: &Flow| -> u64 {
-        let all: u32 = flow.steps.iter().sum();
-        let sent = flow.ways.iter().filter(|way| way.lost.is_some()).map(|way| way.sent).sum::<u64>();
-        sent * u64::from(flow.steps[0]) / u64::from(all.max(1))
-    };
-    let (own_lost, own_sent) = (lost(game), sent(game));
-    if own_lost < 5 {
-        return Elsewhere::Untold;
-    }
-    let mut servers: std::collections::BTreeMap<_, (u64, u64)> = std::collections::BTreeMap::new();
-    // Machines in the home say nothing about the way out of it.
-    let is_other = |flow: &&Flow| {
-        flow.away != game.away && flow.home == game.home && is_private(flow.away) == is_private(game.away)
-    };
-    for flow in evidence.flows().filter(is_other) {
-        let sums = servers.entry(flow.away).or_default();
-        (sums.0, sums.1) = (sums.0 + lost(flow), sums.1 + sent(flow));
-    }
-    let (all_lost, all_sent) = servers.values().fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-    let expected = own_lost as f64 / own_sent.max(1) as f64 * all_sent as f64;
-    let lossy = servers.values().filter(|of| of.0 >= 3).count() as u64;
-    if expected >= 10.0 && (all_lost as f64) < expected * 0.1 {
-        return Elsewhere::Fine { servers: servers.len() as u64, packets: all_sent };
-    }
-    if lossy >= 2 && all_lost as f64 > expected * 0.3 {
-        return Elsewhere::Same { servers: lossy };
-    }
-    Elsewhere::Untold
 }
 
 /// Says what the trouble is, and on which side it arose.

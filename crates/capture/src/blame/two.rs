@@ -151,7 +151,7 @@ fn no_trouble(evidence: [&Evidence; 2], games: &[Game<'_>], [near, far]: [Place;
         _ => Sure::Guess,
     };
     let text = if sure == Sure::Guess {
-        "Nobody, as far as the captures show: between them nothing was wrong.".to_owned()
+        "The captures show no trouble between them, so they blame nobody.".to_owned()
     } else {
         format!("Nobody is to blame: {your} was fine.")
     };

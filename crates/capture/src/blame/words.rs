@@ -144,6 +144,8 @@ pub(super) const AT_ROUTER: &str = "Record at the router at the same time, and g
     then measures what lies between.";
 pub(super) const AT_SERVER: &str = "Record at the server at the same time, and give both captures to `gamelane analyze`: it \
     then measures what lies between.";
+pub(super) const AT_OTHER_END: &str = "Record at the other end at the same time, and give both captures to `gamelane analyze`: \
+    it then measures what lies between.";
 pub(super) const AT_PLAYER: &str = "Record on the player's machine at the same time, and give both captures to `gamelane \
     analyze`: it then measures what lies between.";
 pub(super) const WITH_TCP: &str = "Record everything that the machine sends, not only the game: connections to other servers \
@@ -156,3 +158,4 @@ pub(super) const OTHERS_TRAFFIC: &str = "Look for uploads and downloads of other
     show them.";
 pub(super) const MACHINE: &str =
     "Close other programs on the machine that plays, and look at its processor, memory and disk.";
+pub(super) const PAUSE: &str = "A pause, a new map, or silence in a call looks the same.";

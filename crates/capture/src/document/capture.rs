@@ -108,7 +108,7 @@ impl Findings {
         self.packets += capture.packets_read();
         self.untimed += capture.untimed();
         self.skipped.add(capture.skipped());
-        self.evidence.wifi_retries(self.skipped.wifi_retries);
+        self.evidence.wifi(capture.on_air());
         // Counts go on from file to file of a recording; one that starts anew is another's.
         if let Some(dropped) = capture.dropped_by_capture() {
             let so_far = self.dropped.unwrap_or(0);

@@ -20,6 +20,8 @@ pub(crate) struct Ip<'a> {
     pub(crate) protocol: u8,
     pub(crate) ecn: Ecn,
     pub(crate) dscp: u8,
+    /// TTL of IPv4, hop limit of IPv6.
+    pub(crate) hop_limit: u8,
     pub(crate) identification: u16,
     pub(crate) fragment: FragmentOf,
     /// Captured bytes from the transport header on.
@@ -83,6 +85,7 @@ impl<'a> Ip<'a> {
             protocol,
             ecn: ecn(header[1]),
             dscp: header[1] >> 2,
+            hop_limit: header[8],
             identification,
             fragment,
             above,
@@ -135,6 +138,7 @@ impl<'a> Ip<'a> {
             protocol,
             ecn: ecn(class),
             dscp: class >> 2,
+            hop_limit: header[7],
             identification,
             fragment: part,
             above: captured(bytes, headers, len),
