@@ -15,7 +15,8 @@ impl Marks {
     /// Returns the steps of this length from one time to another.
     pub fn between(step_ns: u64, [from_ns, until_ns]: [u64; 2]) -> Self {
         let mut marks = Self::new(step_ns);
-        (from_ns / step_ns.max(1)..=until_ns / step_ns.max(1)).for_each(|step| marks.set(step));
+        let step_ns = step_ns.max(1);
+        (from_ns / step_ns..=(until_ns / step_ns).min(MOST)).for_each(|step| marks.set(step));
         marks
     }
 
@@ -27,7 +28,7 @@ impl Marks {
     /// Adds the steps that lie between two times as a whole.
     pub(super) fn add_within(&mut self, [from_ns, until_ns]: [u64; 2]) {
         let step_ns = self.step_ns.max(1);
-        (from_ns.div_ceil(step_ns)..until_ns / step_ns).for_each(|step| self.set(step));
+        (from_ns.div_ceil(step_ns)..(until_ns / step_ns).min(MOST)).for_each(|step| self.set(step));
     }
 
     /// Length of a step.
@@ -86,10 +87,10 @@ impl Marks {
     }
 
     fn set(&mut self, step: u64) {
-        let place = (step / 64) as usize;
-        if place >= MOST_WORDS {
+        if step >= MOST {
             return;
         }
+        let place = (step / 64) as usize;
         if place >= self.bits.len() {
             self.bits.resize(place + 1, 0);
         }
@@ -97,8 +98,8 @@ impl Marks {
     }
 }
 
-/// A [timeline](super::Timeline) has 1024 steps at most.
-const MOST_WORDS: usize = 16;
+/// Maximum number of steps, as of a [timeline](super::Timeline).
+const MOST: u64 = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -117,5 +118,6 @@ mod tests {
         let mut held = Marks::new(250);
         held.add_within([100, 1100]);
         assert_eq!(held.steps().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(Marks::between(0, [0, u64::MAX]).count(), 1024);
     }
 }
