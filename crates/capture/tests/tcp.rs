@@ -79,6 +79,22 @@ fn window_probes_without_data_are_counted() {
 }
 
 #[test]
+fn a_closed_window_in_the_handshake_is_that_of_a_proxy_against_floods() {
+    let flags = gamelane_tcp::Flags { syn: true, ack: true, ..Default::default() }.into();
+    let syn = gamelane_tcp::Flags { syn: true, ..Default::default() }.into();
+    let found = Script::new()
+        .up(0, gamelane_tcp::Segment { flags: syn, ..data(0, 0, 0) })
+        .down(1_000, gamelane_tcp::Segment { flags, window: 0, ..data(0, 1, 0) })
+        .up(1_020, data(1, 1, 0))
+        .down(300_000, data(1, 1, 0))
+        .up(301_000, data(1, 1, 100))
+        .down(350_000, data(1, 101, 0))
+        .found();
+    let up = &found.halves()[0];
+    assert_eq!((up.counts.zero_windows, up.counts.zero_window_ns), (0, 0));
+}
+
+#[test]
 fn the_number_of_a_fin_is_no_missing_byte() {
     let fin = |seq, ack| {
         let flags = gamelane_tcp::Flags { fin: true, ack: true, ..Default::default() }.into();

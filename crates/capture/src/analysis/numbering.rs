@@ -24,8 +24,6 @@ pub(crate) struct Numbering {
     /// The first message.
     first: Option<(u64, [u8; 4])>,
     messages: u64,
-    /// Forms that do not count while another one is trusted, one bit each.
-    resting: u8,
     /// Index of the counter that is trusted so far.
     trusted: Option<usize>,
 }
@@ -139,34 +137,13 @@ impl Numbering {
             return Some(UNNUMBERED);
         };
         let counters = self.counters.get_or_insert_with(|| {
-            Box::new(std::array::from_fn(|form| Counter::first(first_ns, &read(form, first), 0)))
+            Box::new(std::array::from_fn(|form| Counter::first(first_ns, &read(form, first))))
         });
-        let resting = self.resting;
-        let steps = std::array::from_fn(|form| match resting >> form & 1 {
-            0 => counters[form].saw(at_ns, &read(form, start)),
-            _ => 1,
-        });
+        let steps = std::array::from_fn(|form| counters[form].saw(at_ns, &read(form, start)));
         if self.messages.is_multiple_of(LOOK) {
             self.trusted = self.best();
-            self.rest();
         }
         Some(steps)
-    }
-
-    /// Lets forms rest that fit less than half of the messages while another one is trusted. If none is trusted, all
-    /// forms count again.
-    fn rest(&mut self) {
-        let Some(counters) = &mut self.counters else { return };
-        if self.trusted.is_none() {
-            for form in (0..FORMS).filter(|form| self.resting >> form & 1 == 1) {
-                counters[form] = Counter { others: self.messages, ..Counter::default() };
-            }
-            self.resting = 0;
-        } else if self.messages >= SURE {
-            let fits = |form: &usize| counters[*form].steps_of_one * 2 >= self.messages;
-            self.resting |=
-                (0..FORMS).filter(|form| !fits(form)).fold(0, |resting, form| resting | 1 << form);
-        }
     }
 
     /// Returns the form of the counter that was trusted at the last comparison.
@@ -214,16 +191,16 @@ impl Counter {
         messages >= MIN_MESSAGES && self.steps_of_one * 5 >= messages * 4 && self.jumps * 100 <= messages
     }
 
-    /// The counter after its first message. `others` messages before were not of it.
-    fn first(at_ns: u64, &Number { value, kind, .. }: &Number, others: u64) -> Self {
-        Self { last: value, kind, at_ns, high: START, came: 1, distinct: 1, others, ..Self::default() }
+    /// The counter after its first message.
+    fn first(at_ns: u64, &Number { value, kind, .. }: &Number) -> Self {
+        Self { last: value, kind, at_ns, high: START, came: 1, distinct: 1, ..Self::default() }
     }
 
     /// Adds a message. Returns its entry in [`Steps`].
     fn saw(&mut self, at_ns: u64, number: &Number) -> u16 {
         let &Number { value, mask, flagged, kind } = number;
         if self.high == 0 {
-            *self = Self::first(at_ns, number, self.others);
+            *self = Self::first(at_ns, number);
             return 1;
         }
         let ahead = |of: u32| value.wrapping_sub(of) & mask;
@@ -320,8 +297,6 @@ const STRAYS: u8 = 3;
 const MIN_MESSAGES: u64 = 20;
 /// Number of messages after which the counters are compared again.
 const LOOK: u64 = 16;
-/// Number of messages after which a trusted counter is left to itself.
-const SURE: u64 = 64;
 
 #[cfg(test)]
 mod tests {
@@ -366,16 +341,6 @@ mod tests {
     fn what_does_not_count_is_not_numbered() {
         assert_eq!(numbered((0u32..1000).map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())), None);
         assert_eq!(numbered((0..1000).map(|_| quake(FLAG | 5))), None);
-    }
-
-    #[test]
-    fn another_counter_is_found_when_the_first_one_ends() {
-        let rtp = |n: u16| [0x80, 96, (n >> 8) as u8, n as u8];
-        let came = (0..200).map(quake).chain((0..2000).filter(|n| n % 100 != 99).map(rtp));
-        let Numbered { arrived, missing, duplicated, reordered } = numbered(came).unwrap();
-        // It counts from the 50th message on: after these, no more than four fifths were of the first counter.
-        assert!((1900..1940).contains(&arrived), "{arrived}");
-        assert_eq!((missing, duplicated, reordered), (19, 0, 0));
     }
 
     #[test]

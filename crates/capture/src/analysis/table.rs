@@ -23,9 +23,9 @@ pub(super) struct Flows {
     known: HashMap<TableKey, u32>,
     #[expect(clippy::vec_box, reason = "a flow has 1 KiB, and the last one moves when another is closed")]
     flows: Vec<Box<Flow>>,
-    /// Index in `flows` by number. Like the keys of no interface in `known`, it is filled from the second point on.
+    /// Index in `flows` by number.
     numbers: HashMap<u32, u32>,
-    /// Packets came from several points.
+    /// Packets came from several points. From then on `known` has the keys of no interface, too.
     has_points: bool,
     /// Indices in `flows` of recently used flows, by [`slot`]. Most packets are found here without a hash.
     lately: Vec<u32>,
@@ -77,12 +77,11 @@ impl Flows {
         }
     }
 
-    /// Makes the open flows known under all keys by which copies of their packets are found.
+    /// Makes the open flows known under the keys by which copies of their packets are found.
     #[cold]
     fn expect_copies(&mut self) {
         self.has_points = true;
         for (at, flow) in (0..).zip(&self.flows) {
-            self.numbers.insert(flow.number, at);
             self.known.insert(flow.table_key.anywhere(), at);
         }
     }
@@ -271,7 +270,7 @@ impl Flows {
 
     /// What is known of an open flow.
     pub(super) fn open_flow(&mut self, number: u32) -> Option<OpenFlow> {
-        self.flows.iter_mut().find(|flow| flow.number == number).map(|flow| flow.so_far())
+        self.index(number).map(|at| self.flows[at].so_far())
     }
 
     fn open(
@@ -291,8 +290,8 @@ impl Flows {
         self.known.insert(table_key, at as u32);
         if self.has_points {
             self.known.insert(table_key.anywhere(), at as u32);
-            self.numbers.insert(self.number, at as u32);
         }
+        self.numbers.insert(self.number, at as u32);
         self.flows.push(Box::new(Flow::new(self.number, packet, table_key, at_ns, &mut self.spare)));
         self.number += 1;
         at
@@ -318,9 +317,7 @@ impl Flows {
     /// Takes a flow out of the table. The last one moves to its index.
     fn remove(&mut self, at: usize) -> Box<Flow> {
         let flow = self.flows.swap_remove(at);
-        if self.has_points {
-            self.numbers.remove(&flow.number);
-        }
+        self.numbers.remove(&flow.number);
         for key in table_keys(&flow, self.has_points) {
             if self.known.get(&key).is_some_and(|&known| known as usize == at) {
                 self.known.remove(&key);
@@ -328,9 +325,7 @@ impl Flows {
         }
         let last = self.flows.len() as u32;
         if let Some(moved) = self.flows.get(at) {
-            if self.has_points {
-                self.numbers.insert(moved.number, at as u32);
-            }
+            self.numbers.insert(moved.number, at as u32);
             for key in table_keys(moved, self.has_points) {
                 if let Some(known) = self.known.get_mut(&key).filter(|known| **known == last) {
                     *known = at as u32;

@@ -10,7 +10,7 @@ use crate::orientation::is_private;
 /// What happened to flows to other servers at the same times.
 pub(super) enum Elsewhere {
     /// They lost far less than expected: this many moments with losses.
-    Fine { servers: u64, moments: u64, is_sure: bool },
+    Fine { servers: u64, moments: u64 },
     /// They lost about as much.
     Same { servers: u64 },
     /// The game waited; they were answered in time during so many steps.
@@ -31,15 +31,22 @@ struct Server {
 pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewhere {
     // Machines in the home say nothing about the way out of it.
     let end = |flow: &Flow| if side == 1 { flow.away } else { flow.home };
-    let is_other = |flow: &&Flow| end(flow) != end(game) && is_private(end(flow)) == is_private(end(game));
+    let is_other = |flow: &&Flow| {
+        end(flow) != end(game)
+            && is_private(end(flow)) == is_private(end(game))
+            && flow.interface == game.interface
+    };
     let others: Vec<&Flow> = evidence.flows().filter(is_other).collect();
     let mut servers: BTreeMap<_, Server> = BTreeMap::new();
     let mut all_lost = 0;
+    let longest_ns = [0, 1].map(|way| step_ns(others.iter().copied().chain([game]), way));
+    let step_ns = longest_ns[0].max(longest_ns[1]);
+    // Trouble in one direction of a thin game may be trouble in both.
+    let times = lost_at(game, 0, side, step_ns).or(&lost_at(game, 1, side, step_ns));
+    let times = times.around(AROUND_NS.div_ceil(step_ns));
     for way in 0..2 {
-        let step_ns = step_ns(others.iter().copied().chain([game]), way);
         let own = lost_at(game, way, side, step_ns);
         all_lost += own.count();
-        let times = own.around(AROUND_NS.div_ceil(step_ns));
         let active = active_at(game, way, side, step_ns).and(&times).count().max(1);
         let rate = f64::from(own.count()) / f64::from(active);
         for flow in &others {
@@ -49,7 +56,9 @@ pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewh
             .min(1.0);
             let server = servers.entry(end(flow)).or_default();
             server.lost += f64::from(lost_at(flow, way, side, step_ns).and(&times).count());
-            server.expected += f64::from(active.and(&times).count()) * rate * share;
+            if shows_losses(flow, way, side, &active) {
+                server.expected += f64::from(active.and(&times).count()) * rate * share;
+            }
         }
     }
     if all_lost >= ENOUGH {
@@ -57,8 +66,7 @@ pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewh
         let expected: f64 = servers.values().map(|of| of.expected).sum();
         let seen = servers.values().filter(|of| of.expected >= SEEN).count() as u64;
         if expected >= EXPECTED && lost < expected * FAR_LESS {
-            let is_sure = expected >= 2.0 * EXPECTED && seen >= 2;
-            return Elsewhere::Fine { servers: seen.max(1), moments: expected as u64, is_sure };
+            return Elsewhere::Fine { servers: seen.max(1), moments: expected as u64 };
         }
         let lossy = servers.values().filter(|of| of.lost >= SEEN).count() as u64;
         return if lossy >= 2 && lost > expected * ABOUT {
@@ -110,6 +118,11 @@ fn active_at(flow: &Flow, way: usize, side: usize, step_ns: u64) -> Marks {
     of.load.prompt_at.with_step(step_ns).or(&lost_at(flow, way, side, step_ns))
 }
 
+/// True if losses would show. One before the capture point shows if later data comes before it is sent again.
+fn shows_losses(flow: &Flow, way: usize, side: usize, active: &Marks) -> bool {
+    way != side || !flow.is_tcp || per_step(flow, way, active) >= DENSE
+}
+
 fn per_step(flow: &Flow, way: usize, active: &Marks) -> f64 {
     flow.ways[way].sent as f64 / f64::from(active.count().max(1))
 }
@@ -122,6 +135,8 @@ const AROUND_NS: u64 = 2_000_000_000;
 const EXPECTED: f64 = 10.0;
 /// Moments with losses, or expected ones, from which a server counts.
 const SEEN: f64 = 3.0;
+/// Packets in a step of TCP that sends several at a time.
+const DENSE: f64 = 10.0;
 /// Others lost far less than expected.
 const FAR_LESS: f64 = 0.1;
 /// Others lost about as much as expected.

@@ -41,6 +41,7 @@ pub(super) struct Handshake {
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) number: u32,
+    pub(super) interface: u32,
     pub(super) is_tcp: bool,
     /// The server is at home.
     pub(super) is_hosted: bool,
@@ -77,6 +78,8 @@ pub(super) struct Way {
     pub(super) silent: Silent,
     /// Time for which the receiver's window was closed.
     pub(super) closed_ns: u64,
+    /// Longest time between two packets with data.
+    pub(super) longest_gap_ns: u64,
     /// The receiver delays many ACKs, so round trips to it say little.
     pub(super) delays_acks: bool,
     /// 95th percentile of the time inside the router, if the capture has both sides of it.
@@ -169,6 +172,7 @@ impl Flow {
                 TransportReport::Tcp(tcp) => Way::of_data(&tcp.halves[direction]),
             };
             let of = &report.directions[direction];
+            way.longest_gap_ns = of.gaps.max().unwrap_or(0);
             if report.kind() == Kind::ThinTcp && way.lost.is_none_or(|lost| lost == [0, 0]) {
                 way.silent = Silent::of(report, direction);
             }
@@ -183,6 +187,7 @@ impl Flow {
         let pauses = [0, 1].iter().any(|&direction| has_pauses(report, direction));
         Self {
             number: report.flow,
+            interface: report.interface,
             is_tcp: matches!(report.transport, TransportReport::Tcp(_)),
             is_hosted,
             client: report.key.source,

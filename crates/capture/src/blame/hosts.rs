@@ -95,7 +95,8 @@ pub(super) fn closed(evidence: &Evidence, game: &Flow, place: Place) -> Option<B
         };
         // Of two connections with different servers, one may be another program's.
         let is_alone = evidence.games.iter().all(|other| other.away == game.away);
-        Blame::new(who, if is_alone { Sure::Likely } else { Sure::Guess }, text)
+        let is_long = closed_ns.saturating_mul(LONG_PART) >= game.lasted_ns;
+        Blame::new(who, if is_alone && is_long { Sure::Likely } else { Sure::Guess }, text)
             .because(format!(
                 "The window of the TCP connection with {} was closed for {}; the network waited for it.",
                 game.away,
@@ -117,6 +118,8 @@ pub(super) fn closed_beside(evidence: &Evidence) -> Option<String> {
     ))
 }
 
+/// A closed window counts for long if it is at least a hundredth of the time: a level that loads closes it once.
+const LONG_PART: u64 = 100;
 /// Messages that must be missing before the sender is blamed: a quarter of a second at 20 per second.
 const UNSENT: u64 = 5;
 /// Time with a closed window that a player notices.

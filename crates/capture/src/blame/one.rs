@@ -154,8 +154,12 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         )
         .advise(&[other_end, WITH_TCP]);
     }
+    // A receiver does not see that a packet was lost and sent again; then it waits.
     let seen_both = evidence.games.iter().all(|game| {
-        game.is_tcp && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
+        let of_server = &game.ways[usize::from(!game.is_hosted)];
+        game.is_tcp
+            && game.ways.iter().all(|way| way.load.least_rtt_ns.is_some() && !way.delays_acks)
+            && of_server.longest_gap_ns < PROMPT_NS
     });
     let text = "Nobody is to blame: the network was fine.".to_owned();
     let sure = if seen_both { Sure::Likely } else { Sure::Guess };
@@ -184,9 +188,14 @@ fn no_trouble(evidence: &Evidence, place: Place) -> Blame {
         blame = blame.because(beside);
     }
     if sure == Sure::Guess {
-        blame = blame
-            .because("One capture of UDP does not show delay and losses after it, nor the round trip.")
-            .advise(&[other_end, WITH_TCP]);
+        blame = match evidence.games.iter().all(|game| game.is_tcp) {
+            true => blame
+                .because("One capture does not show data that was lost before it and sent again.")
+                .advise(&[other_end]),
+            false => blame
+                .because("One capture of UDP does not show delay and losses after it, nor the round trip.")
+                .advise(&[other_end, WITH_TCP]),
+        };
     }
     blame.advise(&["If the game lagged all the same, look at the machine that plays and at the server."])
 }
@@ -237,13 +246,17 @@ pub(super) fn on_side(
 ) -> Blame {
     let at = where_(side, place, trouble, game);
     let lost_much = (0..2).any(|way| is_much(trouble.lost[way], trouble.sent[way]));
+    let queue = queues::find(evidence, Some(game), side);
+    if let Some(queue) = queue.as_ref().filter(|queue| queue.proof >= Proof::Others) {
+        return by_queue(evidence, place, side, queue).because(at);
+    }
     if let Some(blame) = closed(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
     if let Some(blame) = silent(evidence, game, place).filter(|_| !lost_much) {
         return blame.because(at);
     }
-    if let Some(queue) = queues::find(evidence, Some(game), side) {
+    if let Some(queue) = queue {
         return by_queue(evidence, place, side, &queue).because(at);
     }
     if side == 0 {
@@ -290,5 +303,7 @@ pub(super) fn advise_queue(blame: Blame, load: usize) -> Blame {
     blame.advise(&[if load == 0 { LIMIT_UPLOAD } else { LIMIT_DOWNLOAD }, AQM])
 }
 
+/// Longest time without data of a server that had no trouble.
+const PROMPT_NS: u64 = 500_000_000;
 /// Smallest round trip of a server that is far away: a player feels it.
 const FAR_NS: u64 = 150_000_000;

@@ -11,7 +11,9 @@ use crate::analysis::{FlowReport, Silence};
 /// The unusual silences of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Silent {
-    /// Silences during which the other side's data was acknowledged.
+    /// Silences of this side alone.
+    alone: u32,
+    /// Those of them during which the other side's data was acknowledged.
     answered: u32,
     /// Those of them after which the data that was due came at once.
     caught_up: u32,
@@ -48,13 +50,12 @@ impl Silent {
             if let Some(other) = other {
                 found.shared += 1;
                 found.ended += u32::from(silence.until_ns < other.until_ns);
-            } else if silence.is_answered {
-                found.answered += 1;
+            } else {
+                found.alone += 1;
+                found.answered += u32::from(silence.is_answered);
                 // Half a second of its usual data comes anyway.
                 let due = rate * (silence.ns as f64 / 2.0 + 5e8);
-                found.caught_up += u32::from(silence.bytes_after as f64 >= due);
-            } else {
-                continue;
+                found.caught_up += u32::from(silence.is_answered && silence.bytes_after as f64 >= due);
             }
             found.longest_ns = found.longest_ns.max(silence.ns);
         }
@@ -74,10 +75,8 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
         if of.answered == 0 || !is_server && of.caught_up == 0 {
             continue;
         }
-        let is_alone = evidence.games.iter().all(|other| other.away == game.away);
-        let is_held_up = of.caught_up >= OFTEN && of.caught_up == of.answered && is_alone;
-        let was_open = game.ways.iter().all(|way| way.closed_ns == 0);
-        let sure = if is_held_up && was_open && is_server { Sure::Likely } else { Sure::Guess };
+        // A level that loads, a fight after a quiet time and a proxy that acknowledges for the server look the same.
+        let sure = Sure::Guess;
         let (sender, other) = if is_server { ("server", "player") } else { ("player", "server") };
         let mut blame = if is_server {
             Blame::new(
@@ -110,7 +109,7 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
     let way = usize::from(game.ways[1].silent.shared > game.ways[0].silent.shared);
     let of = game.ways[way].silent;
     if of.shared == 0 {
-        return None;
+        return unanswered(game, place);
     }
     let server = &game.ways[usize::from(!game.is_hosted)].silent;
     let was_server = server.ended * 2 > of.shared;
@@ -127,6 +126,20 @@ pub(super) fn stopped(evidence: &Evidence, game: &Flow, place: Place) -> Option<
         ms(of.longest_ns)
     );
     Some(blame.because(said).because(PAUSE))
+}
+
+/// The server sent nothing for long, and the capture does not show whether the network delivered.
+fn unanswered(game: &Flow, place: Place) -> Option<Blame> {
+    let of = game.ways[usize::from(!game.is_hosted)].silent;
+    let said = format!(
+        "The server sent nothing {}, the longest {}, while the player did. Nothing was lost.",
+        times(of.alone),
+        ms(of.longest_ns)
+    );
+    let text = "At times nothing came from the server. The server, the network or a pause of the game; the capture cannot \
+        tell which of them.";
+    let blame = Blame::new(Who::Unknown, Sure::Guess, text).because(said).because(PAUSE);
+    (of.alone > 0).then(|| blame.advise(&[place.other_end()]))
 }
 
 /// Neither side sent for a while.
@@ -146,5 +159,3 @@ const MANY: u64 = 100;
 const UNUSUAL: f64 = 8.0;
 /// Part of a silence in which the other side was silent too.
 const MOST_OF: f64 = 0.8;
-/// Number of times that are no chance.
-const OFTEN: u32 = 3;

@@ -81,7 +81,10 @@ impl Connection {
         }
         if !tcp.flags.rst {
             let window = self.halves[direction].offers(tcp, self.scaled);
-            self.halves[other].offered(window, at_ns);
+            // A proxy against SYN floods answers with a closed window before it asks the server (nft_synproxy).
+            if !tcp.flags.syn {
+                self.halves[other].offered(window, at_ns);
+            }
         }
         let mut rtt = self.halves[other].acknowledged(packet, tcp, at_ns, |history, cause| {
             tell(Row::Acknowledged(Acknowledged {

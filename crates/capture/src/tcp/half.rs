@@ -442,3 +442,20 @@ const MAX_OUTSTANDING: u64 = 46_000;
 const MAX_UNSEEN: u64 = 1_024;
 /// Maximum time from an ACK to a segment that it released.
 const RELEASE_NS: u64 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_direction_that_only_acknowledges_keeps_few_values() {
+        let mut half = Half::default();
+        for n in 1..5000 {
+            half.stamps.sent(n, u64::from(n) * 1_000_000);
+            assert_eq!(half.echoed(n, u64::from(n) * 1_000_000 + 500), Some(500));
+            assert!(half.staged.len() < 256);
+        }
+        half.settle();
+        assert_eq!(half.counts.stamp_rtt.count(), 4999);
+    }
+}

@@ -94,6 +94,13 @@ impl Staged {
     }
 }
 
+#[cfg(test)]
+impl Staged {
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 const KIND_BITS: u32 = 3;
 /// Kinds by number.
 const KINDS: [Kind; 1 << KIND_BITS] = [

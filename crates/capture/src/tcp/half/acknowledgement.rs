@@ -25,6 +25,8 @@ impl Half {
     pub(crate) fn echoed(&mut self, echo: u32, at_ns: u64) -> Option<u64> {
         let rtt = self.stamps.echoed(echo, at_ns)?;
         self.stage(Kind::StampRtt, rtt);
+        // A direction that only acknowledges has no data that would do it.
+        self.staged.bound(&mut self.counts);
         self.least_rtt_ns = self.least_rtt_ns.min(rtt);
         Some(rtt)
     }
