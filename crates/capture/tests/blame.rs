@@ -115,19 +115,19 @@ impl Packets {
         self
     }
 
-    /// Adds an upload over TCP for 60 s: 20 packets per second. Those of which `lost` is true are lost behind the capture point
+    /// Adds a thin upload over TCP for 60 s: 20 packets per second. Those of which `lost` is true are lost behind the capture point
     /// and sent again after a quarter of a second.
     fn upload(mut self, server: (Ipv4Addr, u16), lost: impl Fn(u64) -> bool) -> Self {
         let (server, client) = ((server.0, 443), (self.player.unwrap_or(PLAYER.0), 41_000));
-        let seq = |n: u64| 1 + n as u32 * 1000;
+        let seq = |n: u64| 1 + n as u32 * 100;
         let plain = |seq, ack, len| Tcp { seq, ack, flags: ACK, window: 60_000, len };
         let mut arrivals: Vec<(u64, u64)> = Vec::new();
         for n in 0..1200 {
             let at_us = (1000 + n * 50) * 1000;
-            self.tcp(at_us, client, server, &plain(seq(n), 1, 1000));
+            self.tcp(at_us, client, server, &plain(seq(n), 1, 100));
             let again_us = at_us + 250_000;
             if lost(n) {
-                self.tcp(again_us, client, server, &plain(seq(n), 1, 1000));
+                self.tcp(again_us, client, server, &plain(seq(n), 1, 100));
             }
             arrivals.push((20_000 + if lost(n) { again_us } else { at_us }, n));
         }
