@@ -56,6 +56,6 @@ def test_numbers_stand_below_the_name_on_a_very_narrow_terminal(tcp: Document) -
 
 
 def test_rates_have_the_unit_of_the_highest(udp: Document) -> None:
-    assert "kbit/s, mean and most of 1 s" in printed(udp, 100)
+    assert "kbit/s, mean and highest of 1 s" in printed(udp, 100)
     fast = udp | {"up": udp["up"] | {"throughput_bps": {"mean": 1_500_000.0, "peak_1s": 2_000_000}}}
-    assert re.search(r"Mbit/s, mean and most of 1 s +1\.5, 2\.0 +0\.0, 0\.0", printed(fast, 100))
+    assert re.search(r"Mbit/s, mean and highest of 1 s +1\.5, 2\.0 +0\.0, 0\.0", printed(fast, 100))

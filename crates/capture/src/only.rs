@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::analysis::{Acknowledged, Bin, FlowReport, Retransmission, RoundTrip, Sink};
 use crate::packet::CapturedPacket;
 
-/// A sink that passes rows and reports of chosen flows to another sink. Packets of all flows pass.
+/// A sink that passes on the packets of all flows, and the rows and reports of chosen flows.
 #[derive(Debug)]
 pub struct Only<S> {
     /// Receives the results.

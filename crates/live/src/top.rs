@@ -22,7 +22,7 @@ pub struct Top {
     offset_ns: u64,
 }
 
-/// A flow now. Pairs are from client to server, and from server to client.
+/// The present state of a flow. The first of each pair is from client to server, the second from server to client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowNow {
     /// Number of the flow.

@@ -86,7 +86,7 @@ def _any(flow: Document) -> Iterator[Row]:
     yield "packets", [f"{way['packets']:,}" for way in ways]
     yield "bytes", [f"{way['bytes']:,}" for way in ways]
     unit, per = rate_unit(max(way["throughput_bps"]["peak_1s"] for way in ways))
-    yield f"{unit}, mean and most of 1 s", [_rates(way["throughput_bps"], per) for way in ways]
+    yield f"{unit}, mean and highest of 1 s", [_rates(way["throughput_bps"], per) for way in ways]
     yield "payload bytes, p50 and most", [_quantiles(way["payload_size_bytes"], "p50", "max") for way in ways]
     yield "ms from payload to payload, p50, p99, most", [_quantiles(way["gap_ms"], "p50", "p99", "max") for way in ways]
     yield "fragments", [_count(way["fragments"]) for way in ways]

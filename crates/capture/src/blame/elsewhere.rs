@@ -39,8 +39,7 @@ pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewh
     let others: Vec<&Flow> = evidence.flows().filter(is_other).collect();
     let mut servers: BTreeMap<_, Server> = BTreeMap::new();
     let mut all_lost = 0;
-    let longest_ns = [0, 1].map(|way| step_ns(others.iter().copied().chain([game]), way));
-    let step_ns = longest_ns[0].max(longest_ns[1]);
+    let step_ns = step_ns(others.iter().copied().chain([game]));
     // Trouble in one direction of a thin game may be trouble in both.
     let times = lost_at(game, 0, side, step_ns).or(&lost_at(game, 1, side, step_ns));
     let times = times.around(AROUND_NS.div_ceil(step_ns));
@@ -78,7 +77,7 @@ pub(super) fn elsewhere(evidence: &Evidence, game: &Flow, side: usize) -> Elsewh
     if side == 1 { waits(game, &others) } else { Elsewhere::Untold }
 }
 
-/// Compares long waits with round trips at the same times.
+/// Compares the long waits of a game with the round trips of flows to other servers at the same times.
 fn waits(game: &Flow, others: &[&Flow]) -> Elsewhere {
     // What the home gets comes from the other side.
     let waited = &game.ways[1].load.waited_at;
@@ -99,8 +98,8 @@ fn waits(game: &Flow, others: &[&Flow]) -> Elsewhere {
 }
 
 /// Longest step of any flow.
-fn step_ns<'a>(flows: impl Iterator<Item = &'a Flow>, way: usize) -> u64 {
-    flows.map(|flow| flow.ways[way].load.prompt_at.step_ns()).max().unwrap_or(0).max(1)
+fn step_ns<'a>(flows: impl Iterator<Item = &'a Flow>) -> u64 {
+    flows.flat_map(|flow| &flow.ways).map(|way| way.load.prompt_at.step_ns()).max().unwrap_or(0).max(1)
 }
 
 /// Steps with losses on a side of the capture point.
@@ -118,7 +117,8 @@ fn active_at(flow: &Flow, way: usize, side: usize, step_ns: u64) -> Marks {
     of.load.prompt_at.with_step(step_ns).or(&lost_at(flow, way, side, step_ns))
 }
 
-/// True if losses would show. One before the capture point shows if later data comes before it is sent again.
+/// True if the capture would show losses. A loss before the capture point shows only if later data arrives before the
+/// retransmission.
 fn shows_losses(flow: &Flow, way: usize, side: usize, active: &Marks) -> bool {
     way != side || !flow.is_tcp || per_step(flow, way, active) >= DENSE
 }

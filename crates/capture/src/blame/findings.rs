@@ -31,7 +31,8 @@ impl Trouble {
             found.sent[direction] = way.sent;
             // Waits of TCP follow losses; those of updates arise before the capture point.
             let tcp_side = way.lost.is_some_and(|[before, after]| (before > after) == is_before);
-            if if game.is_tcp { tcp_side && found.lost[direction] > 0 } else { is_before } {
+            let waited_here = if game.is_tcp { tcp_side && found.lost[direction] > 0 } else { is_before };
+            if waited_here {
                 found.waits[direction] = way.long_waits();
                 found.longest_ns = found.longest_ns.max(way.load.longest_wait_ns);
             }
@@ -52,7 +53,7 @@ impl Trouble {
             && self.delay_ns <= LONG_NS
     }
 
-    /// Size, to compare sides and games: about the seconds spoiled.
+    /// Size, to compare sides and games: roughly the seconds in which the game could not be played well.
     pub(super) fn size(&self) -> f64 {
         let lost: f64 = self.lost.iter().sum::<u64>() as f64;
         let waits: f64 = f64::from(self.waits.iter().sum::<u32>());
@@ -86,7 +87,7 @@ fn slow(way: &Way) -> u64 {
     of.map(|delay| delay.high_ns).max().unwrap_or(0)
 }
 
-/// Share of the troubles in the steps without load.
+/// Number of troubles in the steps without load.
 pub(super) const fn quiet(counts: &[u32; 4]) -> u32 {
     counts[Load::Idle as usize]
 }

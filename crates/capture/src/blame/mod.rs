@@ -74,31 +74,3 @@ pub enum Sure {
     /// It was measured.
     Certain,
 }
-
-impl Who {
-    /// Name in the JSON document.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wifi => "wifi",
-            Self::Home => "home",
-            Self::Upload => "upload",
-            Self::Download => "download",
-            Self::Line => "line",
-            Self::Path => "path",
-            Self::Server => "server",
-            Self::Nobody => "nobody",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl Sure {
-    /// Name in the JSON document.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Guess => "guess",
-            Self::Likely => "likely",
-            Self::Certain => "certain",
-        }
-    }
-}

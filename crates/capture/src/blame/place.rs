@@ -28,7 +28,7 @@ impl Place {
         // A router has connections of its own, and the home may have servers. They are near, but the game is not.
         let home_ns = games.iter().filter_map(|game| *evidence.home.get(&game.home)?).min();
         let is_away_private = games.iter().all(|game| is_private(game.away));
-        // A server of somebody else may be next door, but the game is not.
+        // Another server may be near the capture point; the distance of the game's own server counts.
         let away_ns = games.iter().filter_map(|game| evidence.away_rtt_ns(Some(game.away))).min();
         let any_away_ns = evidence.away_rtt_ns(None);
         let is_behind_nat =

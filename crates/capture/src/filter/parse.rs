@@ -85,8 +85,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses terms joined by `and` and `or`. `head` is what applies to values without words of their own. With
-    /// `values`, nothing else is allowed.
+    /// Parses terms joined by `and` and `or`. `head` has the words that a value without words of its own takes
+    /// over. With `values`, only values are allowed.
     fn chain(&mut self, mut head: Option<Head>, values: bool) -> Result<Chain> {
         let first = self.term(&mut head, values)?;
         let mut rest = Vec::new();

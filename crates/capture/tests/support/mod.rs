@@ -1,5 +1,6 @@
 //! Helpers for the tests of this crate: keys, headers, captures in memory.
 
+pub(crate) mod packets;
 pub(crate) mod script;
 
 use std::io::Cursor;
