@@ -15,6 +15,7 @@ import polars as pl
 
 from gamelane import _native, host, library
 from gamelane.errors import Interrupted, UsageError
+from gamelane.interrupts import postponed
 from gamelane.records.frames import TABLES
 from gamelane.records.results import ALONE, Flow, Results, Variant
 from gamelane.runner import Batch, Job, run_all
@@ -115,18 +116,19 @@ def _execute(
     hooks = hooks or Hooks()
     numbers = seeds_of(experiment, seeds)
     jobs = [Job(name, scenario, seed) for name, (_, scenario) in variants.items() for seed in numbers]
-    if hooks.engine is not None:
-        batch = hooks.engine.run_all(jobs)
-    else:
-        batch = run_all(
-            jobs,
-            threads=host.cores() if threads is None else threads,
-            packets=hooks.packets,
-            on_run=hooks.on_run,
-            on_done=hooks.on_done,
-        )
-    results = _gather(experiment, variants, batch, len(jobs), hooks) if batch.finished else None
-    if batch.interrupted:
+    with postponed() as ctrl_c:
+        if hooks.engine is not None:
+            batch = hooks.engine.run_all(jobs)
+        else:
+            batch = run_all(
+                jobs,
+                threads=host.cores() if threads is None else threads,
+                packets=hooks.packets,
+                on_run=hooks.on_run,
+                on_done=hooks.on_done,
+            )
+        results = _gather(experiment, variants, batch, len(jobs), hooks) if batch.finished else None
+    if batch.interrupted or ctrl_c.heard:
         raise Interrupted(results, len(batch.finished), len(jobs))
     if results is None:
         raise RuntimeError("no run finished, but none failed and none was interrupted: this is a bug")

@@ -2,25 +2,80 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
-import threading
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer, current_thread, main_thread
 from types import FrameType
 
 
 @contextmanager
 def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
-    """Call `heard` at every Ctrl-C within the block. Works in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    """Call `heard` at every Ctrl-C within the block, unless the process ignores it, as the background job of a script.
+
+    Works in the main thread only.
+    """
 
     def handler(_number: int, _frame: FrameType | None) -> None:
         heard()
 
-    before = signal.signal(signal.SIGINT, handler)
+    before = signal.getsignal(signal.SIGINT)
+    handled = before != signal.SIG_IGN and current_thread() is main_thread()
+    if handled:
+        signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if handled:
+            signal.signal(signal.SIGINT, before)
+
+
+class CtrlC:
+    """Whether Ctrl-C was pressed."""
+
+    heard = False
+
+
+@contextmanager
+def raised() -> Iterator[CtrlC]:
+    """Raise KeyboardInterrupt at Ctrl-C, and tell that it came: an import may turn it into an error of its own.
+
+    In a callback, where Python ignores exceptions, it is raised again soon after.
+    """
+    pressed = CtrlC()
+
+    def heard() -> None:
+        pressed.heard = True
+        raise KeyboardInterrupt
+
+    def ignored(what: sys.UnraisableHookArgs) -> None:
+        if what.exc_type is KeyboardInterrupt:
+            Timer(AGAIN_S, _thread.interrupt_main).start()
+        else:
+            before(what)
+
+    before, sys.unraisablehook = sys.unraisablehook, ignored
+    try:
+        with on_ctrl_c(heard):
+            yield pressed
+    finally:
+        sys.unraisablehook = before
+
+
+AGAIN_S = 0.01
+
+
+@contextmanager
+def postponed() -> Iterator[CtrlC]:
+    """Let the block finish at Ctrl-C, and tell afterwards. A second Ctrl-C ends it at once."""
+    pressed = CtrlC()
+
+    def heard() -> None:
+        if pressed.heard:
+            raise KeyboardInterrupt
+        pressed.heard = True
+
+    with on_ctrl_c(heard):
+        yield pressed

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gamelane.errors import OutputError
+
+PARTIAL = ".partial"
+"""Suffix of a file that is being written."""
 
 
 @contextmanager
@@ -19,20 +23,87 @@ def writing(place: Path) -> Iterator[None]:
         yield
     except OutputError:
         raise
-    except OSError as error:
-        raise OutputError(f"{place}: {error.strerror or error}") from error
+    except Exception as error:
+        if (why := reason(error)) is None:
+            raise
+        raise OutputError(f"{place}: {why}") from error
+
+
+def reason(error: Exception) -> str | None:
+    """Return the system's words for an error, or None if it is no system error."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    # Errors from Rust, where Polars takes some for errors of computing.
+    if number := re.search(r"\(os error (\d+)\)", str(error)):
+        return os.strerror(int(number[1]))
+    return str(error) if isinstance(error, OSError) else None
+
+
+@contextmanager
+def file(path: Path) -> Iterator[Path]:
+    """Give a path to write to. What is there at the end of the block replaces `path`, unless the block fails."""
+    partial = path.with_name(f"{path.name}{PARTIAL}")
+    try:
+        with writing(path):
+            yield partial
+            on_disk(partial)
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def replace(path: Path, text: str) -> None:
     """Replace a file by this text, atomically."""
-    partial = path.with_name(f"{path.name}.partial")
-    try:
+    with file(path) as partial:
         partial.write_text(text, encoding="utf-8")
-        on_disk(partial)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"{path}: {error.strerror or error}") from error
+
+
+class Together:
+    """Files of a folder that appear together when the block ends. If the block fails, the folder stays as it was."""
+
+    def __init__(self, folder: Path, last: str) -> None:
+        """`last` is the file that says that the folder is complete. It disappears first and appears last."""
+        self.folder = folder
+        self.last = last
+        self._files: list[Path] = []
+
+    def __enter__(self) -> Together:
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+    @contextmanager
+    def file(self, name: str) -> Iterator[Path]:
+        """Give a path to write to."""
+        path = self.folder / name
+        self._files.append(path)
+        with writing(path):
+            yield _partial(path)
+            on_disk(_partial(path))
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Describe the files so far, for a manifest."""
+        return [described(_partial(path), path.name) for path in self._files]
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                with writing(self.folder):
+                    (self.folder / self.last).unlink(missing_ok=True)
+                    for path in sorted(self._files, key=lambda path: path.name == self.last):
+                        _partial(path).replace(path)
+        finally:
+            for path in self._files:
+                _partial(path).unlink(missing_ok=True)
+
+
+def described(path: Path, name: str) -> dict[str, Any]:
+    """Return an entry of a manifest: name, size and SHA-256 of a file."""
+    import hashlib  # noqa: PLC0415 - loads slowly, and most commands write nothing
+
+    with path.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return {"name": name, "bytes": path.stat().st_size, "sha256": digest}
 
 
 def document(of: Any) -> str:
@@ -47,3 +118,7 @@ def on_disk(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f"{path.name}{PARTIAL}")

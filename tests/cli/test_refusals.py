@@ -109,12 +109,3 @@ def test_a_full_disk_behind_stdout_is_exit_code_3(words: list[str]) -> None:
     assert done.returncode == 3
     assert "cannot write to standard output" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_reader_that_leaves_is_no_news() -> None:
-    with subprocess.Popen([GAMELANE, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        process.stdout.close()
-        assert process.stderr
-        assert process.stderr.read() == ""
-    assert process.returncode == 3

@@ -131,6 +131,8 @@ def test_ctrl_c_keeps_what_is_finished(
     schema.validate(document)
     assert list(document["variants"]) == ["short"]
     assert library.read(tmp_path).finished_runs == 2
+    assert f"`gamelane report {tmp_path}` draws the report" in stderr
+    assert gamelane("report", tmp_path).returncode == 0
     assert "2 of 4 runs finished" in (tmp_path / "report.html").read_text()
 
 

@@ -27,6 +27,13 @@ from tests.report import documents
 from tests.report.documents import Document
 
 
+def _analyzed(captures: list[str], folder: Path) -> Document:
+    with capture_frames.TableWriter(folder) as tables:
+        found = analyze(captures, tables)
+        tables.finish()
+    return found
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables of two captures."""
@@ -35,8 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def both(folder: Path) -> Document:
-    found = analyze([documents.SERVER, documents.CLIENT], capture_frames.TableWriter(folder))
-    capture_frames.finish(folder)
+    found = _analyzed([documents.SERVER, documents.CLIENT], folder)
     for capture in found["captures"]:
         capture["file"] = Path(capture["file"]).name
     return documents.timed(documents.blamed(found))
@@ -172,8 +178,7 @@ def test_the_timeline_has_lag_and_load_on_one_axis(text: str, both: Document) ->
 
 def test_the_plots_of_four_thousand_flows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents.many(tmp_path)
-    found = analyze([str(tmp_path / "many.pcap")], capture_frames.TableWriter(tmp_path))
-    capture_frames.finish(tmp_path)
+    found = _analyzed([str(tmp_path / "many.pcap")], tmp_path)
     text = page(tmp_path, found)
     assert len(over_time(text)["flows"]) == text.count("<option") == capture_plots.MOST
     assert f"; {1000 - capture_plots.MOST} more are only in the tables" in text
@@ -188,8 +193,7 @@ def test_the_plots_of_four_thousand_flows_are_bounded(tmp_path: Path, monkeypatc
 
 @pytest.mark.parametrize("packets", [0, 1, 2])
 def test_a_capture_of_no_time_has_a_page(packets: int, tmp_path: Path) -> None:
-    found = analyze([str(write(tmp_path / "short.pcap", steady(packets, 0)))], capture_frames.TableWriter(tmp_path))
-    capture_frames.finish(tmp_path)
+    found = _analyzed([str(write(tmp_path / "short.pcap", steady(packets, 0)))], tmp_path)
     found["captures"][0]["timeline"] = {"step_s": 0.25, "lag_ms": [0.0], "up_bps": [0.0], "down_bps": [96.0]}
     data = over_time(page(tmp_path, found))
     assert len(data["flows"]) == (packets > 0)
@@ -199,8 +203,7 @@ def test_a_capture_of_no_time_has_a_page(packets: int, tmp_path: Path) -> None:
 
 def test_silence_is_no_traffic_and_not_a_line_across(tmp_path: Path) -> None:
     packets = steady(100, 50) + steady(100, 50, start_ms=9000)
-    found = analyze([str(write(tmp_path / "gap.pcap", packets))], capture_frames.TableWriter(tmp_path))
-    capture_frames.finish(tmp_path)
+    found = _analyzed([str(write(tmp_path / "gap.pcap", packets))], tmp_path)
     [shown] = over_time(page(tmp_path, found))["flows"]
     load = rows(shown["spec"], "Packets per second").filter(pl.col("direction") == "down")
     silent = load.filter((pl.col("t") >= 5.25) & (pl.col("t") < 7.75))
@@ -224,8 +227,7 @@ def test_the_rtt_of_a_transfer_is_that_of_the_half_that_has_samples(tmp_path: Pa
             for side, method, rtt, at in series
         ]
     )
-    found = analyze([str(write(tmp_path / "one.pcap", steady(1200, 50)))], capture_frames.TableWriter(tmp_path))
-    capture_frames.finish(tmp_path)
+    found = _analyzed([str(write(tmp_path / "one.pcap", steady(1200, 50)))], tmp_path)
     trips.write_parquet(tmp_path / "rtt.parquet")
     [shown] = over_time(page(tmp_path, found))["flows"]
     assert set(rows(shown["spec"], "RTT to the server, ms")["v"]) == {60.0}

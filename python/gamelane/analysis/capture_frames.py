@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from gamelane import whole
+from gamelane.errors import OutputError
 
 DIRECTIONS = ["up", "down"]
 SIDES = ["server", "client"]
@@ -30,39 +31,60 @@ NO_CAUSE = 255
 
 
 class TableWriter:
-    """Writes batches of columns to part files."""
+    """Writes batches of columns to part files, and joins them. The parts disappear at the end of its block.
+
+    After an error it writes nothing more, so that the analysis goes on without tables. `finish` raises that error.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.parts: Counter[str] = Counter()
-        for table in TABLES:
-            for stale in (folder / "parts").glob(f"{table}-*.parquet"):
-                stale.unlink()
+        self.parts = folder / "parts"
+        self.count: Counter[str] = Counter()
+        self.failed: OutputError | None = None
+
+    def __enter__(self) -> TableWriter:
+        self._remove_parts()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._remove_parts()
 
     def __call__(self, capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Write one batch of rows of one capture's table."""
-        part = self.folder / "parts" / f"{table}-{self.parts[table]:06}.parquet"
-        self.parts[table] += 1
-        with whole.writing(part):
-            part.parent.mkdir(exist_ok=True)
-            _frame(capture, table, columns).write_parquet(part, compression="lz4")
+        if self.failed is not None:
+            return
+        try:
+            with whole.writing(self.folder / f"{table}.parquet"):
+                self.parts.mkdir(exist_ok=True)
+                part = self.parts / f"{table}-{self.count[table]:06}.parquet"
+                _frame(capture, table, columns).write_parquet(part, compression="lz4")
+                self.count[table] += 1
+        except OutputError as error:
+            self.failed = error
+            self._remove_parts()
 
+    def finish(self) -> list[Path]:
+        """Join the parts of each table into one file; return the files."""
+        if self.failed is not None:
+            raise self.failed
+        return [self._joined(table) for table in TABLES]
 
-def finish(folder: Path) -> None:
-    """Join the parts of each table into one file."""
-    parts = folder / "parts"
-    with whole.writing(folder):
-        for table in TABLES:
-            files = sorted(parts.glob(f"{table}-*.parquet"))
-            target = folder / f"{table}.parquet"
-            if files:
-                pl.scan_parquet(files).sink_parquet(target, compression="zstd", statistics=True)
+    def _joined(self, table: str) -> Path:
+        target = self.folder / f"{table}.parquet"
+        with whole.file(target) as partial:
+            if self.count[table]:
+                parts = sorted(self.parts.glob(f"{table}-*.parquet"))
+                pl.scan_parquet(parts).sink_parquet(partial, compression="zstd", statistics=True)
             else:
-                _frame(0, table, _nothing(table)).write_parquet(target, compression="zstd")
-            for file in files:
-                file.unlink()
-        if parts.exists():
-            parts.rmdir()
+                _frame(0, table, _nothing(table)).write_parquet(partial, compression="zstd")
+        return target
+
+    def _remove_parts(self) -> None:
+        for table in TABLES:
+            for part in self.parts.glob(f"{table}-*.parquet"):
+                part.unlink()
+        if self.parts.is_dir():
+            self.parts.rmdir()
 
 
 def _frame(capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:

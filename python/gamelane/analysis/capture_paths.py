@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from gamelane import whole
 from gamelane.analysis.shared_paths import FEWEST, SharedPaths, Variant, both_variants
 from gamelane.errors import UsageError
 
@@ -82,8 +83,8 @@ def shared(found: Mapping[str, Any], trips: RoundTrips) -> tuple[dict[str, Any],
     return _document(found, side, chosen, len(enough) - len(most), tested), tested
 
 
-def write_table(folder: Path, tested: Found) -> None:
-    """Write every pair as Parquet, with the p-value of a common path."""
+def write_table(folder: Path, tested: Found) -> Path:
+    """Write every pair as Parquet, with the p-value of a common path; return the file."""
     parts = []
     for variant, paths in tested.items():
         i, j = np.triu_indices(len(paths.connections), 1)
@@ -93,7 +94,10 @@ def write_table(folder: Path, tested: Found) -> None:
             "p": paths.p[i, j], "p_adjusted": paths.adjusted[i, j], "told_apart": ~paths.shared[i, j],
         }  # fmt: skip
         parts.append(pl.DataFrame(columns).select(pl.lit(variant).alias("variant"), pl.all()))
-    pl.concat(parts).write_parquet(folder / f"{TABLE}.parquet", compression="zstd")
+    target = folder / f"{TABLE}.parquet"
+    with whole.file(target) as partial:
+        pl.concat(parts).write_parquet(partial, compression="zstd")
+    return target
 
 
 def sentence(of: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as formats
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from gamelane.analysis.capture import connection_log, keeps_whole_flows, read
 from gamelane.cli import options
 from gamelane.cli.guard import PARTLY
 from gamelane.cli.prompt import told
-from gamelane.cli.talk import emit, say, say_where, stdout, writable
+from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError, aligned
 
 if TYPE_CHECKING:
@@ -96,33 +97,26 @@ def analyze(
             f"--filter '{words}' keeps parts of flows only: what it leaves out looks lost, so nobody is blamed\n"
             "  hint:    omit src, dst and lengths. src and dst keep one direction; host, net and port keep both"
         )
-    folder = None if out is None else writable(out)
-    tables = None if folder is None else _tables(folder)
-    trips = _round_trips(tables) if shared_paths else None
-    pair = None if interfaces is None else _two(interfaces)
-    analysis = read(captures, trips or tables, interfaces=pair, words=words, flows=flows)
-    more = not analysis.unread and (remedies is not None or trips is not None)
-    if json and folder is None and not more:
-        analysis.print(sys.stdout.isatty())
-        return told(analysis)
-    found = formats.loads(analysis.text())
-    if remedies is not None and more:
-        _replay(found, remedies)
-    tested = _share(found, trips) if trips is not None and more else None
-    page = None if folder is None else _write(folder, found, tested)
-    if json:
-        emit(found)
-    elif csv:
-        _print_csv(found)
-    elif any(analysis.packets) or not analysis.problems:
-        from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
-
-        show(found, stdout())
-        if flows:
-            from gamelane.report import flow_terminal  # noqa: PLC0415 - likewise
-
-            for flow in found["captures"][0]["flows"]:
-                flow_terminal.show(flow, stdout())
+    with nullcontext() if out is None else _tables(writable(out)) as tables:
+        trips = _round_trips(tables) if shared_paths else None
+        pair = None if interfaces is None else _two(interfaces)
+        analysis = read(captures, trips or tables, interfaces=pair, words=words, flows=flows)
+        more = not analysis.unread and (remedies is not None or trips is not None)
+        if json and tables is None and not more:
+            analysis.print(sys.stdout.isatty())
+            return told(analysis)
+        found = formats.loads(analysis.text())
+        if remedies is not None and more:
+            _replay(found, remedies)
+        tested = _share(found, trips) if trips is not None and more else None
+        with printing():
+            if json:
+                emit(found)
+            elif csv:
+                _print_csv(found)
+            elif any(analysis.packets) or not analysis.problems:
+                _show(found, detailed=bool(flows))
+        page = None if tables is None else _write(tables, found, tested)
     code = told(analysis)
     hint = (
         "-o DIR adds a report with plots and tables.\n--flow ID shows one flow, and --flow ID --log all of its packets."
@@ -153,16 +147,28 @@ def _share(found: dict[str, Any], trips: RoundTrips) -> Found:
     return tested
 
 
-def _write(folder: Path, found: dict[str, Any], tested: Found | None) -> Path:
+def _show(found: dict[str, Any], *, detailed: bool) -> None:
+    from gamelane.report.capture_terminal import show  # noqa: PLC0415 - Rich loads slowly, and --json needs none
+
+    show(found, stdout())
+    if detailed:
+        from gamelane.report import flow_terminal  # noqa: PLC0415 - likewise
+
+        for flow in found["captures"][0]["flows"]:
+            flow_terminal.show(flow, stdout())
+
+
+def _write(tables: TableWriter, found: dict[str, Any], tested: Found | None) -> Path:
     """Write tables, then the page, then the document: if the document exists, the folder is complete."""
-    from gamelane.analysis import capture_frames, capture_paths  # noqa: PLC0415 - Polars loads slowly
+    from gamelane.analysis import capture_paths  # noqa: PLC0415 - SciPy loads slowly
     from gamelane.report.capture import write_page  # noqa: PLC0415 - Altair loads slowly
 
-    capture_frames.finish(folder)
+    files = tables.finish()
     if tested is not None:
-        capture_paths.write_table(folder, tested)
-    page = write_page(folder, found, tested)
-    whole.replace(folder / DOCUMENT, whole.document(found))
+        files.append(capture_paths.write_table(tables.folder, tested))
+    page = write_page(tables.folder, found, tested)
+    listed = [whole.described(path, path.name) for path in (*files, page)]
+    whole.replace(tables.folder / DOCUMENT, whole.document(found | {"files": listed}))
     return page
 
 

@@ -7,16 +7,26 @@ import os
 import sys
 from collections.abc import Callable
 
-from gamelane.cli.talk import say
+from gamelane.cli.talk import leave_stdout, say
 from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
+from gamelane.interrupts import CtrlC, raised
 
 OK, INTERNAL, USAGE, OUTPUT, PARTLY, CANNOT_RUN, PEER, INTERRUPTED = ExitCode
 
 TRACEBACK = "GAMELANE_TRACEBACK"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def guarded(command: Callable[[], object]) -> int:
-    """Run the command and return its exit code."""
+    """Run the command and return its exit code. After Ctrl-C that is 130, whatever error it caused."""
+    with raised() as ctrl_c:
+        code = _run(command, ctrl_c)
+    if code == INTERRUPTED:
+        say("interrupted")
+    return code
+
+
+def _run(command: Callable[[], object], ctrl_c: CtrlC) -> int:
     try:
         code = command()
         sys.stdout.flush()
@@ -31,25 +41,24 @@ def guarded(command: Callable[[], object]) -> int:
         return CANNOT_RUN
     except OSError as error:
         return _unwritable(error)
-    except SystemExit:  # Click exits when the reader of stdout has closed it
-        return OUTPUT
+    except SystemExit:  # Click and Rich exit when the reader of stdout has closed it
+        return OK
     except KeyboardInterrupt:
-        say("interrupted")
         return INTERRUPTED
     except Exception as error:
-        return _our_bug(error)
-    if code == INTERRUPTED:  # from Click after Ctrl-C, or from a command that delivered what had finished
-        say("interrupted")
+        return INTERRUPTED if ctrl_c.heard else _our_bug(error)
     return code if isinstance(code, int) else OK
 
 
 def _unwritable(error: OSError) -> int:
-    """Report a full disk. A reader that closed stdout needs no message."""
-    if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT):
+    """Report a full disk. A reader of stdout that has left, as `head` does, is no error."""
+    if error.errno not in (errno.EPIPE, *FULL):
         return _our_bug(error)
-    if error.errno != errno.EPIPE:
-        say(f"error: cannot write to standard output: {error.strerror}")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
+    if error.filename is None:
+        leave_stdout()
+    if error.errno == errno.EPIPE:
+        return OK
+    say(f"error: cannot write to {error.filename or 'standard output'}: {error.strerror}")
     return OUTPUT
 
 

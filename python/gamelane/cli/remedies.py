@@ -13,7 +13,7 @@ from rich.text import Text
 
 from gamelane import experiment, whole
 from gamelane.cli import options
-from gamelane.cli.talk import emit, progress, say, stdout, writable
+from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.style import number
@@ -63,14 +63,19 @@ def remedies(
             on_run=lambda: bar.update(task, advance=1),
         )
     document = _document(ranking)
+    try:
+        if folder is not None:
+            whole.replace(folder / "remedies.json", whole.document(document))
+    finally:  # also if the disk is full
+        with printing():
+            if json:
+                emit(document)
+            else:
+                show(ranking, stdout())
     if folder is not None:
-        _write(folder, document, ranking)
-    if json:
-        emit(document)
-    else:
-        show(ranking, stdout())
-    if folder is not None and not quiet:
-        say(f"figures: {folder / 'figures'}")
+        images.write(figures(ranking), folder / "figures")
+        if not quiet:
+            say(f"figures: {folder / 'figures'}")
 
 
 def _losses(text: str) -> list[float]:
@@ -100,12 +105,6 @@ def _document(ranking: Ranking) -> dict[str, Any]:
         "remedies": {name: REMEDIES[name] for name in ranking.order},
         "measured": [asdict(each) for each in ranking.measured],
     }
-
-
-def _write(folder: Path, document: dict[str, Any], ranking: Ranking) -> None:
-    whole.replace(folder / "remedies.json", whole.document(document))
-    with whole.writing(folder):
-        images.write(figures(ranking), folder / "figures")
 
 
 def show(ranking: Ranking, console: Console) -> None:

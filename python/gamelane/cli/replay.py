@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,12 @@ from rich.table import Table
 
 from gamelane import replay as replaying
 from gamelane.cli import options, run
-from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
-from gamelane.errors import Interrupted
 from gamelane.experiment import Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
+from gamelane.report.terminal import show
 
 
 @click.command()
@@ -74,26 +74,18 @@ def replay(
     real = replaying.happened(capture, other_end) if other_end else None
     folder = None if out is None else writable(out)
     hooks = Hooks(command=run.command())
-    try:
-        results = run.execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
-    except Interrupted as stopped:
-        run.keep(stopped, json=json, folder=folder, quiet=quiet)
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    if real is None:
-        run.deliver(results, json=json, folder=folder, quiet=quiet)
-        return
-    _deliver_beside(results, real, json=json, folder=folder, quiet=quiet)
+    ran = run.finish([lambda: run.execute(chosen, compared, repeat, threads, hooks, quiet=quiet)], folder)
+    beside = None if real is None else partial(_tell_beside, real, json=json, quiet=quiet)
+    run.deliver(ran, folder, json=json, quiet=quiet, tell=beside)
 
 
-def _deliver_beside(results: Results, real: dict[str, Any], *, json: bool, folder: Path | None, quiet: bool) -> None:
-    beside = {"capture": real, "replay": replaying.simulated(results)}
+def _tell_beside(real: dict[str, Any], results: Results, *, json: bool, quiet: bool) -> None:
+    lag = {"capture": real, "replay": replaying.simulated(results)}
     if json:
-        emit({**document(results), "lag_ms": beside})
-        if folder is not None:
-            run.deliver(results, json=False, folder=folder, quiet=True)
+        emit({**document(results), "lag_ms": lag})
         return
-    run.deliver(results, json=False, folder=folder, quiet=quiet)
-    stdout().print(_table(beside))
+    show(results, stdout())
+    stdout().print(_table(lag))
     if not quiet:
         say(
             "lag: time from first transmission to in-order delivery, minus that of the fastest packet; "

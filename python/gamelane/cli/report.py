@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
+from gamelane import whole
 from gamelane.cli import options
-from gamelane.cli.talk import emit, say, say_where, stdout, writable
+from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.records import overlay, read
 from gamelane.records.results import ALONE, Results
@@ -90,34 +91,33 @@ def _of_several(
 def _of_runs(
     results: Results, place: Path | None, formats: Sequence[str], *, json: bool
 ) -> tuple[Path | None, list[Path]]:
-    page, exported = None, []
-    if place is not None:
-        page = write_report(results, writable(place))
-        exported = _export(results, formats, place)
-    if json:
-        emit(document(results))
-    else:
-        show(results, stdout())
-    return page, exported
+    with printing():
+        if json:
+            emit(document(results))
+        else:
+            show(results, stdout())
+    if place is None:
+        return None, []
+    return write_report(results, writable(place)), _export(results, formats, place)
 
 
 def _of_sweep(folder: Path, out: Path | None, formats: Sequence[str], *, json: bool) -> tuple[Path, list[Path]]:
     found = sweeps.read(folder)
     place = writable(out or folder)
-    page = sweep.write_report(found, place)
-    exported = sweep.export(found, formats, place)
-    if json:
-        emit(sweep.document(found))
-    else:
-        sweep.show(found, stdout())
-    return page, exported
+    with printing():
+        if json:
+            emit(sweep.document(found))
+        else:
+            sweep.show(found, stdout())
+    return sweep.write_report(found, place), sweep.export(found, formats, place)
 
 
 def _export(results: Results, formats: Sequence[str], folder: Path) -> list[Path]:
     written = []
     if "csv" in formats:
         for name, frame in results.frames.items():
-            frame.write_csv(folder / f"{name}.csv")
+            with whole.file(folder / f"{name}.csv") as partial:
+                frame.write_csv(partial)
             written.append(folder / f"{name}.csv")
     if "flent" in formats:
         for variant in results.variants:

@@ -16,7 +16,7 @@ from gamelane.claims import PAPERS, Paper, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, progress, say, stdout, writable
+from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 
@@ -43,12 +43,15 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         if judged[-1].interrupted:
             break
     document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
-    if folder is not None:
-        _write(folder, document, judged, repeat)
-    if json:
-        emit(document)
-    else:
-        _show(judged, stdout())
+    try:
+        if folder is not None:
+            _write(folder, document, judged, repeat)
+    finally:  # also if the disk is full
+        with printing():
+            if json:
+                emit(document)
+            else:
+                _show(judged, stdout())
     if folder is not None and not quiet:
         say(f"report: {folder / 'claims.html'}")
     if judged[-1].interrupted:
@@ -80,8 +83,7 @@ def _document(judged: Judged) -> dict[str, Any]:
 
 def _write(folder: Path, document: dict[str, Any], judged: list[Judged], repeat: int) -> None:
     whole.replace(folder / "claims.json", whole.document(document))
-    with whole.writing(folder):
-        write_claims(folder / "claims.html", judged, repeat)
+    write_claims(folder / "claims.html", judged, repeat)
 
 
 def _show(judged: list[Judged], console: Console) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import click
 
-from gamelane import _native, experiment
+from gamelane import _native, experiment, interrupts, whole
 from gamelane.cli import options
 from gamelane.cli.engines import LAB, engines, lab
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, progress, say, say_where, stdout, writable
+from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
@@ -72,52 +73,86 @@ def run(
     chosen = _load(scenario, overrides(settings), seed)
     compared = variants(compare, named)
     folder = None if out is None else writable(out)
-    ran: list[Results] = []
-    try:
-        for name in named_engines:
-            place = folder if folder is None or len(named_engines) == 1 else writable(folder / name)
-            hooks = _hooks(name, chosen, place if pcap else None, quiet=quiet)
-            ran.append(execute(chosen, compared, repeat, threads, hooks, quiet=quiet))
-    except Interrupted as stopped:
-        say(f"{stopped.finished} of {stopped.planned} runs finished")
-        ran += [] if stopped.results is None else [stopped.results]
-        if ran:
-            _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    _deliver_all(ran, json=json, folder=folder, quiet=quiet, several=len(named_engines) > 1)
+    several = len(named_engines) > 1
+    failed: list[OutputError] = []
+
+    def execute_one(name: str) -> Results:
+        place = writable(folder / name) if folder is not None and several else folder
+        hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
+        return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
+
+    ran = finish([partial(execute_one, name) for name in named_engines], folder, several=several)
+    ran.failed = ran.failed or next(iter(failed), None)
+    deliver(ran, folder, json=json, quiet=quiet)
 
 
-def _hooks(engine: str, chosen: Experiment, pcap: Path | None, *, quiet: bool) -> Hooks:
+def _hooks(
+    engine: str, chosen: Experiment, pcap: Path | None, on_error: Callable[[OutputError], None], *, quiet: bool
+) -> Hooks:
     if engine == LAB:
         return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
-    return Hooks(packets=pcap is not None, command=command(), on_run=_pcap_writer(pcap) if pcap else None)
+    return Hooks(packets=pcap is not None, command=command(), on_run=_pcap_writer(pcap, on_error) if pcap else None)
 
 
-def _deliver_all(ran: list[Results], *, json: bool, folder: Path | None, quiet: bool, several: bool) -> None:
-    """With several engines, write the records of each to its own folder, and one report that overlays them."""
-    if not several:
-        deliver(ran[0], json=json, folder=folder, quiet=quiet)
-        return
-    if folder is not None:
-        for results in ran:
-            results.write(folder / results.engine)
-    whole = overlay(ran) if len(ran) > 1 else ran[0]
-    _tell(whole, None if folder is None else _page(whole, folder), json=json, quiet=quiet)
+@dataclass
+class Ran:
+    """Results of the engines that ran, and the folders of their records.
+
+    `stopped` by Ctrl-C; `failed` if a folder could not be written.
+    """
+
+    results: list[Results] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    stopped: bool = False
+    failed: OutputError | None = None
 
 
-def deliver(results: Results, *, json: bool, folder: Path | None, quiet: bool) -> None:
-    """Print the results; write records and report if a folder is given."""
-    if folder is not None:
-        results.write(folder)
-    _tell(results, None if folder is None else _page(results, folder), json=json, quiet=quiet)
+def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, several: bool = False) -> Ran:
+    """Run, and write records. After Ctrl-C these hold the finished runs. `several` engines have a folder each."""
+    ran = Ran()
+    with interrupts.postponed() as ctrl_c:
+        try:
+            for execute_one in engines:
+                ran.results.append(execute_one())
+        except Interrupted as stopped:
+            say(f"{stopped.finished} of {stopped.planned} runs finished")
+            ran.results += [] if stopped.results is None else [stopped.results]
+            ctrl_c.heard = True
+        try:
+            if folder is not None:
+                ran.folders = [folder / results.engine if several else folder for results in ran.results]
+            for results, place in zip(ran.results, ran.folders, strict=bool(folder)):
+                results.write(place)
+        except OutputError as error:
+            ran.failed = error
+    ran.stopped = ctrl_c.heard
+    return ran
 
 
-def _tell(results: Results, page: Path | None, *, json: bool, quiet: bool) -> None:
-    if json:
-        emit(document(results))
+def deliver(
+    ran: Ran, folder: Path | None, *, json: bool, quiet: bool, tell: Callable[[Results], None] | None = None
+) -> None:
+    """Print the results, and write the report if a folder is given. `tell` prints instead of the usual table."""
+    if not ran.results:
+        raise click.exceptions.Exit(INTERRUPTED)
+    results = overlay(ran.results) if len(ran.results) > 1 else ran.results[0]
+    with printing():
+        if tell is not None:
+            tell(results)
+        elif json:
+            emit(document(results))
+        else:
+            show(results, stdout())
+    if ran.failed is not None:
+        raise ran.failed
+    page = None if folder is None or ran.stopped else _page(results, folder)
+    if folder is not None and ran.stopped:
+        again = " ".join(map(str, ran.folders)) + (f" -o {folder}" if len(ran.folders) > 1 else "")
+        say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
     else:
-        show(results, stdout())
-    say_where(page, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
+        say_where(page, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
+    if ran.stopped:
+        raise click.exceptions.Exit(INTERRUPTED)
 
 
 def _page(results: Results, folder: Path) -> Path:
@@ -146,22 +181,17 @@ def execute(
         return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
 
 
-def keep(stopped: Interrupted, *, json: bool, folder: Path | None, quiet: bool) -> None:
-    """Deliver the runs that finished before Ctrl-C."""
-    say(f"{stopped.finished} of {stopped.planned} runs finished")
-    if stopped.results is not None:
-        deliver(stopped.results, json=json, folder=folder, quiet=quiet)
+def _pcap_writer(folder: Path, on_error: Callable[[OutputError], None]) -> Callable[[Job, _native.Run], None]:
+    """Return a hook that writes what both sides of the gateway and the servers saw. After an error the runs go on."""
 
-
-def _pcap_writer(folder: Path):  # type: ignore[no-untyped-def]
     def write(job: Job, finished: _native.Run) -> None:
         name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
-        for side in ("lan", "wan", "server"):
-            path = folder / f"{name.replace('/', '_')}-{side}.pcapng"
-            try:
-                finished.write_pcapng(str(path), side)
-            except OSError as error:
-                raise OutputError(str(error)) from error
+        try:
+            for side in ("lan", "wan", "server"):
+                with whole.file(folder / f"{name.replace('/', '_')}-{side}.pcapng") as path:
+                    finished.write_pcapng(str(path), side)
+        except OutputError as error:
+            on_error(error)
 
     return write
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 
 from gamelane.errors import OutputError
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import Any
 
@@ -31,6 +33,21 @@ def stderr() -> Console:
     from rich.console import Console  # noqa: PLC0415 - as above
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Print results in the block. If the reader of stdout leaves, as `head` does, the command goes on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # Rich exits
+        leave_stdout()
+
+
+def leave_stdout() -> None:
+    """Write nothing more to stdout, also when Python flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(message: str) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from gamelane import _native, experiment, library, live, programs, whole
 from gamelane.cli import options
 from gamelane.cli.handover import Handover
-from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.cli.talk import emit, printing, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
@@ -96,11 +96,12 @@ def fit(
     predictions = tuple(goodness.predict(matches))
     said = tuple(words.caveats(model, matches, predictions, damaged))
     outcome = goodness.Outcome(model, fits, predictions, said)
+    with printing():
+        if json:
+            emit(words.document(str(out), outcome))
+        else:
+            _show(outcome, stdout())
     page = None if folder is None else write_fit(folder, title or out.stem, outcome)
-    if json:
-        emit(words.document(str(out), outcome))
-    else:
-        _show(outcome, stdout())
     if not quiet:
         say(f"model: {out}")
         if page is not None:
@@ -122,8 +123,8 @@ def generate(model: str, out: Path, players: int | None, duration: str, seed: in
     """
     scenario = play.scenario(model, players, duration, file="gamelane traffic generate")
     writable(out.parent)
-    with whole.writing(out):
-        played = play.play(scenario, seed, out)
+    with whole.file(out) as partial:
+        played = play.play(scenario, seed, partial)
     caveats = scenario.flows()[0]["caveats"]
     if json:
         emit(
@@ -267,8 +268,7 @@ def _count(path: Path, given: int | None, recording: Recording) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    with whole.writing(path):
-        path.write_text(text, encoding="utf-8")
+    whole.replace(path, text)
 
 
 def _show(outcome: Outcome, console: Console) -> None:

@@ -10,7 +10,7 @@ import click
 from gamelane import _native, experiment, whole
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, progress, say, stdout, writable
+from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
 from gamelane.plot import images
 from gamelane.report.tune import document, figure, show
@@ -92,12 +92,19 @@ def tune(
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, space, aim, Effort(trials, sampler_seed), lambda done: bar.update(task, completed=done))
     commands = _commands(chosen.scenario, found)
-    if folder is not None:
-        _write(found, commands, folder)
-    if json:
-        emit(document(found, commands))
-    else:
-        show(found, commands, stdout())
+    described = document(found, commands)
+    try:
+        if folder is not None:
+            whole.replace(folder / "tune.json", whole.document(described))
+    finally:  # also if the disk is full
+        with printing():
+            if json:
+                emit(described)
+            else:
+                show(found, commands, stdout())
+    drawn = figure(found)
+    if folder is not None and drawn is not None:
+        images.write([drawn], folder / "figures")
     if folder is not None and not quiet:
         say(f"written: {folder / 'tune.json'}")
     if len(found.trials) < trials:
@@ -107,11 +114,3 @@ def tune(
 
 def _commands(scenario: _native.Scenario, found: Found) -> list[str]:
     return [] if found.best is None else tc.lines(scenario.with_overrides(list(found.best.settings.items())))
-
-
-def _write(found: Found, commands: list[str], folder: Path) -> None:
-    whole.replace(folder / "tune.json", whole.document(document(found, commands)))
-    with whole.writing(folder):
-        drawn = figure(found)
-        if drawn is not None:
-            images.write([drawn], folder / "figures")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+from gamelane import whole
+
 ETHERNET = 1
 NANOSECONDS = struct.pack("<HHB3xHH", 9, 1, 9, 0, 0)
 """The option `if_tsresol`, and the end of options."""
@@ -24,7 +26,8 @@ def convert(pcap: Path, target: Path) -> None:
         head = struct.pack("<IIIII", 0, stamp >> 32, stamp & 0xFFFF_FFFF, len(body), length)
         parts.append(_block(6, head + body + bytes(-len(body) % 4)))
         at += 16 + kept
-    target.write_bytes(b"".join(parts))
+    with whole.file(target) as partial:
+        partial.write_bytes(b"".join(parts))
 
 
 def _block(kind: int, body: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from gamelane import whole
 from gamelane.plot.panels import Chart, Figure, Key
 from gamelane.plot.style import CONFIG, THEMES
 
@@ -23,16 +24,19 @@ SCALE = 2
 
 def write(figures: list[Figure], folder: Path) -> list[Path]:
     """Write each figure as `NAME.png` and `NAME.svg`, and remove those of an earlier report."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for stale in (*folder.glob("*.png"), *folder.glob("*.svg")):
-        stale.unlink()
+    with whole.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     written = []
     for figure in figures:
         spec = specification(figure)
         png, svg = folder / f"{figure.name}.png", folder / f"{figure.name}.svg"
-        png.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE))
-        svg.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+        with whole.file(png) as partial:
+            partial.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE))
+        whole.replace(svg, vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
         written += [png, svg]
+    for picture in (*folder.glob("*.png"), *folder.glob("*.svg")):
+        if picture not in written:
+            picture.unlink()
     return written
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from gamelane import whole
-from gamelane.errors import OutputError, RecordsError
+from gamelane.errors import RecordsError
 from gamelane.records import manifest as documents
 from gamelane.records import tap
 from gamelane.records.frames import TABLES
@@ -24,15 +24,14 @@ MANIFEST = "manifest.json"
 
 
 def write(results: Results, folder: str | PathLike[str]) -> None:
-    """Write the tables, then the manifest: a folder that has a manifest is complete."""
-    path = Path(folder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
+    """Write the tables and the manifest, all or none. The manifest appears last: a folder that has one is complete."""
+    with whole.Together(Path(folder), MANIFEST) as files:
         for name, frame in results.frames.items():
-            frame.write_parquet(path / f"{name}.parquet", compression="zstd", statistics=True)
-        whole.replace(path / MANIFEST, whole.document(manifest(results)))
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror or error}") from error
+            with files.file(f"{name}.parquet") as partial:
+                frame.write_parquet(partial, compression="zstd", statistics=True)
+        described = whole.document(manifest(results) | {"files": files.listed()})
+        with files.file(MANIFEST) as partial:
+            partial.write_text(described, encoding="utf-8")
 
 
 def read(folder: str | PathLike[str]) -> Results:

@@ -31,8 +31,7 @@ HOW_TO_ZOOM = (
 def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> Path:
     """Write `report.html` into the folder of the tables. `tested` adds shared paths."""
     target = folder / "report.html"
-    with whole.writing(target):
-        target.write_text(page(folder, found, tested), encoding="utf-8")
+    whole.replace(target, page(folder, found, tested))
     return target
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.claims import counts
 from gamelane.claims.judge import Judged
 from gamelane.plot.style import number
@@ -29,7 +29,7 @@ def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
         version=_native.version(),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
     )
-    path.write_text(page, encoding="utf-8")
+    whole.replace(path, page)
 
 
 def words(value: Any) -> str:

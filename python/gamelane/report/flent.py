@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.records.results import Results
 
 VERSION = 4
@@ -43,7 +43,11 @@ def write(path: Path, title: str, series: Sequence[Series], *, duration_s: float
     text = json.dumps(
         document(title, series, duration_s=duration_s, engine=engine), separators=(",", ":"), allow_nan=False
     )
-    with path.open("wb") as file, gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+    with (
+        whole.file(path) as partial,
+        partial.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
+    ):
         packed.write(text.encode())
 
 

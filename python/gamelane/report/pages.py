@@ -46,8 +46,8 @@ def write(page: Path, text: str, drawn: list[Figure]) -> Path:
     """Write a page, and its figures beside it as pictures; return the page."""
     with whole.writing(page.parent):
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(text, encoding="utf-8")
-        images.write(drawn, page.parent / "figures")
+    whole.replace(page, text)
+    images.write(drawn, page.parent / "figures")
     return page
 
 

@@ -103,20 +103,16 @@ def finish(folder: Path) -> None:
 
     Writes one block at a time through temporary files, so that memory use does not grow with the number of runs.
     """
-    partial = folder / f"{RUNS}.partial"
     try:
-        with tempfile.TemporaryDirectory(prefix=".blocks-", dir=folder) as place:
+        with whole.file(folder / RUNS) as partial, tempfile.TemporaryDirectory(prefix=".blocks-", dir=folder) as place:
             parts = []
             for number, block in enumerate(_blocks(folder, read_manifest(folder))):
                 parts.append(Path(place) / f"{number}.arrow")
                 block.write_ipc(parts[-1])
             every = pl.concat([pl.scan_ipc(part) for part in parts], how="diagonal_relaxed")
             every.sink_parquet(partial, compression="zstd", statistics=True, row_group_size=ROW_GROUP)
-        whole.on_disk(partial)
-        partial.replace(folder / RUNS)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"{folder / RUNS}: {error.strerror or error}\n  hint:    finished runs are kept") from error
+    except OutputError as error:
+        raise OutputError(f"{error}\n  hint:    finished runs are kept") from error
 
 
 def table(folder: Path, document: Mapping[str, Any]) -> pl.DataFrame:

@@ -19,7 +19,6 @@ import altair as alt
 import polars as pl
 from scipy import stats as science
 
-from gamelane import whole
 from gamelane.analysis.stats import Estimate, estimate, t_quantile
 from gamelane.errors import UsageError
 from gamelane.plot import images
@@ -201,8 +200,7 @@ def draw(found: Analysis, folder: Path) -> list[Path]:
     if both:
         panels.append(Panel(_grid(found.conditions), "mean opinion score of each pair"))
     figure = Figure("opinion", "Mean opinion score, 5 excellent to 1 bad", "With 95 % intervals.", tuple(panels), ())
-    with whole.writing(folder):
-        return images.write([figure], folder / "figures")
+    return images.write([figure], folder / "figures")
 
 
 def _opinions(of: Sequence[Opinion], key: str, unit: str) -> Chart:

@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from gamelane import _native, experiment
+from gamelane import _native, experiment, whole
 from gamelane.claims.but2006.arms import FIFO, GAME, MODEM_1_0, PRIORITY
 from gamelane.claims.evidence import Arm, columns
 from gamelane.plot.images import VEGA_LITE, WIDTH, themed
@@ -43,7 +43,7 @@ def write(path: Path) -> None:
         .properties(width=2 * WIDTH, height=WIDTH, title="but2006, figure 5")
     )
     spec = themed({**chart.to_dict(), "config": CONFIG}, "light")
-    path.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+    whole.replace(path, vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
 
 
 def _curve(name: str, arm: Arm) -> list[dict[str, float | str]]:

@@ -27,7 +27,8 @@ def export(records: SweepRecords, formats: Sequence[str], out: Path) -> list[Pat
 
 
 def _runs(records: SweepRecords, path: Path) -> Path:
-    records.source.sink_csv(path)
+    with whole.file(path) as partial:
+        records.source.sink_csv(partial)
     return path
 
 
@@ -35,7 +36,7 @@ def _cells(records: SweepRecords, path: Path) -> Path:
     """Write one row per combination: keys, runs, and mean and 95 % half-width of each metric of the report."""
     metrics = chosen_metrics(records)
     keys = records.document["keys"]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with whole.file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow([*keys, "runs", *(f"{metric.name} {part}" for metric in metrics for part in ("mean", "ci95"))])
         for cell in records.cells:

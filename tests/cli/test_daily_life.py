@@ -1,0 +1,186 @@
+"""Full disks, Ctrl-C, kills and closed pipes: files are whole or absent, and finished work is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import resource
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import gamelane as library
+from tests.cli.command import GAMELANE, computes, gamelane
+from tests.needs import needs
+
+CAPTURE = Path(__file__).parents[1] / "captures" / "thin-tcp-wan-srv.pcapng.gz"
+SHORT = ("household", "--set", "duration=5s")
+
+WRITERS: dict[str, tuple[str | Path, ...]] = {
+    "run": ("run", *SHORT, "-o"),
+    "pcap": ("run", *SHORT, "--pcap", "-o"),
+    "analyze": ("analyze", CAPTURE, "--shared-paths", "-o"),
+    "tune": ("tune", *SHORT, "--trials", "2", "--repeat", "1", "-o"),
+    "reproduce": ("reproduce", "burriss2006", "--repeat", "1", "-o"),
+}
+"""Commands that print results and write files. The last word is the folder."""
+
+
+def limited(bytes_per_file: int) -> Callable[[], None]:
+    """Let every file of a process end at this size: a full disk for which no privilege is needed."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_per_file, bytes_per_file))
+
+
+def whole_or_absent(folder: Path) -> None:
+    """Check that a folder has no part of a file, and that every file its manifest lists is there as listed."""
+    for path in folder.rglob("*"):
+        assert not path.name.endswith(".partial")
+        assert path.name != "parts"
+        if path.suffix == ".parquet":
+            pl.read_parquet(path)
+        elif path.suffix == ".json":
+            json.loads(path.read_text())
+        elif path.suffix == ".html":
+            assert path.read_text().rstrip().endswith("</html>")
+        elif path.suffix == ".svg":
+            assert path.read_text().rstrip().endswith("</svg>")
+        elif path.suffix == ".png":
+            assert path.read_bytes().endswith(b"IEND\xaeB`\x82")
+        elif path.suffix == ".pcapng":
+            assert gamelane("analyze", path, "--json").returncode == 0
+    listed(folder)
+
+
+def listed(folder: Path) -> list[str]:
+    """Return the files that the manifest lists, if there is one, after comparing each with its entry."""
+    names = []
+    for manifest in (folder / "manifest.json", folder / "analysis.json"):
+        for entry in json.loads(manifest.read_text())["files"] if manifest.exists() else ():
+            content = (folder / entry["name"]).read_bytes()
+            assert (len(content), hashlib.sha256(content).hexdigest()) == (entry["bytes"], entry["sha256"])
+            names.append(entry["name"])
+    return names
+
+
+@pytest.mark.parametrize("most", [1_000, 30_000])
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_full_disk_is_exit_code_3_and_the_results_are_shown(command: str, most: int, tmp_path: Path) -> None:
+    words = [GAMELANE, *map(str, WRITERS[command]), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, preexec_fn=limited(most), timeout=240, check=False)
+    whole_or_absent(tmp_path)
+    assert len(done.stdout.splitlines()) > 5
+    if done.returncode:
+        assert done.returncode == 3, done.stderr
+        assert f"error: {tmp_path}" in done.stderr
+        assert "File too large" in done.stderr
+    else:
+        assert most == 30_000  # all files of this command are smaller
+
+
+@needs(os.geteuid() == 0, "a small file system can be mounted by root only")
+@pytest.mark.parametrize("kib", [20, 200])
+def test_a_file_system_without_room(kib: int, tmp_path: Path) -> None:
+    small, kept = tmp_path / "small", tmp_path / "kept"
+    small.mkdir()
+    kept.mkdir()
+    run = shlex.join([GAMELANE, *map(str, WRITERS["run"]), str(small)])
+    script = f"mount -t tmpfs -o size={kib}k none {small}; {run}; code=$?; cp -r {small}/. {kept}; exit $code"
+    words = ["unshare", "--mount", "sh", "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "No space left on device" in done.stderr
+    assert "RTT" in done.stdout
+    whole_or_absent(kept)
+    assert bool(listed(kept)) == (kib == 200)  # there is room for the records, and not for the report
+
+
+def test_a_full_disk_leaves_the_earlier_results(tmp_path: Path) -> None:
+    assert gamelane(*WRITERS["run"], tmp_path).returncode == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert set(listed(tmp_path)) == {path.name for path in before if path.suffix == ".parquet"}
+    words = [GAMELANE, *map(str, WRITERS["run"]), str(tmp_path), "--repeat", "4"]
+    done = subprocess.run(words, capture_output=True, preexec_fn=limited(5_000), timeout=240, check=False)
+    assert done.returncode == 3
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def stopped(words: list[str], seconds: float, by: signal.Signals) -> tuple[int, str, str]:
+    """Run a command, send a signal once it has used so much processor time, and return how it ended."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        computes(process, seconds)
+        process.send_signal(by)
+        stdout, stderr = process.communicate(timeout=240)
+    return process.returncode, stdout, stderr
+
+
+@pytest.mark.parametrize("command", ["run", "analyze"])
+def test_ctrl_c_at_any_moment_leaves_whole_files_and_no_traceback(command: str, tmp_path: Path) -> None:
+    chance = random.Random(15)
+    words = [GAMELANE, *map(str, WRITERS[command]), str(tmp_path), "--quiet"]
+    for _ in range(6):
+        code, stdout, stderr = stopped(words, chance.uniform(0.06, 2), signal.SIGINT)
+        assert code in (0, 130, -signal.SIGINT), stderr  # before Python has loaded the command, the signal ends it
+        assert stderr.removesuffix("interrupted\n").strip() in ("", KEPT.format(tmp_path))
+        assert bool(stdout) or code != 0
+        whole_or_absent(tmp_path)
+
+
+KEPT = "records: {0}\n  hint:    `gamelane report {0}` draws the report"
+
+
+def test_a_kill_at_any_moment_leaves_no_manifest_that_is_wrong(tmp_path: Path) -> None:
+    chance = random.Random(16)
+    words = [GAMELANE, *map(str, WRITERS["run"]), str(tmp_path)]
+    for repeat in range(1, 7):
+        stopped([*words, "--repeat", str(repeat)], chance.uniform(0.3, 1.2), signal.SIGKILL)
+        listed(tmp_path)
+
+
+def test_ctrl_c_while_records_are_written_keeps_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gamelane.cli import run
+    from gamelane.records import results as made
+
+    real = made.Results.write
+
+    def write(results: library.Results, folder: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        real(results, folder)
+
+    monkeypatch.setattr(made.Results, "write", write)
+    ran = run.finish([lambda: library.load("household").with_(duration="2s").run(seeds=3)], tmp_path)
+    assert ran.stopped
+    assert library.read(tmp_path).finished_runs == 3
+    whole_or_absent(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words", [("schema",), ("run", *SHORT), ("run", *SHORT, "--json"), ("analyze", str(CAPTURE)), ("--help",)]
+)
+def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
+    process = subprocess.Popen(
+        [GAMELANE, *words, *QUIET.get(words[0], ())], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    process.stdout.close()
+    assert process.stderr
+    with process.stderr:
+        said = process.stderr.read()
+    assert process.wait(240) == 0
+    assert said == ""
+
+
+QUIET = dict.fromkeys(("run", "analyze"), ("--quiet",))
+
+
+def test_a_reader_that_leaves_gets_its_files(tmp_path: Path) -> None:
+    words = shlex.join([GAMELANE, *map(str, WRITERS["run"]), str(tmp_path)])
+    subprocess.run(["sh", "-c", f"{words} | true"], check=True, timeout=240, capture_output=True)
+    assert (tmp_path / "report.html").exists()
+    whole_or_absent(tmp_path)
