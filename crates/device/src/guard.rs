@@ -2,7 +2,7 @@
 //! program starts a second process while it still has privileges. That process waits until its input ends, which happens when
 //! the program does, by SIGKILL too; then it switches the offloads on again.
 
-use std::io::{Error, Read as _, Result};
+use std::io::{self, Error, Read as _, Result, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub fn run(words: &[String]) -> Result<()> {
         let Some(offload) = Offload::named(name) else { continue };
         // An interface that was removed needs no restoring, so the error only is printed.
         if let Err(error) = Offloads::of(interface).and_then(|offloads| offloads.switch(&offload, true)) {
-            eprintln!("{interface}: cannot switch {name} on again: {error}");
+            let _ = writeln!(io::stderr(), "{interface}: cannot switch {name} on again: {error}");
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ use gamelane_generator::socket::Socket;
 use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
-use gamelane_service::output::{print, print_to_reader};
+use gamelane_service::output::{print, print_to_reader, say};
 use gamelane_traffic::Transport;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -98,7 +98,7 @@ fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Fai
     let at = socket.local().map_err(cannot_listen)?;
     let mut records = common.records()?;
     let stop = stopped()?;
-    eprintln!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" });
+    say(&format!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" }));
     let mut printed = Ok(true);
     let mut on_end = |from: SocketAddr, seen: Seen| {
         // Without a reader the server goes on for its clients.

@@ -18,7 +18,7 @@ use gamelane_impair::tune::tune;
 use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
 use gamelane_service::exit::{Exit, Failure, end, usage};
-use gamelane_service::output::{json_of, print};
+use gamelane_service::output::{json_of, print, say};
 
 /// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
@@ -186,7 +186,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         Place::At(alone) => &alone.notes,
     };
     for note in notes {
-        eprintln!("note: {note}");
+        say(&format!("note: {note}"));
     }
     if arguments.dry_run {
         return print(&(describe(&place) + &impair.to_toml()));

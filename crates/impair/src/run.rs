@@ -17,6 +17,7 @@ use gamelane_scenario::Impair;
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
+use gamelane_service::output::say;
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -138,9 +139,11 @@ impl<'a> Impairing<'a> {
     fn run(mut self) -> anyhow::Result<()> {
         let name = self.place.name();
         self.note("begin")?;
-        eprintln!("impairing {name}, seed {}", self.seed);
+        say(&format!("impairing {name}, seed {}", self.seed));
         if std::io::stderr().is_terminal() {
-            eprintln!("`gamelane impair tune {name}` in another terminal changes it by keys; Ctrl-C ends it");
+            say(&format!(
+                "`gamelane impair tune {name}` in another terminal changes it by keys; Ctrl-C ends it"
+            ));
         }
         while !self.is_over() {
             let turn = self.engine.turn(&mut self.plane)?;
@@ -227,7 +230,7 @@ fn keep_time() {
     // Without this, timers are up to 50 µs later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if let Err(error) = run_in_real_time() {
-        eprintln!("note: no real-time priority, so other programs may delay packets: {error}");
+        say(&format!("note: no real-time priority, so other programs may delay packets: {error}"));
     }
 }
 

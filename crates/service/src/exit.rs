@@ -1,5 +1,6 @@
 //! Exit codes, the same for every program (docs/exit-codes.md, `python/gamelane/errors.py`), and how a program ends with one.
 
+use crate::output::say;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -73,7 +74,7 @@ pub fn end(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => Exit::Ok.into(),
         Err(Failure(exit, message)) => {
-            eprintln!("error: {message}");
+            say(&format!("error: {message}"));
             exit.into()
         }
     }

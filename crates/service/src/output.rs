@@ -1,4 +1,4 @@
-//! Results on stdout.
+//! Results on stdout, messages on stderr.
 
 use std::io::{ErrorKind, Write as _};
 
@@ -23,6 +23,11 @@ pub fn print_to_reader(text: &str) -> Result<bool, Failure> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure(Exit::Output, format!("stdout: cannot be written: {error}"))),
     }
+}
+
+/// Prints a line to stderr. `eprintln!` panics if nobody reads stderr any more, as after `2>&1 | head`.
+pub fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A document as indented JSON with a newline at its end.

@@ -134,7 +134,7 @@ impl Terminal {
         modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
         tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
         let this = Self { before };
-        print!("\x1b[?1049h\x1b[?25l");
+        io::stdout().write_all(b"\x1b[?1049h\x1b[?25l")?;
         io::stdout().flush()?;
         Ok(this)
     }
@@ -142,7 +142,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        print!("\x1b[?25h\x1b[?1049l");
+        let _ = io::stdout().write_all(b"\x1b[?25h\x1b[?1049l");
         let _ = io::stdout().flush();
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
     }
