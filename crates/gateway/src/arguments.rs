@@ -86,7 +86,8 @@ pub(crate) struct Run {
     /// Size at which the recording stops, in MiB.
     #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..), requires = "tap")]
     tap_size: u32,
-    /// Delete the oldest part instead of stopping. Such a recording cannot be replayed: its start is gone.
+    /// Delete the oldest part instead of stopping. Such a recording can be viewed, but neither replayed nor turned into a report:
+    /// the state of the queues at its start is gone.
     #[arg(long, requires = "tap")]
     tap_rotate: bool,
     /// Also use an interface over which you are logged in.

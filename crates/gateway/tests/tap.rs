@@ -287,7 +287,7 @@ fn a_recording_keeps_to_its_size_and_a_rotated_one_says_that_it_cannot_be_replay
     let status = record(&rotated, size, WhenFull::Rotate, 40_000);
     assert!(!status.full && status.lost == 0 && status.bytes > size, "{status:?}");
     assert!(bytes_in(&rotated) <= size + (8 << 10), "{}", bytes_in(&rotated));
-    assert!(replay(&rotated, None).unwrap_err().to_string().contains("looked at, not replayed"));
+    assert!(replay(&rotated, None).unwrap_err().to_string().contains("viewed, but not replayed"));
 }
 
 fn bytes_in(folder: &Path) -> u64 {

@@ -23,6 +23,7 @@ use crate::gateway::Gateway;
 use crate::http::Pages;
 use crate::policy::Policy;
 use crate::status::{IoStatus, SelfTest, Status};
+use crate::tap::about::WhenFull;
 use crate::tap::{self, About, Tap, Tapped};
 pub use check::{CheckError, check, describe};
 use policies::Policies;
@@ -216,6 +217,12 @@ fn start_tap(
     seed: Seed,
 ) -> anyhow::Result<Option<Tap>> {
     let Some(tap) = &options.tap else { return Ok(None) };
+    if tap.when_full == WhenFull::Rotate {
+        tracing::warn!(
+            "--tap-rotate: once the oldest part is deleted, this recording can be viewed, but not replayed or turned \
+             into a report; without --tap-rotate it stops at --tap-size instead, and can"
+        );
+    }
     let frames = engine.frames();
     let about = About {
         schema: tap::about::SCHEMA,

@@ -19,7 +19,8 @@ pub enum ReplayError {
     /// It was rotated.
     #[error(
         "the start of this recording was deleted (--tap-rotate), and the state of the queues with it: its frames can be \
-         looked at, not replayed"
+         viewed, but not replayed\n  hint:    record without --tap-rotate and with a larger --tap-size; \
+         `gamelane analyze` explains the frames of this one"
     )]
     Rotated,
     /// A file of it is damaged.
