@@ -399,6 +399,30 @@ def test_keys_change_what_is_in_force(own: Own) -> None:
         own.player.run(own.impair, "tune", "eth0")
 
 
+def test_a_trial_starts_the_impairment_and_takes_no_rating_that_was_typed_ahead(own: Own, tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    trial = (sys.executable, "-m", "gamelane", "impair", "trial", "eth0", "-o", tmp_path, "--hold", "5", "--seed", "1")
+    words = own.player.command(list(map(str, trial)))
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True) as process:
+        shows(screen, b"1 of 28: play")
+        began = time.monotonic()
+        assert own.show()["config"]
+        os.write(screen, b"1\n2\n3")
+        shows(screen, b"1 bad: ")
+        assert time.monotonic() - began > 4
+        assert not (tmp_path / "player.jsonl").exists()
+        os.write(screen, b"4\n")
+        shows(screen, b"2 of 28: play")
+        process.send_signal(signal.SIGINT)
+        shows(screen, b"the same command continues")
+        assert process.wait(timeout=60) == 0
+    [rated] = [json.loads(line) for line in (tmp_path / "player.jsonl").read_text().splitlines()]
+    assert rated["rating"] == 4
+    assert rated["rated_unix_s"] - rated["set_unix_s"] >= 5
+    with pytest.raises(LabError, match="nobody impairs it"):
+        own.show()
+
+
 def shows(screen: int, word: bytes) -> None:
     """Wait until the terminal shows a text."""
     shown = b""

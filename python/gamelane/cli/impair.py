@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -41,21 +42,29 @@ def impair(context: click.Context) -> object:
 @click.option(
     "--repeat", type=click.IntRange(1, 20), metavar="N", default=2, help="How often each condition is presented."
 )
-@click.option("--hold", type=click.IntRange(0), metavar="S", default=60, help="Seconds of play before each rating.")
+@click.option(
+    "--hold", type=click.IntRange(5), metavar="S", default=60, help="Seconds of play before each rating, at least 5."
+)
 @click.option("--seed", type=int, metavar="N", show_default="random", help="Seed of the order.")
 @click.option("--player", metavar="NAME", default="player", help="Name of the player. Each player has a trial.")
 def trial(interface: str, out: Path, grid: str, repeat: int, hold: int, seed: int | None, player: str) -> None:
-    """Play under the delays and losses of collom2016, Table II, in random order, and rate each without knowing it."""
+    """Play under the delays and losses of collom2016, Table II, in random order, and rate each without knowing it.
+
+    Starts `gamelane impair IF`, unless it runs.
+    """
     from gamelane.trials import blind  # noqa: PLC0415 - `impair IF` needs neither NumPy nor Altair
+    from gamelane.trials.impairment import Impairment  # noqa: PLC0415 - likewise
 
     if grid not in blind.GRIDS:
         raise UsageError(f"--grid {grid}: unknown grid\n  allowed: {', '.join(blind.GRIDS)}")
     if not player.replace("-", "").replace("_", "").isalnum():
         raise UsageError(f"--player {player}: not a file name\n  allowed: letters, digits, - and _")
+    if not sys.stdin.isatty():
+        raise UsageError("a trial asks a player at a terminal, and standard input is none")
     writable(out)
     plan = blind.open_plan(out / f"{player}.json", blind.Settings(grid, repeat, hold, seed))
-    session = blind.Session(interface, plan, out / f"{player}.jsonl")
-    done = session.run()
+    with Impairment(interface) as impairment:
+        done = blind.Session(impairment.set, plan, out / f"{player}.jsonl").run()
     say(f"{done} of {len(plan.order)} conditions rated; `gamelane impair analyze {out}` shows the results")
 
 

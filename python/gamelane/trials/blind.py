@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import random
 import secrets
-import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gamelane import programs, whole
-from gamelane.errors import LabError, UsageError
+from gamelane import whole
+from gamelane.errors import UsageError
 
 DELAYS_MS = (0, 10, 25, 50, 100, 150, 200)
 LOSSES_PERCENT = (0, 1, 3, 5, 10, 20, 30, 40)
@@ -107,25 +107,29 @@ def open_plan(path: Path, settings: Settings) -> Plan:
     return plan
 
 
+def ask_now(question: str) -> str:
+    """Ask at the terminal. What was typed before the question is no answer to it."""
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    return input(question)
+
+
 @dataclass(frozen=True)
 class Session:
     """Runs a trial with a player at the terminal."""
 
-    interface: str
+    change: Callable[[Condition], None]
     plan: Plan
     log: Path
-    ask: Callable[[str], str] = input
+    ask: Callable[[str], str] = ask_now
     wait: Callable[[float], None] = time.sleep
-    setter: Callable[[str, Condition], None] | None = None
 
     def run(self) -> int:
         """Continue after the last rating in the log and return the number of rated conditions. Ctrl-C keeps them."""
         rated = _rated(self.log)
-        change = self.setter or set_impairment
         try:
             for number in range(rated, len(self.plan.order)):
                 condition = self.plan.order[number]
-                change(self.interface, condition)
+                self.change(condition)
                 began = time.time()
                 self._say(f"\n{number + 1} of {len(self.plan.order)}: play; rating in {self.plan.hold_s} s.")
                 self.wait(self.plan.hold_s)
@@ -138,8 +142,6 @@ class Session:
                 rated = number + 1
         except (KeyboardInterrupt, EOFError):
             self._say("\nstopped; the same command continues from here")
-        finally:
-            change(self.interface, Condition(0, 0))
         return rated
 
     def _rating(self) -> int:
@@ -152,14 +154,6 @@ class Session:
 
     def _say(self, text: str) -> None:
         print(text, file=sys.stderr)  # noqa: T201 - a dialogue, not a result
-
-
-def set_impairment(interface: str, condition: Condition) -> None:
-    """Set the condition. The answer of the program is hidden, because it would reveal the condition."""
-    words = [str(programs.IMPAIR.find()), "set", interface, *condition.settings()]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise LabError(done.stderr.strip().removeprefix("error: "))
 
 
 def _rated(log: Path) -> int:
