@@ -14,7 +14,7 @@ use gamelane_gateway::status::BothWays;
 const TO: [u8; 12] = [0x02, 0, 0, 0, 0, 0x99, 0x02, 0, 0, 0, 0, 0x88];
 
 /// Sends frames at home and returns those to `TO` that reach the internet.
-fn across(net: &common::Net, sent: &[Vec<u8>]) -> Vec<Vec<u8>> {
+pub(crate) fn across(net: &common::Net, sent: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let is_done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -56,7 +56,7 @@ fn across(net: &common::Net, sent: &[Vec<u8>]) -> Vec<Vec<u8>> {
     })
 }
 
-fn ethernet(rest: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn ethernet(rest: &[&[u8]]) -> Vec<u8> {
     let mut frame = TO.to_vec();
     for part in rest {
         frame.extend_from_slice(part);

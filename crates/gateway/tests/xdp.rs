@@ -2,7 +2,10 @@
 
 use crate::common;
 use crate::common::{FQ, HOME, PATIENCE, Place, SERVER, net, net_of, wait, ways};
+use crate::faults::{across, ethernet};
 use gamelane_core::{Direction, Instant};
+use gamelane_device::bpf::Register::{R0, R2, R3};
+use gamelane_device::bpf::{AttachType, Helper, Instruction, Link, Program, ProgramType};
 use gamelane_device::packet::Sender;
 use gamelane_device::{Engine, FrameId, Frames, Interface, Io, Plane};
 use gamelane_gateway::status::BothWays;
@@ -103,6 +106,43 @@ fn every_queue_of_an_interface_is_served() {
         let line = counted.lines().find(|line| line.contains(queue)).expect(&counted);
         assert_ne!(line.split_whitespace().nth(1), Some("0"), "{counted}");
     }
+    gateway.assert_conserves();
+}
+
+/// A VLAN interface gives its frames to the interface below with the tag beside them. This does the same to all of them.
+fn tag_beside(net: &common::Net, place: Place, tag: u16) -> Link {
+    let push = [
+        Instruction::set(R2, i32::from(0x8100_u16.to_be())),
+        Instruction::set(R3, tag.into()),
+        Instruction::call(Helper::SkbVlanPush),
+        // TCX_NEXT
+        Instruction::set(R0, -1),
+        Instruction::exit(),
+    ];
+    std::thread::scope(|scope| {
+        let attach = || {
+            net.enter(place);
+            let program = Program::load(ProgramType::SchedCls, AttachType::TcxEgress, "push", &push).unwrap();
+            Link::first(&program, Interface::find("eth0").unwrap().index, AttachType::TcxEgress).unwrap()
+        };
+        scope.spawn(attach).join().unwrap()
+    })
+}
+
+#[test]
+fn a_vlan_tag_beside_the_frame_stays_with_it() {
+    if !is_here() {
+        return;
+    }
+    let Some(net) = net(1500, &[]) else { return };
+    net.run(Place::Home, &["ethtool", "-K", "eth0", "txvlan", "on"]);
+    let gateway = net.gateway_by("xdp", FQ);
+    let sent =
+        [ethernet(&[&[8, 0], &[0x45, 0, 0, 28, 0, 1, 0, 0, 64, 17, 0, 0, 10, 77, 0, 1, 10, 77, 0, 2]])];
+    assert_eq!(across(&net, &sent), sent);
+    let _link = tag_beside(&net, Place::Home, 0xa007);
+    let tagged = [&sent[0][..12], &[0x81, 0, 0xa0, 7], &sent[0][12..]].concat();
+    assert_eq!(across(&net, &sent), [tagged]);
     gateway.assert_conserves();
 }
 

@@ -15,6 +15,8 @@ pub enum Register {
     R4,
     R5,
     R6,
+    /// The end of the program's 512 bytes of memory.
+    R10 = 10,
 }
 
 /// A kernel function that programs may call, `BPF_FUNC_…`.
@@ -22,10 +24,14 @@ pub enum Register {
 pub enum Helper {
     /// Returns nanoseconds of `CLOCK_MONOTONIC`.
     KtimeGetNs = 5,
+    /// Puts a VLAN tag beside a frame, as a VLAN interface does.
+    SkbVlanPush = 18,
     /// Redirects to the interface with an index: out of it, or with flag 1 as if the frame had arrived there.
     Redirect = 23,
     /// Redirects to an entry of a map, such as an AF_XDP socket.
     RedirectMap = 51,
+    /// Moves the start of a frame.
+    XdpAdjustHead = 44,
 }
 
 /// An instruction. Offsets of jumps count instructions from the next one; offsets of memory are bytes.
@@ -65,6 +71,21 @@ impl Instruction {
     /// `*(u32 *)(to + offset) = from`
     pub const fn store_word(to: Register, offset: i16, from: Register) -> Self {
         Self::new(0x63, to, from as u8, offset, 0)
+    }
+
+    /// `*(u16 *)(to + offset) = from`
+    pub const fn store_half(to: Register, offset: i16, from: Register) -> Self {
+        Self::new(0x6b, to, from as u8, offset, 0)
+    }
+
+    /// `*(u32 *)(to + offset) = value`
+    pub const fn store(to: Register, offset: i16, value: i32) -> Self {
+        Self::new(0x62, to, 0, offset, value)
+    }
+
+    /// The lower 16 bits of `of`, in network order; the others are zero.
+    pub const fn network_order(of: Register) -> Self {
+        Self::new(0xdc, of, 0, 0, 16)
     }
 
     /// `*(u64 *)(to + offset) += from`, atomically
@@ -120,6 +141,12 @@ impl Instruction {
     /// Calls a kernel function.
     pub const fn call(helper: Helper) -> Self {
         Self::new(0x85, Register::R0, 0, 0, helper as i32)
+    }
+
+    /// Calls a function of the kernel by the number of [`function`](super::function).
+    pub const fn call_function(number: i32) -> Self {
+        const PSEUDO_KFUNC_CALL: u8 = 2;
+        Self::new(0x85, Register::R0, PSEUDO_KFUNC_CALL, 0, number)
     }
 
     /// Ends the program; `R0` is its result.

@@ -1,8 +1,10 @@
 //! eBPF programs that the kernel runs for frames: bpf(2). Each has a handful of instructions, written with the functions of
 //! [`Instruction`], so neither a compiler nor an object file is needed. Programs, maps and links end with the values here, and so
-//! with the process, however it ends. Not supported: pinning, BTF, and instructions that no program here uses.
+//! with the process, however it ends. Not supported: pinning, type information of programs, and
+//! instructions that no program here uses.
 #![expect(unsafe_code, reason = "bpf(2) has no safe binding")]
 
+mod btf;
 mod instruction;
 
 use std::ffi::c_int;
@@ -52,7 +54,24 @@ impl Program {
         name: &str,
         instructions: &[Instruction],
     ) -> Result<Self> {
+        Self::load_for(kind, attach, name, instructions, None)
+    }
+
+    /// Loads a program for one interface, by its index. Such a program may call functions of the interface's driver, and can be
+    /// attached to that interface only.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load). The system's error is `EOPNOTSUPP` if the driver has no such functions.
+    pub fn load_for(
+        kind: ProgramType,
+        attach: AttachType,
+        name: &str,
+        instructions: &[Instruction],
+        interface: Option<u32>,
+    ) -> Result<Self> {
         let mut attributes = Load {
+            flags: if interface.is_some() { FOR_INTERFACE } else { 0 },
+            interface: interface.unwrap_or(0),
             kind: kind as u32,
             instruction_count: instructions.len() as u32,
             instructions: instructions.as_ptr() as u64,
@@ -66,7 +85,9 @@ impl Program {
         // SAFETY: the attributes are those of this command; instructions and licence live through the call.
         let error = match unsafe { make(PROG_LOAD, &attributes) } {
             Ok(fd) => return Ok(Self(fd)),
-            Err(error) if error.raw_os_error() == Some(libc::EPERM) => return Err(error),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::EOPNOTSUPP)) => {
+                return Err(error);
+            }
             Err(error) => error,
         };
         let mut log = vec![0u8; 1 << 16];
@@ -81,6 +102,12 @@ impl Program {
         let said = String::from_utf8_lossy(&log[..end]);
         Err(Error::new(error.kind(), format!("{error}; the kernel's log for {name}:\n{}", said.trim())))
     }
+}
+
+/// Number by which a program calls the kernel's function of this name ([`Instruction::call_function`]); `None` if this kernel has
+/// none.
+pub fn function(name: &str) -> Option<i32> {
+    btf::function(name)
 }
 
 /// A program attached to an interface until this is dropped.
@@ -268,5 +295,8 @@ const MAP_UPDATE: c_int = 2;
 const PROG_LOAD: c_int = 5;
 const LINK_CREATE: c_int = 28;
 const MMAPABLE: u32 = 1 << 10;
+/// `BPF_F_XDP_DEV_BOUND_ONLY`.
+const FOR_INTERFACE: u32 = 1 << 6;
 const BEFORE: u32 = 1 << 3;
-const LICENSE: &std::ffi::CStr = c"MIT OR Apache-2.0";
+/// The kernel lets its functions be called only under a licence that it knows to be compatible with its own. MIT is.
+const LICENSE: &std::ffi::CStr = c"Dual MIT/GPL";

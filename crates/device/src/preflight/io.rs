@@ -79,12 +79,6 @@ impl Chosen {
                      it by ARP or neighbour discovery; --io packet keeps it reachable"
                 ));
             }
-            if interface.is_software() {
-                notes.push(format!(
-                    "{name} is a virtual interface: AF_XDP does not see VLAN tags that the sender's kernel carries beside the \
-                     frame; --io packet does"
-                ));
-            }
         }
         Self { io: Io::Xdp, why: "asked for", offloads, notes }
     }

@@ -1,6 +1,6 @@
 //! AF_XDP (`Documentation/networking/af_xdp.rst`): frames come from the driver before the network stack sees them, into memory
 //! shared with the kernel, and go to the driver the same way. Not supported: frames longer than one chunk of that memory, VLAN tags
-//! that the interface takes out of frames (switched off, see [`crate::VLAN_STRIPPING`]), and drivers without XDP, where the kernel
+//! that hardware takes out of frames (switched off, see [`crate::VLAN_STRIPPING`]), and drivers without XDP, where the kernel
 //! could only emulate it.
 #![expect(unsafe_code, reason = "AF_XDP sockets have no safe binding")]
 
@@ -58,7 +58,7 @@ impl XdpPort {
         let promiscuous = PacketSocket::open(Start::Link)?;
         promiscuous.make_promiscuous(interface.index)?;
         let sockets: Vec<_> = queues.iter().map(AsRawFd::as_raw_fd).collect();
-        let program = Program::attach(interface.index, &sockets, own)?;
+        let program = Program::attach(interface, &sockets, own)?;
         let checksum = if interface.is_software() { Checksum::Unknown } else { Checksum::Present };
         Ok(Self {
             program,
@@ -85,6 +85,12 @@ impl XdpPort {
                 "it has {count} receive queues; one thread serves at most {MOST_QUEUES}\n  hint:    `ethtool -L {} combined 1`",
                 interface.name
             ))
+        } else if interface.is_software() && program::tag_reader().is_none() {
+            Some(
+                "a virtual interface may carry VLAN tags beside its frames, and this kernel does not show them to XDP \
+                 programs (Linux 6.8 does)\n  hint:    use --io packet"
+                    .into(),
+            )
         } else {
             None
         }
