@@ -182,7 +182,18 @@ def test_more_signals_do_not_disturb_the_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ignored", "number"), [("INT", signal.SIGINT), ("HUP", signal.SIGHUP)])
 def test_what_was_ignored_at_the_start_stays_ignored(tmp_path: Path, ignored: str, number: signal.Signals) -> None:
     """As SIGINT is in a background job of a script, and SIGHUP under nohup."""
-    words = ["sh", "-c", f'trap "" {ignored}; exec "$@"', "sh", GAMELANE, "capture", "lo", "-o", tmp_path, "--json"]
+    words: list[str | Path] = [
+        "sh",
+        "-c",
+        f'trap "" {ignored}; exec "$@"',
+        "sh",
+        GAMELANE,
+        "capture",
+        "lo",
+        "-o",
+        tmp_path,
+        "--json",
+    ]
     recording = subprocess.Popen(inside(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for_bytes(tmp_path, 1)
     recording.send_signal(number)
@@ -281,6 +292,14 @@ def test_on_a_full_disk_the_verdict_so_far_survives(tmp_path: Path) -> None:
         [capture] = document["captures"]
         assert capture["packets"] == document["recording"]["packets"]
         assert gamelane("analyze", file, "--json").returncode == 0
+        # Another start, as by systemd, leaves no empty file, and removes none for it.
+        subprocess.run(["dd", "if=/dev/zero", f"of={tmp_path / 'rest'}"], check=False, capture_output=True)
+        again = start("lo", "-o", tmp_path, "--json", "--keep", "1")
+        text, said = again.communicate(timeout=240)
+        assert again.returncode == 3, said
+        assert "No space left on device" in said
+        assert json.loads(text)["recording"]["packets"] > 0
+        assert list(tmp_path.glob("*.pcapng")) == [file]
     finally:
         subprocess.run(["umount", tmp_path], check=True)
 

@@ -52,7 +52,12 @@ SMALLEST_FILE = 1 << 16
 )
 @click.option("--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size: 100MiB.")
 @click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time: 10min.")
-@click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the N newest files and delete older ones.")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the N newest files of IFACE in the folder and delete older ones.",
+)
 @click.option(
     "--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C or SIGTERM stops."
 )
