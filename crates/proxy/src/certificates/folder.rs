@@ -80,7 +80,7 @@ impl Folder {
         Self::open(path)
     }
 
-    /// Opens a folder.
+    /// Opens a folder, and removes what a killed command left there.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let opened = File::open(path).and_then(|folder| {
             // Opening a file as a folder fails only later, with a message about another file.
@@ -91,6 +91,8 @@ impl Folder {
             Ok(folder)
         });
         let lock = opened.map_err(|error| unreadable(path, &error))?;
+        // A user who may only read the folder can still look at it.
+        let _ = whole::clean(path);
         Ok(Self { path: path.into(), _lock: lock })
     }
 

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all: written beside their place, synced, and then moved there.
 
 use gamelane_service::exit::{Exit, Failure};
-use std::fs::{File, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,20 @@ use std::path::{Path, PathBuf};
 pub(super) const PRIVATE: u32 = 0o600;
 /// Mode of a file with certificates.
 pub(super) const PUBLIC: u32 = 0o644;
+
+/// How the name of a file that is being written begins.
+const PREFIX: &str = ".gamelane-certificates-";
+
+/// Removes what a killed command left of files that it was writing; it may be a private key. No other command may be writing.
+pub(super) fn clean(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
 
 /// What happens to a file that is already there.
 #[derive(Clone, Copy)]
@@ -25,7 +39,7 @@ pub(super) fn write(path: &Path, text: &str, mode: u32, existing: Existing) -> R
     let failed = |error: &io::Error| unwritten(path, error);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
-        .prefix(".gamelane-")
+        .prefix(PREFIX)
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
         .map_err(|error| failed(&error))?;
