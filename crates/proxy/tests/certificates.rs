@@ -213,6 +213,12 @@ fn a_folder_without_the_authoritys_key_goes_on_with_a_second_authority() {
     let trusted = Facts::read(&folder.path().join("authority.pem")).unwrap();
     assert_eq!(trusted.len(), 2);
     assert!(one(&folder.path().join("near.pem")).is_signed_by(&trusted[1]));
+    let (_, said) = done(&["add", path, "home", "--near"]);
+    let note = format!(
+        "note: a change of the authority is under way: other ends must trust {} first",
+        trusted[0].name
+    );
+    assert!(said.contains(&note), "{said}");
     done(&["renew", path, "far", "near"]);
     done(&["retire", path]);
     assert_eq!(one(&folder.path().join("authority.pem")).fingerprint, trusted[0].fingerprint);

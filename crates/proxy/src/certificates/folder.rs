@@ -118,7 +118,13 @@ impl Folder {
             Role::Far => (vec![own.clone(), FAR_NAME.to_owned()], Purpose::Far),
         };
         let key = KeyPair::generate().map_err(failed)?;
-        let (pem, notes) = signer.sign(&own, dns, purpose, &key, days)?;
+        let (pem, mut notes) = signer.sign(&own, dns, purpose, &key, days)?;
+        if self.trusted()?.len() > 1 {
+            let signer = &signer.authority.name;
+            notes.push(format!(
+                "a change of the authority is under way: other ends must trust {signer} first"
+            ));
+        }
         let mut done = Done { notes, ..Done::default() };
         done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Keep)?;
         done.write(&self.file(&format!("{name}.pem")), &pem, PUBLIC, Existing::Keep)?;
