@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -123,6 +129,179 @@ def test_a_recording_that_is_killed_can_be_read(tmp_path: Path) -> None:
     [capture] = json.loads(done.stdout)["captures"]
     assert capture["complete"]
     assert capture["packets"] > 100
+
+
+def ended(recording: subprocess.Popen[str], folder: Path) -> dict[str, Any]:
+    """The document of a recording that has ended as it should: printed, and in its folder."""
+    text, said = recording.communicate(timeout=240)
+    assert recording.returncode == 0, said
+    document: dict[str, Any] = json.loads(text)
+    assert document == json.loads((folder / "analysis.json").read_text())
+    assert document["recording"]["packets"] > 0
+    assert sum(map(whole_packets, folder.glob("*.pcapng"))) == document["recording"]["packets"]
+    return document
+
+
+def whole_packets(file: Path) -> int:
+    """Packets of a file up to its last whole block (pcapng, section 3.1)."""
+    content, at, packets = file.read_bytes(), 0, 0
+    while at + 12 <= len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if at + length > len(content):
+            break
+        packets += kind == ENHANCED_PACKET
+        at += length
+    return packets
+
+
+ENHANCED_PACKET = 6
+
+
+@pytest.mark.usefixtures("match")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_recording_with_a_verdict(tmp_path: Path, number: signal.Signals) -> None:
+    recording = start("lo", "-o", tmp_path, "--json")
+    wait_for_bytes(tmp_path, 1)
+    recording.send_signal(number)
+    ended(recording, tmp_path)
+
+
+@pytest.mark.usefixtures("match")
+def test_more_signals_do_not_disturb_the_end(tmp_path: Path) -> None:
+    """`timeout` sends SIGTERM to the command and to its group; a shell that loses its terminal sends SIGHUP too."""
+    recording = start("lo", "-o", tmp_path, "--json")
+    wait_for_bytes(tmp_path, 1)
+    for _ in range(200):
+        recording.send_signal(signal.SIGTERM)
+        recording.send_signal(signal.SIGHUP)
+        time.sleep(0.001)
+    ended(recording, tmp_path)
+
+
+@pytest.mark.usefixtures("match")
+@pytest.mark.parametrize(("ignored", "number"), [("INT", signal.SIGINT), ("HUP", signal.SIGHUP)])
+def test_what_was_ignored_at_the_start_stays_ignored(tmp_path: Path, ignored: str, number: signal.Signals) -> None:
+    """As SIGINT is in a background job of a script, and SIGHUP under nohup."""
+    words: list[str | Path] = [
+        "sh",
+        "-c",
+        f'trap "" {ignored}; exec "$@"',
+        "sh",
+        GAMELANE,
+        "capture",
+        "lo",
+        "-o",
+        tmp_path,
+        "--json",
+    ]
+    recording = subprocess.Popen(inside(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for_bytes(tmp_path, 1)
+    recording.send_signal(number)
+    wait_for_bytes(tmp_path, sum(path.stat().st_size for path in tmp_path.glob("*.pcapng")) + 5_000)
+    recording.send_signal(signal.SIGTERM)
+    ended(recording, tmp_path)
+
+
+@pytest.mark.usefixtures("match")
+@pytest.mark.parametrize("words", [[], ["--live"]])
+def test_a_terminal_that_is_closed_ends_the_recording_with_an_analysis(tmp_path: Path, words: list[str]) -> None:
+    """As a window is closed, or a connection of SSH is lost: nothing can be printed any more."""
+    terminal, end = pty.openpty()
+    recording = subprocess.Popen(
+        ["setsid", "--ctty", *inside(GAMELANE, "capture", "lo", "-o", tmp_path, *words)],
+        stdin=end,
+        stdout=end,
+        stderr=end,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )
+    os.close(end)
+    drain = threading.Thread(target=_read_all, args=(terminal,))
+    drain.start()
+    wait_for_bytes(tmp_path, 5_000)
+    # The last descriptor goes once the reader has noticed.
+    READING.clear()
+    drain.join()
+    os.close(terminal)
+    assert recording.wait(timeout=240) == 0
+    document = json.loads((tmp_path / "analysis.json").read_text())
+    assert document["recording"]["packets"] == sum(map(whole_packets, tmp_path.glob("*.pcapng"))) > 0
+
+
+READING = threading.Event()
+
+
+def _read_all(terminal: int) -> None:
+    READING.set()
+    while READING.is_set():
+        if select.select([terminal], [], [], 0.1)[0]:
+            os.read(terminal, 1 << 16)
+
+
+FLOOD = """
+import socket
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    out.sendto(bytes(1400), ("127.0.0.1", 9))
+"""
+
+
+@pytest.mark.usefixtures("match")
+def test_recordings_killed_at_random_moments_are_readable_to_the_last_whole_block(tmp_path: Path) -> None:
+    """Under a flood, so that blocks are being written at any moment."""
+    flood = subprocess.Popen(inside(sys.executable, "-c", FLOOD), stderr=subprocess.DEVNULL)
+    moments = Random(15)
+    try:
+        for number in range(KILLS):
+            folder = tmp_path / str(number)
+            recording = start("lo", "-o", folder, "-q", "--rotate-size", "8MiB")
+            wait_for_bytes(folder, 1)
+            time.sleep(moments.uniform(0, 0.5))
+            recording.kill()
+            recording.communicate(timeout=240)
+            packets = sum(map(whole_packets, folder.glob("*.pcapng")))
+            done = gamelane("analyze", folder, "--json")
+            assert done.returncode in (0, 4), done.stderr
+            [capture] = json.loads(done.stdout)["captures"]
+            assert capture["packets"] == packets > 0
+    finally:
+        flood.kill()
+        flood.wait()
+
+
+KILLS = 6
+
+
+@pytest.mark.usefixtures("match")
+def test_on_a_full_disk_the_verdict_so_far_survives(tmp_path: Path) -> None:
+    try:
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64k", "gamelane-test", tmp_path], check=True, capture_output=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        lacking(f"no small file system can be mounted here: {error}")
+    try:
+        recording = start("lo", "-o", tmp_path, "--json")
+        text, said = recording.communicate(timeout=240)
+        assert recording.returncode == 3, said
+        assert "No space left on device" in said
+        document = json.loads(text)
+        [file] = tmp_path.glob("*.pcapng")
+        assert 100 < whole_packets(file) <= document["recording"]["packets"]
+        assert file.stat().st_size <= 1 << 16
+        # The verdict is of all that was seen, and the file is whole.
+        [capture] = document["captures"]
+        assert capture["packets"] == document["recording"]["packets"]
+        assert gamelane("analyze", file, "--json").returncode == 0
+        # Another start, as by systemd, leaves no empty file, and removes none for it.
+        subprocess.run(["dd", "if=/dev/zero", f"of={tmp_path / 'rest'}"], check=False, capture_output=True)
+        again = start("lo", "-o", tmp_path, "--json", "--keep", "1")
+        text, said = again.communicate(timeout=240)
+        assert again.returncode == 3, said
+        assert "No space left on device" in said
+        assert json.loads(text)["recording"]["packets"] > 0
+        assert list(tmp_path.glob("*.pcapng")) == [file]
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
 
 
 @pytest.mark.usefixtures("match")

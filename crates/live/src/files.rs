@@ -19,7 +19,8 @@ pub struct Rotation {
     pub bytes: Option<u64>,
     /// Longest time from a file's first packet to its last, in nanoseconds.
     pub span_ns: Option<u64>,
-    /// Files kept, including the one being written; `None` keeps all.
+    /// Files kept, including the one being written and those of earlier recordings of this interface in the same folder. So a
+    /// recorder that is started again and again keeps within its share of the disk. `None` keeps all.
     pub keep: Option<usize>,
 }
 
@@ -55,13 +56,22 @@ impl Files {
         blocks::section(&mut header)
             .and_then(|()| blocks::interface(&mut header, interface))
             .map_err(|source| LiveError::Output { path: folder.to_owned(), packets: 0, source })?;
+        let stem = interface.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_");
+        let kept = match rotation.keep {
+            Some(_) => earlier(folder, &stem).map_err(|source| LiveError::Output {
+                path: folder.to_owned(),
+                packets: 0,
+                source,
+            })?,
+            None => VecDeque::new(),
+        };
         Ok(Self {
             folder: folder.to_owned(),
-            stem: interface.name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '-', "_"),
+            stem,
             header,
             rotation,
             open: None,
-            kept: VecDeque::new(),
+            kept,
             begun: 0,
             written_bytes: 0,
             packets: 0,
@@ -117,13 +127,17 @@ impl Files {
         Ok(())
     }
 
-    /// Writes complete blocks that hold `packets` packets. A partial write is removed again.
+    /// Writes complete blocks that hold `packets` packets. A partial write is removed again, and so is a file without a header.
     pub(crate) fn write(&mut self, whole_blocks: &[u8], packets: u64) -> Result<(), LiveError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if let Err(source) = open.file.write_all(whole_blocks) {
             // If this fails too, readers stop at the incomplete block.
             let _ = open.file.set_len(open.bytes);
             let path = open.path.clone();
+            // On a full disk, a recorder that is started again and again must not fill its share with empty files.
+            if open.bytes == 0 && fs::remove_file(&path).is_ok() {
+                self.kept.pop_back();
+            }
             self.open = None;
             return Err(LiveError::Output { path, packets: self.packets, source });
         }
@@ -159,6 +173,31 @@ impl Files {
             }
         }
     }
+}
+
+/// The files of earlier recordings of an interface, oldest first.
+fn earlier(folder: &Path, stem: &str) -> std::io::Result<VecDeque<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_recorded(name, stem)) {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into())
+}
+
+/// Whether [`Files::create`] gave this name.
+fn is_recorded(name: &str, stem: &str) -> bool {
+    let numbers = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = || {
+        let rest = name.strip_prefix(stem)?.strip_prefix('-')?.strip_suffix(".pcapng")?;
+        let (date, number) = rest.split_once('-')?;
+        let (day, second) = date.strip_suffix('Z')?.split_once('T')?;
+        Some(day.len() == 8 && second.len() == 6 && [day, second, number].into_iter().all(numbers))
+    };
+    parts().unwrap_or(false)
 }
 
 /// Formats a time as `20260131T235959Z`.
@@ -227,6 +266,33 @@ mod tests {
             record(&mut files(folder.path(), rotation), times);
             assert_eq!(names(folder.path()).len(), 3 * runs);
         }
+    }
+
+    #[test]
+    fn the_files_of_earlier_recordings_count_among_those_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let others = ["analysis.json", "a_b.pcapng", "a_b-notes.pcapng", "c-20260921T000000Z-00001.pcapng"];
+        for other in others {
+            fs::write(folder.path().join(other), "").unwrap();
+        }
+        let rotation = Rotation { span_ns: Some(1_000_000_000), keep: Some(3), ..Rotation::default() };
+        let second = 1_000_000_000;
+        for run in 0..4 {
+            let began = 1_790_000_000 * second + run * 100 * second;
+            record(&mut files(folder.path(), rotation), [began, began + second]);
+        }
+        let kept: Vec<_> =
+            names(folder.path()).into_iter().filter(|name| !others.contains(&name.as_str())).collect();
+        let dates: Vec<_> = kept.iter().map(|name| &name[4..]).collect();
+        assert_eq!(
+            dates,
+            [
+                "20260921T141641Z-00002.pcapng",
+                "20260921T141820Z-00001.pcapng",
+                "20260921T141821Z-00002.pcapng"
+            ]
+        );
+        assert_eq!(names(folder.path()).len(), 3 + others.len());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::hub::Hub;
 use crate::hub::status::{ClientDelays, FlowStatus, HubStatus};
 use crate::metrics::{ACKNOWLEDGED, ADDED, Delays, Metrics};
 use crate::near::Near;
+use crate::tls::{Certificates, InUse};
 use gamelane_mux::savings::{IPV4_TCP_TIMESTAMPS, Saving, Wire};
 use gamelane_service::http::{self, Answer, Bytes, Method, Request, Route, Site};
 use gamelane_service::prometheus::Exposition;
@@ -23,6 +24,15 @@ pub enum Proxy {
     Near(Arc<Near>),
     /// A far proxy.
     Far(Arc<Far>),
+}
+
+/// The site of a proxy.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// The proxy.
+    pub proxy: Proxy,
+    /// Its certificates; `None` without TLS.
+    pub certificates: Option<Arc<Certificates>>,
 }
 
 /// The document of `/status`, schema 1.
@@ -47,6 +57,10 @@ pub struct Status {
     pub sessions: Vec<HubStatus>,
     /// The first thousand clients.
     pub clients: Vec<FlowStatus>,
+    /// Certificates in use: this end's own, then the authorities.
+    pub certificates: Vec<InUse>,
+    /// Why the certificates could not be read again, if the last SIGHUP failed. The ones in use are older than the files.
+    pub certificates_error: Option<String>,
 }
 
 /// Fractions saved, estimated.
@@ -87,8 +101,7 @@ impl Proxy {
         }
     }
 
-    /// The status now.
-    pub fn status(&self) -> Status {
+    fn status(&self, certificates: Option<&Certificates>) -> Status {
         let (metrics, hubs) = (self.metrics(), self.hubs());
         let saving = saving(metrics);
         let (added, acknowledged) = (metrics.added_delay.read(), metrics.acknowledged.read());
@@ -111,6 +124,8 @@ impl Proxy {
             counters: metrics.counters().map(|(name, _, counter)| (name, counter.value())).into(),
             clients: hubs.iter().flat_map(|hub| hub.flows(LISTED)).take(LISTED).collect(),
             sessions: hubs.iter().map(|hub| hub.status()).collect(),
+            certificates: certificates.map(Certificates::in_use).unwrap_or_default(),
+            certificates_error: certificates.and_then(Certificates::failed),
         }
     }
 
@@ -169,15 +184,37 @@ impl Proxy {
     }
 }
 
-impl Site for Proxy {
+impl Admin {
+    fn exposition(&self) -> Exposition {
+        let mut out = self.proxy.exposition();
+        let Some(certificates) = &self.certificates else { return out };
+        let mut left = out.gauge(
+            "gamelane_proxy_certificate_expires_in_seconds",
+            "Seconds until a certificate in use expires; negative afterwards.",
+        );
+        for InUse { file, subject, fingerprint, expires_in_s, .. } in certificates.in_use() {
+            let labels = [("file", &*file), ("subject", &*subject), ("fingerprint", &*fingerprint)];
+            left.add(&labels, expires_in_s as f64);
+        }
+        let failed = certificates.failed().is_some();
+        out.gauge(
+            "gamelane_proxy_certificates_failed",
+            "1 if the last SIGHUP could not read the certificates again.",
+        )
+        .add(&[], u64::from(failed));
+        out
+    }
+}
+
+impl Site for Admin {
     fn routes(&self) -> &'static [Route] {
         const { &[(Method::GET, "/metrics"), (Method::GET, "/metrics/players"), (Method::GET, "/status")] }
     }
 
     async fn answer(&self, request: Request<Bytes>) -> Answer {
         match request.uri().path() {
-            "/status" => http::json(&self.status()),
-            "/metrics/players" => http::metrics(self.players()),
+            "/status" => http::json(&self.proxy.status(self.certificates.as_deref())),
+            "/metrics/players" => http::metrics(self.proxy.players()),
             _ => http::metrics(self.exposition()),
         }
     }

@@ -94,6 +94,9 @@ pub struct Tls {
     /// Near only: the name in the far end's certificate.
     #[serde(default = "far_name")]
     pub name: String,
+    /// Days before an expiry from which log and status warn.
+    #[serde(default = "a_month")]
+    pub expiry_warning_days: u32,
 }
 
 /// See [`Assignment`].
@@ -229,6 +232,9 @@ fn five_seconds() -> Span {
 }
 fn far_name() -> String {
     crate::certificates::FAR_NAME.into()
+}
+fn a_month() -> u32 {
+    30
 }
 fn packet() -> Size {
     Size(1400)

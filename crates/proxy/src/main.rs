@@ -3,7 +3,8 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
-use gamelane_proxy::admin::Proxy;
+use gamelane_proxy::admin::{Admin, Proxy};
+use gamelane_proxy::certificates::{command, facts};
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
@@ -24,6 +25,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Clients printed by `status`; with `--json` it prints a thousand.
 const SHOWN: usize = 20;
+
+/// How often a running proxy warns of certificates near their end.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Carries many thin TCP streams between two places over few connections.
 #[derive(Parser)]
@@ -48,14 +52,8 @@ enum Command {
         /// Configuration file.
         config: PathBuf,
     },
-    /// Make a certificate authority, and a certificate for each end.
-    Certificates {
-        /// Folder to write them to. It is made if it does not exist.
-        folder: PathBuf,
-        /// Days until the certificates expire.
-        #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u32).range(0..=36_500))]
-        days: u32,
-    },
+    /// Make, renew and show the certificates of both ends.
+    Certificates(command::Certificates),
     /// Read a configuration and its certificates, and print what is wrong.
     Check {
         /// The end that the file is for.
@@ -94,10 +92,11 @@ fn main() -> ExitCode {
     exit::end(match arguments.command {
         Command::Near { config } => serve(&config, Role::Near),
         Command::Far { config } => serve(&config, Role::Far),
-        Command::Certificates { folder, days } => certificates(&folder, days),
-        Command::Check { role, config } => {
-            load(&config, role.into()).and_then(|_| print(&format!("{}: ok\n", config.display())))
-        }
+        Command::Certificates(arguments) => command::run(arguments),
+        Command::Check { role, config } => load(&config, role.into()).and_then(|(_, certificates)| {
+            certificates.inspect(|certificates| certificates.warn());
+            print(&format!("{}: ok\n", config.display()))
+        }),
         Command::Status { config, json } => status(&config, json),
     })
 }
@@ -107,13 +106,6 @@ fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates
     let certificates =
         config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(exit::usage)?;
     Ok((Arc::new(config), certificates))
-}
-
-fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
-    let written = gamelane_proxy::certificates::make(folder, days).map_err(|error| {
-        Failure(Exit::Output, format!("{error}\n  hint:    existing files are not overwritten"))
-    })?;
-    print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
 fn serve(file: &Path, role: Role) -> Result<(), Failure> {
@@ -128,7 +120,8 @@ fn serve(file: &Path, role: Role) -> Result<(), Failure> {
         if let Some(admin) = config.admin {
             let listener = Listener::bind(&Address::Tcp(admin.listen))
                 .map_err(|error| cannot_listen(file, admin.listen, &error))?;
-            tokio::spawn(http::serve(listener, proxy.clone()));
+            let site = Admin { proxy: proxy.clone(), certificates: certificates.clone() };
+            tokio::spawn(http::serve(listener, site));
         }
         run(&proxy, serving, &config, certificates.as_deref()).await
     })
@@ -176,6 +169,7 @@ async fn run(
     tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
     let serving = tokio::spawn(serving);
     tokio::pin!(serving);
+    let mut day = tokio::time::interval(DAY);
     loop {
         tokio::select! {
             why = &mut serving => {
@@ -186,6 +180,7 @@ async fn run(
                 return Ok(());
             }
             _ = hangup.recv() => renew(certificates),
+            _ = day.tick() => certificates.into_iter().for_each(Certificates::warn),
         }
     }
 }
@@ -219,7 +214,10 @@ async fn drain(proxy: &Proxy, patience: Duration, stop: &mut StopSignals) {
 fn renew(certificates: Option<&Certificates>) {
     match certificates.map(Certificates::renew) {
         None => tracing::info!("SIGHUP: there are no certificates to renew"),
-        Some(Ok(())) => tracing::info!("certificates renewed"),
+        Some(Ok(())) => {
+            tracing::info!("certificates renewed");
+            certificates.into_iter().for_each(Certificates::warn);
+        }
         Some(Err(error)) => tracing::error!(%error, "certificates not renewed; the old ones stay in use"),
     }
 }
@@ -292,6 +290,20 @@ fn page(status: &Value) -> String {
             session["carriers"],
             rtts.join(", ")
         );
+    }
+    for certificate in status["certificates"].as_array().into_iter().flatten() {
+        let left = certificate["expires_in_s"].as_i64().unwrap_or_default();
+        let _ = writeln!(
+            out,
+            "certificate      {}: {} {}{}",
+            text(&certificate["file"]),
+            text(&certificate["subject"]),
+            facts::expiry(time::Duration::seconds(left)),
+            if certificate["expires_soon"] == true { ": renew it" } else { "" }
+        );
+    }
+    if let Some(error) = status["certificates_error"].as_str() {
+        let _ = writeln!(out, "not in use       {error}");
     }
     for client in status["clients"].as_array().into_iter().flatten().take(SHOWN) {
         let (added, acknowledged) = (&client["added_delay"], &client["acknowledged"]);

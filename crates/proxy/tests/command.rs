@@ -8,20 +8,20 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-fn proxy(arguments: &[&str]) -> Command {
+pub(crate) fn proxy(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gamelane-proxy"));
     command.args(arguments).stdin(Stdio::null());
     command
 }
 
-fn output(arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn output(arguments: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = proxy(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().expect("not killed"), text(stdout), text(stderr))
 }
 
 /// A process that is killed when its test ends.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -31,11 +31,11 @@ impl Drop for Running {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn start(role: &str, file: &Path) -> Running {
+pub(crate) fn start(role: &str, file: &Path) -> Running {
     let mut child =
         proxy(&["--json-log", role, file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -51,7 +51,7 @@ fn start(role: &str, file: &Path) -> Running {
 /// Writes both configurations, with TLS, and returns the ports of the near proxy and of its status.
 fn files(folder: &Path, server: SocketAddr) -> (u16, u16) {
     let (code, made, error) = output(&["certificates", folder.to_str().unwrap()]);
-    assert_eq!((code, made.lines().count()), (0, 5), "{error}");
+    assert_eq!((code, made.lines().count()), (0, 6), "{error}");
     let (near, far, admin) = (free_port(), free_port(), free_port());
     for (end, text) in [
         ("far", format!("listen = \"127.0.0.1:{far}\"\nserver = \"{server}\"\ncarriers = 2\n")),
@@ -161,11 +161,11 @@ fn a_web_server_works_behind_it_unmodified() {
     assert_eq!(far.0.wait().unwrap().code(), Some(0));
 }
 
-fn terminate(process: &Running) {
+pub(crate) fn terminate(process: &Running) {
     signal("-TERM", process);
 }
 
-fn signal(which: &str, process: &Running) {
+pub(crate) fn signal(which: &str, process: &Running) {
     let status = Command::new("kill").args([which, &process.0.id().to_string()]).status().unwrap();
     assert!(status.success());
 }
@@ -374,9 +374,11 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
 #[test]
 fn a_reader_that_ends_first_is_no_error() {
     let folder = TempDir::new().unwrap();
+    let path = folder.path().to_str().unwrap();
+    assert_eq!(output(&["certificates", path]).0, 0);
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let words = ["certificates", folder.path().to_str().unwrap()];
+    let words = ["certificates", "show", path];
     let out = proxy(&words).stdout(writer).output().unwrap();
     let error = String::from_utf8(out.stderr).unwrap();
     assert_eq!((out.status.code(), error.as_str()), (Some(0), ""));

@@ -1,5 +1,6 @@
 //! Every test of the proxy: its command, its sockets, and real services behind it. One program links faster than one per file. A new file needs its line here.
 
+mod certificates;
 mod command;
 mod common;
 mod corpus;

@@ -76,7 +76,7 @@ async fn renewed(setup: Setup) {
     pair.near.hub().cut(CarrierId(0));
     eventually(|| pair.near.metrics.carriers_up.value() == 2, "the old certificates still work").await;
     // Another authority: the two ends accept each other only if both have new certificates.
-    for file in ["authority.pem", "near.pem", "near.key", "far.pem", "far.key"] {
+    for file in ["authority.pem", "authority.key", "near.pem", "near.key", "far.pem", "far.key"] {
         std::fs::remove_file(pair.folder().join(file)).unwrap();
     }
     gamelane_proxy::certificates::make(pair.folder(), 1).unwrap();

@@ -11,7 +11,7 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from rich.text import Text
 from gamelane import _native, whole
 from gamelane.cli import options
 from gamelane.cli.guard import CANNOT_RUN, OUTPUT
+from gamelane.cli.stopping import Stop, stopping
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
 from gamelane.errors import LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
@@ -51,8 +52,15 @@ SMALLEST_FILE = 1 << 16
 )
 @click.option("--rotate-size", metavar="SIZE", help="Start a new file before one exceeds this size: 100MiB.")
 @click.option("--rotate-time", metavar="TIME", help="Start a new file when one spans this time: 10min.")
-@click.option("--keep", type=click.IntRange(1), metavar="N", help="Keep the N newest files and delete older ones.")
-@click.option("--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C stops.")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the N newest files of IFACE in the folder and delete older ones.",
+)
+@click.option(
+    "--duration", metavar="TIME", help="Stop after this time, for example 10min. Without it Ctrl-C or SIGTERM stops."
+)
 @click.option("--packets", "-c", type=click.IntRange(1), metavar="N", help="Stop after about N packets.")
 @click.option(
     "--promiscuous", is_flag=True, help="Also record packets for other machines, for example at a switch's mirror port."
@@ -84,7 +92,7 @@ def capture(
     json: bool,
     quiet: bool,
 ) -> int:
-    """Record an interface until Ctrl-C, then explain the lag and loss of the games on it."""
+    """Record an interface until Ctrl-C or SIGTERM, then explain the lag and loss of the games on it."""
     if has_top and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             "--live: needs a terminal for its screen and its keys\n"
@@ -101,19 +109,22 @@ def capture(
     live = _open(interface, snaplen, filter_, promiscuous, _bytes("--ring", ring, SMALLEST_FILE))
     drop_privileges()
     folder = None if out is None else writable(out)
-    live.begin(None if folder is None else str(folder), *rotation, has_top)
-    record = _show if has_top else _record
-    error = record(live, interface, limits, quiet=quiet)
-    found, unwritten = _finish(live, folder)
-    error = error or unwritten
-    if json:
-        emit(found)
-    else:
-        show(found, stdout())
-    if error is not None:
-        say(f"error: {aligned(str(error))}")
-    if folder is not None and not quiet:
-        say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
+    # Until the end of the output: a signal that comes twice must not cut it off.
+    with stopping() as stop:
+        live.begin(None if folder is None else str(folder), *rotation, has_top)
+        record = _show if has_top else _record
+        error = record(live, interface, limits, stop, quiet=quiet)
+        found, unwritten = _finish(live, folder)
+        error = error or unwritten
+        stop.leave_closed_terminal()
+        if json:
+            emit(found)
+        else:
+            show(found, stdout())
+        if error is not None:
+            say(f"error: {aligned(str(error))}")
+        if folder is not None and not quiet:
+            say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
     return 0 if error is None else CANNOT_RUN if isinstance(error, ConnectionError) else OUTPUT
 
 
@@ -162,23 +173,23 @@ def _open(interface: str, snaplen: int, filter_: str, promiscuous: bool, ring: i
         raise LabError(aligned(str(error))) from None
 
 
-def _record(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:
-    """Record until a limit, Ctrl-C or an error. Return the error: what was recorded before it is kept."""
+def _record(live: _native.Live, interface: str, limits: Limits, stop: Stop, *, quiet: bool) -> OSError | None:
+    """Record until a limit, a signal or an error. Return the error: what was recorded before it is kept."""
     began = time.monotonic()
     with _line(quiet=quiet) as line:
         try:
-            while True:
+            while not stop.asked:
                 seen = live.step(limits.step_ms())
+                stop.leave_closed_terminal()
                 line(_told(interface, seen, time.monotonic() - began))
                 if limits.reached(seen):
-                    return None
-        except KeyboardInterrupt:
-            return None
+                    break
         except OSError as error:
             return error
+    return None
 
 
-def _show(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) -> OSError | None:  # noqa: ARG001
+def _show(live: _native.Live, interface: str, limits: Limits, stop: Stop, *, quiet: bool) -> OSError | None:  # noqa: ARG001
     """Like `_record`, with the screen of `--live` until q is pressed."""
     began, drawn = time.monotonic(), 0.0
     orders = list(top_terminal.ORDERS)
@@ -186,11 +197,12 @@ def _show(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) ->
     paused = False
     with _keys() as pressed, Screen(console=stderr(), screen=True, auto_refresh=False) as screen:
         try:
-            while True:
+            while not stop.asked:
                 seen = live.step(min(KEY_MS, limits.step_ms()))
+                stop.leave_closed_terminal()
                 key = pressed()
                 if key == "q" or limits.reached(seen):
-                    return None
+                    break
                 orders = orders[1:] + orders[:1] if key == "s" else orders
                 paused ^= key == "p"
                 if key is None and time.monotonic() - drawn < STEP_MS / 1000:
@@ -200,10 +212,9 @@ def _show(live: _native.Live, interface: str, limits: Limits, *, quiet: bool) ->
                 told, size = _told(interface, seen, drawn - began), screen.console.size
                 page = top_terminal.screen(flows, told, orders[0], size=size, paused=paused)
                 screen.update(page, refresh=True)
-        except KeyboardInterrupt:
-            return None
         except OSError as error:
             return error
+    return None
 
 
 @contextmanager
@@ -215,7 +226,8 @@ def _keys() -> Iterator[Callable[[], str | None]]:
     try:
         yield lambda: os.read(terminal, 1).decode("latin-1") if select.select([terminal], [], [], 0)[0] else None
     finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # the terminal may have been closed
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def _finish(live: _native.Live, folder: Path | None) -> tuple[dict[str, Any], OSError | None]:
