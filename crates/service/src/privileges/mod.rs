@@ -94,3 +94,14 @@ fn empty_bounding_set() {
         let _ = remove_capability_from_bounding_set(capability);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_other_threads_nothing_is_given_up() {
+        let error = give_up(&User::find(None).unwrap(), &Keep::only([calls::common()])).unwrap_err();
+        assert!(error.to_string().contains("other threads"), "tests are threads: {error}");
+    }
+}

@@ -82,14 +82,11 @@ impl User {
         self.ids.as_ref().map(|ids| (ids.uid.as_raw(), ids.gid.as_raw()))
     }
 
-    /// What an operator can do if this user may not read a file: the end of an error or a note.
+    /// What an operator can do if this user may not read a file. `option` names the user.
     pub fn remedy(&self, option: &str) -> String {
         let sudo = std::env::var("SUDO_USER").ok().filter(|name| name != "root");
-        let other = sudo.unwrap_or_else(|| "NAME".into());
-        format!(
-            "let {} read it, or {option} of a user who may, such as {other}; `root` stays root",
-            self.name
-        )
+        let (own, other) = (&self.name, sudo.unwrap_or_else(|| "NAME".into()));
+        format!("let {own} read it, or {option} {other}; `root` stays root, without capabilities")
     }
 
     /// Changes user and groups. Capabilities of the thread end with that, unless they are kept.
