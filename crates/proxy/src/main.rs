@@ -7,6 +7,7 @@ use gamelane_proxy::admin::Proxy;
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
+use gamelane_proxy::rights::Rights;
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
@@ -92,8 +93,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.json_log);
     exit::end(match arguments.command {
-        Command::Near { config } => serve(&config, Role::Near),
-        Command::Far { config } => serve(&config, Role::Far),
+        Command::Near { config } => serve(&config, Role::Near, arguments.json_log),
+        Command::Far { config } => serve(&config, Role::Far, arguments.json_log),
         Command::Certificates { folder, days } => certificates(&folder, days),
         Command::Check { role, config } => {
             load(&config, role.into()).and_then(|_| print(&format!("{}: ok\n", config.display())))
@@ -116,8 +117,9 @@ fn certificates(folder: &Path, days: u32) -> Result<(), Failure> {
     print(&written.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
-fn serve(file: &Path, role: Role) -> Result<(), Failure> {
+fn serve(file: &Path, role: Role, json_log: bool) -> Result<(), Failure> {
     let (config, certificates) = load(file, role)?;
+    let rights = Rights::find(file, &config)?;
     // One thread: each byte is moved under the session's lock, and a hand-over to another thread costs more than the byte.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -125,12 +127,16 @@ fn serve(file: &Path, role: Role) -> Result<(), Failure> {
         .map_err(|error| Failure(Exit::CannotRun, format!("cannot start the event loop: {error}")))?;
     runtime.block_on(async {
         let (proxy, serving) = bind(file, &config, role, certificates.clone())?;
-        if let Some(admin) = config.admin {
-            let listener = Listener::bind(&Address::Tcp(admin.listen))
-                .map_err(|error| cannot_listen(file, admin.listen, &error))?;
+        let admin = config.admin.map(|admin| {
+            Listener::bind(&Address::Tcp(admin.listen))
+                .map_err(|error| cannot_listen(file, admin.listen, &error))
+        });
+        let admin = admin.transpose()?;
+        rights.give_up(json_log)?;
+        if let Some(listener) = admin {
             tokio::spawn(http::serve(listener, proxy.clone()));
         }
-        run(&proxy, serving, &config, certificates.as_deref()).await
+        run(&proxy, serving, &config, certificates.as_deref(), &rights).await
     })
 }
 
@@ -170,10 +176,12 @@ async fn run(
     serving: Serving,
     config: &Config,
     certificates: Option<&Certificates>,
+    rights: &Rights<'_>,
 ) -> Result<(), Failure> {
     let mut stop = StopSignals::new()?;
     let mut hangup = on(SignalKind::hangup())?;
-    tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
+    tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, user = rights.user(), "serving");
+    rights.check_readable();
     let serving = tokio::spawn(serving);
     tokio::pin!(serving);
     loop {
@@ -185,7 +193,10 @@ async fn run(
                 drain(proxy, config.timeouts.drain.std(), &mut stop).await;
                 return Ok(());
             }
-            _ = hangup.recv() => renew(certificates),
+            _ = hangup.recv() => {
+                rights.check_readable();
+                renew(certificates);
+            }
         }
     }
 }
