@@ -271,7 +271,7 @@ fn root_stays_root_if_asked_to_and_still_reads_its_certificates() {
 
 #[test]
 fn a_user_or_a_congestion_control_that_is_not_there_is_refused_by_its_key() {
-    for (keys, needs_root, code, expected) in [
+    for (keys, unprivileged, code, expected) in [
         ("user = \"no-such-user-1f\"", false, 2, ["error: `user` in ", "no such user", "hint:    `useradd"]),
         (
             "[tcp]\ncongestion = \"no-such-1f\"",
@@ -289,15 +289,13 @@ fn a_user_or_a_congestion_control_that_is_not_there_is_refused_by_its_key() {
         files(folder.path(), keys);
         let config = folder.path().join("far.toml");
         let mut command = Command::new(PROGRAM);
-        if needs_root {
-            if rustix::process::geteuid().is_root() {
-                // The program and its files must be in reach of `nobody`.
-                let copy = folder.path().join("program");
-                std::fs::copy(PROGRAM, &copy).unwrap();
-                std::os::unix::fs::chown(folder.path().join("far.key"), Some(NOBODY), None).unwrap();
-                command = Command::new("setpriv");
-                command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
-            }
+        if unprivileged && rustix::process::geteuid().is_root() {
+            // The program and its files must be in reach of `nobody`.
+            let copy = folder.path().join("program");
+            std::fs::copy(PROGRAM, &copy).unwrap();
+            std::os::unix::fs::chown(folder.path().join("far.key"), Some(NOBODY), None).unwrap();
+            command = Command::new("setpriv");
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
         }
         let out = command.args(["far", config.to_str().unwrap()]).output().unwrap();
         let error = String::from_utf8(out.stderr).unwrap();
