@@ -4,7 +4,7 @@
 
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, CLONE_THREAD, FIONBIO, O_ACCMODE, O_CREAT, O_RDONLY, O_TMPFILE, O_TRUNC,
-    PR_SET_NAME, PROT_EXEC, SIOCGIFNAME, TCGETS, c_long,
+    PR_SET_NAME, PR_SET_TIMERSLACK, PROT_EXEC, SIOCGIFNAME, TCGETS, c_long,
 };
 
 /// A system call that is allowed.
@@ -51,7 +51,7 @@ pub fn common() -> Vec<Call> {
         // A thread, no process. The C library tries clone3 first, whose flags no filter can read: see `filter`.
         only(libc::SYS_clone, 0, CLONE_THREAD as u32 | namespaces, &[CLONE_THREAD as u32]),
         only(libc::SYS_openat, 2, WRITES, &[O_RDONLY as u32]),
-        only(libc::SYS_prctl, 0, !0, &[PR_SET_NAME as u32]),
+        only(libc::SYS_prctl, 0, !0, &[PR_SET_NAME as u32, PR_SET_TIMERSLACK as u32]),
         // Its own limits; to read them is what the C library does.
         only(libc::SYS_prlimit64, 0, !0, &[0]),
         // `abort` signals the thread itself.
