@@ -31,9 +31,14 @@ struct End {
 
 impl End {
     fn start(role: &str, folder: &Path) -> Self {
+        Self::start_by(&[PROGRAM], role, folder)
+    }
+
+    fn start_by(words: &[&str], role: &str, folder: &Path) -> Self {
         let config = folder.join(format!("{role}.toml"));
         let log = File::create(config.with_extension("log")).unwrap();
-        let child = Command::new(PROGRAM)
+        let child = Command::new(words[0])
+            .args(&words[1..])
             .args(["--json-log", role, config.to_str().unwrap()])
             .stderr(log)
             .spawn()
@@ -267,6 +272,19 @@ fn root_stays_root_if_asked_to_and_still_reads_its_certificates() {
     }
     near.end();
     far.end();
+}
+
+#[test]
+fn root_that_may_not_change_its_user_stays_root_and_says_so() {
+    if !is_root() {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    files(folder.path(), "");
+    let end = End::start_by(&["setpriv", "--bounding-set=-setuid", PROGRAM], "far", folder.path());
+    end.says("stays root, without capabilities: it cannot become nobody, because it was started without CAP_SETUID");
+    end.assert_confined(0);
+    end.end();
 }
 
 #[test]

@@ -38,12 +38,16 @@ macro_rules! calls {
 pub fn common() -> Vec<Call> {
     let mut list = calls![
         SYS_read SYS_write SYS_writev SYS_close SYS_fcntl SYS_fstat SYS_newfstatat SYS_statx SYS_lseek
+        SYS_getcwd SYS_readlinkat
         SYS_brk SYS_munmap SYS_mremap SYS_madvise
         SYS_futex SYS_set_robust_list SYS_rseq SYS_exit SYS_exit_group SYS_sched_yield SYS_sched_getaffinity
         SYS_gettid SYS_getpid SYS_getuid SYS_geteuid
         SYS_rt_sigaction SYS_rt_sigprocmask SYS_rt_sigreturn SYS_sigaltstack SYS_restart_syscall
         SYS_clock_gettime SYS_clock_getres SYS_clock_nanosleep SYS_nanosleep SYS_gettimeofday SYS_getrandom
     ];
+    // A panic's backtrace looks where the program is.
+    #[cfg(target_arch = "x86_64")]
+    list.extend(calls![SYS_readlink]);
     let namespaces = 0x7e02_0000;
     list.extend([
         only(libc::SYS_mmap, 2, PROT_EXEC as u32, &[0]),
