@@ -34,11 +34,11 @@ macro_rules! calls {
     ($($name:ident)*) => { vec![$(any(libc::$name)),*] };
 }
 
-/// Memory, threads, signals to itself, time, randomness; reading files that its user may read; writing to what is open.
+/// Memory, threads, signals to itself, time, randomness; reading files and folders that its user may read; writing to what is open.
 pub fn common() -> Vec<Call> {
     let mut list = calls![
         SYS_read SYS_write SYS_writev SYS_close SYS_fcntl SYS_fstat SYS_newfstatat SYS_statx SYS_lseek
-        SYS_getcwd SYS_readlinkat
+        SYS_getdents64 SYS_getcwd SYS_readlinkat
         SYS_brk SYS_munmap SYS_mremap SYS_madvise
         SYS_futex SYS_set_robust_list SYS_rseq SYS_exit SYS_exit_group SYS_sched_yield SYS_sched_getaffinity
         SYS_gettid SYS_getpid SYS_getuid SYS_geteuid
