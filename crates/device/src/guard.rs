@@ -3,7 +3,7 @@
 //! the program does, by SIGKILL too; then it switches the offloads on again. Meanwhile it keeps `CAP_NET_ADMIN` alone, and the
 //! system calls for that.
 
-use std::io::{Error, Read as _, Result};
+use std::io::{Error, Read as _, Result, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -60,8 +60,8 @@ pub fn run(words: &[String]) -> Result<()> {
     let Some((user, words)) = words.split_first() else { return Ok(()) };
     // With too many privileges it still does its work.
     match keep_one_capability(user) {
-        Ok(notes) => notes.iter().for_each(|note| eprintln!("note: {note}")),
-        Err(error) => eprintln!("note: the process that restores offloads keeps its privileges: {error}"),
+        Ok(notes) => notes.iter().for_each(|note| warn(note)),
+        Err(error) => warn(&format!("the process that restores offloads keeps its privileges: {error}")),
     }
     let mut nothing = [0; 64];
     let mut input = std::io::stdin().lock();
@@ -75,6 +75,11 @@ pub fn run(words: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Unlike `eprintln`, this does not panic if nobody reads stderr any more.
+fn warn(note: &str) {
+    let _ = writeln!(std::io::stderr(), "note: {note}");
 }
 
 fn keep_one_capability(user: &str) -> Result<Vec<String>> {

@@ -2,7 +2,7 @@
 //! Exit codes: [`Exit`].
 
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -177,7 +177,10 @@ fn confine() -> Result<(), Failure> {
     let user = User::find(None).map_err(exit::cannot_run)?;
     let notes = give_up(&user, &keep)
         .map_err(|error| exit::cannot_run(format!("cannot give up privileges: {error}")))?;
-    notes.iter().for_each(|note| eprintln!("note: {note}"));
+    for note in notes {
+        // `eprintln` panics if nobody reads stderr.
+        let _ = writeln!(std::io::stderr(), "note: {note}");
+    }
     Ok(())
 }
 

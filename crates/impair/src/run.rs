@@ -236,7 +236,8 @@ fn confine(user: &User) -> anyhow::Result<()> {
         calls::children(),
     ]);
     for note in give_up(user, &keep).context("cannot give up privileges")? {
-        eprintln!("note: {note}");
+        // `eprintln` panics if nobody reads stderr.
+        let _ = writeln!(io::stderr(), "note: {note}");
     }
     Ok(())
 }
