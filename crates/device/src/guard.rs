@@ -1,13 +1,16 @@
 //! Restores offloads however the program ends. The kernel itself undoes sockets and promiscuous mode, but not offloads. So the
 //! program starts a second process while it still has privileges. That process waits until its input ends, which happens when
-//! the program does, by SIGKILL too; then it switches the offloads on again.
+//! the program does, by SIGKILL too; then it switches the offloads on again. Meanwhile it keeps `CAP_NET_ADMIN` alone, and the
+//! system calls for that.
 
-use std::io::{self, Error, Read as _, Result, Write as _};
+use std::io::{Error, Read as _, Result};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use gamelane_service::output::say;
+use gamelane_service::privileges::{CapabilitySet, Keep, User, calls, give_up};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::interface::{Offload, Offloads};
@@ -20,14 +23,14 @@ pub struct Guard(Option<Child>);
 pub const COMMAND: &str = "guard";
 
 impl Guard {
-    /// Starts a process that will switch `offloads` on again. Starts none if there are no offloads.
-    pub fn start(offloads: &[(String, Offload)]) -> Result<Self> {
+    /// Starts a process that will switch `offloads` on again, as `user`. Starts none if there are no offloads.
+    pub fn start(offloads: &[(String, Offload)], user: &User) -> Result<Self> {
         if offloads.is_empty() {
             return Ok(Self(None));
         }
         let words = offloads.iter().map(|(interface, offload)| format!("{interface}={}", offload.name));
         let child = Command::new(std::env::current_exe()?)
-            .arg(COMMAND)
+            .args([COMMAND, &user.name])
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -47,13 +50,19 @@ impl Guard {
     }
 }
 
-/// Waits for the end of standard input, then switches on what `words` name, each as `interface=offload`. If an interface was
-/// removed and its name reused meanwhile, the new one is changed.
+/// Waits for the end of standard input as the user in the first of `words`. Then switches on what the others name, each as
+/// `interface=offload`. If an interface was removed and its name reused meanwhile, the new one is changed.
 pub fn run(words: &[String]) -> Result<()> {
     // `pkill` and service managers signal every process of this name. This one still has work to do.
     let ignored = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ignored))?;
+    }
+    let Some((user, words)) = words.split_first() else { return Ok(()) };
+    // With too many privileges it still does its work.
+    match keep_one_capability(user) {
+        Ok(notes) => notes.iter().for_each(|note| say(&format!("note: {note}"))),
+        Err(error) => say(&format!("note: the process that restores offloads keeps its privileges: {error}")),
     }
     let mut nothing = [0; 64];
     let mut input = std::io::stdin().lock();
@@ -63,10 +72,19 @@ pub fn run(words: &[String]) -> Result<()> {
         let Some(offload) = Offload::named(name) else { continue };
         // An interface that was removed needs no restoring, so the error only is printed.
         if let Err(error) = Offloads::of(interface).and_then(|offloads| offloads.switch(&offload, true)) {
-            let _ = writeln!(io::stderr(), "{interface}: cannot switch {name} on again: {error}");
+            say(&format!("{interface}: cannot switch {name} on again: {error}"));
         }
     }
     Ok(())
+}
+
+fn keep_one_capability(user: &str) -> Result<Vec<String>> {
+    let user = User::find(Some(user)).map_err(Error::other)?;
+    let keep = Keep {
+        capabilities: CapabilitySet::NET_ADMIN,
+        ..Keep::only([calls::common(), calls::waiting(), calls::offloads()])
+    };
+    give_up(&user, &keep)
 }
 
 /// Switches offloads off. Start a [`Guard`] for them first.

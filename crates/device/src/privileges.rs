@@ -1,17 +1,13 @@
-//! Capabilities (capabilities(7)): checked before a run, and given up once all sockets are open. From then on the process can
-//! read and send on the sockets it has, and nothing else that needs a privilege.
+//! Capabilities (capabilities(7)) that a run needs. `gamelane_service::privileges` gives them up once all sockets are open.
 
 use std::io::Result;
 
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use gamelane_service::privileges::{CapabilitySet, keep_capabilities};
 
-/// Gives up all capabilities of this thread, and of threads it starts later, for good. The user stays the same: root can still
-/// read root's own files, such as the policy, but may do no more than their owner.
+/// Gives up all capabilities of this thread, and of threads it starts later, for good. For a recorder, which is a thread of
+/// Python: user and system calls stay.
 pub fn drop_all() -> Result<()> {
-    let none = CapabilitySet::empty();
-    set_no_new_privs(true)?;
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?;
-    Ok(())
+    keep_capabilities(CapabilitySet::empty())
 }
 
 /// Returns what was said beside the first of `needed` that this thread does not have.

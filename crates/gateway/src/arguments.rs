@@ -90,6 +90,9 @@ pub(crate) struct Run {
     /// the state of the queues at its start is gone.
     #[arg(long, requires = "tap")]
     tap_rotate: bool,
+    /// User to become once the interfaces are open. Default: nobody if started as root. `root` stays root, without capabilities.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
     /// Also use an interface over which you are logged in.
     #[arg(long)]
     pub(crate) allow_login_interface: bool,

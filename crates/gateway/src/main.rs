@@ -19,12 +19,13 @@ use gamelane_gateway::tap::{about, replay};
 use gamelane_service::exit::{Exit, Failure, cannot_run, end, usage};
 use gamelane_service::log;
 use gamelane_service::output::{json_of, print, print_to_reader};
+use gamelane_service::privileges::User;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.json_log);
     end(match arguments.command {
-        Command::Run(arguments) => forward(arguments),
+        Command::Run(run) => forward(run, arguments.json_log),
         Command::Status { listen, json } => status(listen, json),
         Command::Watch { listen } => watch(listen),
         Command::Replay { folder, policy, json } => compare(&folder, policy.as_deref(), json),
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
     })
 }
 
-fn forward(arguments: Run) -> Result<(), Failure> {
+fn forward(arguments: Run, json_log: bool) -> Result<(), Failure> {
     let listen = arguments.listen().map_err(usage)?;
     let overrides = arguments.overrides().map_err(usage)?;
     let text = Policy::text(&arguments.policy).map_err(usage)?;
@@ -44,6 +45,7 @@ fn forward(arguments: Run) -> Result<(), Failure> {
             usage(format!("--tap {}: {error}\n  hint:    {hint}", folder.display()))
         })?;
     }
+    let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
     let names = [arguments.lan.as_str(), &arguments.wan];
     let plan =
         check(names, &policy, arguments.io, arguments.allow_login_interface).map_err(
@@ -59,7 +61,7 @@ fn forward(arguments: Run) -> Result<(), Failure> {
         return print(&describe(&plan, &policy));
     }
     let (memory, tap) = (arguments.memory(), arguments.tap());
-    let options = Options { file: arguments.policy, overrides, listen, memory, tap };
+    let options = Options { file: arguments.policy, overrides, listen, memory, tap, user, json_log };
     run(&plan, policy, text, &options)
         .map_err(|error| error.downcast().unwrap_or_else(|error| cannot_run(format!("{error:#}"))))
 }

@@ -4,6 +4,7 @@ mod common;
 mod faults;
 mod following;
 mod plane;
+mod privileges;
 mod scale;
 mod status;
 mod tap;

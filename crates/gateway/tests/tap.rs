@@ -11,7 +11,7 @@ use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::{Frames, Plane};
 use gamelane_gateway::tap::log::{self, Event};
 use gamelane_gateway::tap::replay::{Differences, Ended, NAMED, REST, Recorded, Report, recorded, replay};
-use gamelane_gateway::tap::{About, Options, Tap, TapStatus, Tapped, WhenFull, about};
+use gamelane_gateway::tap::{About, Folder, Options, Tap, TapStatus, Tapped, WhenFull, about};
 use gamelane_gateway::{Gateway, Policy};
 use gamelane_record::summary::DirectionSummary;
 
@@ -30,7 +30,8 @@ fn record(folder: &Path, size: u64, when_full: WhenFull, frames_sent: u64) -> Ta
     let about = about_of(&parse(&first), &options, &frames);
     let mut gateway = Gateway::new(&parse(&first), seed);
     gateway.watch_drops();
-    let mut tap = Tap::start(&options, &about, &first, &frames).unwrap();
+    let mut tap =
+        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &first, &frames).unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     let mut random = Seed(1).stream("frames");
     let mut now = Instant::ZERO;
@@ -131,7 +132,8 @@ fn conversations_beyond_the_busiest_are_one_flow() {
     let about = about_of(&policy, &options, &frames);
     let mut gateway = Gateway::new(&policy, Seed(about.seed));
     gateway.watch_drops();
-    let mut tap = Tap::start(&options, &about, &text, &frames).unwrap();
+    let mut tap =
+        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text, &frames).unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     for conversation in 0..NAMED as u8 + 7 {
         let now = Instant::from_millis(20 * u64::from(conversation));
@@ -203,7 +205,9 @@ fn a_rate_that_followed_the_link_follows_it_again() {
     let about = about_of(&policy, &options, link.frames());
     let mut gateway = Gateway::new(&policy, Seed(about.seed));
     gateway.watch_drops();
-    let mut tap = Tap::start(&options, &about, &text, link.frames()).unwrap();
+    let mut tap =
+        Tap::start(Folder::make(&options.folder, None).unwrap(), &options, &about, &text, link.frames())
+            .unwrap();
     let mut plane = Tapped { gateway: &mut gateway, tap: &mut tap };
     link.run(&mut plane, 4, 10e6);
     link.run(&mut plane, 6, 4e6);

@@ -2,7 +2,7 @@
 //! Exit codes: [`Exit`].
 
 use std::fs::File;
-use std::io::{BufWriter, ErrorKind};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +22,7 @@ use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::output::{print, print_to_reader, say};
+use gamelane_service::privileges::{Keep, User, calls, give_up};
 use gamelane_traffic::Transport;
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -98,6 +99,7 @@ fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Fai
     let at = socket.local().map_err(cannot_listen)?;
     let mut records = common.records()?;
     let stop = stopped()?;
+    confine()?;
     say(&format!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" }));
     let mut printed = Ok(true);
     let mut on_end = |from: SocketAddr, seen: Seen| {
@@ -148,6 +150,7 @@ fn run_client(
     }
     let mut records = common.records()?;
     let stop = stopped()?;
+    confine()?;
     let endings = send(&mut senders, &stop, &mut records)
         .map_err(|error| Failure(Exit::CannotRun, format!("{to}: {error}")))?;
     common.finish(records)?;
@@ -166,6 +169,18 @@ fn run_client(
         print(&format!("{}\n", json!({ "schema": 1, "seed": seed.0, "flows": said })))?;
     }
     if failures.is_empty() { Ok(()) } else { Err(Failure(Exit::Peer, failures.join("\n"))) }
+}
+
+/// Becomes `nobody` if started as root, and keeps only what open sockets and files need.
+fn confine() -> Result<(), Failure> {
+    let keep = Keep::only([calls::common(), calls::waiting(), calls::sockets()]);
+    let user = User::find(None).map_err(exit::cannot_run)?;
+    let notes = give_up(&user, &keep)
+        .map_err(|error| exit::cannot_run(format!("cannot give up privileges: {error}")))?;
+    for note in notes {
+        say(&format!("note: {note}"));
+    }
+    Ok(())
 }
 
 /// Returns the flows to run with their indices: those in `named`, or all flows over UDP.

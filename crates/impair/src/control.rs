@@ -1,5 +1,5 @@
 //! Requests to a running process, as JSON over HTTP. It listens on a Unix socket named after its interface. The kernel keeps such
-//! names for each network namespace and forgets them with the process. Only the same user and root may ask.
+//! names for each network namespace and forgets them with the process. Only root and the user who started it may ask.
 
 use std::io;
 

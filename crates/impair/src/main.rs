@@ -19,6 +19,7 @@ use gamelane_scenario::text::units::Span;
 use gamelane_scenario::{Impair, PROFILES};
 use gamelane_service::exit::{Exit, Failure, end, usage};
 use gamelane_service::output::{json_of, print, say};
+use gamelane_service::privileges::User;
 
 /// Delay, jitter, loss, reordering, duplication and rates on real packets, changed live.
 #[derive(Parser)]
@@ -103,6 +104,9 @@ struct Run {
     /// Show what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
+    /// User to become once everything is open. Default: nobody if started as root. `root` stays root, without capabilities.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Also use an interface over which you are logged in.
     #[arg(long)]
     allow_login_interface: bool,
@@ -180,6 +184,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         Ok::<Duration, Failure>(span.0)
     });
     let duration = duration.transpose()?;
+    let user = User::find(arguments.user.as_deref()).map_err(|error| usage(format!("--user: {error}")))?;
     let place = place(&arguments)?;
     let notes = match &place {
         Place::Between(plan) => &plan.notes,
@@ -192,7 +197,7 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         return print(&(describe(&place) + &impair.to_toml()));
     }
     let memory = (arguments.memory as usize) << 20;
-    let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log };
+    let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log, user };
     run(&place, &options).map_err(cannot_run)
 }
 

@@ -12,12 +12,13 @@ use anyhow::Context as _;
 use gamelane_core::{Direction, DropReason, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::{Alone, Plan};
-use gamelane_device::{Engine, Io, Offload, Turn, privileges, run_in_real_time};
+use gamelane_device::{Engine, Io, Offload, Turn, run_in_real_time};
 use gamelane_scenario::Impair;
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::output::say;
+use gamelane_service::privileges::{Keep, User, calls, give_up};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// File that gets a line of JSON for each change.
     pub log: Option<PathBuf>,
+    /// User to become.
+    pub user: User,
 }
 
 /// Time between two looks whether the one interface still exists.
@@ -74,7 +77,8 @@ impl Place {
 /// # Errors
 /// If it cannot start, or an interface is removed.
 pub fn run(place: &Place, options: &Options) -> anyhow::Result<()> {
-    let guard = Guard::start(place.offloads()).context("cannot start the process that restores offloads")?;
+    let guard = Guard::start(place.offloads(), &options.user)
+        .context("cannot start the process that restores offloads")?;
     let result = Impairing::open(place, options).and_then(Impairing::run);
     guard.finish().context("offloads may not be restored")?;
     result
@@ -130,7 +134,7 @@ impl<'a> Impairing<'a> {
         if let Some(detour) = &mut detour {
             detour.begin().with_context(|| format!("{name}: cannot divert its frames"))?;
         }
-        privileges::drop_all().context("cannot give up privileges")?;
+        confine(&options.user)?;
         spawn(listener, Control(asker))?;
         let (began, looked) = (now(), engine.now());
         Ok(Self { place, options, impair, plane, engine, detour, stop, requests, log, seed, began, looked })
@@ -223,6 +227,21 @@ impl<'a> Impairing<'a> {
             }
         })
     }
+}
+
+/// Becomes `user`, and keeps what the path, requests and the log need.
+fn confine(user: &User) -> anyhow::Result<()> {
+    let keep = Keep::only([
+        calls::common(),
+        calls::waiting(),
+        calls::sockets(),
+        calls::presence(),
+        calls::children(),
+    ]);
+    for note in give_up(user, &keep).context("cannot give up privileges")? {
+        say(&format!("note: {note}"));
+    }
+    Ok(())
 }
 
 /// Asks for exact timers and real-time priority. Without them packets are later.

@@ -57,6 +57,8 @@ pub struct Config {
     pub busy_poll: Option<Span>,
     /// Metrics and status over HTTP.
     pub admin: Option<Admin>,
+    /// User to become once the sockets are open. Default: `nobody` if started as root. `root` stays root, without capabilities.
+    pub user: Option<String>,
 }
 
 /// Use of the PROXY protocol.

@@ -21,6 +21,7 @@ mod payload;
 mod preface;
 pub mod proxy_header;
 mod quic;
+pub mod rights;
 mod sockets;
 pub mod tls;
 pub mod units;

@@ -8,6 +8,7 @@ use gamelane_proxy::certificates::{command, facts};
 use gamelane_proxy::config::Config;
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
+use gamelane_proxy::rights::Rights;
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
@@ -90,8 +91,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     log::start(arguments.json_log);
     exit::end(match arguments.command {
-        Command::Near { config } => serve(&config, Role::Near),
-        Command::Far { config } => serve(&config, Role::Far),
+        Command::Near { config } => serve(&config, Role::Near, arguments.json_log),
+        Command::Far { config } => serve(&config, Role::Far, arguments.json_log),
         Command::Certificates(arguments) => command::run(arguments),
         Command::Check { role, config } => load(&config, role.into()).and_then(|(_, certificates)| {
             certificates.inspect(|certificates| certificates.warn());
@@ -108,8 +109,9 @@ fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates
     Ok((Arc::new(config), certificates))
 }
 
-fn serve(file: &Path, role: Role) -> Result<(), Failure> {
+fn serve(file: &Path, role: Role, json_log: bool) -> Result<(), Failure> {
     let (config, certificates) = load(file, role)?;
+    let rights = Rights::find(file, &config)?;
     // One thread: each byte is moved under the session's lock, and a hand-over to another thread costs more than the byte.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -117,13 +119,17 @@ fn serve(file: &Path, role: Role) -> Result<(), Failure> {
         .map_err(|error| Failure(Exit::CannotRun, format!("cannot start the event loop: {error}")))?;
     runtime.block_on(async {
         let (proxy, serving) = bind(file, &config, role, certificates.clone())?;
-        if let Some(admin) = config.admin {
-            let listener = Listener::bind(&Address::Tcp(admin.listen))
-                .map_err(|error| cannot_listen(file, admin.listen, &error))?;
+        let admin = config.admin.map(|admin| {
+            Listener::bind(&Address::Tcp(admin.listen))
+                .map_err(|error| cannot_listen(file, admin.listen, &error))
+        });
+        let admin = admin.transpose()?;
+        rights.give_up(json_log)?;
+        if let Some(listener) = admin {
             let site = Admin { proxy: proxy.clone(), certificates: certificates.clone() };
             tokio::spawn(http::serve(listener, site));
         }
-        run(&proxy, serving, &config, certificates.as_deref()).await
+        run(&proxy, serving, &config, certificates.as_deref(), &rights).await
     })
 }
 
@@ -163,10 +169,12 @@ async fn run(
     serving: Serving,
     config: &Config,
     certificates: Option<&Certificates>,
+    rights: &Rights<'_>,
 ) -> Result<(), Failure> {
     let mut stop = StopSignals::new()?;
     let mut hangup = on(SignalKind::hangup())?;
-    tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, "serving");
+    tracing::info!(listen = %config.listen, target = %config.target(), carriers = config.carriers, user = rights.user(), "serving");
+    rights.check_readable();
     let serving = tokio::spawn(serving);
     tokio::pin!(serving);
     let mut day = tokio::time::interval(DAY);
@@ -179,7 +187,10 @@ async fn run(
                 drain(proxy, config.timeouts.drain.std(), &mut stop).await;
                 return Ok(());
             }
-            _ = hangup.recv() => renew(certificates),
+            _ = hangup.recv() => {
+                rights.check_readable();
+                renew(certificates);
+            }
             _ = day.tick() => certificates.into_iter().for_each(Certificates::warn),
         }
     }

@@ -332,7 +332,9 @@ impl Machines {
             ),
         ] {
             fs::create_dir(folder.path().join(end)).unwrap();
-            fs::write(folder.path().join(end).join("proxy.toml"), text).unwrap();
+            // Another user could not read the keys again, which root has made here.
+            let user = if rustix::process::geteuid().is_root() { "user = \"root\"\n" } else { "" };
+            fs::write(folder.path().join(end).join("proxy.toml"), user.to_string() + &text).unwrap();
         }
         Self { folder, near: ([127, 0, 0, 1], near).into(), admin }
     }

@@ -330,7 +330,7 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
         said(&format!("{good}carrriers = 2\n")),
         "error: `carrriers` in near.toml: unknown field `carrriers`, expected one of `listen`, `far`, `server`, \
          `proxy_protocol`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
-         `timeouts`, `limits`, `busy_poll`, `admin`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
+         `timeouts`, `limits`, `busy_poll`, `admin`, `user`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
     );
     assert_eq!(
         said(&format!("{good}[timeouts]\nidle = \"1 fortnight\"\n")),

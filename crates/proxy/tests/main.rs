@@ -4,6 +4,7 @@ mod certificates;
 mod command;
 mod common;
 mod corpus;
+mod privileges;
 mod refusals;
 mod services;
 mod streams;

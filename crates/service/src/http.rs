@@ -1,4 +1,4 @@
-//! Answers over HTTP for this machine only: on a loopback port, or on a named socket for root and the program's own user.
+//! Answers over HTTP for this machine only: on a loopback port, or on a named socket for root and the user who started the program.
 //!
 //! A whole request, from its first byte to the last byte of its answer, has [`DEADLINE`]. [`CLIENTS`] are served at a time;
 //! more of them wait for a place. A request's head has at most 8 KiB and its body at most [`MAX_BODY`]. Every answer closes the
@@ -114,7 +114,8 @@ pub struct Listener(Socket);
 #[derive(Debug)]
 enum Socket {
     Tcp(std::net::TcpListener),
-    Unix(unix::UnixListener),
+    /// With the user who opened it, and who may ask even after the program has become another user.
+    Unix(unix::UnixListener, u32),
 }
 
 impl Listener {
@@ -136,7 +137,7 @@ impl Listener {
             Address::Name(name) => {
                 let listener = unix::UnixListener::bind_addr(&unix::SocketAddr::from_abstract_name(name)?)?;
                 listener.set_nonblocking(true)?;
-                Ok(Self(Socket::Unix(listener)))
+                Ok(Self(Socket::Unix(listener, rustix::process::getuid().as_raw())))
             }
         }
     }
@@ -148,7 +149,7 @@ impl Listener {
     pub fn address(&self) -> io::Result<Address> {
         match &self.0 {
             Socket::Tcp(listener) => Ok(Address::Tcp(listener.local_addr()?)),
-            Socket::Unix(listener) => {
+            Socket::Unix(listener, _) => {
                 let address = listener.local_addr()?;
                 let name = address.as_abstract_name().unwrap_or_default();
                 Ok(Address::Name(String::from_utf8_lossy(name).into_owned()))
@@ -184,12 +185,12 @@ pub async fn serve(listener: Listener, site: impl Site) -> io::Result<Infallible
                 }
             }
         }
-        Socket::Unix(listener) => {
+        Socket::Unix(listener, owner) => {
             let listener = UnixListener::from_std(listener)?;
             loop {
                 let place = place(&places).await;
                 match listener.accept().await {
-                    Ok((socket, _)) if is_allowed(&socket) => {
+                    Ok((socket, _)) if is_allowed(&socket, owner) => {
                         drop(tokio::spawn(connection(socket, site.clone(), place)));
                     }
                     Ok(_) => {}
@@ -205,9 +206,8 @@ async fn place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
 }
 
 /// An abstract name has no file permissions, so the peer's user is checked instead.
-fn is_allowed(socket: &UnixStream) -> bool {
-    let own = rustix::process::getuid().as_raw();
-    socket.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == own)
+fn is_allowed(socket: &UnixStream, owner: u32) -> bool {
+    socket.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == owner)
 }
 
 async fn connection<S: Site>(

@@ -1,6 +1,6 @@
 //! What every program of gamelane shares: [`exit`] codes, [`output`] to stdout, delay [`histogram`]s, metrics in [`prometheus`]
-//! text, with feature `log` the [`log`] on stderr, and with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`]
-//! for one whose loop waits in `epoll`.
+//! text, with feature `log` the [`log`] on stderr, with feature `privileges` the end of root and capabilities in [`privileges`], and
+//! with feature `http` the answers over HTTP: [`http`] for any program, [`mailbox`] for one whose loop waits in `epoll`.
 //!
 //! An async program spawns [`http::serve`]. A synchronous one calls [`http::spawn`], which serves on a thread of its own; its
 //! [`http::Site`] asks the loop through a mailbox:
@@ -49,8 +49,6 @@
 //! # }
 //! ```
 
-#![forbid(unsafe_code)]
-
 pub mod exit;
 pub mod histogram;
 #[cfg(feature = "http")]
@@ -60,4 +58,6 @@ pub mod log;
 #[cfg(feature = "http")]
 pub mod mailbox;
 pub mod output;
+#[cfg(feature = "privileges")]
+pub mod privileges;
 pub mod prometheus;

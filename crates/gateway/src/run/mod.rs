@@ -14,10 +14,11 @@ use anyhow::Context as _;
 use gamelane_core::{Direction, Duration, Instant, Seed};
 use gamelane_device::guard::{self, Guard};
 use gamelane_device::preflight::Plan;
-use gamelane_device::{Engine, Turn, privileges, run_in_real_time};
+use gamelane_device::{Engine, Turn, run_in_real_time};
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::http::{Address, Listener, spawn};
 use gamelane_service::mailbox::{self, Mailbox};
+use gamelane_service::privileges::{Keep, User, calls, give_up};
 
 use crate::gateway::Gateway;
 use crate::http::Pages;
@@ -42,6 +43,10 @@ pub struct Options {
     pub memory: usize,
     /// Records frames and decisions.
     pub tap: Option<tap::Options>,
+    /// User to become.
+    pub user: User,
+    /// The log is JSON.
+    pub json_log: bool,
 }
 
 /// Time between two looks at the policy file and the shaper.
@@ -57,7 +62,8 @@ pub fn run(plan: &Plan, policy: Policy, text: String, options: &Options) -> anyh
         Listener::bind(&Address::Tcp(address)).with_context(|| format!("cannot listen on {address}"))
     };
     let listener = options.listen.map(listen).transpose()?;
-    let guard = Guard::start(&plan.offloads).context("cannot start the process that restores offloads")?;
+    let guard = Guard::start(&plan.offloads, &options.user)
+        .context("cannot start the process that restores offloads")?;
     let policies = Policies::new(options, policy, text);
     let result = Forwarding::open(plan, policies, options, listener).and_then(Forwarding::run);
     guard.finish().context("offloads may not be restored")?;
@@ -83,7 +89,7 @@ impl<'a> Forwarding<'a> {
     /// Opens everything, then gives up privileges.
     fn open(
         plan: &'a Plan,
-        policies: Policies<'a>,
+        mut policies: Policies<'a>,
         options: &'a Options,
         listener: Option<Listener>,
     ) -> anyhow::Result<Self> {
@@ -98,13 +104,26 @@ impl<'a> Forwarding<'a> {
         let (mailbox, asker) = mailbox::new()?;
         engine.also_wait_for(mailbox.wake())?;
         keep_time();
-        privileges::drop_all().context("cannot give up privileges")?;
+        let folder = open_tap(options)?;
+        confine(options)?;
+        policies.check_readable();
         if let Some(listener) = listener {
             spawn(listener, Pages(asker))?;
         }
         let seed = draw_seed()?;
         let mut gateway = Gateway::new(&policies.current, seed);
-        let tap = start_tap(plan, options, &policies, &engine, seed)?;
+        if options.tap.as_ref().is_some_and(|tap| tap.when_full == WhenFull::Rotate) {
+            tracing::warn!(
+                "--tap-rotate: once the oldest part is deleted, this recording can be viewed, but not replayed or turned \
+                 into a report; without --tap-rotate it stops at --tap-size instead, and can"
+            );
+        }
+        let tap = match (&options.tap, folder) {
+            (Some(options), Some(folder)) => {
+                Some(start_tap(plan, options, folder, &policies, &engine, seed)?)
+            }
+            _ => None,
+        };
         if tap.is_some() {
             gateway.watch_drops();
         }
@@ -120,6 +139,7 @@ impl<'a> Forwarding<'a> {
             io = self.io.kind,
             why = self.io.why,
             policy = self.policies.current.name,
+            user = self.policies.user(),
             "forwarding"
         );
         while !self.signals.end_asked() {
@@ -209,37 +229,52 @@ fn draw_seed() -> anyhow::Result<Seed> {
     Ok(Seed(seed))
 }
 
+/// Becomes the user of `options`, and keeps what forwarding, status, reloads and the recording need.
+fn confine(options: &Options) -> anyhow::Result<()> {
+    let mut lists =
+        vec![calls::common(), calls::waiting(), calls::sockets(), calls::presence(), calls::children()];
+    lists.extend(options.tap.is_some().then(calls::files));
+    let keep = Keep { json_log: options.json_log, ..Keep::only(lists) };
+    for note in give_up(&options.user, &keep).context("cannot give up privileges")? {
+        tracing::warn!("{note}");
+    }
+    Ok(())
+}
+
+/// Makes the folder of the recording, for the user that will write there.
+fn open_tap(options: &Options) -> anyhow::Result<Option<tap::Folder>> {
+    let Some(tap) = &options.tap else { return Ok(None) };
+    let folder = tap::Folder::make(&tap.folder, options.user.owner());
+    Ok(Some(folder.map_err(|error| cannot_record(tap, &error))?))
+}
+
+fn cannot_record(tap: &tap::Options, error: &std::io::Error) -> Failure {
+    Failure(Exit::Output, format!("--tap {}: cannot record there: {error}", tap.folder.display()))
+}
+
 fn start_tap(
     plan: &Plan,
-    options: &Options,
+    options: &tap::Options,
+    folder: tap::Folder,
     policies: &Policies<'_>,
     engine: &Engine,
     seed: Seed,
-) -> anyhow::Result<Option<Tap>> {
-    let Some(tap) = &options.tap else { return Ok(None) };
-    if tap.when_full == WhenFull::Rotate {
-        tracing::warn!(
-            "--tap-rotate: once the oldest part is deleted, this recording can be viewed, but not replayed or turned \
-             into a report; without --tap-rotate it stops at --tap-size instead, and can"
-        );
-    }
+) -> anyhow::Result<Tap> {
     let frames = engine.frames();
     let about = About {
         schema: tap::about::SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
         policy: policies.current.name.clone(),
         policy_hash: policies.current.hash.clone(),
-        overrides: options.overrides.clone(),
+        overrides: policies.overrides().to_vec(),
         seed: seed.0,
         epoch_ns: engine.epoch_ns(),
-        snap: tap.snap,
+        snap: options.snap,
         interfaces: [plan.home.name.clone(), plan.internet.name.clone()],
         pool: [frames.capacity(), frames.slot()],
     };
-    let started = Tap::start(tap, &about, &policies.text, frames);
-    Ok(Some(started.map_err(|error| {
-        Failure(Exit::Output, format!("--tap {}: cannot record there: {error}", tap.folder.display()))
-    })?))
+    Ok(Tap::start(folder, options, &about, &policies.text, frames)
+        .map_err(|error| cannot_record(options, &error))?)
 }
 
 fn report(tap: &tap::TapStatus) {

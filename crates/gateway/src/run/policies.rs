@@ -23,6 +23,26 @@ impl<'a> Policies<'a> {
         Self { options, current, text, refused: None, changed: changed(&options.file) }
     }
 
+    /// Keys and values that override the file's.
+    pub(super) fn overrides(&self) -> &[(String, String)] {
+        &self.options.overrides
+    }
+
+    /// The user that this program became.
+    pub(super) fn user(&self) -> &str {
+        &self.options.user.name
+    }
+
+    /// Warns if the user that this program became may not read the file. Changes are not seen then.
+    pub(super) fn check_readable(&mut self) {
+        let file = &self.options.file;
+        if let Err(error) = fs::File::open(file) {
+            let (file, remedy) = (file.display(), self.options.user.remedy("start with --user"));
+            tracing::warn!("{file}: a change will not be seen: {error}\n  hint:    {remedy}");
+            self.changed = changed(&self.options.file);
+        }
+    }
+
     /// Reads the file again if it changed, or if `told` to. Returns true if the policy is another one. A policy that is refused
     /// is logged once and changes nothing.
     pub(super) fn read_again(&mut self, told: bool) -> bool {

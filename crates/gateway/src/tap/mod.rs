@@ -10,6 +10,7 @@
 //! ```
 
 pub mod about;
+mod folder;
 pub mod log;
 pub mod replay;
 mod writer;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::gateway::Gateway;
 use crate::policy::Policy;
 pub use about::{About, Options, WhenFull};
+pub use folder::Folder;
 use log::Event;
 use writer::{Chunk, Writer};
 
@@ -85,12 +87,18 @@ impl Point {
 }
 
 impl Tap {
-    /// Starts to write into the folder of `options`, which must be empty. `frames` and `about` are those of the running gateway.
+    /// Starts to write into `folder`. `frames` and `about` are those of the running gateway.
     ///
     /// # Errors
-    /// If the folder or a file in it cannot be made.
-    pub fn start(options: &Options, about: &About, policy: &str, frames: &Frames) -> Result<Self> {
-        let writer = Writer::start(options, about, policy)?;
+    /// If a file cannot be made there.
+    pub fn start(
+        folder: Folder,
+        options: &Options,
+        about: &About,
+        policy: &str,
+        frames: &Frames,
+    ) -> Result<Self> {
+        let writer = Writer::start(folder, options, about, policy)?;
         let chunk = writer.free();
         Ok(Self {
             writer,
@@ -317,7 +325,14 @@ mod tests {
         };
         let path = folder.path().join("tap");
         let options = Options { folder: path.clone(), snap: 160, size: 1 << 30, when_full: WhenFull::Stop };
-        let mut tap = Tap::start(&options, &about, "", &Frames::new(1, 64)).unwrap();
+        let mut tap = Tap::start(
+            Folder::make(&options.folder, None).unwrap(),
+            &options,
+            &about,
+            "",
+            &Frames::new(1, 64),
+        )
+        .unwrap();
         tap.record(Event::Timeout, Instant::ZERO);
         tap.flush();
         // As if the disk were busy with all chunks.

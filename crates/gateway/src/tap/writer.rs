@@ -1,10 +1,9 @@
 //! The half of a tap that writes to disk: a thread that writes chunks of memory to files and returns them empty. The number of chunks
 //! is fixed. The forwarding thread never waits for a free one.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{Result, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
@@ -13,6 +12,7 @@ use std::thread::JoinHandle;
 use gamelane_capture::blocks;
 
 use super::about::{self, ABOUT, About, Options, WhenFull};
+use super::folder::Folder;
 use super::{TapStatus, log};
 
 /// Events, and their frames as blocks of a pcapng.
@@ -51,7 +51,7 @@ impl Chunk {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    folder: PathBuf,
+    folder: Arc<Folder>,
     free: Receiver<Chunk>,
     full: Option<SyncSender<Chunk>>,
     shared: Arc<Shared>,
@@ -74,30 +74,22 @@ impl Shared {
 }
 
 impl Writer {
-    pub(super) fn start(options: &Options, about: &About, policy: &str) -> Result<Self> {
-        about::check_folder(&options.folder)?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&options.folder)?;
+    pub(super) fn start(folder: Folder, options: &Options, about: &About, policy: &str) -> Result<Self> {
+        let folder = Arc::new(folder);
         let mut json = serde_json::to_vec_pretty(about)?;
         json.push(b'\n');
-        create(&options.folder.join(ABOUT))?.write_all(&json)?;
-        create(&about::policy(&options.folder, 0))?.write_all(policy.as_bytes())?;
+        folder.create(Path::new(ABOUT))?.write_all(&json)?;
+        folder.create(&about::policy(Path::new(""), 0))?.write_all(policy.as_bytes())?;
         let (give, free) = channel();
         for _ in 0..CHUNKS {
             give.send(Chunk::new()).expect("its receiver is here");
         }
         let (full, filled) = sync_channel(CHUNKS);
         let shared = Arc::new(Shared::default());
-        let files = Files::open(options, about, Arc::clone(&shared))?;
+        let files = Files::open(Arc::clone(&folder), options, about, Arc::clone(&shared))?;
         let thread =
             std::thread::Builder::new().name("tap".into()).spawn(move || files.write_all(&filled, &give))?;
-        Ok(Self {
-            folder: options.folder.clone(),
-            free,
-            full: Some(full),
-            shared,
-            thread: Some(thread),
-            policies: 1,
-        })
+        Ok(Self { folder, free, full: Some(full), shared, thread: Some(thread), policies: 1 })
     }
 
     /// Returns an empty chunk, if one is free and it would be written.
@@ -115,14 +107,14 @@ impl Writer {
     /// Writes a policy to a file and returns its number.
     pub(super) fn keep_policy(&mut self, text: &str) -> Result<u64> {
         let number = self.policies;
-        create(&about::policy(&self.folder, number))?.write_all(text.as_bytes())?;
+        self.folder.create(&about::policy(Path::new(""), number))?.write_all(text.as_bytes())?;
         self.policies += 1;
         Ok(number)
     }
 
     pub(super) fn status(&self) -> TapStatus {
         TapStatus {
-            folder: self.folder.display().to_string(),
+            folder: self.folder.to_string(),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
             full: self.shared.is_full.load(Ordering::Relaxed),
             error: self.shared.error.get().cloned(),
@@ -144,6 +136,7 @@ impl Writer {
 
 /// The files of the current part.
 struct Files {
+    folder: Arc<Folder>,
     options: Options,
     interfaces: [String; 2],
     shared: Arc<Shared>,
@@ -154,11 +147,11 @@ struct Files {
 }
 
 impl Files {
-    fn open(options: &Options, about: &About, shared: Arc<Shared>) -> Result<Self> {
-        let (frames, log, part_bytes) = open_part(options, &about.interfaces, 0)?;
+    fn open(folder: Arc<Folder>, options: &Options, about: &About, shared: Arc<Shared>) -> Result<Self> {
+        let (frames, log, part_bytes) = open_part(&folder, options, &about.interfaces, 0)?;
         let (options, interfaces) = (options.clone(), about.interfaces.clone());
         shared.bytes.fetch_add(part_bytes, Ordering::Relaxed);
-        Ok(Self { options, interfaces, shared, part: 0, part_bytes, frames, log })
+        Ok(Self { folder, options, interfaces, shared, part: 0, part_bytes, frames, log })
     }
 
     fn write_all(mut self, filled: &Receiver<Chunk>, give: &Sender<Chunk>) {
@@ -183,14 +176,13 @@ impl Files {
                 return Ok(());
             }
             self.part += 1;
-            (self.frames, self.log, self.part_bytes) = open_part(&self.options, &self.interfaces, self.part)?;
+            (self.frames, self.log, self.part_bytes) =
+                open_part(&self.folder, &self.options, &self.interfaces, self.part)?;
             self.shared.bytes.fetch_add(self.part_bytes, Ordering::Relaxed);
             if !stops && let Some(oldest) = self.part.checked_sub(PARTS) {
-                for path in [
-                    about::frames(&self.options.folder, oldest),
-                    about::decisions(&self.options.folder, oldest),
-                ] {
-                    fs::remove_file(path)?;
+                let inside = Path::new("");
+                for name in [about::frames(inside, oldest), about::decisions(inside, oldest)] {
+                    self.folder.remove(&name)?;
                 }
             }
         }
@@ -204,7 +196,12 @@ impl Files {
 }
 
 /// Opens the files of a part. Returns them with the number of bytes already in them.
-fn open_part(options: &Options, interfaces: &[String; 2], part: u64) -> Result<(File, File, u64)> {
+fn open_part(
+    folder: &Folder,
+    options: &Options,
+    interfaces: &[String; 2],
+    part: u64,
+) -> Result<(File, File, u64)> {
     let mut head = Vec::new();
     blocks::section(&mut head)?;
     // In the order of `Point::interface`. What goes up arrives at the home's side and leaves by the internet's.
@@ -220,16 +217,12 @@ fn open_part(options: &Options, interfaces: &[String; 2], part: u64) -> Result<(
         let snap_len = options.snap;
         blocks::interface(&mut head, &blocks::Interface { name: &name, link_type: ETHERNET, snap_len })?;
     }
+    let inside = Path::new("");
     let (mut frames, mut log) =
-        (create(&about::frames(&options.folder, part))?, create(&about::decisions(&options.folder, part))?);
+        (folder.create(&about::frames(inside, part))?, folder.create(&about::decisions(inside, part))?);
     frames.write_all(&head)?;
     log.write_all(log::MAGIC)?;
     Ok((frames, log, (head.len() + log::MAGIC.len()) as u64))
-}
-
-/// Creates a file that only its owner can read: frames are private.
-fn create(path: &Path) -> Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 const ETHERNET: u16 = 1;

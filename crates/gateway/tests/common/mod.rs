@@ -4,6 +4,7 @@
 pub mod slow_link;
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -65,7 +66,9 @@ pub fn net_of(mtu: u32, [receive, send]: [u32; 2], programs: &[&str]) -> Option<
         return None;
     }
     let id = format!("gl{}x{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let net = Net { id, folder: tempfile::tempdir().unwrap() };
+    // The gateway becomes `nobody`, who must be able to read the policy again.
+    let open = std::fs::Permissions::from_mode(0o755);
+    let net = Net { id, folder: tempfile::Builder::new().permissions(open).tempdir().unwrap() };
     for place in [Place::Home, Place::Gateway, Place::Internet] {
         let name = net.namespace(place);
         sh(&format!("ip netns add {name} && ip -n {name} link set lo up"));
@@ -287,11 +290,15 @@ impl Running<'_> {
         std::fs::read_to_string(self.net.folder.path().join("log")).unwrap()
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Bytes of resident memory.
     pub fn memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+        let line = of_process(self.id(), "VmRSS");
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
 
     pub fn is_over(&mut self) -> bool {
@@ -327,7 +334,17 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if !std::thread::panicking() {
+            assert!(!self.log().contains("system call refused"), "{}", self.log());
+        }
     }
+}
+
+/// A line of `/proc/PID/status`, with single blanks.
+pub fn of_process(process: u32, key: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).unwrap();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A policy with this `[gateway]`.
