@@ -79,3 +79,12 @@ def postponed() -> Iterator[CtrlC]:
 
     with on_ctrl_c(heard):
         yield pressed
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Raise a KeyboardInterrupt that comes within the block at its end: for clearing up."""
+    with postponed() as ctrl_c:
+        yield
+    if ctrl_c.heard:
+        raise KeyboardInterrupt

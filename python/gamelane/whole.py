@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gamelane.errors import OutputError
-
-PARTIAL = ".partial"
-"""Suffix of a file that is being written."""
+from gamelane.interrupts import uninterrupted
 
 
 @contextmanager
@@ -42,14 +40,15 @@ def reason(error: Exception) -> str | None:
 @contextmanager
 def file(path: Path) -> Iterator[Path]:
     """Give a path to write to. What is there at the end of the block replaces `path`, unless the block fails."""
-    partial = path.with_name(f"{path.name}{PARTIAL}")
+    partial = _partial(path)
     try:
         with writing(path):
             yield partial
             on_disk(partial)
             partial.replace(path)
     finally:
-        partial.unlink(missing_ok=True)
+        with uninterrupted():
+            partial.unlink(missing_ok=True)
 
 
 def replace(path: Path, text: str) -> None:
@@ -86,15 +85,19 @@ class Together:
         return [described(_partial(path), path.name) for path in self._files]
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                with writing(self.folder):
-                    (self.folder / self.last).unlink(missing_ok=True)
-                    for path in sorted(self._files, key=lambda path: path.name == self.last):
-                        _partial(path).replace(path)
-        finally:
-            for path in self._files:
-                _partial(path).unlink(missing_ok=True)
+        with uninterrupted():
+            try:
+                if kind is None:
+                    self._appear()
+            finally:
+                for path in self._files:
+                    _partial(path).unlink(missing_ok=True)
+
+    def _appear(self) -> None:
+        with writing(self.folder):
+            (self.folder / self.last).unlink(missing_ok=True)
+            for path in sorted(self._files, key=lambda path: path.name == self.last):
+                _partial(path).replace(path)
 
 
 def described(path: Path, name: str) -> dict[str, Any]:
@@ -121,4 +124,4 @@ def on_disk(path: Path) -> None:
 
 
 def _partial(path: Path) -> Path:
-    return path.with_name(f"{path.name}{PARTIAL}")
+    return path.with_name(f"{path.name}.partial")

@@ -12,6 +12,7 @@ import polars as pl
 
 from gamelane import whole
 from gamelane.errors import OutputError
+from gamelane.interrupts import uninterrupted
 
 DIRECTIONS = ["up", "down"]
 SIDES = ["server", "client"]
@@ -47,7 +48,8 @@ class TableWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._remove_parts()
+        with uninterrupted():
+            self._remove_parts()
 
     def __call__(self, capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Write one batch of rows of one capture's table."""
