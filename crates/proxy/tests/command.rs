@@ -14,14 +14,14 @@ fn proxy(arguments: &[&str]) -> Command {
     command
 }
 
-fn output(arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn output(arguments: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = proxy(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().expect("not killed"), text(stdout), text(stderr))
 }
 
 /// A process that is killed when its test ends.
-struct Running(Child);
+pub(crate) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -31,11 +31,11 @@ impl Drop for Running {
     }
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn start(role: &str, file: &Path) -> Running {
+pub(crate) fn start(role: &str, file: &Path) -> Running {
     let mut child =
         proxy(&["--json-log", role, file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -299,7 +299,13 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         (format!("{good}[repeat]\nafter = -1.0\n"), "repeat.after"),
         (format!("{good}[limits]\nwindow = \"1000B\"\n"), "limits.window"),
         (format!("{good}[limits]\nstreams = 0\n"), "limits.streams"),
+        (format!("{good}[limits]\nstreams_per_source = 0\n"), "limits.streams_per_source"),
         (format!("{good}[limits]\nhandshakes = 0\n"), "limits.handshakes"),
+        (format!("{good}[limits]\nhandshakes_per_source = 0\n"), "limits.handshakes_per_source"),
+        (format!("{good}allow = []\n"), "allow"),
+        (format!("{good}allow = [\"203.0.113.0/24\", \"203.0.113.5/24\"]\n"), "allow[1]"),
+        (format!("{good}[timeouts]\nfirst_byte = \"0s\"\n"), "timeouts.first_byte"),
+        (format!("{good}[timeouts]\nhandshake = \"0s\"\n"), "timeouts.handshake"),
         (format!("{good}[timeouts]\nresume = \"0s\"\n"), "timeouts.resume"),
         (format!("{good}[timeouts]\nsilence = \"5s\"\n"), "timeouts.silence"),
     ] {
@@ -329,7 +335,7 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     assert_eq!(
         said(&format!("{good}carrriers = 2\n")),
         "error: `carrriers` in near.toml: unknown field `carrriers`, expected one of `listen`, `far`, `server`, \
-         `proxy_protocol`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
+         `proxy_protocol`, `allow`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
          `timeouts`, `limits`, `busy_poll`, `admin`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
     );
     assert_eq!(

@@ -3,6 +3,7 @@
 mod command;
 mod common;
 mod corpus;
+mod doors;
 mod refusals;
 mod services;
 mod streams;
