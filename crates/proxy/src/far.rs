@@ -101,15 +101,16 @@ impl Far {
         };
         tokio::spawn(async move {
             let greeting = self.greet(&socket, identity.as_deref());
-            let (hello, tls, early) = match self.entrance.in_time(place, socket.readable(), greeting).await {
-                Ok(greeted) => greeted,
-                Err(error) => {
-                    if matches!(error, LinkError::Evicted | LinkError::Late(_)) {
-                        sockets::abort(&socket);
+            let (hello, tls, early) =
+                match self.entrance.in_time(place, sockets::first_byte(&socket), greeting).await {
+                    Ok(greeted) => greeted,
+                    Err(error) => {
+                        if matches!(error, LinkError::Evicted | LinkError::Late(_)) {
+                            sockets::abort(&socket);
+                        }
+                        return self.failed(near, &error);
                     }
-                    return self.failed(near, &error);
-                }
-            };
+                };
             let Some(hub) = self.session(&hello, near) else {
                 self.answer(&socket, tls, hello.session, &hello).await;
                 return;

@@ -114,7 +114,8 @@ impl Near {
             Err(why) => return self.refuse(&socket, peer, &why),
         };
         tokio::spawn(async move {
-            let header = self.entrance.in_time(place, socket.readable(), read_header(&socket)).await;
+            let header =
+                self.entrance.in_time(place, sockets::first_byte(&socket), read_header(&socket)).await;
             match header {
                 Ok(header) => {
                     let named = proxy_header::client(&header).flatten();

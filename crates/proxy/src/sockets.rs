@@ -67,6 +67,11 @@ pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
     got.map_or(result, Ok)
 }
 
+/// Waits until a byte or the end of the stream has arrived. tokio may report a new socket as readable before that.
+pub(crate) async fn first_byte(stream: &TcpStream) -> io::Result<()> {
+    stream.peek(&mut [0]).await.map(drop)
+}
+
 /// Makes the socket send a reset when it is closed.
 pub(crate) fn abort(stream: &TcpStream) {
     // An error means that the peer has left; the socket is closed next either way.

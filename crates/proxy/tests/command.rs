@@ -21,7 +21,7 @@ pub(crate) fn output(arguments: &[&str]) -> (i32, String, String) {
 }
 
 /// A process that is killed when its test ends.
-pub(crate) struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
