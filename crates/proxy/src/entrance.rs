@@ -7,6 +7,7 @@ use crate::doors::{Doors, LogLimit, Refused, Source, Ticket};
 use crate::link::LinkError;
 use crate::metrics::Metrics;
 use crate::network::Network;
+use crate::sockets;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -126,6 +127,7 @@ pub struct Entrance {
 impl Entrance {
     pub(crate) fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         let (limits, clock) = (&config.limits, Clock::start());
+        sockets::raise_descriptors(limits);
         Self {
             allow: config.allow.clone(),
             handshakes: Room::new(limits.handshakes, limits.handshakes_per_source),
@@ -230,7 +232,7 @@ impl Entrance {
             }
             Err(Refused::Share) => {
                 self.metrics.over_share.one();
-                Err("limits.streams_per_source reached; a load balancer belongs into `allow`")
+                Err("limits.streams_per_source reached; list a load balancer in `allow`")
             }
             Err(Refused::Full) => {
                 self.metrics.over_limit.one();

@@ -1,7 +1,7 @@
 //! The command: its output, messages and exit codes, and an unmodified web server behind it.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -39,13 +39,17 @@ pub(crate) fn start(role: &str, file: &Path) -> Running {
     let mut child =
         proxy(&["--json-log", role, file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
-    assert_eq!(entry["fields"]["message"], "serving", "{line}");
+    // This machine may allow few descriptors; then a warning comes first.
+    while next_entry(&mut log)["fields"]["message"] != "serving" {}
     // The rest of the log must be read, or the process would block.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     Running(child)
+}
+
+fn next_entry(log: &mut impl BufRead) -> serde_json::Value {
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"))
 }
 
 /// Writes both configurations, with TLS, and returns the ports of the near proxy and of its status.
@@ -228,6 +232,27 @@ fn busy_polling_ends_when_no_bytes_arrive() {
     std::thread::sleep(Duration::from_millis(600));
     let asleep = spent(quiet);
     assert!(asleep.iter().all(|ticks| *ticks <= 1), "{asleep:?} after {awake:?}");
+}
+
+#[test]
+fn the_limit_of_descriptors_is_raised_and_one_that_is_too_low_is_said() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:1\"\n[limits]\nstreams = 900\n")
+        .unwrap();
+    let mut process = Command::new("prlimit")
+        .args(["--nofile=100:1000", env!("CARGO_BIN_EXE_gamelane-proxy"), "--json-log", "near"])
+        .arg(&file)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("prlimit is installed (util-linux)");
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let process = Running(process);
+    let warning = next_entry(&mut log)["fields"].clone();
+    assert_eq!((warning["may"].as_u64(), warning["needed"].as_u64()), (Some(1000), Some(900 + 256 + 64)));
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", process.0.id())).unwrap();
+    let open = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(open.split_whitespace().nth(3), Some("1000"), "{open}");
 }
 
 #[test]

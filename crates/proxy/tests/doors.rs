@@ -109,12 +109,12 @@ impl Drop for Flood {
 
 async fn connection(to: SocketAddr, number: u64, kind: Kind) -> std::io::Result<()> {
     let mut socket = connect(Ipv4Addr::new(127, 1, 0, 1 + (number % SOURCES) as u8), to).await?;
-    let mut record = [0x16, 3, 1, 0x3f, 0xff].into_iter().chain(std::iter::repeat(1));
-    while kind == Kind::Drip {
-        let byte = record.next().expect("it has no end");
-        tokio::select! {
-            read = socket.read_u8() => drop(read?),
-            () = sleep(millis(300)) => socket.write_all(&[byte]).await?,
+    if kind == Kind::Drip {
+        for byte in [0x16, 3, 1, 0x3f, 0xff].into_iter().chain(std::iter::repeat(1)) {
+            tokio::select! {
+                read = socket.read_u8() => drop(read?),
+                () = sleep(millis(300)) => socket.write_all(&[byte]).await?,
+            }
         }
     }
     socket.read_u8().await.map(drop)
