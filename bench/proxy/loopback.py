@@ -191,7 +191,8 @@ def usage(process: subprocess.Popen[bytes]) -> tuple[int, float]:
 def many_streams(binaries: Path, server: int, streams: int, seconds: float, rate: float) -> dict[str, object]:
     """Measure a pair under many streams: memory, CPU, delay beside the same load without it."""
     direct = load(binaries, server, streams=streams, rate=rate, seconds=seconds)
-    keys = f'carriers = 2\n[coalescing]\ndeadline = "2ms"\n[limits]\nstreams = {streams + 10}\n'
+    limits = f"[limits]\nstreams = {streams + 10}\nstreams_per_source = {streams + 10}\n"
+    keys = f'carriers = 2\n[coalescing]\ndeadline = "2ms"\n{limits}'
     with pair(binaries, server, keys, False) as (port, processes):
         before = [usage(process) for process in processes]
         before_waits = [waited(process) for process in processes]

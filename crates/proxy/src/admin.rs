@@ -1,6 +1,7 @@
 //! Metrics and status over HTTP, on loopback only: `GET /metrics` for Prometheus, `GET /metrics/players` with series for each
 //! client, `GET /status` as JSON.
 
+use crate::entrance::{Entrance, EntranceStatus};
 use crate::far::Far;
 use crate::hub::Hub;
 use crate::hub::status::{ClientDelays, FlowStatus, HubStatus};
@@ -51,6 +52,8 @@ pub struct Status {
     pub saved: Saved,
     /// Delays: upper bounds of histogram buckets, each twice as wide as the one before.
     pub delay_ms: AllDelays,
+    /// Connections from outside, and their limits.
+    pub doors: EntranceStatus,
     /// Counters by name, as in `/metrics`.
     pub counters: BTreeMap<&'static str, u64>,
     /// Sessions: one at a near proxy, one for each near proxy at a far one.
@@ -101,6 +104,13 @@ impl Proxy {
         }
     }
 
+    fn entrance(&self) -> &Entrance {
+        match self {
+            Self::Near(near) => &near.entrance,
+            Self::Far(far) => &far.entrance,
+        }
+    }
+
     fn status(&self, certificates: Option<&Certificates>) -> Status {
         let (metrics, hubs) = (self.metrics(), self.hubs());
         let saving = saving(metrics);
@@ -121,6 +131,7 @@ impl Proxy {
                 acknowledged_p50: ms(acknowledged.quantile(0.5)),
                 acknowledged_p99: ms(acknowledged.quantile(0.99)),
             },
+            doors: self.entrance().status(),
             counters: metrics.counters().map(|(name, _, counter)| (name, counter.value())).into(),
             clients: hubs.iter().flat_map(|hub| hub.flows(LISTED)).take(LISTED).collect(),
             sessions: hubs.iter().map(|hub| hub.status()).collect(),
@@ -152,11 +163,14 @@ impl Proxy {
         let rtts = statuses.iter().flat_map(|status| &status.carrier_rtt_ms).flatten();
         let rtt = rtts.copied().fold(0.0, f64::max) / 1e3;
         let saving = saving(self.metrics());
+        let handshakes = self.entrance().status().handshakes;
         let mut out = Exposition::default();
         for (name, help, value) in [
             ("streams", "Clients or servers connected.", sum(|status| status.streams as f64)),
             ("sessions", "Sessions with a peer.", statuses.len() as f64),
             ("carriers", "Carriers in use.", sum(|status| status.carriers_up as f64)),
+            ("handshakes", "Connections that have not identified themselves.", handshakes.open as f64),
+            ("handshake_sources", "Addresses that they come from.", handshakes.sources as f64),
             ("carrier_rtt_seconds", "Longest smoothed round trip of a carrier.", rtt),
             (
                 "buffered_bytes",

@@ -2,6 +2,7 @@
 
 mod check;
 
+use crate::network::Network;
 use crate::units::{Size, Span};
 pub use gamelane_core::Refusal;
 use gamelane_mux::{Assignment, CarrierId, Coalescing, EarlyRepeat, MuxConfig, Role, SessionConfig};
@@ -26,6 +27,8 @@ pub struct Config {
     /// Near: whether clients begin with a header that names the player. Far: whether the server gets such a header.
     #[serde(default)]
     pub proxy_protocol: Header,
+    /// Networks that may connect; others are refused before TLS. They have no share per source.
+    pub allow: Option<Vec<Network>>,
     /// Near: longest time a client waits for the far proxy. Far: longest time for the server to accept. Then the client is refused.
     #[serde(default = "five_seconds")]
     pub refuse_after: Span,
@@ -161,6 +164,8 @@ impl Default for Tcp {
 pub struct Timeouts {
     /// For the connection and handshake of a carrier, and for the header of a client.
     pub handshake: Span,
+    /// For the first byte of a handshake.
+    pub first_byte: Span,
     /// Idle time after which a keep-alive is sent on a carrier.
     pub keep_alive: Span,
     /// Silence after which a carrier counts as lost.
@@ -180,6 +185,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Span::millis(5_000),
+            first_byte: Span::millis(2_000),
             keep_alive: Span::millis(5_000),
             silence: Span::millis(15_000),
             resume: Span::millis(30_000),
@@ -194,14 +200,18 @@ impl Default for Timeouts {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Number of streams at a time.
+    /// Number of streams at a time. Near: a newcomer takes the place of a client whom the server has not answered.
     pub streams: usize,
+    /// Near only: number of streams from one source, an IPv4 address or an IPv6 /64. Default: a quarter of `streams`.
+    pub streams_per_source: Option<usize>,
     /// Payload of all streams that waits to be sent, acknowledged or read. Above it, new streams are refused.
     pub memory: Size,
     /// Payload of one stream in each direction.
     pub window: Size,
     /// Number of carriers and clients in their handshake at a time.
     pub handshakes: usize,
+    /// Of them, from one source.
+    pub handshakes_per_source: usize,
     /// Far only: number of near proxies at a time.
     pub sessions: usize,
 }
@@ -210,11 +220,29 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             streams: 20_000,
+            streams_per_source: None,
             memory: Size(256 << 20),
             window: Size(64 << 10),
             handshakes: 256,
+            handshakes_per_source: 32,
             sessions: 64,
         }
+    }
+}
+
+impl Limits {
+    /// Number of streams from one source.
+    pub fn streams_per_source(&self) -> usize {
+        self.streams_per_source.unwrap_or(self.streams.div_ceil(4))
+    }
+
+    /// Streams of a session. A stream that an end has reset stays until the other end confirms that, and a new one may take its place
+    /// before: near keeps those that it evicted within a round trip, and at far a new stream may overtake a reset on another carrier.
+    fn session_streams(&self, role: Role) -> usize {
+        self.streams.saturating_add(match role {
+            Role::Near => self.streams.saturating_add(1024),
+            Role::Far => self.streams / 8 + 64,
+        })
     }
 }
 
@@ -278,7 +306,7 @@ impl Config {
             keep_alive: self.timeouts.keep_alive.0,
             silence: self.timeouts.silence.0,
             resume_window: self.timeouts.resume.0,
-            max_streams: self.limits.streams,
+            max_streams: self.limits.session_streams(role),
             max_buffered: self.limits.memory.0,
         }
     }

@@ -78,7 +78,7 @@ async fn tcp(
         if let Some(identity) = identity {
             let client = rustls::ClientConnection::new(Arc::new(identity.client()?), identity.name.clone())?;
             let mut connection = Box::new(client.into());
-            preface::handshake(&socket, &mut connection).await?;
+            preface::handshake(&socket, &mut connection, None).await?;
             tls = Some(connection);
         }
         Ok::<_, LinkError>((Arc::new(socket), tls))

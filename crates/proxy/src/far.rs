@@ -1,6 +1,7 @@
 //! The far proxy: accepts near proxies and connects to the server for each stream.
 
 use crate::config::{Config, Header, Transport};
+use crate::entrance::{Entrance, Evicted, Place, Rounds};
 use crate::hub::{Carrier, Hub};
 use crate::link::{Link, LinkError};
 use crate::metrics::Metrics;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 /// A far proxy.
@@ -22,7 +23,8 @@ pub struct Far {
     sessions: Mutex<BTreeMap<[u8; 16], Arc<Hub>>>,
     /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
-    handshakes: Arc<Semaphore>,
+    /// Who may connect, and how many.
+    pub entrance: Entrance,
     /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
 }
@@ -51,10 +53,11 @@ impl Far {
                 (Listener::Tcp(listener), address)
             }
         };
+        let metrics = Arc::new(Metrics::default());
         let far = Arc::new(Self {
             sessions: Mutex::new(BTreeMap::new()),
-            metrics: Arc::new(Metrics::default()),
-            handshakes: Arc::new(Semaphore::new(config.limits.handshakes)),
+            entrance: Entrance::new(&config, metrics.clone()),
+            metrics,
             address,
             config,
         });
@@ -69,8 +72,10 @@ impl Far {
     /// Serves until its socket is closed, and returns the reason. Dropping the future stops the proxy.
     pub async fn run(self: Arc<Self>, listener: Listener, certificates: Option<Arc<Certificates>>) -> String {
         let identity = || certificates.as_ref().map(|certificates| certificates.current());
+        let mut rounds = Rounds::default();
         match listener {
             Listener::Tcp(listener) => loop {
+                rounds.next().await;
                 match listener.accept().await {
                     Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
                     Err(error) => sockets::pause_after(&error).await,
@@ -78,11 +83,8 @@ impl Far {
             },
             Listener::Quic(endpoint) => {
                 while let Some(incoming) = endpoint.accept().await {
-                    let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-                        incoming.refuse();
-                        continue;
-                    };
-                    tokio::spawn(self.clone().welcome_quic(incoming, identity(), permit));
+                    rounds.next().await;
+                    self.clone().welcome_quic(incoming, identity());
                 }
                 "the endpoint is closed".into()
             }
@@ -90,14 +92,25 @@ impl Far {
     }
 
     fn welcome(self: Arc<Self>, socket: TcpStream, near: SocketAddr, identity: Option<Arc<Identity>>) {
-        let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-            tracing::warn!(%near, "near proxy refused: limits.handshakes reached");
-            sockets::abort(&socket);
-            return;
+        let place = match self.entrance.greet(near) {
+            Ok(place) => place,
+            Err(why) => {
+                self.refused(near, why);
+                return sockets::abort(&socket);
+            }
         };
         tokio::spawn(async move {
             let greeting = self.greet(&socket, identity.as_deref());
-            let Some((hello, tls, early)) = self.in_time(near, greeting, permit).await else { return };
+            let (hello, tls, early) =
+                match self.entrance.in_time(place, sockets::first_byte(&socket), greeting).await {
+                    Ok(greeted) => greeted,
+                    Err(error) => {
+                        if matches!(error, LinkError::Evicted | LinkError::Late(_)) {
+                            sockets::abort(&socket);
+                        }
+                        return self.failed(near, &error);
+                    }
+                };
             let Some(hub) = self.session(&hello, near) else {
                 self.answer(&socket, tls, hello.session, &hello).await;
                 return;
@@ -116,15 +129,37 @@ impl Far {
         });
     }
 
-    async fn welcome_quic(
+    fn welcome_quic(self: Arc<Self>, incoming: quinn::Incoming, identity: Option<Arc<Identity>>) {
+        let near = incoming.remote_address();
+        if !incoming.remote_address_validated() && self.entrance.must_validate() {
+            self.metrics.retries.one();
+            // It can fail only for an address that is validated.
+            let _ = incoming.retry();
+            return;
+        }
+        let place = match self.entrance.greet(near) {
+            Ok(place) => place,
+            Err(why) => {
+                self.refused(near, why);
+                // An answer would help a flood with forged addresses.
+                return incoming.ignore();
+            }
+        };
+        tokio::spawn(self.serve_quic(incoming, identity, place));
+    }
+
+    async fn serve_quic(
         self: Arc<Self>,
         incoming: quinn::Incoming,
         identity: Option<Arc<Identity>>,
-        permit: OwnedSemaphorePermit,
+        place: (Place, Evicted),
     ) {
         let near = incoming.remote_address();
-        let greeting = quic::greet(incoming, &self.config, identity.as_deref());
-        let Some(greeted) = self.in_time(near, greeting, permit).await else { return };
+        let greeting = quic::greet(incoming, &self.config, identity.as_deref(), &self.entrance.turns);
+        let greeted = match self.entrance.in_time(place, std::future::ready(Ok(())), greeting).await {
+            Ok(greeted) => greeted,
+            Err(error) => return self.failed(near, &error),
+        };
         let carrier = greeted.hello.carrier;
         match self.session(&greeted.hello, near) {
             Some(hub) => {
@@ -135,22 +170,18 @@ impl Far {
         }
     }
 
-    /// Waits for a handshake. Counts and logs one that fails or is late.
-    async fn in_time<T>(
-        &self,
-        near: SocketAddr,
-        greeting: impl Future<Output = Result<T, LinkError>>,
-        permit: OwnedSemaphorePermit,
-    ) -> Option<T> {
-        let greeted = timeout(self.config.timeouts.handshake.std(), greeting).await;
-        drop(permit);
-        match greeted.unwrap_or_else(|_| Err(LinkError::late())) {
-            Ok(greeted) => Some(greeted),
-            Err(error) => {
-                self.metrics.handshakes_failed.one();
-                tracing::warn!(%near, %error, "handshake failed");
-                None
-            }
+    fn refused(&self, near: SocketAddr, why: &str) {
+        if let Some(left_out) = self.entrance.line() {
+            tracing::warn!(%near, why, left_out, "near proxy refused");
+        }
+    }
+
+    fn failed(&self, near: SocketAddr, error: &LinkError) {
+        if !matches!(error, LinkError::Evicted) {
+            self.metrics.handshakes_failed.one();
+        }
+        if let Some(left_out) = self.entrance.line() {
+            tracing::warn!(%near, %error, left_out, "handshake failed");
         }
     }
 
@@ -164,7 +195,7 @@ impl Far {
         if let Some(identity) = identity {
             let server = rustls::ServerConnection::new(Arc::new(identity.server()?))?;
             let mut connection: Box<rustls::Connection> = Box::new(server.into());
-            preface::handshake(socket, &mut connection).await?;
+            preface::handshake(socket, &mut connection, Some(&self.entrance.turns)).await?;
             tls = Some(connection);
         }
         match preface::hello(socket, tls.as_deref_mut()).await {

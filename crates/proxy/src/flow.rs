@@ -1,5 +1,6 @@
 //! State of one client's or server's connection.
 
+use crate::entrance::Place;
 use crate::metrics::Delays;
 use crate::wait::Waiting;
 use bytes::Bytes;
@@ -14,6 +15,8 @@ pub(crate) struct Flow {
     pub socket: Option<Arc<TcpStream>>,
     /// Address of the client.
     pub client: SocketAddr,
+    /// Near only: its place among all clients.
+    pub place: Option<Place>,
     /// The task that serves the socket.
     pub waiting: Waiting,
     /// Bytes read from the session and not yet written to the socket.
@@ -41,10 +44,16 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(socket: Option<Arc<TcpStream>>, client: SocketAddr, now: Instant) -> Self {
+    pub(crate) fn new(
+        socket: Option<Arc<TcpStream>>,
+        client: SocketAddr,
+        place: Option<Place>,
+        now: Instant,
+    ) -> Self {
         Self {
             socket,
             client,
+            place,
             waiting: Waiting::default(),
             pending: Bytes::new(),
             blocked_since: None,

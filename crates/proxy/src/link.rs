@@ -28,12 +28,18 @@ pub(crate) enum LinkError {
     Frame(#[from] DecodeError),
     #[error("{0}")]
     Protocol(#[from] gamelane_mux::ProtocolError),
+    #[error("{0}")]
+    Late(&'static str),
+    #[error(
+        "limits.handshakes or limits.handshakes_per_source reached: its place was given to a newer connection"
+    )]
+    Evicted,
 }
 
 impl LinkError {
     /// The handshake took longer than `timeouts.handshake`.
     pub(crate) fn late() -> Self {
-        io::Error::new(ErrorKind::TimedOut, "no answer within timeouts.handshake").into()
+        Self::Late("no answer within timeouts.handshake")
     }
 }
 

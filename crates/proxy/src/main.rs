@@ -316,6 +316,39 @@ fn page(status: &Value) -> String {
     if let Some(error) = status["certificates_error"].as_str() {
         let _ = writeln!(out, "not in use       {error}");
     }
+    let counter = |name| &status["counters"][name];
+    let mut room = |name, key: &str, rest: String| {
+        let room = &status["doors"][key];
+        if room.is_object() {
+            let _ = writeln!(
+                out,
+                "{name:<16} {} of {}, from {} addresses; {rest}",
+                room["open"], room["limit"], room["sources"]
+            );
+        }
+    };
+    room(
+        "handshakes",
+        "handshakes",
+        format!(
+            "failed {}, without a byte {}, late {}, evicted {}, not allowed {}",
+            counter("handshakes_failed"),
+            counter("handshakes_without_byte"),
+            counter("handshakes_late"),
+            counter("handshakes_evicted"),
+            counter("unlisted")
+        ),
+    );
+    room(
+        "players",
+        "streams",
+        format!(
+            "evicted {}, over their share {}, over the limit {}",
+            counter("streams_evicted"),
+            counter("streams_over_share"),
+            counter("streams_over_limit")
+        ),
+    );
     for client in status["clients"].as_array().into_iter().flatten().take(SHOWN) {
         let (added, acknowledged) = (&client["added_delay"], &client["acknowledged"]);
         let _ = writeln!(

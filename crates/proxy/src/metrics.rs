@@ -81,6 +81,22 @@ pub struct Metrics {
     pub carriers_lost: Counter,
     /// Handshakes that failed: wrong certificate, version or protocol, or no answer in time.
     pub handshakes_failed: Counter,
+    /// Of them, those that sent no byte within `timeouts.first_byte`.
+    pub no_first_byte: Counter,
+    /// Of them, those that were not complete within `timeouts.handshake`.
+    pub handshakes_late: Counter,
+    /// Handshakes that lost their place to a newer connection.
+    pub handshakes_evicted: Counter,
+    /// Connections refused: their address is not in `allow`.
+    pub unlisted: Counter,
+    /// QUIC connections that had to prove their address.
+    pub retries: Counter,
+    /// Clients refused: their address has its share.
+    pub over_share: Counter,
+    /// Clients refused: `limits.streams` reached.
+    pub over_limit: Counter,
+    /// Clients without an answer of the server that lost their place to a newer client.
+    pub streams_evicted: Counter,
     /// Times the socket of a client or server was full.
     pub stalls: Counter,
     /// Time from the arrival of bytes on a carrier to their delivery.
@@ -102,7 +118,7 @@ impl Metrics {
     }
 
     /// Name, help and value of each counter.
-    pub fn counters(&self) -> [(&'static str, &'static str, &Counter); 13] {
+    pub fn counters(&self) -> [(&'static str, &'static str, &Counter); 21] {
         [
             ("streams_opened", "Streams opened.", &self.opened),
             ("streams_closed", "Streams that both sides closed.", &self.closed),
@@ -116,6 +132,14 @@ impl Metrics {
             ("carriers_up", "Carriers that came up.", &self.carriers_up),
             ("carriers_lost", "Carriers lost.", &self.carriers_lost),
             ("handshakes_failed", "Handshakes that failed.", &self.handshakes_failed),
+            ("handshakes_without_byte", "Handshakes without a byte in time.", &self.no_first_byte),
+            ("handshakes_late", "Handshakes that were not complete in time.", &self.handshakes_late),
+            ("handshakes_evicted", "Handshakes that lost their place.", &self.handshakes_evicted),
+            ("unlisted", "Connections from addresses that are not allowed.", &self.unlisted),
+            ("quic_retries", "QUIC connections that had to prove their address.", &self.retries),
+            ("streams_over_share", "Clients refused: their address has its share.", &self.over_share),
+            ("streams_over_limit", "Clients refused: too many.", &self.over_limit),
+            ("streams_evicted", "Clients without an answer that lost their place.", &self.streams_evicted),
             ("stalls", "Times the socket of a client or server was full.", &self.stalls),
         ]
     }

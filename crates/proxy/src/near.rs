@@ -1,18 +1,19 @@
 //! The near proxy: accepts clients and opens a stream for each.
 
 use crate::config::{Config, Header};
+use crate::entrance::{Entrance, Rounds};
 use crate::hub::Hub;
+use crate::link::LinkError;
 use crate::metrics::Metrics;
 use crate::payload::Payload;
 use crate::tls::Certificates;
-use crate::{dial, proxy_header, sockets};
+use crate::{dial, preface, proxy_header, sockets};
 use gamelane_mux::{CarrierId, Role};
+use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::time::timeout;
+use tokio::sync::mpsc;
 
 /// A near proxy.
 #[derive(Debug)]
@@ -21,7 +22,8 @@ pub struct Near {
     hub: Mutex<Arc<Hub>>,
     /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
-    handshakes: Arc<Semaphore>,
+    /// Who may connect, and how many.
+    pub entrance: Entrance,
     /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
 }
@@ -33,8 +35,8 @@ impl Near {
         let metrics = Arc::new(Metrics::default());
         let near = Arc::new(Self {
             hub: Mutex::new(session(&config, &metrics)),
+            entrance: Entrance::new(&config, metrics.clone()),
             metrics,
-            handshakes: Arc::new(Semaphore::new(config.limits.handshakes)),
             address: listener.local_addr()?,
             config,
         });
@@ -83,71 +85,86 @@ impl Near {
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener) -> String {
+        let mut rounds = Rounds::default();
         loop {
+            rounds.next().await;
             match listener.accept().await {
-                Ok((socket, client)) => self.clone().welcome(socket, client),
+                Ok((socket, peer)) => self.clone().welcome(socket, peer),
                 Err(error) => sockets::pause_after(&error).await,
             }
         }
     }
 
-    fn welcome(self: Arc<Self>, socket: TcpStream, client: SocketAddr) {
-        let Ok(permit) = self.handshakes.clone().try_acquire_owned() else {
-            self.refuse(
-                &socket,
-                client,
-                "limits.handshakes reached: too many clients have not sent their header",
-            );
-            return;
-        };
+    fn welcome(self: Arc<Self>, socket: TcpStream, peer: SocketAddr) {
         if let Err(error) = sockets::prepare_stream(&socket) {
-            tracing::debug!(%client, %error, "client left before it was served");
+            tracing::debug!(%peer, %error, "client left before it was served");
             return;
         }
         if self.config.proxy_protocol == Header::None {
             let here = socket.local_addr().unwrap_or(self.address);
-            self.begin(socket, client, Payload::copy(&proxy_header::write(client, here)));
+            let header = Payload::copy(&proxy_header::write(peer, here));
+            match self.entrance.check(peer) {
+                Ok(()) => self.begin(socket, peer, None, header),
+                Err(why) => self.refuse(&socket, peer, &why),
+            }
             return;
         }
+        let place = match self.entrance.greet(peer) {
+            Ok(place) => place,
+            Err(why) => return self.refuse(&socket, peer, &why),
+        };
         tokio::spawn(async move {
-            let mut socket = socket;
-            let header = timeout(self.config.timeouts.handshake.std(), read_header(&mut socket)).await;
-            drop(permit);
-            match header.ok().flatten() {
-                Some(header) => {
+            let header =
+                self.entrance.in_time(place, sockets::first_byte(&socket), read_header(&socket)).await;
+            match header {
+                Ok(header) => {
                     let named = proxy_header::client(&header).flatten();
-                    self.begin(socket, named.unwrap_or(client), Payload::copy(&header));
+                    self.begin(socket, peer, named, Payload::copy(&header));
                 }
-                None => self.refuse(&socket, client, "no PROXY protocol v2 header"),
+                Err(why) => self.refuse(&socket, peer, &why),
             }
         });
     }
 
-    fn begin(&self, socket: TcpStream, client: SocketAddr, metadata: Payload) {
+    /// Serves a client, whose header names it if it has one.
+    fn begin(&self, socket: TcpStream, peer: SocketAddr, named: Option<SocketAddr>, metadata: Payload) {
+        let client = named.unwrap_or(peer);
+        let (place, evicted) = match self.entrance.seat(peer, named) {
+            Ok(seat) => seat,
+            Err(why) => return self.refuse(&socket, client, &why),
+        };
         let (hub, socket) = (self.hub(), Arc::new(socket));
-        let Some(stream) = hub.open(socket.clone(), client, metadata) else {
-            self.refuse(&socket, client, "a limit is reached, or the proxy is draining");
-            return;
+        let Some(stream) = hub.open(socket.clone(), client, place, metadata) else {
+            return self.refuse(&socket, client, &"limits.memory reached, or the proxy is draining");
         };
         tracing::debug!(%client, stream = stream.0, "client connected");
-        tokio::spawn(hub.serve_flow(stream, socket));
+        tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                () = hub.clone().serve_flow(stream, socket) => {}
+                Ok(()) = evicted => hub.evict(stream),
+            }
+        });
     }
 
-    fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &str) {
-        tracing::warn!(%client, why, "client refused");
+    fn refuse(&self, socket: &TcpStream, client: SocketAddr, why: &dyn std::fmt::Display) {
+        if let Some(left_out) = self.entrance.line() {
+            tracing::warn!(%client, %why, left_out, "client refused");
+        }
         self.metrics.refused.one();
         sockets::abort(socket);
     }
 }
 
-async fn read_header(socket: &mut TcpStream) -> Option<Vec<u8>> {
+async fn read_header(socket: &TcpStream) -> Result<Vec<u8>, LinkError> {
+    let none = || LinkError::from(Error::new(ErrorKind::InvalidData, "no PROXY protocol v2 header"));
     let mut fixed = [0; proxy_header::FIXED_LEN];
-    socket.read_exact(&mut fixed).await.ok()?;
-    let mut header = vec![0; proxy_header::whole_len(&fixed)?];
+    preface::read_exact(socket, &mut fixed).await?;
+    let mut header = vec![0; proxy_header::whole_len(&fixed).ok_or_else(none)?];
     header[..fixed.len()].copy_from_slice(&fixed);
-    socket.read_exact(&mut header[fixed.len()..]).await.ok()?;
-    proxy_header::client(&header)?;
-    Some(header)
+    preface::read_exact(socket, &mut header[fixed.len()..]).await?;
+    proxy_header::client(&header).ok_or_else(none)?;
+    Ok(header)
 }
 
 fn session(config: &Config, metrics: &Arc<Metrics>) -> Arc<Hub> {

@@ -1,6 +1,7 @@
 //! The handshake of a TCP carrier: TLS, then at the far end the first frame (hello), which names the session. This module limits
 //! the bytes; the caller limits the time.
 
+use crate::entrance::Turns;
 use crate::link::LinkError;
 use gamelane_mux::{Frame, Hello, Parsed, ProtocolError, frame};
 use rustls::Connection;
@@ -10,8 +11,12 @@ use tokio::net::TcpStream;
 /// Longest hello, in bytes.
 const MAX_HELLO: usize = 128;
 
-/// Completes the TLS handshake.
-pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Result<(), LinkError> {
+/// Completes the TLS handshake. With `turns`, each message waits for its turn to be processed.
+pub(crate) async fn handshake(
+    socket: &TcpStream,
+    tls: &mut Connection,
+    turns: Option<&Turns>,
+) -> Result<(), LinkError> {
     let mut out = Vec::new();
     loop {
         while tls.wants_write() {
@@ -22,8 +27,7 @@ pub(crate) async fn handshake(socket: &TcpStream, tls: &mut Connection) -> Resul
         if !tls.is_handshaking() {
             return Ok(());
         }
-        let read = read_tls(socket, tls).await;
-        if let Err(error) = read {
+        if let Err(error) = read_tls(socket, tls, turns).await {
             // Send the TLS alert that names the reason.
             while tls.wants_write() {
                 tls.write_tls(&mut out)?;
@@ -57,7 +61,7 @@ pub(crate) async fn hello(
             Parsed::Incomplete { .. } => {}
         }
         match tls.as_deref_mut() {
-            Some(tls) => read_tls(socket, tls).await?,
+            Some(tls) => read_tls(socket, tls, None).await?,
             None => {
                 let mut part = [0; MAX_HELLO];
                 let count = read(socket, &mut part).await?;
@@ -80,6 +84,15 @@ pub(crate) async fn write_all(socket: &TcpStream, mut bytes: &[u8]) -> Result<()
     Ok(())
 }
 
+/// Reads exactly as many bytes as fit.
+pub(crate) async fn read_exact(socket: &TcpStream, mut into: &mut [u8]) -> Result<(), LinkError> {
+    while !into.is_empty() {
+        let count = read(socket, into).await?;
+        into = &mut into[count..];
+    }
+    Ok(())
+}
+
 async fn read(socket: &TcpStream, into: &mut [u8]) -> Result<usize, LinkError> {
     loop {
         socket.readable().await?;
@@ -92,13 +105,19 @@ async fn read(socket: &TcpStream, into: &mut [u8]) -> Result<usize, LinkError> {
     }
 }
 
-async fn read_tls(socket: &TcpStream, tls: &mut Connection) -> Result<(), LinkError> {
+async fn read_tls(socket: &TcpStream, tls: &mut Connection, turns: Option<&Turns>) -> Result<(), LinkError> {
     let mut sealed = [0; 4096];
     let count = read(socket, &mut sealed).await?;
-    let mut rest = &sealed[..count];
-    while !rest.is_empty() {
-        tls.read_tls(&mut rest)?;
-        tls.process_new_packets()?;
+    let mut process = || {
+        let mut rest = &sealed[..count];
+        while !rest.is_empty() {
+            tls.read_tls(&mut rest)?;
+            tls.process_new_packets()?;
+        }
+        Ok(())
+    };
+    match turns {
+        Some(turns) => turns.take(process).await,
+        None => process(),
     }
-    Ok(())
 }

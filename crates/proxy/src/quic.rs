@@ -2,6 +2,7 @@
 //! held. Frames without a stream go over the connection's first stream, which is bidirectional: the control stream.
 
 use crate::config::Config;
+use crate::entrance::Turns;
 use crate::hub::{Carrier, Hub};
 use crate::link::{BATCH, LinkError, split_frames};
 use crate::payload::Payload;
@@ -30,6 +31,12 @@ const DATAGRAMS: usize = 64 << 10;
 /// Bytes of datagrams that may wait to be sent: about one packet.
 const HELD_BACK: usize = 1200;
 
+/// Connections that may wait to be accepted. quinn drops more, and then near would wait for its next retransmission.
+const INCOMING: usize = 4096;
+
+/// Bytes that those connections may hold beyond their first packets.
+const INCOMING_BUFFER: u64 = 4 << 20;
+
 /// Error code of a connection that is closed on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
@@ -42,7 +49,8 @@ fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerC
     let crypto = QuicServerConfig::try_from(identity.server()?)?;
     let mut server = quinn::ServerConfig::with_crypto(Arc::new(crypto));
     server.transport_config(Arc::new(transport(config)));
-    server.max_incoming(config.limits.handshakes);
+    server.max_incoming(INCOMING);
+    server.incoming_buffer_size_total(INCOMING_BUFFER);
     Ok(server)
 }
 
@@ -105,11 +113,15 @@ pub(crate) async fn greet(
     incoming: quinn::Incoming,
     config: &Config,
     identity: Option<&Identity>,
+    turns: &Turns,
 ) -> Result<Greeted, LinkError> {
     let identity = identity.expect("QUIC without certificates is refused when the configuration is read");
     // The endpoint has the certificates of its start. They may have been renewed since.
-    let server = server(config, identity).map_err(io::Error::other)?;
-    let connection = incoming.accept_with(Arc::new(server)).map_err(lost)?.await.map_err(lost)?;
+    let accept = || {
+        let server = server(config, identity).map_err(io::Error::other)?;
+        incoming.accept_with(Arc::new(server)).map_err(lost)
+    };
+    let connection = turns.take(accept).await?.await.map_err(lost)?;
     let mut control = connection.accept_bi().await.map_err(lost)?;
     let (hello, early) = hello(&mut control).await?;
     Ok(Greeted { hello, connection, control, early })

@@ -1,6 +1,7 @@
 //! Socket options and reads.
 
-use crate::config::Tcp;
+use crate::config::{Limits, Tcp};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::io::{self, Read as _};
 use std::net::SocketAddr;
@@ -10,6 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Backlog: connections that the kernel completes before the proxy accepts them.
 const BACKLOG: i32 = 4096;
+/// Descriptors for carriers, listeners, files and the event loop.
+const OWN_DESCRIPTORS: u64 = 64;
 /// Idle time before the first TCP keep-alive. A vanished client is found after this and four probes.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 const PROBE_EVERY: Duration = Duration::from_secs(15);
@@ -21,6 +24,22 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+/// Raises the limit of open descriptors as far as this user may, and warns if it stays below what the configuration can need.
+pub(crate) fn raise_descriptors(limits: &Limits) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // An error leaves the limit as it is.
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let needed = (limits.streams.saturating_add(limits.handshakes)) as u64 + OWN_DESCRIPTORS;
+    let may = if raised { maximum } else { current };
+    if let Some(may) = may.filter(|may| *may < needed) {
+        tracing::warn!(
+            may,
+            needed,
+            "too few descriptors for limits.streams and limits.handshakes: a flood could use them up; raise LimitNOFILE or `ulimit -n`"
+        );
+    }
 }
 
 /// Logs an error of `accept` and waits: the process has no free descriptor or memory until another connection ends.
@@ -65,6 +84,11 @@ pub(crate) fn read(stream: &TcpStream, into: &mut [u8]) -> io::Result<usize> {
         if count > 0 && count < into.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(count) }
     });
     got.map_or(result, Ok)
+}
+
+/// Waits until a byte or the end of the stream has arrived. tokio may report a new socket as readable before that.
+pub(crate) async fn first_byte(stream: &TcpStream) -> io::Result<()> {
+    stream.peek(&mut [0]).await.map(drop)
 }
 
 /// Makes the socket send a reset when it is closed.

@@ -1,7 +1,7 @@
 //! The command: its output, messages and exit codes, and an unmodified web server behind it.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -39,13 +39,17 @@ pub(crate) fn start(role: &str, file: &Path) -> Running {
     let mut child =
         proxy(&["--json-log", role, file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    log.read_line(&mut line).unwrap();
-    let entry: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
-    assert_eq!(entry["fields"]["message"], "serving", "{line}");
+    // This machine may allow few descriptors; then a warning comes first.
+    while next_entry(&mut log)["fields"]["message"] != "serving" {}
     // The rest of the log must be read, or the process would block.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     Running(child)
+}
+
+fn next_entry(log: &mut impl BufRead) -> serde_json::Value {
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"))
 }
 
 /// Writes both configurations, with TLS, and returns the ports of the near proxy and of its status.
@@ -231,6 +235,27 @@ fn busy_polling_ends_when_no_bytes_arrive() {
 }
 
 #[test]
+fn the_limit_of_descriptors_is_raised_and_one_that_is_too_low_is_said() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    std::fs::write(&file, "listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:1\"\n[limits]\nstreams = 900\n")
+        .unwrap();
+    let mut process = Command::new("prlimit")
+        .args(["--nofile=100:1000", env!("CARGO_BIN_EXE_gamelane-proxy"), "--json-log", "near"])
+        .arg(&file)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("prlimit is installed (util-linux)");
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let process = Running(process);
+    let warning = next_entry(&mut log)["fields"].clone();
+    assert_eq!((warning["may"].as_u64(), warning["needed"].as_u64()), (Some(1000), Some(900 + 256 + 64)));
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", process.0.id())).unwrap();
+    let open = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(open.split_whitespace().nth(3), Some("1000"), "{open}");
+}
+
+#[test]
 fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -299,7 +324,13 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         (format!("{good}[repeat]\nafter = -1.0\n"), "repeat.after"),
         (format!("{good}[limits]\nwindow = \"1000B\"\n"), "limits.window"),
         (format!("{good}[limits]\nstreams = 0\n"), "limits.streams"),
+        (format!("{good}[limits]\nstreams_per_source = 0\n"), "limits.streams_per_source"),
         (format!("{good}[limits]\nhandshakes = 0\n"), "limits.handshakes"),
+        (format!("{good}[limits]\nhandshakes_per_source = 0\n"), "limits.handshakes_per_source"),
+        (format!("{good}allow = []\n"), "allow"),
+        (format!("{good}allow = [\"203.0.113.0/24\", \"203.0.113.5/24\"]\n"), "allow[1]"),
+        (format!("{good}[timeouts]\nfirst_byte = \"0s\"\n"), "timeouts.first_byte"),
+        (format!("{good}[timeouts]\nhandshake = \"0s\"\n"), "timeouts.handshake"),
         (format!("{good}[timeouts]\nresume = \"0s\"\n"), "timeouts.resume"),
         (format!("{good}[timeouts]\nsilence = \"5s\"\n"), "timeouts.silence"),
     ] {
@@ -329,7 +360,7 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     assert_eq!(
         said(&format!("{good}carrriers = 2\n")),
         "error: `carrriers` in near.toml: unknown field `carrriers`, expected one of `listen`, `far`, `server`, \
-         `proxy_protocol`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
+         `proxy_protocol`, `allow`, `refuse_after`, `carriers`, `transport`, `tls`, `assignment`, `coalescing`, `repeat`, `tcp`, \
          `timeouts`, `limits`, `busy_poll`, `admin`, `user`\n  given:   carrriers\n  hint:    did you mean `carriers`?\n"
     );
     assert_eq!(

@@ -4,6 +4,7 @@ mod certificates;
 mod command;
 mod common;
 mod corpus;
+mod doors;
 mod privileges;
 mod refusals;
 mod services;

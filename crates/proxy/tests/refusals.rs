@@ -5,6 +5,7 @@ use gamelane_mux::{CarrierId, Frame, Hello, Length, Position, Role, StreamId};
 use gamelane_proxy::certificates;
 use gamelane_proxy::config::Config;
 use gamelane_proxy::near::Near;
+use gamelane_proxy::proxy_header;
 use gamelane_proxy::tls::Identity;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -67,7 +68,7 @@ async fn without_a_far_proxy_clients_are_refused_after_the_stated_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_beyond_the_limit_are_refused() {
-    let pair = pair(echo().await, &Setup::both("[limits]\nstreams = 2\n")).await;
+    let pair = pair(echo().await, &Setup::both("[limits]\nstreams = 2\nstreams_per_source = 2\n")).await;
     let mut kept = Vec::new();
     for _ in 0..2 {
         let mut client = TcpStream::connect(pair.address).await.unwrap();
@@ -247,13 +248,16 @@ async fn a_silent_peer_is_cut_off_and_frees_its_place() {
         socket.write_all(&hello(9)[..3]).await.unwrap();
         slow.push(socket);
     }
-    // Refused while the slow ones hold every place.
-    is_refused(pair.far.address, PATIENCE).await;
+    // A carrier takes the place of the oldest.
+    pair.near.hub().cut(CarrierId(0));
+    timeout(PATIENCE, converse(pair.address, 1, 5, millis(1))).await.expect("there is room");
     for socket in slow {
         closed(socket, PATIENCE).await;
     }
-    pair.near.hub().cut(CarrierId(0));
-    timeout(PATIENCE, converse(pair.address, 1, 5, millis(1))).await.expect("there is room again");
+    assert_eq!(
+        (pair.far.metrics.handshakes_evicted.value(), pair.far.metrics.handshakes_late.value()),
+        (1, 3)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -268,4 +272,60 @@ async fn a_vanished_peer_is_found_by_its_silence() {
     eventually(|| pair.far.hubs().len() == 2, "its session").await;
     eventually(|| pair.far.hubs().len() == 1, "its session ends").await;
     assert!(pair.near.hub().carriers_up() == 1, "keep-alives keep the other one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_outside_of_the_allow_list_is_refused() {
+    let pair = pair(echo().await, &Setup::both("allow = [\"192.0.2.0/24\", \"2001:db8::/32\"]\n")).await;
+    is_refused(pair.address, PATIENCE).await;
+    assert_eq!((pair.near.metrics.unlisted.value(), pair.near.metrics.refused.value()), (1, 1));
+    eventually(|| pair.far.metrics.unlisted.value() > 0, "far refuses the carrier").await;
+    assert_eq!(pair.far.metrics.handshakes_failed.value(), 0);
+    assert_eq!(pair.far.hubs().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listed_address_is_served_and_has_no_share() {
+    let keys = "allow = [\"127.0.0.1\"]\n[limits]\nstreams_per_source = 1\nhandshakes_per_source = 1\n";
+    let pair = pair(echo().await, &Setup::both(keys)).await;
+    let clients = (0..3).map(|seed| tokio::spawn(converse(pair.address, seed, 20, millis(5))));
+    for client in clients.collect::<Vec<_>>() {
+        timeout(PATIENCE, client).await.expect("in time").unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_without_a_first_byte_is_cut_off_before_a_slow_one() {
+    let keys = "[timeouts]\nfirst_byte = \"200ms\"\nhandshake = \"300s\"\n";
+    let pair = pair(echo().await, &Setup { far: keys.into(), ..Setup::default() }).await;
+    let mut slow = TcpStream::connect(pair.far.address).await.unwrap();
+    slow.write_all(&hello(9)[..3]).await.unwrap();
+    is_refused(pair.far.address, PATIENCE).await;
+    let metrics = &pair.far.metrics;
+    assert_eq!((metrics.no_first_byte.value(), metrics.handshakes_late.value()), (1, 0));
+    slow.write_all(&hello(9)[3..]).await.unwrap();
+    eventually(|| pair.far.hubs().len() == 2, "the slow one is served").await;
+}
+
+/// Connects as a load balancer for `client` and has one message echoed.
+async fn balanced(near: SocketAddr, client: &str) -> std::io::Result<TcpStream> {
+    let mut socket = TcpStream::connect(near).await?;
+    socket.write_all(&proxy_header::write(client.parse().unwrap(), near)).await?;
+    socket.write_all(b"x").await?;
+    socket.read_exact(&mut [0; 1]).await?;
+    Ok(socket)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shares_count_by_the_header_of_a_listed_load_balancer_only() {
+    let keys = "proxy_protocol = \"v2\"\n[limits]\nstreams_per_source = 1\n";
+    for (allow, is_served) in [("allow = [\"127.0.0.1/32\"]\n", true), ("", false)] {
+        let pair = pair(echo().await, &Setup { near: format!("{allow}{keys}"), ..Setup::default() }).await;
+        let _one = balanced(pair.address, "203.0.113.1:1").await.expect("the first is served");
+        let same = balanced(pair.address, "203.0.113.1:2").await.unwrap_err();
+        assert_eq!(same.kind(), std::io::ErrorKind::ConnectionReset);
+        assert_eq!(pair.near.metrics.over_share.value(), 1);
+        let other = balanced(pair.address, "203.0.113.2:1").await;
+        assert_eq!(other.is_ok(), is_served, "{other:?}");
+    }
 }

@@ -41,6 +41,7 @@ impl Config {
         self.check_window()?;
         self.check_busy_poll()?;
         self.check_silence()?;
+        self.check_allow()?;
         self.check_limits()
     }
 
@@ -181,11 +182,28 @@ impl Config {
         Ok(())
     }
 
+    fn check_allow(&self) -> Checked {
+        match &self.allow {
+            Some(list) if list.is_empty() => refuse(
+                "allow",
+                "[]",
+                "no client could connect",
+                "at least one network such as \"203.0.113.0/24\"",
+                Some("without `allow`, every address may connect"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
     fn check_limits(&self) -> Checked {
         let zeros = [
             ("timeouts.resume", self.timeouts.resume.0 == Duration::ZERO),
+            ("timeouts.handshake", self.timeouts.handshake.0 == Duration::ZERO),
+            ("timeouts.first_byte", self.timeouts.first_byte.0 == Duration::ZERO),
             ("limits.streams", self.limits.streams == 0),
+            ("limits.streams_per_source", self.limits.streams_per_source == Some(0)),
             ("limits.handshakes", self.limits.handshakes == 0),
+            ("limits.handshakes_per_source", self.limits.handshakes_per_source == 0),
         ];
         match zeros.iter().find(|(_, is_zero)| *is_zero) {
             Some((key, _)) => refuse(key, "0", "no client could connect", "more than zero", None),

@@ -1,6 +1,7 @@
 //! The clients' or servers' side of a session: moves bytes between their sockets and their streams.
 
 use super::{Hub, Inner, SCRATCH};
+use crate::entrance::Place;
 use crate::flow::Flow;
 use crate::link::BATCH;
 use crate::payload::Payload;
@@ -8,7 +9,7 @@ use crate::sockets;
 use bytes::Buf as _;
 use gamelane_core::Instant;
 use gamelane_mux::StreamId;
-use gamelane_mux::session::{ABORTED, UNREACHABLE};
+use gamelane_mux::session::{ABORTED, LIMIT, UNREACHABLE};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -18,14 +19,20 @@ use tokio::net::TcpStream;
 
 impl Hub {
     /// Opens a stream for a new client. `None` if the client is refused.
-    pub fn open(&self, socket: Arc<TcpStream>, client: SocketAddr, metadata: Payload) -> Option<StreamId> {
+    pub(crate) fn open(
+        &self,
+        socket: Arc<TcpStream>,
+        client: SocketAddr,
+        place: Place,
+        metadata: Payload,
+    ) -> Option<StreamId> {
         let mut inner = self.lock();
         if inner.draining || self.is_over() {
             return None;
         }
         let now = self.clock.now();
         let stream = inner.session.open(metadata, now)?;
-        inner.flows.insert(stream, Flow::new(Some(socket), client, now));
+        inner.flows.insert(stream, Flow::new(Some(socket), client, Some(place), now));
         self.metrics.opened.one();
         self.pump(&mut inner, now);
         Some(stream)
@@ -34,7 +41,7 @@ impl Hub {
     /// Notes a new client at the far end. Its data waits in the session until the server is connected.
     pub(crate) fn announce(&self, stream: StreamId, client: SocketAddr) {
         let now = self.clock.now();
-        self.lock().flows.insert(stream, Flow::new(None, client, now));
+        self.lock().flows.insert(stream, Flow::new(None, client, None, now));
         self.metrics.opened.one();
     }
 
@@ -55,6 +62,14 @@ impl Hub {
         let now = self.clock.now();
         self.metrics.refused.one();
         self.give_up(&mut inner, stream, UNREACHABLE, now);
+        self.pump(&mut inner, now);
+    }
+
+    /// Resets a stream whose place is needed for another.
+    pub(crate) fn evict(&self, stream: StreamId) {
+        let mut inner = self.lock();
+        let now = self.clock.now();
+        self.give_up(&mut inner, stream, LIMIT, now);
         self.pump(&mut inner, now);
     }
 
@@ -138,6 +153,12 @@ impl Hub {
                     flow.pending.advance(count);
                     flow.delivered += count as u64;
                     flow.active = now;
+                    // An answer to something the client said: it is a player, not an idle connection.
+                    if flow.written > 0
+                        && let Some(place) = &mut flow.place
+                    {
+                        place.prove();
+                    }
                     self.metrics.bytes_out.add(count as u64);
                     if flow.pending.is_empty() {
                         let since = flow.blocked_since.take().unwrap_or(now);
