@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane import experiment, whole
+from gamelane import experiment
 from gamelane.cli import options
-from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
+from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.style import number
@@ -63,15 +63,8 @@ def remedies(
             on_run=lambda: bar.update(task, advance=1),
         )
     document = _document(ranking)
-    try:
-        if folder is not None:
-            whole.replace(folder / "remedies.json", whole.document(document))
-    finally:  # also if the disk is full
-        with printing():
-            if json:
-                emit(document)
-            else:
-                show(ranking, stdout())
+    file = None if folder is None else folder / "remedies.json"
+    deliver(document, file, lambda: show(ranking, stdout()), json=json)
     if folder is not None:
         images.write(figures(ranking), folder / "figures")
         if not quiet:

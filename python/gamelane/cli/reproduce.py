@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane import whole
 from gamelane.claims import PAPERS, Paper, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
+from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 
@@ -43,17 +42,11 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         if judged[-1].interrupted:
             break
     document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
-    try:
-        if folder is not None:
-            _write(folder, document, judged, repeat)
-    finally:  # also if the disk is full
-        with printing():
-            if json:
-                emit(document)
-            else:
-                _show(judged, stdout())
-    if folder is not None and not quiet:
-        say(f"report: {folder / 'claims.html'}")
+    deliver(document, folder / "claims.json" if folder else None, lambda: _show(judged, stdout()), json=json)
+    if folder is not None:
+        write_claims(folder / "claims.html", judged, repeat)
+        if not quiet:
+            say(f"report: {folder / 'claims.html'}")
     if judged[-1].interrupted:
         done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
         say(f"{done} of {planned} claims judged")
@@ -79,11 +72,6 @@ def _document(judged: Judged) -> dict[str, Any]:
         "counts": counts(judged.verdicts),
         "planned_claims": len(judged.paper.claims),
     }
-
-
-def _write(folder: Path, document: dict[str, Any], judged: list[Judged], repeat: int) -> None:
-    whole.replace(folder / "claims.json", whole.document(document))
-    write_claims(folder / "claims.html", judged, repeat)
 
 
 def _show(judged: list[Judged], console: Console) -> None:

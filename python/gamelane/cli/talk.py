@@ -10,7 +10,7 @@ from gamelane.errors import OutputError
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -43,6 +43,21 @@ def printing() -> Iterator[None]:
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # Rich exits
         leave_stdout()
+
+
+def deliver(document: Any, file: Path | None, show: Callable[[], None], *, json: bool) -> None:
+    """Write a document to a file, if one is given, and print it, as JSON or by `show`, also if the disk is full."""
+    from gamelane import whole  # noqa: PLC0415 - as above
+
+    try:
+        if file is not None:
+            whole.replace(file, whole.document(document))
+    finally:
+        with printing():
+            if json:
+                emit(document)
+            else:
+                show()
 
 
 def leave_stdout() -> None:

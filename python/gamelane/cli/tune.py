@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from gamelane import _native, experiment, whole
+from gamelane import _native, experiment
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, printing, progress, say, stdout, writable
+from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
 from gamelane.plot import images
 from gamelane.report.tune import document, figure, show
@@ -92,16 +92,8 @@ def tune(
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, space, aim, Effort(trials, sampler_seed), lambda done: bar.update(task, completed=done))
     commands = _commands(chosen.scenario, found)
-    described = document(found, commands)
-    try:
-        if folder is not None:
-            whole.replace(folder / "tune.json", whole.document(described))
-    finally:  # also if the disk is full
-        with printing():
-            if json:
-                emit(described)
-            else:
-                show(found, commands, stdout())
+    file = None if folder is None else folder / "tune.json"
+    deliver(document(found, commands), file, lambda: show(found, commands, stdout()), json=json)
     drawn = figure(found)
     if folder is not None and drawn is not None:
         images.write([drawn], folder / "figures")
