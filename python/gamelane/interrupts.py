@@ -10,26 +10,29 @@ from contextlib import contextmanager
 from threading import Timer, current_thread, main_thread
 from types import FrameType
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, and what ends a command otherwise: `timeout`, systemd, a terminal that is closed."""
+
 
 @contextmanager
 def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
-    """Call `heard` at every Ctrl-C within the block, unless the process ignores it, as the background job of a script.
+    """Call `heard` at every Ctrl-C, SIGTERM and SIGHUP within the block. Works in the main thread only.
 
-    Works in the main thread only.
+    A signal that the process ignores stays ignored: Ctrl-C in the background job of a script, SIGHUP under nohup.
     """
 
     def handler(_number: int, _frame: FrameType | None) -> None:
         heard()
 
-    before = signal.getsignal(signal.SIGINT)
-    handled = before != signal.SIG_IGN and current_thread() is main_thread()
-    if handled:
-        signal.signal(signal.SIGINT, handler)
+    before = {number: signal.getsignal(number) for number in SIGNALS if current_thread() is main_thread()}
+    handled = [number for number, old in before.items() if old != signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        if handled:
-            signal.signal(signal.SIGINT, before)
+        for number in handled:
+            signal.signal(number, before[number])
 
 
 class CtrlC:
@@ -83,8 +86,8 @@ def postponed() -> Iterator[CtrlC]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Raise a KeyboardInterrupt that comes within the block at its end: for clearing up."""
+    """Let the block finish at Ctrl-C, which is handled after it: for clearing up."""
     with postponed() as ctrl_c:
         yield
     if ctrl_c.heard:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)

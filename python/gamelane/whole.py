@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gamelane.errors import OutputError
+from gamelane.errors import OutputError, UsageError
 from gamelane.interrupts import uninterrupted
 
 
@@ -34,6 +35,8 @@ def reason(error: Exception) -> str | None:
     # Errors from Rust, where Polars takes some for errors of computing.
     if number := re.search(r"\(os error (\d+)\)", str(error)):
         return os.strerror(int(number[1]))
+    if "transport error" in str(error):  # of Parquet's footer
+        return "cannot be written; the disk may be full"
     return str(error) if isinstance(error, OSError) else None
 
 
@@ -60,8 +63,8 @@ def replace(path: Path, text: str) -> None:
 class Together:
     """Files of a folder that appear together when the block ends. If the block fails, the folder stays as it was."""
 
-    def __init__(self, folder: Path, last: str) -> None:
-        """`last` is the file that says that the folder is complete. It disappears first and appears last."""
+    def __init__(self, folder: Path, last: str = "") -> None:
+        """`last` is a file that says that the folder is complete. It disappears first and appears last."""
         self.folder = folder
         self.last = last
         self._files: list[Path] = []
@@ -95,7 +98,8 @@ class Together:
 
     def _appear(self) -> None:
         with writing(self.folder):
-            (self.folder / self.last).unlink(missing_ok=True)
+            if self.last:
+                (self.folder / self.last).unlink(missing_ok=True)
             for path in sorted(self._files, key=lambda path: path.name == self.last):
                 _partial(path).replace(path)
 
@@ -107,6 +111,26 @@ def described(path: Path, name: str) -> dict[str, Any]:
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     return {"name": name, "bytes": path.stat().st_size, "sha256": digest}
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Lock a folder against a second command that writes to it. Raises UsageError if there is one."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise UsageError(
+            f"{folder}: another gamelane is writing to this folder\n"
+            "  hint:    wait for it, or choose another folder with -o"
+        ) from None
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(held)
 
 
 def document(of: Any) -> str:

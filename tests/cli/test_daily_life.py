@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import gamelane as library
+from gamelane import whole
 from tests.cli.command import GAMELANE, computes, gamelane
 from tests.needs import needs
 
@@ -184,3 +185,69 @@ def test_a_reader_that_leaves_gets_its_files(tmp_path: Path) -> None:
     subprocess.run(["sh", "-c", f"{words} | true"], check=True, timeout=240, capture_output=True)
     assert (tmp_path / "report.html").exists()
     whole_or_absent(tmp_path)
+
+
+def test_ctrl_c_while_files_are_renamed_is_heard_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gamelane.cli import run
+
+    real = whole.Together._appear
+
+    def appear(files: whole.Together) -> None:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGINT)
+        real(files)
+
+    monkeypatch.setattr(whole.Together, "_appear", appear)
+    household = library.load("household").with_(duration="2s")
+    ran = run.finish([household.run, household.run], tmp_path, several=True)
+    assert ran.stopped
+    assert library.read(tmp_path / "sim").finished_runs == 1
+
+
+def test_a_second_command_is_kept_out_of_a_folder(tmp_path: Path) -> None:
+    with whole.claimed(tmp_path):
+        done = gamelane(*WRITERS["run"], tmp_path)
+    assert done.returncode == 2
+    assert f"{tmp_path}: another gamelane is writing to this folder" in done.stderr
+    assert gamelane(*WRITERS["run"], tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_output_that_is_closed_is_no_error(closed: str, tmp_path: Path) -> None:
+    words = shlex.join([GAMELANE, *map(str, WRITERS["run"]), str(tmp_path)])
+    done = subprocess.run(["sh", "-c", f"{words} {closed}"], capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("RTT" in done.stdout) == (closed == "2>&-")
+    assert "bug" not in done.stderr
+    listed(tmp_path)
+    assert (tmp_path / "report.html").exists()
+
+
+@needs(Path("/dev/full").exists(), "no /dev/full here")
+def test_a_full_disk_behind_stdout_or_stderr_does_not_prevent_files(tmp_path: Path) -> None:
+    words = shlex.join([GAMELANE, *map(str, WRITERS["run"]), str(tmp_path)])
+    done = subprocess.run(["sh", "-c", f"{words} > /dev/full"], capture_output=True, timeout=240, check=False)
+    assert done.returncode == 3
+    assert (tmp_path / "report.html").exists()
+    done = subprocess.run(["sh", "-c", f"{GAMELANE} run nonsense 2> /dev/full"], timeout=240, check=False)
+    assert done.returncode == 2
+
+
+def test_new_records_have_no_report_of_others(tmp_path: Path) -> None:
+    assert gamelane(*WRITERS["run"], tmp_path).returncode == 0
+    household = library.load("household").with_(duration="2s")
+    household.run().write(tmp_path)
+    assert not (tmp_path / "report.html").exists()
+    assert not list((tmp_path / "figures").iterdir())
+
+
+def test_sigterm_keeps_finished_runs_as_ctrl_c_does(tmp_path: Path) -> None:
+    words = [
+        GAMELANE, "run", "household", "--variant", "short:duration=3s", "--variant", "endless:duration=720000s",
+        "--threads", "1", "--json", "-o", str(tmp_path),
+    ]  # fmt: skip
+    code, stdout, stderr = stopped(words, 3, signal.SIGTERM)
+    assert code == 130, stderr
+    assert "1 of 2 runs finished" in stderr
+    assert list(json.loads(stdout)["variants"]) == ["short"]
+    assert library.read(tmp_path).finished_runs == 1

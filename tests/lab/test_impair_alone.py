@@ -423,6 +423,42 @@ def test_a_trial_starts_the_impairment_and_takes_no_rating_that_was_typed_ahead(
         own.show()
 
 
+@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_the_impairment_of_a_trial_ends_with_it(own: Own, how: signal.Signals, tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    trial = (sys.executable, "-m", "gamelane", "impair", "trial", "eth0", "-o", tmp_path)
+    words = own.player.command(list(map(str, trial)))
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True) as process:
+        shows(screen, b"1 of 28: play")
+        own.show()
+        process.send_signal(how)
+        process.wait(timeout=60)
+    wait(partial(is_not_impaired, own))
+
+
+def is_not_impaired(own: Own) -> bool:
+    try:
+        own.show()
+    except LabError:
+        return True
+    return False
+
+
+def test_a_rating_without_the_condition_is_not_kept(own: Own, tmp_path: Path) -> None:
+    running = own.start()
+    screen, terminal = pty.openpty()
+    trial = (sys.executable, "-m", "gamelane", "impair", "trial", "eth0", "-o", tmp_path, "--hold", "5")
+    words = own.player.command(list(map(str, trial)))
+    with subprocess.Popen(words, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True) as process:
+        shows(screen, b"1 of 28: play")
+        running.kill()
+        shows(screen, b"1 bad: ")
+        os.write(screen, b"4\n")
+        shows(screen, b"no longer set, so its rating is not kept")
+        assert process.wait(timeout=60) == 5
+    assert not (tmp_path / "player.jsonl").exists()
+
+
 def shows(screen: int, word: bytes) -> None:
     """Wait until the terminal shows a text."""
     shown = b""

@@ -17,6 +17,7 @@ from gamelane.sweep.journal import Done
 from gamelane.sweep.local import Local
 from gamelane.sweep.plan import Plan
 from gamelane.sweep.work import Base, Failed, Job
+from gamelane.whole import claimed
 
 from .conftest import SWEEP, Write
 
@@ -30,7 +31,7 @@ def _run(
     part: execute.Part | None = None,
 ) -> execute.Progress:
     out.mkdir(exist_ok=True)
-    with folder.claimed(out):
+    with claimed(out):
         kept = folder.begin(out, planned)
         if merge:
             kept = folder.merge(out, merge, planned, kept)
@@ -174,7 +175,7 @@ def test_merging_what_does_not_belong_is_refused(planned: Plan, whole: bytes, wr
 
 def test_a_second_writer_is_kept_out(planned: Plan, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with folder.claimed(tmp_path / "out"), pytest.raises(UsageError, match="another gamelane"):
+    with claimed(tmp_path / "out"), pytest.raises(UsageError, match="another gamelane"):
         _run(planned, tmp_path / "out")
 
 

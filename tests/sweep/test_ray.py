@@ -19,6 +19,7 @@ from gamelane.sweep.executor import Executor
 from gamelane.sweep.local import Local
 from gamelane.sweep.ray import CHUNK_S, Ray, chunk_size
 from gamelane.sweep.work import Job
+from gamelane.whole import claimed
 from tests.cli.command import gamelane
 from tests.needs import needs
 
@@ -51,7 +52,7 @@ def cluster() -> Iterator[Any]:
 def _sweep(sweep: Path, out: Path, executor: Executor, on_progress: Any = lambda _: None) -> execute.Progress:
     planned = plan.make(file.read(sweep))
     out.mkdir()
-    with folder.claimed(out):
+    with claimed(out):
         work = execute.todo(planned, execute.Part(), folder.begin(out, planned))
         progress = execute.execute(work, out, executor, on_progress)
         folder.finish(out)

@@ -54,7 +54,7 @@ def test_a_trial_stops_goes_on_and_shows_nothing(tmp_path: Path, capsys: pytest.
             except StopIteration:
                 raise EOFError from None
 
-        return Session(was_set.append, plan, tmp_path / "ann.jsonl", ask, waited.append)
+        return Session(was_set.append, plan, tmp_path / "ann.jsonl", ask=ask, wait=waited.append)
 
     assert session(["3", "six", "0", "2"]).run() == 2
     assert was_set == list(plan.order[:3]), "the third was set, not rated"

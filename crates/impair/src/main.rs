@@ -104,6 +104,9 @@ struct Run {
     /// Show what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
+    /// End when standard input ends: with the program that started this, however that ends.
+    #[arg(long)]
+    until_input_ends: bool,
     /// User to become once everything is open. Default: nobody if started as root. `root` stays root, without capabilities.
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
@@ -197,7 +200,8 @@ fn begin(arguments: Run) -> Result<(), Failure> {
         return print(&(describe(&place) + &impair.to_toml()));
     }
     let memory = (arguments.memory as usize) << 20;
-    let options = Options { impair, seed: arguments.seed, memory, duration, log: arguments.log, user };
+    let Run { seed, log, until_input_ends, .. } = arguments;
+    let options = Options { impair, seed, memory, duration, log, until_input_ends, user };
     run(&place, &options).map_err(cannot_run)
 }
 

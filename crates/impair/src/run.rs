@@ -39,6 +39,8 @@ pub struct Options {
     pub duration: Option<Duration>,
     /// File that gets a line of JSON for each change.
     pub log: Option<PathBuf>,
+    /// Whether it ends when its standard input ends: with the program that holds the other end, however that ends.
+    pub until_input_ends: bool,
     /// User to become.
     pub user: User,
 }
@@ -130,6 +132,10 @@ impl<'a> Impairing<'a> {
         engine.also_wait_for(&signalled)?;
         let (requests, asker) = mailbox::new()?;
         engine.also_wait_for(requests.wake())?;
+        if options.until_input_ends {
+            rustix::io::ioctl_fionbio(io::stdin(), true)?;
+            engine.also_wait_for(io::stdin())?;
+        }
         keep_time();
         if let Some(detour) = &mut detour {
             detour.begin().with_context(|| format!("{name}: cannot divert its frames"))?;
@@ -159,6 +165,7 @@ impl<'a> Impairing<'a> {
                 Turn::Gone(side) => {
                     anyhow::bail!("the interface {} was removed", self.engine.interface(side).name)
                 }
+                Turn::Called if self.options.until_input_ends && has_input_ended() => break,
                 Turn::Called => self.answer_all()?,
                 Turn::Done => {}
             }
@@ -226,6 +233,18 @@ impl<'a> Impairing<'a> {
                 not_sent: missed.not_sent,
             }
         })
+    }
+}
+
+/// Whether standard input, which does not block, has ended. What it holds is thrown away.
+fn has_input_ended() -> bool {
+    let mut nothing = [0; 64];
+    loop {
+        match rustix::io::read(io::stdin(), &mut nothing) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
     }
 }
 

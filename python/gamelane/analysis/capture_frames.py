@@ -69,17 +69,18 @@ class TableWriter:
         """Join the parts of each table into one file; return the files."""
         if self.failed is not None:
             raise self.failed
-        return [self._joined(table) for table in TABLES]
+        with whole.Together(self.folder) as files:
+            for table in TABLES:
+                with files.file(f"{table}.parquet") as partial:
+                    self._join(table, partial)
+        return [self.folder / f"{table}.parquet" for table in TABLES]
 
-    def _joined(self, table: str) -> Path:
-        target = self.folder / f"{table}.parquet"
-        with whole.file(target) as partial:
-            if self.count[table]:
-                parts = sorted(self.parts.glob(f"{table}-*.parquet"))
-                pl.scan_parquet(parts).sink_parquet(partial, compression="zstd", statistics=True)
-            else:
-                _frame(0, table, _nothing(table)).write_parquet(partial, compression="zstd")
-        return target
+    def _join(self, table: str, target: Path) -> None:
+        if self.count[table]:
+            parts = sorted(self.parts.glob(f"{table}-*.parquet"))
+            pl.scan_parquet(parts).sink_parquet(target, compression="zstd", statistics=True)
+        else:
+            _frame(0, table, _nothing(table)).write_parquet(target, compression="zstd")
 
     def _remove_parts(self) -> None:
         for table in TABLES:

@@ -1,11 +1,22 @@
 """The `gamelane` command: results on stdout, messages on stderr, exit codes as in docs/exit-codes.md."""
 
+import os
 import signal
 import sys
 
 
+def _open_what_is_closed() -> None:
+    """Let output that the caller closed, as by `>&-`, go nowhere. A file would take its place."""
+    while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(nowhere)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115 - a descriptor, for good
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115 - likewise
+
+
 def main() -> None:
     """Run the command and exit. Until the command can handle Ctrl-C, it ends the process without a traceback."""
+    _open_what_is_closed()
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Imported here, so that a program can import one module of this package alone.

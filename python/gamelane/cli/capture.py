@@ -108,7 +108,7 @@ def capture(
         raise UsageError("--rotate-size, --rotate-time and --keep need a folder for files\n  hint:    add -o DIR")
     live = _open(interface, snaplen, filter_, promiscuous, _bytes("--ring", ring, SMALLEST_FILE))
     drop_privileges()
-    folder = None if out is None else writable(out)
+    folder = None if out is None else writable(out, shared=True)
     # Until the end of the output: a signal that comes twice must not cut it off.
     with stopping() as stop:
         live.begin(None if folder is None else str(folder), *rotation, has_top)

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from gamelane.cli.talk import leave_stdout, say
+from gamelane.cli.talk import leave_stdout, say, unprinted
 from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
 from gamelane.interrupts import CtrlC, raised
 
@@ -30,6 +30,8 @@ def _run(command: Callable[[], object], ctrl_c: CtrlC) -> int:
     try:
         code = command()
         sys.stdout.flush()
+        if unprinted:
+            return _unwritable(unprinted[0])
     except (ScenarioError, UsageError) as error:
         say(f"error: {error}")
         return USAGE

@@ -61,10 +61,10 @@ def trial(interface: str, out: Path, grid: str, repeat: int, hold: int, seed: in
         raise UsageError(f"--player {player}: not a file name\n  allowed: letters, digits, - and _")
     if not sys.stdin.isatty():
         raise UsageError("a trial asks a player at a terminal, and standard input is none")
-    writable(out)
+    writable(out, shared=True)
     plan = blind.open_plan(out / f"{player}.json", blind.Settings(grid, repeat, hold, seed))
     with Impairment(interface) as impairment:
-        done = blind.Session(impairment.set, plan, out / f"{player}.jsonl").run()
+        done = blind.Session(impairment.set, plan, out / f"{player}.jsonl", impairment.check).run()
     say(f"{done} of {len(plan.order)} conditions rated; `gamelane impair analyze {out}` shows the results")
 
 

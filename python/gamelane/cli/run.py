@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from gamelane.errors import Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
 from gamelane.records import overlay
 from gamelane.records.results import ALONE, Results
+from gamelane.records.store import forget_report
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.runner import Job
@@ -123,6 +125,8 @@ def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, sev
                 ran.folders = [folder / results.engine if several else folder for results in ran.results]
             for results, place in zip(ran.results, ran.folders, strict=bool(folder)):
                 results.write(place)
+            if several and folder is not None:
+                forget_report(folder)
         except OutputError as error:
             ran.failed = error
     ran.stopped = ctrl_c.heard
@@ -145,14 +149,20 @@ def deliver(
             show(results, stdout())
     if ran.failed is not None:
         raise ran.failed
-    page = None if folder is None or ran.stopped else _page(results, folder)
-    if folder is not None and ran.stopped:
+    if folder is None:
+        say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
+        if ran.stopped:
+            raise click.exceptions.Exit(INTERRUPTED)
+        return
+    page = None
+    if not ran.stopped:
+        with suppress(KeyboardInterrupt):
+            page = _page(results, folder)
+    if page is None:
         again = " ".join(map(str, ran.folders)) + (f" -o {folder}" if len(ran.folders) > 1 else "")
         say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
-    else:
-        say_where(page, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
-    if ran.stopped:
         raise click.exceptions.Exit(INTERRUPTED)
+    say_where(page, "", quiet=quiet)
 
 
 def _page(results: Results, folder: Path) -> Path:

@@ -75,24 +75,23 @@ def sweep(
     planned = plan.make(chosen)
     executor = _executor(ray, threads)
     folder = writable(out)
-    with store.claimed(folder):
-        kept = store.begin(folder, planned)
-        if kept.damaged:
-            say(f"{folder / store.JOURNAL}: {kept.damaged} damaged lines were skipped; their runs are repeated")
-        if kept.rebuilt:
-            say(
-                f"{folder}: its {len(kept.ids)} runs are from another build of this version. "
-                "Use a new folder if a model has changed since"
-            )
-        if merge:
-            kept = store.merge(folder, merge, planned, kept)
-        with _Talk(planned.sweep.name, executor, json=json, quiet=quiet) as talk:
-            progress = running.execute(running.todo(planned, share, kept), folder, executor, talk.tell)
-        store.finish(folder)
-        if not progress.interrupted:
-            details.keep(planned, folder, wanted)
-        found = records.read(folder)
-        page = _page(found) if report and found.finished else None
+    kept = store.begin(folder, planned)
+    if kept.damaged:
+        say(f"{folder / store.JOURNAL}: {kept.damaged} damaged lines were skipped; their runs are repeated")
+    if kept.rebuilt:
+        say(
+            f"{folder}: its {len(kept.ids)} runs are from another build of this version. "
+            "Use a new folder if a model has changed since"
+        )
+    if merge:
+        kept = store.merge(folder, merge, planned, kept)
+    with _Talk(planned.sweep.name, executor, json=json, quiet=quiet) as talk:
+        progress = running.execute(running.todo(planned, share, kept), folder, executor, talk.tell)
+    store.finish(folder)
+    if not progress.interrupted:
+        details.keep(planned, folder, wanted)
+    found = records.read(folder)
+    page = _page(found) if report and found.finished else None
     if not json and found.finished:
         show(found, stdout())
     _conclude(progress, folder, page, json=json, quiet=quiet)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from gamelane.errors import OutputError
 
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
@@ -37,12 +38,19 @@ def stderr() -> Console:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print results in the block. If the reader of stdout leaves, as `head` does, the command goes on."""
+    """Print results in the block. If nobody reads stdout any more, or its disk is full, the command goes on."""
     try:
         yield
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # Rich exits
         leave_stdout()
+    except OSError as error:
+        leave_stdout()
+        unprinted.append(error)
+
+
+unprinted: list[OSError] = []
+"""Why results could not be printed. Files are written nevertheless."""
 
 
 def deliver(document: Any, file: Path | None, show: Callable[[], None], *, json: bool) -> None:
@@ -67,7 +75,8 @@ def leave_stdout() -> None:
 
 def say(message: str) -> None:
     """Print a message for the person at the keyboard."""
-    sys.stderr.write(f"{message}\n")
+    with suppress(OSError):  # a full disk, or nobody reads it
+        sys.stderr.write(f"{message}\n")
 
 
 def say_where(page: Path | None, hint: str, *, quiet: bool) -> None:
@@ -117,8 +126,13 @@ def emit_line(document: Any) -> None:
     sys.stdout.flush()
 
 
-def writable(folder: Path) -> Path:
-    """Create the folder and check that files can be written to it, before a long run starts."""
+def writable(folder: Path, *, shared: bool = False) -> Path:
+    """Create the folder and check that files can be written to it, before a long run starts.
+
+    Unless the folder is `shared`, other commands are kept out of it until this process ends.
+    """
+    from gamelane.whole import claimed  # noqa: PLC0415 - as above
+
     probe = folder / f".gamelane-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -129,4 +143,11 @@ def writable(folder: Path) -> Path:
             f"{folder}: cannot write to this folder: {error.strerror}\n"
             "  hint:    choose another folder with -o, or change its permissions"
         ) from None
+    if not shared and (place := folder.resolve()) not in _CLAIMED:
+        held = claimed(folder)
+        held.__enter__()
+        _CLAIMED[place] = held
     return folder
+
+
+_CLAIMED: dict[Path, AbstractContextManager[None]] = {}

@@ -76,7 +76,7 @@ def fit(
             f"{out}: a model's file must end in .toml\n  hint:    -o {out.with_suffix('.toml').name or 'game.toml'}"
         )
     counts = _players(players, len(captures))
-    writable(out.parent)
+    writable(out.parent, shared=True)
     folder = None if report is None else writable(report)
     recordings = [capture.read(path) for path in captures]
     named = [_count(path, given, each) for path, given, each in zip(captures, counts, recordings, strict=True)]
@@ -122,7 +122,7 @@ def generate(model: str, out: Path, players: int | None, duration: str, seed: in
     Writes both directions, as a simulation sends them.
     """
     scenario = play.scenario(model, players, duration, file="gamelane traffic generate")
-    writable(out.parent)
+    writable(out.parent, shared=True)
     with whole.file(out) as partial:
         played = play.play(scenario, seed, partial)
     caveats = scenario.flows()[0]["caveats"]

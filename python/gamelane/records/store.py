@@ -32,6 +32,14 @@ def write(results: Results, folder: str | PathLike[str]) -> None:
         described = whole.document(manifest(results) | {"files": files.listed()})
         with files.file(MANIFEST) as partial:
             partial.write_text(described, encoding="utf-8")
+    forget_report(Path(folder))
+
+
+def forget_report(folder: Path) -> None:
+    """Remove the report of earlier records."""
+    with whole.writing(folder):
+        for file in (folder / "report.html", *(folder / "figures").glob("*.png"), *(folder / "figures").glob("*.svg")):
+            file.unlink(missing_ok=True)
 
 
 def read(folder: str | PathLike[str]) -> Results:

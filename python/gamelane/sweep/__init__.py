@@ -22,7 +22,7 @@ __all__ = ["SweepRecords", "make", "read"]
 
 def make(sweep: str | PathLike[str], folder: str | PathLike[str], *, executor: Executor | None = None) -> SweepRecords:
     """Run what is missing of a sweep in a folder, and read the results. Raises `RuntimeError` if a run fails."""
-    from gamelane import host  # noqa: PLC0415 - reading a sweep needs no engine
+    from gamelane import host, whole  # noqa: PLC0415 - reading a sweep needs no engine
     from gamelane.sweep import details, execute, file, plan  # noqa: PLC0415
     from gamelane.sweep import folder as store  # noqa: PLC0415
     from gamelane.sweep.local import Local  # noqa: PLC0415
@@ -30,7 +30,7 @@ def make(sweep: str | PathLike[str], folder: str | PathLike[str], *, executor: E
     planned = plan.make(file.read(sweep))
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
-    with store.claimed(path):
+    with whole.claimed(path):
         work = execute.todo(planned, execute.Part(), store.begin(path, planned))
         progress = execute.execute(work, path, executor or Local(host.cores()), lambda _: None)
         store.finish(path)

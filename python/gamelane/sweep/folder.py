@@ -6,13 +6,11 @@ in the order of the plan. Its bytes do not depend on how often the sweep was sto
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,6 @@ MANIFEST = "sweep.json"
 JOURNAL = "journal.jsonl"
 RUNS = "runs.parquet"
 SERIES = "series"
-LOCK = ".lock"
 BLOCK = 500
 ROW_GROUP = 2000
 
@@ -46,20 +43,6 @@ class Kept:
     ids: frozenset[str]
     damaged: int
     rebuilt: bool = False
-
-
-@contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Lock the folder against a second sweep."""
-    with (folder / LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(
-                f"{folder}: another gamelane is writing to this folder\n"
-                "  hint:    wait for it, or choose another folder with -o"
-            ) from None
-        yield
 
 
 def begin(folder: Path, plan: Plan) -> Kept:
@@ -193,7 +176,7 @@ def dumps(document: Any) -> str:
 def _check(folder: Path, plan: Plan) -> str | None:
     """Refuse a folder of another sweep; return the build that started it."""
     if not (folder / MANIFEST).exists():
-        others = [path.name for path in folder.iterdir() if path.name != LOCK]
+        others = [path.name for path in folder.iterdir()]
         if "manifest.json" in others or JOURNAL in others:
             raise UsageError(
                 f"{folder}: this folder holds other results\n  given:   {', '.join(sorted(others)[:6])}\n"

@@ -8,6 +8,7 @@ half in each direction. Losses apply to each direction. Ratings are those of ITU
 from __future__ import annotations
 
 import json
+import os
 import random
 import secrets
 import sys
@@ -91,7 +92,7 @@ def open_plan(path: Path, settings: Settings) -> Plan:
     """Read the plan of a trial that was started there, or draw and store one. A stored plan cannot be changed."""
     if not path.exists():
         plan = draw(settings)
-        _write(path, json.dumps({"schema": SCHEMA, **asdict(plan)}, indent=1) + "\n", "w")
+        whole.replace(path, json.dumps({"schema": SCHEMA, **asdict(plan)}, indent=1) + "\n")
         return plan
     try:
         held = json.loads(path.read_text(encoding="utf-8"))
@@ -120,6 +121,7 @@ class Session:
     change: Callable[[Condition], None]
     plan: Plan
     log: Path
+    check: Callable[[], None] = lambda: None
     ask: Callable[[str], str] = ask_now
     wait: Callable[[float], None] = time.sleep
 
@@ -134,11 +136,12 @@ class Session:
                 self._say(f"\n{number + 1} of {len(self.plan.order)}: play; rating in {self.plan.hold_s} s.")
                 self.wait(self.plan.hold_s)
                 rating = self._rating()
+                self.check()
                 entry = {
                     **{"number": number, **asdict(condition)},
                     **{"set_unix_s": began, "rated_unix_s": time.time(), "rating": rating},
                 }
-                _write(self.log, json.dumps(entry) + "\n", "a")
+                _append(self.log, json.dumps(entry) + "\n")
                 rated = number + 1
         except (KeyboardInterrupt, EOFError):
             self._say("\nstopped; the same command continues from here")
@@ -160,6 +163,13 @@ def _rated(log: Path) -> int:
     return len(log.read_text(encoding="utf-8").splitlines()) if log.exists() else 0
 
 
-def _write(path: Path, text: str, mode: str) -> None:
-    with whole.writing(path), path.open(mode, encoding="utf-8") as file:
-        file.write(text)
+def _append(path: Path, line: str) -> None:
+    """Append a line, or nothing of it."""
+    with whole.writing(path), path.open("ab") as file:
+        before = file.tell()
+        try:
+            file.write(line.encode())
+            file.flush()
+        except OSError:
+            os.truncate(path, before)
+            raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from types import TracebackType
@@ -21,6 +22,7 @@ class Impairment:
         self.interface = interface
         self._program = str(programs.IMPAIR.find())
         self._started: subprocess.Popen[str] | None = None
+        self._in_force: str | None = None
 
     def __enter__(self) -> Impairment:
         if not self._runs():
@@ -38,6 +40,19 @@ class Impairment:
         done = self._ask("set", *condition.settings())
         if done.returncode != 0:
             raise LabError(_message(done.stderr))
+        self._in_force = self._config()
+
+    def check(self) -> None:
+        """Raise LabError if the last condition is no longer in force."""
+        if self._config() != self._in_force:
+            raise LabError(
+                f"{self.interface}: the condition of the trial is no longer set, so its rating is not kept\n"
+                "  hint:    the same command continues the trial"
+            )
+
+    def _config(self) -> str:
+        done = self._ask("show", "--json")
+        return str(json.loads(done.stdout)["config"]) if done.returncode == 0 else ""
 
     def _runs(self) -> bool:
         done = self._ask("show", "--json")
@@ -50,10 +65,11 @@ class Impairment:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def _start(self) -> None:
-        # In a session of its own, so that Ctrl-C in the trial's terminal does not end it before the trial does.
+        # Its own session, so that Ctrl-C in the trial's terminal does not end it before the trial does. The pipe ends with
+        # the trial, however that ends, and with the pipe the impairment.
         self._started = subprocess.Popen(
-            [self._program, "run", self.interface],
-            stdin=subprocess.DEVNULL,
+            [self._program, "run", self.interface, "--until-input-ends"],
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
@@ -71,9 +87,8 @@ class Impairment:
         """End the program that was started; return what it said."""
         if self._started is None:
             return ""
-        self._started.terminate()
         try:
-            _, said = self._started.communicate(timeout=PATIENCE_S)
+            _, said = self._started.communicate(timeout=PATIENCE_S)  # closes the pipe
         except subprocess.TimeoutExpired:
             self._started.kill()
             _, said = self._started.communicate()
