@@ -65,8 +65,8 @@ class Impairment:
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def _start(self) -> None:
-        # Its own session, so that Ctrl-C in the trial's terminal does not end it before the trial does. The pipe ends with
-        # the trial, however that ends, and with the pipe the impairment.
+        # Its own session, so that Ctrl-C in the trial's terminal does not end it before the trial does. The pipe ends
+        # with the trial, however that ends, and with the pipe the impairment.
         self._started = subprocess.Popen(
             [self._program, "run", self.interface, "--until-input-ends"],
             stdin=subprocess.PIPE,
