@@ -1,5 +1,6 @@
 //! The XDP program: about 50 instructions that give an interface's frames to the sockets of their queues and let frames for this
-//! machine pass. A VLAN tag that the sender's kernel carries beside a frame is put into it. It is attached by a link, which the kernel removes with the process, however that ends.
+//! machine pass. It puts a VLAN tag that the sender's kernel carries beside a frame into the frame. The kernel removes the program
+//! with the process, however that ends, because a link attaches it.
 
 use std::io::{Error, Result};
 use std::os::fd::RawFd;

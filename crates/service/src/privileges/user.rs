@@ -41,8 +41,8 @@ pub struct UserError {
 }
 
 impl User {
-    /// Looks up the user to become: `named` by name or number, or by default `nobody` for a program that was started as root and the same user
-    /// otherwise. `root` stays root, without any capability.
+    /// Looks up the user to become, `named` by its name or number. By default that is `nobody` for a program that was started as
+    /// root, and the same user otherwise. `root` stays root, without any capability.
     ///
     /// # Errors
     /// No such user, or this process may not change to it. The default does not fail: it then stays the same user, and
