@@ -231,9 +231,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Number of streams from one source.
-    pub fn streams_per_source(&self) -> usize {
-        self.streams_per_source.unwrap_or(self.streams.div_ceil(4))
+    /// Number of streams from one source, of `streams` in all.
+    pub fn streams_per_source(&self, streams: usize) -> usize {
+        self.streams_per_source.unwrap_or(streams.div_ceil(4)).min(streams)
     }
 
     /// Streams of a session. A stream that an end has reset stays until the other end confirms that, and a new one may take its place

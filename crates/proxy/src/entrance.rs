@@ -127,11 +127,11 @@ pub struct Entrance {
 impl Entrance {
     pub(crate) fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         let (limits, clock) = (&config.limits, Clock::start());
-        sockets::raise_descriptors(limits);
+        let (handshakes, streams) = sockets::descriptors_for(limits);
         Self {
             allow: config.allow.clone(),
-            handshakes: Room::new(limits.handshakes, limits.handshakes_per_source),
-            streams: Room::new(limits.streams, limits.streams_per_source()),
+            handshakes: Room::new(handshakes, limits.handshakes_per_source.min(handshakes)),
+            streams: Room::new(streams, limits.streams_per_source(streams)),
             first_byte: config.timeouts.first_byte.std(),
             handshake: config.timeouts.handshake.std(),
             near: config.far.is_some(),

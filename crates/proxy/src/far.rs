@@ -78,7 +78,7 @@ impl Far {
                 rounds.next().await;
                 match listener.accept().await {
                     Ok((socket, near)) => self.clone().welcome(socket, near, identity()),
-                    Err(error) => sockets::pause_after(&error).await,
+                    Err(error) => sockets::pause_after(&error, &self.entrance).await,
                 }
             },
             Listener::Quic(endpoint) => {
@@ -306,7 +306,9 @@ impl Far {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "no answer within refuse_after".into(),
         };
-        tracing::warn!(server = %self.config.target(), error, "cannot connect to the server, client refused");
+        if let Some(left_out) = self.entrance.line() {
+            tracing::warn!(server = %self.config.target(), error, left_out, "cannot connect to the server, client refused");
+        }
         hub.refuse(stream);
     }
 }

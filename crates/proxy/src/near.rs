@@ -90,7 +90,7 @@ impl Near {
             rounds.next().await;
             match listener.accept().await {
                 Ok((socket, peer)) => self.clone().welcome(socket, peer),
-                Err(error) => sockets::pause_after(&error).await,
+                Err(error) => sockets::pause_after(&error, &self.entrance).await,
             }
         }
     }
@@ -135,7 +135,7 @@ impl Near {
         };
         let (hub, socket) = (self.hub(), Arc::new(socket));
         let Some(stream) = hub.open(socket.clone(), client, place, metadata) else {
-            return self.refuse(&socket, client, &"limits.memory reached, or the proxy is draining");
+            return self.refuse(&socket, client, &"limits.memory is reached, the other end has not confirmed the end of enough streams, or the proxy is draining");
         };
         tracing::debug!(%client, stream = stream.0, "client connected");
         tokio::spawn(async move {

@@ -41,6 +41,9 @@ impl FromStr for Network {
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let wrong = || format!("`{text}` is not a network{FORMS}");
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        if address.to_canonical() != address {
+            return Err(format!("`{text}` stands for an IPv4 network{FORMS}\n  hint:    write it as IPv4"));
+        }
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.map_or(Ok(most), str::parse).map_err(|_| wrong())?;
         match first(address, bits) {
@@ -85,6 +88,9 @@ mod tests {
         for text in ["", "example.org", "203.0.113.0/33", "203.0.113.0/-1", "203.0.113.0/", "2001:db8::/129"]
         {
             assert!(text.parse::<Network>().unwrap_err().contains("is not a network"), "{text}");
+        }
+        for mapped in ["::ffff:203.0.113.7", "::ffff:203.0.113.0/120"] {
+            assert!(mapped.parse::<Network>().unwrap_err().contains("write it as IPv4"), "{mapped}");
         }
         let error = "203.0.113.5/24".parse::<Network>().unwrap_err();
         assert!(error.ends_with("hint:    write \"203.0.113.0/24\" or \"203.0.113.5\""), "{error}");

@@ -1,6 +1,7 @@
 //! Socket options and reads.
 
 use crate::config::{Limits, Tcp};
+use crate::entrance::Entrance;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use std::io::{self, Read as _};
@@ -26,25 +27,41 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Raises the limit of open descriptors as far as this user may, and warns if it stays below what the configuration can need.
-pub(crate) fn raise_descriptors(limits: &Limits) {
+/// Raises the limit of open descriptors as far as this user may. Returns how many handshakes and streams they are enough for, which is
+/// what `limits` says or less.
+pub(crate) fn descriptors_for(limits: &Limits) -> (usize, usize) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // An error leaves the limit as it is.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
-    let needed = (limits.streams.saturating_add(limits.handshakes)) as u64 + OWN_DESCRIPTORS;
     let may = if raised { maximum } else { current };
-    if let Some(may) = may.filter(|may| *may < needed) {
+    let Some(may) = may else { return (limits.handshakes, limits.streams) };
+    let (handshakes, streams) = within(may, limits.handshakes, limits.streams);
+    if (handshakes, streams) != (limits.handshakes, limits.streams) {
         tracing::warn!(
-            may,
-            needed,
-            "too few descriptors for limits.streams and limits.handshakes: a flood could use them up; raise LimitNOFILE or `ulimit -n`"
+            descriptors = may,
+            handshakes,
+            streams,
+            "too few descriptors for the limits in the file, so these are in force; raise LimitNOFILE or `ulimit -n`"
         );
     }
+    (handshakes, streams)
 }
 
-/// Logs an error of `accept` and waits: the process has no free descriptor or memory until another connection ends.
-pub(crate) async fn pause_after(error: &io::Error) {
-    tracing::error!(%error, "cannot accept a connection");
+/// What fits into so many descriptors, if carriers keep theirs. Handshakes get a quarter at most.
+fn within(descriptors: u64, handshakes: usize, streams: usize) -> (usize, usize) {
+    let room = usize::try_from(descriptors.saturating_sub(OWN_DESCRIPTORS)).unwrap_or(usize::MAX).max(4);
+    if room >= handshakes.saturating_add(streams) {
+        return (handshakes, streams);
+    }
+    let handshakes = handshakes.min(room / 4);
+    (handshakes, streams.min(room - handshakes))
+}
+
+/// Waits after an error of `accept`: the process has no free descriptor or memory until another connection ends.
+pub(crate) async fn pause_after(error: &io::Error, entrance: &Entrance) {
+    if let Some(left_out) = entrance.line() {
+        tracing::error!(%error, left_out, "cannot accept a connection");
+    }
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
@@ -100,4 +117,18 @@ pub(crate) fn abort(stream: &TcpStream) {
 /// Ends the sending direction.
 pub(crate) fn finish(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).shutdown(std::net::Shutdown::Write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_fit_into_the_descriptors() {
+        assert_eq!(within(65_536, 256, 20_000), (256, 20_000));
+        assert_eq!(within(20_000, 256, 20_000), (256, 19_680));
+        assert_eq!(within(300, 256, 20_000), (59, 177));
+        assert_eq!(within(300, 16, 100), (16, 100));
+        assert_eq!(within(0, 256, 20_000), (1, 3));
+    }
 }

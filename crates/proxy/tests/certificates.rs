@@ -138,7 +138,15 @@ fn what_the_commands_refuse() {
     refused(&["add", path, "home"], 2, "--near");
     refused(&["add", path, "home", "--near", "--far"], 2, "--far");
     refused(&["renew", path, "home"], 2, "  hint:    the ends here are far, near");
-    refused(&["renew", path, "authority"], 2, "is not the certificate of a near or far end");
+    for name in ["authority", "../far", "/tmp/far"] {
+        refused(&["renew", path, name], 2, "cannot name a file and a host");
+    }
+    let trusted = folder.path().join("authority.pem");
+    let before = fs::read(&trusted).unwrap();
+    fs::write(folder.path().join("notes.pem"), "nothing").unwrap();
+    refused(&["authority", path], 2, "notes.pem: holds no certificate");
+    assert_eq!(fs::read(&trusted).unwrap(), before, "what is refused changes nothing");
+    fs::remove_file(folder.path().join("notes.pem")).unwrap();
     refused(&["retire", path], 2, "is the only authority");
     refused(&["show", &format!("{path}/near.key")], 2, "near.key: holds no certificate");
     let key = folder.path().join("authority.key");

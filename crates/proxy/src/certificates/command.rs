@@ -152,8 +152,8 @@ pub fn run(arguments: Certificates) -> Result<(), Failure> {
         Action::Show { path, json } => show(&path, json),
         Action::Authority { folder, days } => {
             let opened = Folder::open(&folder)?;
-            let done = opened.authority(days.days)?;
             let ends: Vec<String> = opened.ends()?.into_iter().map(|(name, _)| name).collect();
+            let done = opened.authority(days.days)?;
             let ends = if ends.is_empty() { "NAME".to_owned() } else { ends.join(" ") };
             let folder = folder.display();
             let next = format!(

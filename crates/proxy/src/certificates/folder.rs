@@ -23,6 +23,7 @@ use rcgen::{
 use rustix::fs::FlockOperation;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use time::{Duration, OffsetDateTime};
@@ -76,7 +77,9 @@ pub fn make(folder: &Path, days: u32) -> Result<Done, Failure> {
 impl Folder {
     /// Opens a folder, and makes it if it does not exist.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(path).map_err(|error| whole::unwritten(path, &error))?;
+        // Whatever the umask: who may write to the folder may replace the authority.
+        let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
+        made.map_err(|error| whole::unwritten(path, &error))?;
         Self::open(path)
     }
 
@@ -134,6 +137,7 @@ impl Folder {
     /// Makes a new certificate for an end, with the same names. It keeps the end's key unless `new_key`, so the key itself need not be
     /// in this folder.
     pub fn renew(&self, name: &str, days: u32, new_key: bool) -> Result<Done, Failure> {
+        check_name(name)?;
         let file = self.file(&format!("{name}.pem"));
         let mut read = Facts::read(&file).map_err(|why| unusable(&file, &why, self.names_hint()))?;
         let old = read.swap_remove(0);
