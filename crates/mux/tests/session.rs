@@ -246,3 +246,29 @@ fn an_end_without_bytes_moves_the_cursor_too() {
     pair.run_for(millis(300));
     assert_eq!((pair.has_read(FAR, stream), pair.ended(FAR, stream)), (&b"ab"[..], true));
 }
+
+#[test]
+fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_carrier() {
+    for by_reset in [false, true] {
+        let mut pair = Pair::new(config(2), &[50, 50], 1);
+        pair.run_for(millis(150));
+        let streams: Vec<_> = (0..4).map(|_| pair.open()).collect();
+        pair.run_for(millis(200));
+        for stream in &streams {
+            if by_reset {
+                pair.ends[NEAR].reset(*stream, ABORTED, pair.now);
+            } else {
+                pair.write(NEAR, *stream, b"the last words");
+                pair.ends[NEAR].finish(*stream, pair.now);
+                pair.ends[FAR].finish(*stream, pair.now);
+            }
+        }
+        // The far end has confirmed on carrier 0, the near end has not heard it.
+        pair.run_for(millis(90));
+        pair.cut(0);
+        pair.run_for(millis(100));
+        pair.connect(0);
+        pair.run_for(millis(1000));
+        assert!(pair.ends.iter().all(Session::is_idle), "by reset: {by_reset}");
+    }
+}
