@@ -358,20 +358,24 @@ impl<B: Body> SendStream<B> {
                 lost += piece.body.len() as u64;
             }
         }
-        // The peer forgets a stream once it has confirmed the end, on any carrier. So that confirmation may have been lost, and only the
-        // end or the reset itself makes the peer repeat it.
-        if self.ending == Ending::Sent {
-            self.ending = Ending::Lost;
-        }
-        if let Some(reset) = &mut self.reset {
-            reset.sent = false;
-        }
+        self.repeat_end();
         if let Opening::Sent(metadata, on) = &self.opening
             && *on == carrier
         {
             self.opening = Opening::Waiting(metadata.clone());
         }
         lost
+    }
+
+    /// Sends an end or reset again that was sent on any carrier. The peer forgets a stream once it has confirmed the end, on any
+    /// carrier, so if that confirmation is lost, only the end or reset itself makes the peer repeat it.
+    pub(crate) fn repeat_end(&mut self) {
+        if self.ending == Ending::Sent {
+            self.ending = Ending::Lost;
+        }
+        if let Some(reset) = &mut self.reset {
+            reset.sent = false;
+        }
     }
 
     /// Returns the position to encode in a frame that is sent now. The cursor moves with every data frame, as the

@@ -249,7 +249,7 @@ fn an_end_without_bytes_moves_the_cursor_too() {
 
 #[test]
 fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_carrier() {
-    for by_reset in [false, true] {
+    for (by_reset, near_knows_first) in [(false, false), (true, false), (false, true), (true, true)] {
         let mut pair = Pair::new(config(2), &[50, 50], 1);
         pair.run_for(millis(150));
         let streams: Vec<_> = (0..4).map(|_| pair.open()).collect();
@@ -265,10 +265,16 @@ fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_ca
         }
         // The far end has confirmed on carrier 0, the near end has not heard it.
         pair.run_for(millis(90));
+        if near_knows_first {
+            // What the far end confirms now is lost too.
+            pair.black_hole(0);
+            pair.ends[NEAR].carrier_down(CarrierId(0), pair.now);
+            pair.run_for(millis(200));
+        }
         pair.cut(0);
         pair.run_for(millis(100));
         pair.connect(0);
         pair.run_for(millis(1000));
-        assert!(pair.ends.iter().all(Session::is_idle), "by reset: {by_reset}");
+        assert!(pair.ends.iter().all(Session::is_idle), "{by_reset} {near_knows_first}");
     }
 }
