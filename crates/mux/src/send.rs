@@ -306,7 +306,8 @@ impl<B: Body> SendStream<B> {
             piece.body
         };
         let position = self.place(offset, take, slot);
-        let fin = self.ending.is_waiting() && self.waiting_piece().is_none();
+        // Later pieces may be on other carriers. Then the end follows in a frame of its own.
+        let fin = self.ending.is_waiting() && offset + take as u64 == self.end;
         if fin {
             self.ending = Ending::Sent;
         }

@@ -278,3 +278,25 @@ fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_ca
         assert!(pair.ends.iter().all(Session::is_idle), "{by_reset} {near_knows_first}");
     }
 }
+
+#[test]
+fn the_end_goes_with_no_piece_but_the_last() {
+    let mut settings = config(2);
+    settings.mux.assignment = Assignment::LeastBacklog;
+    let mut pair = Pair::new(settings, &[100, 50], 1);
+    pair.run_for(millis(500));
+    let stream = pair.open();
+    pair.run_for(millis(500));
+    let mut written = Vec::new();
+    // Each write starts to send on the other carrier.
+    for part in [b"first", b"other", b"third"] {
+        pair.write(NEAR, stream, part);
+        written.extend_from_slice(part);
+        pair.run_for(millis(1));
+    }
+    pair.ends[NEAR].finish(stream, pair.now);
+    pair.run_for(millis(10));
+    pair.cut(0);
+    pair.run_for(millis(1000));
+    assert_eq!((pair.has_read(FAR, stream), pair.ended(FAR, stream)), (&written[..], true));
+}
