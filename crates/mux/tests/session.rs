@@ -267,8 +267,7 @@ fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_ca
         pair.run_for(millis(90));
         if near_knows_first {
             // What the far end confirms now is lost too.
-            pair.black_hole(0);
-            pair.ends[NEAR].carrier_down(CarrierId(0), pair.now);
+            pair.cut_at(NEAR, 0);
             pair.run_for(millis(200));
         }
         pair.cut(0);
