@@ -240,6 +240,8 @@ impl<B: Body> Mux<B> {
         it.kind = kind;
         it.up = true;
         if kind == CarrierKind::Ordered {
+            // What the peer confirmed on the carrier's last connection, before it knew of the loss, may not have arrived.
+            self.streams.values_mut().for_each(SendStream::repeat_end);
             self.activate_all(now);
         }
     }

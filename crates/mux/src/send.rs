@@ -44,7 +44,7 @@ enum Opening<B> {
 enum Ending {
     Open,
     Waiting,
-    Sent(CarrierId),
+    Sent,
     /// To be sent again, although it may have arrived.
     Lost,
 }
@@ -55,14 +55,14 @@ impl Ending {
     }
 
     const fn was_sent(self) -> bool {
-        matches!(self, Self::Sent(_) | Self::Lost)
+        matches!(self, Self::Sent | Self::Lost)
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Resetting {
     code: u64,
-    sent: Option<CarrierId>,
+    sent: bool,
 }
 
 /// What a stream has to send on a carrier.
@@ -154,7 +154,7 @@ impl<B: Body> SendStream<B> {
         self.first_waiting = 0;
         self.acked = self.end;
         if self.reset.is_none() {
-            self.reset = Some(Resetting { code, sent: None });
+            self.reset = Some(Resetting { code, sent: false });
         }
         freed
     }
@@ -223,7 +223,7 @@ impl<B: Body> SendStream<B> {
     /// True if a carrier can get a frame now.
     pub(crate) fn has_work(&mut self) -> bool {
         if let Some(reset) = self.reset {
-            return reset.sent.is_none();
+            return !reset.sent;
         }
         if matches!(self.opening, Opening::Waiting(_)) {
             return true;
@@ -252,10 +252,10 @@ impl<B: Body> SendStream<B> {
 
     pub(crate) fn next_frame(&mut self, stream: StreamId, slot: Slot) -> Next<B> {
         if let Some(reset) = &mut self.reset {
-            if reset.sent.is_some() {
+            if reset.sent {
                 return Next::Nothing;
             }
-            reset.sent = Some(slot.carrier);
+            reset.sent = true;
             return Next::Frame(Frame::Reset { stream, code: reset.code });
         }
         if let Opening::Waiting(metadata) = &self.opening {
@@ -270,7 +270,7 @@ impl<B: Body> SendStream<B> {
         match self.waiting_piece() {
             Some(index) => self.data(stream, index, slot),
             None if self.ending.is_waiting() => {
-                self.ending = Ending::Sent(slot.carrier);
+                self.ending = Ending::Sent;
                 let position = self.place(self.end, 0, slot);
                 Next::Frame(Frame::Data { stream, position, fin: true, body: B::default() })
             }
@@ -306,9 +306,10 @@ impl<B: Body> SendStream<B> {
             piece.body
         };
         let position = self.place(offset, take, slot);
-        let fin = self.ending.is_waiting() && self.waiting_piece().is_none();
+        // Later pieces may be on other carriers. Then the end follows in a frame of its own.
+        let fin = self.ending.is_waiting() && offset + take as u64 == self.end;
         if fin {
-            self.ending = Ending::Sent(slot.carrier);
+            self.ending = Ending::Sent;
         }
         Next::Frame(Frame::Data { stream, position, fin, body })
     }
@@ -346,7 +347,8 @@ impl<B: Body> SendStream<B> {
         matches!(self.pieces[index].state, State::Sent { .. }).then_some(index)
     }
 
-    /// Handles the loss of `carrier`: data sent on it and not acknowledged waits again. Returns its payload in bytes.
+    /// Handles the loss of `carrier`: data sent on it and not acknowledged waits again, and so does an end or reset sent on any carrier.
+    /// Returns the payload in bytes.
     pub(crate) fn lose(&mut self, carrier: CarrierId) -> u64 {
         self.cursors[carrier.index()] = 0;
         let mut lost = 0;
@@ -357,20 +359,24 @@ impl<B: Body> SendStream<B> {
                 lost += piece.body.len() as u64;
             }
         }
-        if self.ending == Ending::Sent(carrier) {
-            self.ending = Ending::Lost;
-        }
-        if let Some(reset) = &mut self.reset
-            && reset.sent == Some(carrier)
-        {
-            reset.sent = None;
-        }
+        self.repeat_end();
         if let Opening::Sent(metadata, on) = &self.opening
             && *on == carrier
         {
             self.opening = Opening::Waiting(metadata.clone());
         }
         lost
+    }
+
+    /// Sends an end or reset again that was sent on any carrier. The peer forgets a stream once it has confirmed the end, on any
+    /// carrier, so if that confirmation is lost, only the end or reset itself makes the peer repeat it.
+    pub(crate) fn repeat_end(&mut self) {
+        if self.ending == Ending::Sent {
+            self.ending = Ending::Lost;
+        }
+        if let Some(reset) = &mut self.reset {
+            reset.sent = false;
+        }
     }
 
     /// Returns the position to encode in a frame that is sent now. The cursor moves with every data frame, as the

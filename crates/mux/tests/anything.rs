@@ -16,6 +16,7 @@ enum Step {
     Finish { end: usize, stream: usize },
     Reset { end: usize, stream: usize },
     Cut(u8),
+    CutAt { end: usize, carrier: u8 },
     BlackHole(u8),
     Connect(u8),
     Wait(u64),
@@ -28,8 +29,9 @@ fn step() -> impl Strategy<Value = Step> {
         12 => (end.clone(), stream.clone(), prop_oneof![4 => 1..200_usize, 1 => 1..20_000_usize])
             .prop_map(|(end, stream, len)| Step::Write { end, stream, len }),
         2 => (end.clone(), stream.clone()).prop_map(|(end, stream)| Step::Finish { end, stream }),
-        1 => (end, stream).prop_map(|(end, stream)| Step::Reset { end, stream }),
+        1 => (end.clone(), stream).prop_map(|(end, stream)| Step::Reset { end, stream }),
         2 => (0..3_u8).prop_map(Step::Cut),
+        1 => (end, 0..3_u8).prop_map(|(end, carrier)| Step::CutAt { end, carrier }),
         1 => (0..3_u8).prop_map(Step::BlackHole),
         4 => (0..3_u8).prop_map(Step::Connect),
         8 => (0..120_u64).prop_map(Step::Wait),
@@ -69,7 +71,7 @@ struct Story {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_stream_arrives_once_and_in_order(
@@ -117,6 +119,7 @@ proptest! {
                     }
                 }
                 Step::Cut(carrier) => pair.cut(carrier),
+                Step::CutAt { end, carrier } => pair.cut_at(end, carrier),
                 Step::BlackHole(carrier) => pair.black_hole(carrier),
                 Step::Connect(carrier) => pair.connect(carrier),
                 Step::Wait(ms) => pair.run_for(millis(ms)),
@@ -142,12 +145,23 @@ proptest! {
                 prop_assert_eq!(pair.ended(1 - end, *stream), story.finished[end]);
             }
         }
-        // The ended streams leave nothing behind.
+        // The ended streams leave nothing behind, although a carrier is lost meanwhile. One end learns of the loss first.
         for stream in &streams {
             for end in &mut pair.ends {
                 end.finish(*stream, pair.now);
             }
         }
+        let pause = |pair: &mut Pair| {
+            let span = millis(pair.random.below(300));
+            pair.run_for(span);
+        };
+        pause(&mut pair);
+        let (end, carrier) = (pair.random.below(2) as usize, pair.random.below(3) as u8);
+        pair.cut_at(end, carrier);
+        pause(&mut pair);
+        pair.cut(carrier);
+        pause(&mut pair);
+        pair.connect(carrier);
         pair.run_for(Duration::from_secs(60));
         for end in &pair.ends {
             prop_assert_eq!((end.buffered(), end.streams()), (0, 0));

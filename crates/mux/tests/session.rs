@@ -246,3 +246,56 @@ fn an_end_without_bytes_moves_the_cursor_too() {
     pair.run_for(millis(300));
     assert_eq!((pair.has_read(FAR, stream), pair.ended(FAR, stream)), (&b"ab"[..], true));
 }
+
+#[test]
+fn a_stream_is_forgotten_although_its_last_confirmation_was_lost_with_another_carrier() {
+    for (by_reset, near_knows_first) in [(false, false), (true, false), (false, true), (true, true)] {
+        let mut pair = Pair::new(config(2), &[50, 50], 1);
+        pair.run_for(millis(150));
+        let streams: Vec<_> = (0..4).map(|_| pair.open()).collect();
+        pair.run_for(millis(200));
+        for stream in &streams {
+            if by_reset {
+                pair.ends[NEAR].reset(*stream, ABORTED, pair.now);
+            } else {
+                pair.write(NEAR, *stream, b"the last words");
+                pair.ends[NEAR].finish(*stream, pair.now);
+                pair.ends[FAR].finish(*stream, pair.now);
+            }
+        }
+        // The far end has confirmed on carrier 0, the near end has not heard it.
+        pair.run_for(millis(90));
+        if near_knows_first {
+            // What the far end confirms now is lost too.
+            pair.cut_at(NEAR, 0);
+            pair.run_for(millis(200));
+        }
+        pair.cut(0);
+        pair.run_for(millis(100));
+        pair.connect(0);
+        pair.run_for(millis(1000));
+        assert!(pair.ends.iter().all(Session::is_idle), "{by_reset} {near_knows_first}");
+    }
+}
+
+#[test]
+fn the_end_goes_with_no_piece_but_the_last() {
+    let mut settings = config(2);
+    settings.mux.assignment = Assignment::LeastBacklog;
+    let mut pair = Pair::new(settings, &[100, 50], 1);
+    pair.run_for(millis(500));
+    let stream = pair.open();
+    pair.run_for(millis(500));
+    let mut written = Vec::new();
+    // Each write starts to send on the other carrier.
+    for part in [b"first", b"other", b"third"] {
+        pair.write(NEAR, stream, part);
+        written.extend_from_slice(part);
+        pair.run_for(millis(1));
+    }
+    pair.ends[NEAR].finish(stream, pair.now);
+    pair.run_for(millis(10));
+    pair.cut(0);
+    pair.run_for(millis(1000));
+    assert_eq!((pair.has_read(FAR, stream), pair.ended(FAR, stream)), (&written[..], true));
+}

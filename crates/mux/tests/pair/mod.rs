@@ -109,6 +109,12 @@ impl Pair {
         self.pipes[index] = [Pipe::default(), Pipe::default()];
     }
 
+    /// Drops all bytes from now on, and tells only `end`.
+    pub fn cut_at(&mut self, end: usize, carrier: u8) {
+        self.black_hole(carrier);
+        self.ends[end].carrier_down(CarrierId(carrier), self.now);
+    }
+
     pub fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
         loop {
