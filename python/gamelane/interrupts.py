@@ -32,7 +32,8 @@ def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         for number in handled:
-            signal.signal(number, before[number])
+            if signal.getsignal(number) is handler:  # the block may have decided what follows it
+                signal.signal(number, before[number])
 
 
 class CtrlC:
