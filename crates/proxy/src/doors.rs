@@ -277,7 +277,7 @@ mod tests {
         assert_eq!((0..20).filter(|_| limit.line(at(60_000)).is_some()).count(), 9);
     }
 
-    /// The rules by search through a list, for comparison.
+    /// Follows the same rules by searching through a list. The property test compares both.
     #[derive(Default)]
     struct Reference(Vec<(u64, Source, bool)>);
 

@@ -72,7 +72,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Notes that the connection has proved itself, so that it keeps its place.
+    /// Notes that the connection is proven: it keeps its place from now on.
     pub(crate) fn prove(&mut self) {
         if !std::mem::replace(&mut self.proven, true) {
             self.room.lock().prove(self.ticket);

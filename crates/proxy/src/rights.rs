@@ -42,7 +42,7 @@ impl<'a> Rights<'a> {
     /// Gives up everything that serving does not need. All sockets that listen must be open.
     ///
     /// # Errors
-    /// The kernel refuses, or the configuration needs something that the new user may not do.
+    /// If the kernel refuses, or the new user may not do what the configuration needs.
     pub fn give_up(&self, json_log: bool) -> Result<(), Failure> {
         // As root this loads the kernel's module, which the new user may not do.
         let _ = self.choose_congestion();

@@ -240,7 +240,7 @@ impl Player {
         connect(from, near).await.map(Self)
     }
 
-    /// Sends a message every 20 ms, and returns the longest round trip.
+    /// Sends a message every 20 ms and returns the longest round trip.
     async fn play(&mut self, messages: usize) -> std::io::Result<Duration> {
         let mut longest = Duration::ZERO;
         for _ in 0..messages {

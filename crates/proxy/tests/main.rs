@@ -7,6 +7,7 @@ mod corpus;
 mod doors;
 mod privileges;
 mod refusals;
+mod reload;
 mod services;
 mod streams;
 

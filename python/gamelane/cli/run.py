@@ -110,7 +110,7 @@ class Ran:
 
 
 def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, several: bool = False) -> Ran:
-    """Run, and write records. After Ctrl-C these hold the finished runs. `several` engines have a folder each."""
+    """Run, and write records, after Ctrl-C those of the finished runs. With `several` engines, each has a folder."""
     ran = Ran()
     with interrupts.postponed() as ctrl_c:
         try:
@@ -123,9 +123,8 @@ def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, sev
         try:
             if folder is not None:
                 ran.folders = [folder / results.engine if several else folder for results in ran.results]
-            for results, place in zip(ran.results, ran.folders, strict=bool(folder)):
-                results.write(place)
-            if several and folder is not None:
+                for results, place in zip(ran.results, ran.folders, strict=True):
+                    results.write(place)
                 forget_report(folder)
         except OutputError as error:
             ran.failed = error

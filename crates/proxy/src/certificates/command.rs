@@ -183,7 +183,7 @@ fn report(done: &Done, next: &str) -> Result<(), Failure> {
 struct Shown {
     file: PathBuf,
     facts: Facts,
-    /// Name of the authority that signed it; `None` if none of this folder did.
+    /// Name of the authority that signed it; `None` if that authority is not in this folder.
     authority: Option<String>,
     /// Whether this folder has its key and signs with it.
     signs: bool,

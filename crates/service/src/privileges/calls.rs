@@ -52,11 +52,12 @@ pub fn common() -> Vec<Call> {
     list.extend([
         only(libc::SYS_mmap, 2, PROT_EXEC as u32, &[0]),
         only(libc::SYS_mprotect, 2, PROT_EXEC as u32, &[0]),
-        // A thread, no process. The C library tries clone3 first, whose flags no filter can read: see `filter`.
+        // Threads may be started, processes may not. A filter cannot read the flags of `clone3`, so the C library gets ENOSYS for that
+        // call and takes this one.
         only(libc::SYS_clone, 0, CLONE_THREAD as u32 | namespaces, &[CLONE_THREAD as u32]),
         only(libc::SYS_openat, 2, WRITES, &[O_RDONLY as u32]),
         only(libc::SYS_prctl, 0, !0, &[PR_SET_NAME as u32, PR_SET_TIMERSLACK as u32]),
-        // Its own limits; to read them is what the C library does.
+        // The C library reads the limits of its own process.
         only(libc::SYS_prlimit64, 0, !0, &[0]),
         // `abort` signals the thread itself.
         only(libc::SYS_tgkill, 0, !0, &[std::process::id()]),

@@ -30,7 +30,7 @@ pub(super) fn install(program: &[sock_filter], json: bool) -> Result<()> {
 }
 
 fn handle() -> Result<()> {
-    // SAFETY: all zeros is a valid `sigaction`, with an empty mask.
+    // SAFETY: a `sigaction` of zeros is valid; its mask is empty.
     let mut action: libc::sigaction = unsafe { zeroed() };
     action.sa_sigaction = on_refused as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
@@ -56,7 +56,7 @@ extern "C" fn on_refused(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     }
 }
 
-/// Sets the register of a saved context that holds the result of a system call.
+/// Sets the result of the system call in a saved context.
 #[cfg(target_arch = "x86_64")]
 fn set_result(context: &mut libc::mcontext_t, result: c_int) {
     context.gregs[libc::REG_RAX as usize] = result.into();
