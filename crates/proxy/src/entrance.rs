@@ -130,9 +130,9 @@ impl Entrance {
         let (handshakes, streams) = sockets::descriptors_for(limits);
         Self {
             allow: config.allow.clone(),
-            handshakes: Room::new(handshakes, limits.handshakes_per_source.min(handshakes)),
+            handshakes: Room::new(handshakes, limits.handshakes_per_source(handshakes)),
             streams: Room::new(streams, limits.streams_per_source(streams)),
-            first_byte: config.timeouts.first_byte.std(),
+            first_byte: config.timeouts.first_byte().std(),
             handshake: config.timeouts.handshake.std(),
             near: config.far.is_some(),
             metrics,

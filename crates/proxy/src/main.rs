@@ -5,10 +5,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
 use gamelane_proxy::admin::{Admin, Proxy};
 use gamelane_proxy::certificates::{command, facts};
-use gamelane_proxy::config::Config;
+use gamelane_proxy::config::{Config, Problems};
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
-use gamelane_proxy::rights::Rights;
+use gamelane_proxy::rights::{Rights, check_congestion};
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
@@ -55,7 +55,7 @@ enum Command {
     },
     /// Make, renew and show the certificates of both ends.
     Certificates(command::Certificates),
-    /// Read a configuration and its certificates, and print what is wrong.
+    /// Read a configuration and its certificates, and print all that is wrong. Run it as the user who starts the proxy.
     Check {
         /// The end that the file is for.
         role: Ends,
@@ -94,24 +94,42 @@ fn main() -> ExitCode {
         Command::Near { config } => serve(&config, Role::Near, arguments.json_log),
         Command::Far { config } => serve(&config, Role::Far, arguments.json_log),
         Command::Certificates(arguments) => command::run(arguments),
-        Command::Check { role, config } => load(&config, role.into()).and_then(|(_, certificates)| {
-            certificates.inspect(|certificates| certificates.warn());
+        Command::Check { role, config } => load(&config, role.into()).and_then(|loaded| {
+            loaded.certificates.inspect(|certificates| certificates.warn());
             print(&format!("{}: ok\n", config.display()))
         }),
         Command::Status { config, json } => status(&config, json),
     })
 }
 
-fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
-    let config = Config::load(file, role).map_err(exit::usage)?;
-    let certificates =
-        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(exit::usage)?;
-    Ok((Arc::new(config), certificates))
+/// What a proxy starts with.
+struct Loaded {
+    config: Arc<Config>,
+    certificates: Option<Arc<Certificates>>,
+    rights: Rights,
+}
+
+/// Reads the configuration and its files, and finds all that is wrong with them and can be known before the start.
+fn load(file: &Path, role: Role) -> Result<Loaded, Failure> {
+    let (config, mut problems) = Config::examine(file, role).map_err(exit::usage)?;
+    let config = Arc::new(config);
+    let certificates = config.tls.as_ref().map(|tls| Certificates::load(file, tls, role)).transpose();
+    let certificates = certificates.unwrap_or_else(|more| {
+        problems.extend(more.0);
+        None
+    });
+    let rights = Rights::find(file, &config).map_err(|problem| problems.push(problem));
+    // Only this one may be the machine's fault.
+    let code = if problems.is_empty() { Exit::CannotRun } else { Exit::Usage };
+    problems.extend(check_congestion(file, &config).err());
+    match rights {
+        Ok(rights) if problems.is_empty() => Ok(Loaded { config, certificates, rights }),
+        _ => Err(Failure(code, Problems(problems).to_string())),
+    }
 }
 
 fn serve(file: &Path, role: Role, json_log: bool) -> Result<(), Failure> {
-    let (config, certificates) = load(file, role)?;
-    let rights = Rights::find(file, &config)?;
+    let Loaded { config, certificates, rights } = load(file, role)?;
     // One thread: each byte is moved under the session's lock, and a hand-over to another thread costs more than the byte.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -169,7 +187,7 @@ async fn run(
     serving: Serving,
     config: &Config,
     certificates: Option<&Certificates>,
-    rights: &Rights<'_>,
+    rights: &Rights,
 ) -> Result<(), Failure> {
     let mut stop = StopSignals::new()?;
     let mut hangup = on(SignalKind::hangup())?;

@@ -241,7 +241,8 @@ fn of_two_authorities_an_expired_one_is_not_trusted() {
     let file = new.join("far.toml");
     fs::write(&file, format!("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:1\"\n{}", tls("far"))).unwrap();
     let config = Config::load(&file, gamelane_mux::Role::Far).unwrap();
-    let certificates = Certificates::load(&file, config.tls.as_ref().unwrap()).unwrap();
+    let certificates =
+        Certificates::load(&file, config.tls.as_ref().unwrap(), gamelane_mux::Role::Far).unwrap();
     let soon: Vec<bool> = certificates.in_use().iter().map(|one| one.expires_soon).collect();
     assert_eq!(soon, [false, true, false]);
     // Alone it is refused.
@@ -249,7 +250,7 @@ fn of_two_authorities_an_expired_one_is_not_trusted() {
     let (code, _, error) = output(&["check", "far", text(&file)]);
     assert_eq!(code, 2);
     assert!(error.contains("`tls.authority`") && error.contains(" expired on "), "{error}");
-    assert!(error.contains("hint:    `gamelane-proxy certificates renew DIR NAME`"), "{error}");
+    assert!(error.contains("hint:    `gamelane-proxy certificates authority DIR`"), "{error}");
     // A second authority replaces the expired one at once.
     let (_, said) = done(&["authority", text(&old)]);
     assert!(said.contains("and is no longer trusted"), "{said}");

@@ -328,6 +328,17 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         (format!("{good}[limits]\nstreams_per_source = 0\n"), "limits.streams_per_source"),
         (format!("{good}[limits]\nhandshakes = 0\n"), "limits.handshakes"),
         (format!("{good}[limits]\nhandshakes_per_source = 0\n"), "limits.handshakes_per_source"),
+        (format!("{good}[limits]\nstreams = 9\nstreams_per_source = 10\n"), "limits.streams_per_source"),
+        (format!("{good}[limits]\nhandshakes_per_source = 257\n"), "limits.handshakes_per_source"),
+        (format!("{good}[limits]\nsessions = 0\n"), "limits.sessions"),
+        (format!("{good}[limits]\nmemory = \"0B\"\n"), "limits.memory"),
+        (format!("{good}carriers = 2\n[repeat]\nafter = 1.0\nmax_len = \"0B\"\n"), "repeat.max_len"),
+        (format!("{good}carriers = 2\n[repeat]\nafter = 1.0\nmax_repeats = 0\n"), "repeat.max_repeats"),
+        (format!("{good}refuse_after = \"0s\"\n"), "refuse_after"),
+        (format!("{good}[timeouts]\nidle = \"0s\"\n"), "timeouts.idle"),
+        (format!("{good}[timeouts]\nkeep_alive = \"0s\"\n"), "timeouts.keep_alive"),
+        (format!("{good}[timeouts]\nfirst_byte = \"6s\"\n"), "timeouts.first_byte"),
+        ("listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:0\"\n".to_owned(), "far"),
         (format!("{good}allow = []\n"), "allow"),
         (format!("{good}allow = [\"203.0.113.0/24\", \"203.0.113.5/24\"]\n"), "allow[1]"),
         (format!("{good}[timeouts]\nfirst_byte = \"0s\"\n"), "timeouts.first_byte"),
@@ -342,8 +353,11 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         assert!(error.starts_with(&format!("error: `{key}` in {path}: ")), "{key}: {error}");
         assert!(error.contains("\n  allowed: "), "{key}: {error}");
     }
-    std::fs::write(&file, good).unwrap();
-    assert_eq!(output(&["check", "near", file.to_str().unwrap()]).0, 0);
+    // A total below the default share, or below the default time for the first byte, is no mistake.
+    for keys in ["", "[limits]\nhandshakes = 16\n[timeouts]\nhandshake = \"1s\"\n"] {
+        std::fs::write(&file, format!("{good}{keys}")).unwrap();
+        assert_eq!(output(&["check", "near", file.to_str().unwrap()]).0, 0);
+    }
 }
 
 #[test]
