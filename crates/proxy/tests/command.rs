@@ -257,6 +257,58 @@ fn the_limit_of_descriptors_is_raised_and_one_that_is_too_low_lowers_the_others(
 }
 
 #[test]
+fn far_keeps_descriptors_for_carriers_when_several_near_proxies_have_all_their_streams() {
+    let folder = TempDir::new().unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        while let Ok((mut socket, _)) = server.accept() {
+            socket.write_all(b"x").unwrap();
+            held.push(socket);
+        }
+    });
+    let far = free_port();
+    let file = folder.path().join("far.toml");
+    let keys = "carriers = 2\n[limits]\nstreams = 100\nhandshakes = 16\nsessions = 4\n";
+    std::fs::write(&file, format!("listen = \"127.0.0.1:{far}\"\nserver = \"{address}\"\n{keys}")).unwrap();
+    let mut child = Command::new("prlimit");
+    child.args(["--nofile=200:200", env!("CARGO_BIN_EXE_gamelane-proxy"), "far"]).arg(&file);
+    let _far = Running(child.stderr(Stdio::null()).spawn().expect("prlimit is installed (util-linux)"));
+    let near = |name: &str| {
+        let (port, admin) = (free_port(), free_port());
+        let file = folder.path().join(name);
+        let text = format!(
+            "listen = \"127.0.0.1:{port}\"\nfar = \"127.0.0.1:{far}\"\ncarriers = 2\n[limits]\nstreams = 100\n\
+             streams_per_source = 100\n[admin]\nlisten = \"127.0.0.1:{admin}\"\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        (start("near", &file), port, file)
+    };
+    // The server speaks first, so each client learns whether it is served or refused.
+    let clients = |port: u16| {
+        let clients = (0..100).map(|_| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            let served = client.read(&mut [0]).is_ok_and(|count| count == 1);
+            (client, served)
+        });
+        clients.filter(|(_, served)| *served).map(|(client, _)| client).collect::<Vec<_>>()
+    };
+    let nears = [near("one.toml"), near("two.toml")];
+    let served = nears.each_ref().map(|(_, port, _)| clients(*port));
+    // 200 descriptors without 64 of its own, and 8 of carriers.
+    let count = served.iter().map(Vec::len).sum::<usize>();
+    assert_eq!(count, 200 - 64 - 8 - 16, "{:?}", served.each_ref().map(Vec::len));
+    let (_third, _, file) = near("three.toml");
+    let up = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        output(&["status", file.to_str().unwrap()]).1.contains("carriers         2 of 2 up")
+    });
+    assert!(up, "{}", output(&["status", file.to_str().unwrap()]).1);
+}
+
+#[test]
 fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
