@@ -308,6 +308,51 @@ fn far_keeps_descriptors_for_carriers_when_several_near_proxies_have_all_their_s
     assert!(up, "{}", output(&["status", file.to_str().unwrap()]).1);
 }
 
+/// Starts a near proxy without a far one, and connects clients that leave after `first`, until the log says why one is refused.
+fn refused_because(keys: &str, first: &[u8], expected: &str) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    let port = free_port();
+    let text =
+        format!("listen = \"127.0.0.1:{port}\"\nfar = \"127.0.0.1:1\"\nrefuse_after = \"300s\"\n{keys}");
+    std::fs::write(&file, text).unwrap();
+    let mut child =
+        proxy(&["--json-log", "near", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let _near = Running(child);
+    while next_entry(&mut log)["fields"]["message"] != "serving" {}
+    let clients = std::thread::spawn({
+        let first = first.to_vec();
+        move || {
+            // Until the proxy ends.
+            while let Ok(mut client) = TcpStream::connect(("127.0.0.1", port)) {
+                if client.write_all(&first).is_ok() {
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+            }
+        }
+    });
+    loop {
+        let entry = next_entry(&mut log);
+        if entry["fields"]["message"] == "client refused" {
+            assert_eq!(entry["fields"]["why"], expected);
+            break;
+        }
+    }
+    drop(_near);
+    clients.join().unwrap();
+}
+
+#[test]
+fn a_refused_client_is_logged_with_the_one_reason() {
+    refused_because("[limits]\nmemory = \"64B\"\n", &[1; 200], "limits.memory is reached");
+    refused_because(
+        "[limits]\nstreams = 1\nstreams_per_source = 1\n",
+        b"",
+        "the far end has not confirmed the end of too many earlier clients; is a carrier up?",
+    );
+}
+
 #[test]
 fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
