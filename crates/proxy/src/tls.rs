@@ -303,17 +303,15 @@ impl Files<'_> {
                 verify_server_cert_signed_by_trust_anchor(&own, authority, between, now, algorithms)
             }),
         };
-        verified.map_err(|error| match error {
-            Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-                let (own, subject) = (self.tls.certificate.display(), &read[0].1.subject);
-                let message = format!("holds no authority that signed {subject} in {own}");
-                let hint = "copy authority.pem and the certificate from the same folder of `gamelane-proxy certificates`";
-                self.wrong("authority", &self.tls.authority, (message, hint.into()))
-            }
-            error => {
-                let hint = "`gamelane-proxy certificates` makes certificates that the other end accepts";
-                self.wrong("certificate", &self.tls.certificate, (error.to_string(), hint.into()))
-            }
+        verified.map_err(|error| {
+            let why = match error {
+                Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+                    format!("holds no authority that signed {}", read[0].1.subject)
+                }
+                error => format!("the other end would not accept {}: {error}", read[0].1.subject),
+            };
+            let hint = "copy authority.pem and the certificate from the same folder of `gamelane-proxy certificates`";
+            self.wrong("authority", &self.tls.authority, (why, hint.into()))
         })
     }
 }

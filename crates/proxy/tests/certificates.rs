@@ -97,7 +97,7 @@ fn an_authority_signs_further_ends_and_no_key_is_readable_by_others() {
     assert_eq!(lines[1], "  role         authority, signs here");
     assert_eq!(lines[10], "  role         far, for tokyo.gamelane, far.gamelane");
     assert!(
-        lines[11].starts_with("  until        20") && lines[11].ends_with(", expires in 89 days"),
+        lines[11].starts_with("  until        20") && lines[11].ends_with(", expires in 90 days"),
         "{out}"
     );
     assert_eq!(lines[12], format!("  authority    {}", authority.name));

@@ -162,14 +162,14 @@ pub fn date(at: OffsetDateTime) -> String {
     format!("{year:04}-{:02}-{day:02} {:02}:{:02} UTC", u8::from(month), at.hour(), at.minute())
 }
 
-/// When something expires, in words: `expires in 365 days`, or `expired 3 hours ago`.
+/// When something expires, in words and rounded: `expires in 365 days`, or `expired 3 hours ago`.
 pub fn expiry(left: Duration) -> String {
     let seconds = left.whole_seconds().unsigned_abs();
     let (count, unit) = match seconds {
         0..120 => (seconds, "second"),
-        120..7_200 => (seconds / 60, "minute"),
-        7_200..172_800 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
+        120..7_200 => ((seconds + 30) / 60, "minute"),
+        7_200..172_800 => ((seconds + 1_800) / 3_600, "hour"),
+        _ => ((seconds + 43_200) / 86_400, "day"),
     };
     let plural = if count == 1 { "" } else { "s" };
     if left.is_negative() {
