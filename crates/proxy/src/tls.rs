@@ -4,12 +4,13 @@
 use crate::certificates::facts::{Facts, Purpose, date, expiry, instead, read_regular};
 use crate::config::{Problems, Refusal, Refused, Tls};
 use gamelane_mux::Role;
+use rustls::CertificateError::UnknownIssuer;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
-use rustls::{CertificateError, ClientConfig, Error, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, Error, RootCertStore, ServerConfig};
 use serde::Serialize;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -208,10 +209,8 @@ impl Files<'_> {
     fn own(&self) -> Result<Vec<Facts>, Refused> {
         let path = &self.tls.certificate;
         let wrong = |what| self.wrong("certificate", path, what);
-        let (end, wanted) = match self.role {
-            Role::Near => ("near", Purpose::Near),
-            Role::Far => ("far", Purpose::Far),
-        };
+        let wanted = if self.role == Role::Near { Purpose::Near } else { Purpose::Far };
+        let end = wanted.name();
         let make = format!("`gamelane-proxy certificates add DIR NAME --{end}` makes one");
         let own = Facts::read(&self.folder.join(path)).map_err(|why| wrong((why, make.clone())))?;
         for facts in &own {
@@ -219,13 +218,10 @@ impl Files<'_> {
                 .map_err(wrong)?;
         }
         let Facts { subject, purpose, .. } = &own[0];
-        if *purpose == Purpose::Other || *purpose == wanted {
-            return Ok(own);
+        if ![Purpose::Other, wanted].contains(purpose) {
+            return Err(wrong((format!("{subject} has the role {}, not {end}", purpose.name()), make)));
         }
-        let article = if *purpose == Purpose::Authority { "an" } else { "a" };
-        let message =
-            format!("{subject} is the certificate of {article} {}, not of a {end} end", purpose.name());
-        Err(wrong((message, make)))
+        Ok(own)
     }
 
     /// The authorities, and those of them that are valid as TLS needs them.
@@ -244,7 +240,7 @@ impl Files<'_> {
             }
             match check_dates(facts, "`gamelane-proxy certificates authority DIR` starts another") {
                 Ok(()) => {
-                    store.add(facts.der.clone()).map_err(|error| wrong((error.to_string(), find.into())))?;
+                    store.add(facts.der.clone()).map_err(|error| wrong((error.to_string(), find.into())))?
                 }
                 Err(why) => late = Some(why),
             }
@@ -280,12 +276,7 @@ impl Files<'_> {
 
     fn check_key(&self, identity: &Identity) -> Result<(), Refused> {
         identity.client().map(drop).map_err(|error| {
-            let why = match error {
-                Error::InconsistentKeys(_) => {
-                    format!("does not belong to the certificate in {}", self.tls.certificate.display())
-                }
-                error => error.to_string(),
-            };
+            let why = format!("does not fit {}: {error}", self.tls.certificate.display());
             self.wrong("key", &self.tls.key, (why, KEY.into()))
         })
     }
@@ -304,11 +295,10 @@ impl Files<'_> {
             }),
         };
         verified.map_err(|error| {
+            let own = &read[0].1.subject;
             let why = match error {
-                Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-                    format!("holds no authority that signed {}", read[0].1.subject)
-                }
-                error => format!("the other end would not accept {}: {error}", read[0].1.subject),
+                Error::InvalidCertificate(UnknownIssuer) => format!("holds no authority that signed {own}"),
+                error => format!("the other end would not accept {own}: {error}"),
             };
             let hint = "copy authority.pem and the certificate from the same folder of `gamelane-proxy certificates`";
             self.wrong("authority", &self.tls.authority, (why, hint.into()))

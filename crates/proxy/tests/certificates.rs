@@ -147,8 +147,8 @@ fn what_the_commands_refuse() {
     assert_eq!(fs::read(&trusted).unwrap(), before, "what is refused changes nothing");
     fs::remove_file(folder.path().join("notes.pem")).unwrap();
     refused(&["retire", path], 2, "is the only authority");
-    refused(&["show", &format!("{path}/near.key")], 2, "near.key: holds no certificate, but: private key\n");
-    let der = "near.der: holds no certificate, but a certificate in DER; `openssl x509 -inform der -in FILE` makes PEM of it";
+    refused(&["show", &format!("{path}/near.key")], 2, "near.key: holds no certificate, but a private key\n");
+    let der = "near.der: holds no certificate, but a certificate in DER; `openssl x509 -inform der` makes PEM of it";
     refused(&["show", &format!("{path}/near.der")], 2, der);
     let pipe = folder.path().join("pipe.pem");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());

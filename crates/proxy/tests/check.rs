@@ -54,17 +54,17 @@ fn certificates_that_do_not_fit_are_refused_by_their_key_with_a_hint() {
             "far.pem",
             "near.pem",
             "certificate",
-            "CN=near.gamelane is the certificate of a near, not of a far end",
+            "CN=near.gamelane has the role near, not far",
             "add DIR NAME --far",
         ),
+        ("far.pem", "authority.pem", "certificate", "has the role authority, not far", "add DIR NAME --far"),
         (
             "far.pem",
-            "authority.pem",
+            "far.key",
             "certificate",
-            "is the certificate of an authority, not of a far end",
+            "holds no certificate, but a private key",
             "add DIR NAME --far",
         ),
-        ("far.pem", "far.key", "certificate", "holds no certificate, but: private key", "add DIR NAME --far"),
         (
             "far.pem",
             "far.der",
@@ -94,14 +94,8 @@ fn certificates_that_do_not_fit_are_refused_by_their_key_with_a_hint() {
             "holds no authority that signed CN=far.gamelane",
             "from the same folder",
         ),
-        (
-            "far.key",
-            "near.key",
-            "key",
-            "does not belong to the certificate in far.pem",
-            "renew DIR NAME --new-key",
-        ),
-        ("far.key", "far.pem", "key", "holds no private key, but: certificate", "renew DIR NAME --new-key"),
+        ("far.key", "near.key", "key", "does not fit far.pem: ", "renew DIR NAME --new-key"),
+        ("far.key", "far.pem", "key", "holds no private key, but a certificate", "renew DIR NAME --new-key"),
         ("far.key", "pipe.pem", "key", "is not a regular file", "renew DIR NAME --new-key"),
     ] {
         let (code, error) = refused("far", &files.write("", &plain.replace(from, to)));

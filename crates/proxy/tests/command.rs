@@ -499,7 +499,7 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     assert_eq!(
         said(&format!("{good}busy_poll = \"2s\"\n")),
         "error: `busy_poll` in near.toml: too short to help, or so long that a core would hardly ever sleep\n  given:   \
-         2000000us\n  allowed: 1us to 100ms\n  hint:    use a few times what an answer takes, such as 50us\n"
+         2000000us\n  allowed: 1us to 100ms; a few times what an answer takes, such as 50us\n"
     );
     assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs a second carrier"));
     assert!(

@@ -127,11 +127,10 @@ pub fn read_regular(file: &Path) -> Result<Vec<u8>, String> {
     fs::read(file).map_err(cannot)
 }
 
-/// What bytes hold instead of what was looked for, as the end of a sentence. Empty if they are neither PEM nor DER.
+/// What bytes hold instead of what was looked for, as the end of a sentence. Empty if they are no PEM or DER.
 pub fn instead(bytes: &[u8]) -> String {
-    let der = |what, command| {
-        format!(", but a {what} in DER; `openssl {command} -inform der -in FILE` makes PEM of it")
-    };
+    let der =
+        |what, command| format!(", but a {what} in DER; `openssl {command} -inform der` makes PEM of it");
     if parse_x509_certificate(bytes).is_ok() {
         return der("certificate", "x509");
     }
@@ -140,8 +139,7 @@ pub fn instead(bytes: &[u8]) -> String {
     }
     let parts = pem::parse_many(bytes).unwrap_or_default();
     let labels: BTreeSet<String> = parts.iter().map(|part| part.tag().to_lowercase()).collect();
-    let labels: Vec<String> = labels.into_iter().collect();
-    if labels.is_empty() { String::new() } else { format!(", but: {}", labels.join(", ")) }
+    labels.into_iter().map(|label| format!(", but a {label}")).collect()
 }
 
 fn purpose(parsed: &X509Certificate<'_>) -> Purpose {

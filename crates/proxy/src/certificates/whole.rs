@@ -30,10 +30,8 @@ pub(super) fn clean(folder: &Path) -> io::Result<()> {
     for name in left.iter().filter_map(|name| name.strip_prefix(PAIR)?.strip_suffix(".pem")) {
         move_pair(folder, name)?;
     }
-    for name in left {
-        ignore_missing(fs::remove_file(folder.join(name)))?;
-    }
-    Ok(())
+    let left = left.iter().map(|name| folder.join(name)).filter(|file| file.exists());
+    left.into_iter().try_for_each(fs::remove_file)
 }
 
 /// Writes the certificate and the key of an end, which may replace older ones. After a crash, [`clean`] leaves both or neither.
@@ -49,16 +47,13 @@ pub(super) fn write_pair(folder: &Path, name: &str, pem: &str, key: &str) -> Res
 /// Moves both files of a pair to their places. The certificate is the last, because [`clean`] looks for it.
 fn move_pair(folder: &Path, name: &str) -> io::Result<()> {
     for kind in ["key", "pem"] {
-        let moved =
-            fs::rename(folder.join(format!("{PAIR}{name}.{kind}")), folder.join(format!("{name}.{kind}")));
-        ignore_missing(moved)?;
-        File::open(folder)?.sync_all()?;
+        let waiting = folder.join(format!("{PAIR}{name}.{kind}"));
+        if waiting.exists() {
+            fs::rename(waiting, folder.join(format!("{name}.{kind}")))?;
+            File::open(folder)?.sync_all()?;
+        }
     }
     Ok(())
-}
-
-fn ignore_missing(done: io::Result<()>) -> io::Result<()> {
-    done.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 /// What happens to a file that is already there.

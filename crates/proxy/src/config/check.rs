@@ -156,76 +156,41 @@ impl Config {
     fn check_values(&self) -> Vec<Checked> {
         let Self { timeouts, limits, admin, .. } = self;
         let ms = |span: Span| format!("{}ms", span.0.as_millis_f64());
-        let share = |share: Option<usize>, all: usize| {
-            share.filter(|share| *share > all).map(|share| share.to_string())
-        };
-        let window = Some(limits.window.0).filter(|window| !WINDOW.contains(window));
-        let silence = Some(timeouts.silence).filter(|span| *span <= timeouts.keep_alive);
-        let first_byte = timeouts.first_byte.filter(|span| *span > timeouts.handshake);
-        let busy_poll = self.busy_poll.filter(|span| !BUSY_POLL.contains(&span.0));
+        let above = |share: Option<usize>, all| share.filter(|share| *share > all).map(|it| it.to_string());
         let admin = admin.map(|admin| admin.listen).filter(|listen| !listen.ip().is_loopback());
-        let allow = self.allow.as_ref().filter(|list| list.is_empty());
-        let all = "more than all sources together have";
+        let admin = admin.map(|listen| listen.to_string());
+        let window = Some(limits.window.0).filter(|window| !WINDOW.contains(window));
+        let window = window.map(|window| format!("{window}B"));
+        let poll = self.busy_poll.filter(|span| !BUSY_POLL.contains(&span.0));
+        let poll = poll.map(|span| format!("{}us", span.0.as_nanos() / 1000));
+        let silence = Some(timeouts.silence).filter(|span| *span <= timeouts.keep_alive).map(ms);
+        let first_byte = timeouts.first_byte.filter(|span| *span > timeouts.handshake).map(ms);
+        let allow = self.allow.as_ref().filter(|list| list.is_empty()).map(|_| "[]".to_owned());
+        let streams = above(limits.streams_per_source, limits.streams);
+        let handshakes = above(limits.handshakes_per_source, limits.handshakes);
+        let (machine, loopback) =
+            ("metrics and status are for this machine only", "127.0.0.1:9700 or [::1]:9700");
+        let share = "more than all sources together have";
+        let dead = "an idle carrier would count as lost before its first keep-alive";
+        let long = "too short to help, or so long that a core would hardly ever sleep";
+        let network = "a network such as \"203.0.113.0/24\"; without `allow`, every address may connect";
         let values = [
-            (
-                "admin.listen",
-                admin.map(|listen| listen.to_string()),
-                "metrics and status are for this machine only",
-                "a loopback address such as 127.0.0.1:9700",
-                None,
-            ),
-            (
-                "limits.window",
-                window.map(|window| format!("{window}B")),
-                "too small or too large",
-                "1KiB to 16MiB",
-                None,
-            ),
-            (
-                "busy_poll",
-                busy_poll.map(|span| format!("{}us", span.0.as_nanos() / 1000)),
-                "too short to help, or so long that a core would hardly ever sleep",
-                "1us to 100ms",
-                Some("use a few times what an answer takes, such as 50us"),
-            ),
-            (
-                "timeouts.silence",
-                silence.map(ms),
-                "an idle carrier would count as lost before its first keep-alive",
-                "more than timeouts.keep_alive",
-                None,
-            ),
+            ("admin.listen", admin, machine, loopback),
+            ("limits.window", window, "too small or too large", "1KiB to 16MiB"),
+            ("busy_poll", poll, long, "1us to 100ms; a few times what an answer takes, such as 50us"),
+            ("timeouts.silence", silence, dead, "more than timeouts.keep_alive"),
             (
                 "timeouts.first_byte",
-                first_byte.map(ms),
+                first_byte,
                 "the handshake would end before it",
                 "at most timeouts.handshake",
-                None,
             ),
-            (
-                "allow",
-                allow.map(|_| "[]".into()),
-                "no client could connect",
-                "at least one network such as \"203.0.113.0/24\"",
-                Some("without `allow`, every address may connect"),
-            ),
-            (
-                "limits.streams_per_source",
-                share(limits.streams_per_source, limits.streams),
-                all,
-                "at most limits.streams",
-                None,
-            ),
-            (
-                "limits.handshakes_per_source",
-                share(limits.handshakes_per_source, limits.handshakes),
-                all,
-                "at most limits.handshakes",
-                None,
-            ),
+            ("allow", allow, "no client could connect", network),
+            ("limits.streams_per_source", streams, share, "at most limits.streams"),
+            ("limits.handshakes_per_source", handshakes, share, "at most limits.handshakes"),
         ];
-        let all = values.into_iter();
-        all.filter_map(|(key, given, why, allowed, hint)| Some(refuse(key, given?, why, allowed, hint)))
-            .collect()
+        let given =
+            values.into_iter().filter_map(|(key, given, why, allowed)| Some((key, given?, why, allowed)));
+        given.map(|(key, given, why, allowed)| refuse(key, given, why, allowed, None)).collect()
     }
 }
