@@ -34,6 +34,18 @@ pub const IDLE: u64 = 4;
 /// Reset code: the proxy is shutting down.
 pub const SHUTDOWN: u64 = 5;
 
+/// Why [`Session::open`] opens no stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// [`SessionConfig::max_streams`] is reached. Streams that were reset count until the peer confirms that, because both ends keep
+    /// something of them until then.
+    Streams,
+    /// [`SessionConfig::max_buffered`] is exceeded.
+    Memory,
+    /// The session has expired.
+    Expired,
+}
+
 /// Which end this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -270,16 +282,17 @@ impl<B: Body> Session<B> {
         }
     }
 
-    /// Opens a new stream. Returns `None` if there are too many streams, or too many bytes are buffered.
-    pub fn open(&mut self, metadata: B, now: Instant) -> Option<StreamId> {
-        if self.is_full() || self.expired {
-            return None;
-        }
+    /// Opens a new stream.
+    ///
+    /// # Errors
+    /// There are too many streams, or too many bytes are buffered.
+    pub fn open(&mut self, metadata: B, now: Instant) -> Result<StreamId, NoRoom> {
+        self.room()?;
         let stream = StreamId(self.opened.next);
         self.opened.next += 1;
         self.mux.open(stream, metadata, now);
         self.demux.expect(stream);
-        Some(stream)
+        Ok(stream)
     }
 
     /// See [`Mux::write`].
@@ -367,8 +380,13 @@ impl<B: Body> Session<B> {
         self.mux.set_backlog(carrier, bytes);
     }
 
-    fn is_full(&self) -> bool {
-        self.streams() >= self.config.max_streams || self.buffered() > self.config.max_buffered
+    fn room(&self) -> Result<(), NoRoom> {
+        match () {
+            () if self.expired => Err(NoRoom::Expired),
+            () if self.streams() >= self.config.max_streams => Err(NoRoom::Streams),
+            () if self.buffered() > self.config.max_buffered => Err(NoRoom::Memory),
+            () => Ok(()),
+        }
     }
 
     fn was_opened(&self, stream: StreamId) -> bool {

@@ -3,7 +3,7 @@
 use crate::pair::{FAR, NEAR, Pair, config, millis};
 #[allow(unreachable_pub, reason = "a module of tests")]
 use gamelane_core::Duration;
-use gamelane_mux::session::{ABORTED, LIMIT};
+use gamelane_mux::session::{ABORTED, LIMIT, NoRoom};
 use gamelane_mux::*;
 
 #[test]
@@ -148,7 +148,7 @@ fn streams_beyond_the_limit_are_refused_by_either_end() {
     pair.open();
     pair.open();
     let now = pair.now;
-    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), None);
+    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), Err(NoRoom::Streams));
 
     // A near end that allows more streams than its peer.
     let mut pair = Pair::new(config(1), &[10], 1);
@@ -183,7 +183,7 @@ fn without_carriers_the_session_ends_after_its_window() {
     pair.run_for(Duration::from_secs(2));
     assert_eq!(pair.log.iter().filter(|(_, _, event)| *event == Event::Expired).count(), 2);
     let now = pair.now;
-    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), None);
+    assert_eq!(pair.ends[NEAR].open(Vec::new(), now), Err(NoRoom::Expired));
 }
 
 #[test]

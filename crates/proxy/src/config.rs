@@ -4,15 +4,24 @@ mod check;
 
 use crate::network::Network;
 use crate::units::{Size, Span};
-pub use gamelane_core::Refusal;
+pub use gamelane_core::{Refusal, Refused};
 use gamelane_mux::{Assignment, CarrierId, Coalescing, EarlyRepeat, MuxConfig, Role, SessionConfig};
-
-/// Why a configuration was refused.
-pub type ConfigError = gamelane_core::Refused;
-
 use serde::Deserialize;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+
+/// Everything that is wrong with a configuration, or with the files that it names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Refused>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        // The first one gets its `error: ` where it is printed.
+        f.write_str(&all.join("\nerror: "))
+    }
+}
 
 /// The configuration of either proxy.
 #[derive(Clone, Debug, Deserialize)]
@@ -164,8 +173,8 @@ impl Default for Tcp {
 pub struct Timeouts {
     /// For the connection and handshake of a carrier, and for the header of a client.
     pub handshake: Span,
-    /// For the first byte of a handshake.
-    pub first_byte: Span,
+    /// For the first byte of a handshake. Default: 2 s, or `handshake` if that is shorter.
+    pub first_byte: Option<Span>,
     /// Idle time after which a keep-alive is sent on a carrier.
     pub keep_alive: Span,
     /// Silence after which a carrier counts as lost.
@@ -185,7 +194,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Span::millis(5_000),
-            first_byte: Span::millis(2_000),
+            first_byte: None,
             keep_alive: Span::millis(5_000),
             silence: Span::millis(15_000),
             resume: Span::millis(30_000),
@@ -193,6 +202,13 @@ impl Default for Timeouts {
             drain: Span::millis(30_000),
             acknowledge: None,
         }
+    }
+}
+
+impl Timeouts {
+    /// Time for the first byte of a handshake.
+    pub fn first_byte(&self) -> Span {
+        self.first_byte.unwrap_or(Span::millis(2_000)).min(self.handshake)
     }
 }
 
@@ -210,8 +226,8 @@ pub struct Limits {
     pub window: Size,
     /// Number of carriers and clients in their handshake at a time.
     pub handshakes: usize,
-    /// Of them, from one source.
-    pub handshakes_per_source: usize,
+    /// Of them, from one source. Default: 32.
+    pub handshakes_per_source: Option<usize>,
     /// Far only: number of near proxies at a time.
     pub sessions: usize,
 }
@@ -224,7 +240,7 @@ impl Default for Limits {
             memory: Size(256 << 20),
             window: Size(64 << 10),
             handshakes: 256,
-            handshakes_per_source: 32,
+            handshakes_per_source: None,
             sessions: 64,
         }
     }
@@ -234,6 +250,11 @@ impl Limits {
     /// Number of streams from one source, of `streams` in all.
     pub fn streams_per_source(&self, streams: usize) -> usize {
         self.streams_per_source.unwrap_or(streams.div_ceil(4)).min(streams)
+    }
+
+    /// Number of handshakes from one source, of `handshakes` in all.
+    pub fn handshakes_per_source(&self, handshakes: usize) -> usize {
+        self.handshakes_per_source.unwrap_or(32).min(handshakes)
     }
 
     /// Streams of a session. A stream that an end has reset stays until the other end confirms that, and a new one may take its place
@@ -275,10 +296,20 @@ fn small() -> Size {
 
 impl Config {
     /// Reads and checks the file of one end.
-    pub fn load(file: &Path, role: Role) -> Result<Self, ConfigError> {
-        let config: Self = read(file)?;
-        config.check(role).map_err(|refusal| Refusal { file: file.display().to_string(), ..*refusal })?;
-        Ok(config)
+    pub fn load(file: &Path, role: Role) -> Result<Self, Problems> {
+        let (config, problems) = Self::examine(file, role)?;
+        if problems.is_empty() { Ok(config) } else { Err(Problems(problems)) }
+    }
+
+    /// Reads the file of one end, and returns what is wrong with its values too.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no configuration.
+    pub fn examine(file: &Path, role: Role) -> Result<(Self, Vec<Refused>), Problems> {
+        let config: Self = read(file).map_err(|refused| Problems(vec![refused]))?;
+        let named = |refusal| Refusal { file: file.display().to_string(), ..refusal }.into();
+        let problems = config.check(role).into_iter().map(named).collect();
+        Ok((config, problems))
     }
 
     /// Address of the far proxy at a near one, of the server at a far one.
@@ -339,7 +370,7 @@ impl Config {
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
+fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, Refused> {
     let error = |message: String| Refusal { file: file.display().to_string(), message, ..Refusal::default() };
     let text = std::fs::read_to_string(file).map_err(|why| error(format!("cannot be read: {why}")))?;
     let deserializer = toml::Deserializer::parse(&text)
@@ -357,11 +388,18 @@ fn read<T: for<'de> Deserialize<'de>>(file: &Path) -> Result<T, ConfigError> {
         // A quantity says what is allowed on lines of its own.
         let line = |label| message.lines().find_map(|line| line.trim_start().strip_prefix(label));
         let said = |label| line(label).map(|said| said.trim().to_string());
-        let hint = unknown.as_deref().and_then(|field| nearest(field, &message)).or_else(|| said("hint:"));
+        let (mut allowed, mut hint) = (said("allowed:"), said("hint:"));
+        if let Some(field) = &unknown {
+            hint = nearest(field, &message).or(hint);
+        }
+        if message.starts_with("invalid socket address") {
+            allowed = Some("an IP address and a port, such as 203.0.113.5:7700 or [2001:db8::5]:7700".into());
+            hint = Some("a name is not looked up; `getent ahosts NAME` prints its addresses".into());
+        }
         let given = inner.span().and_then(|span| text.get(span)).map(|given| given.trim().to_string());
         let first = message.lines().next().unwrap_or_default().to_string();
         let value = given.filter(|given| given.len() < 80);
-        Refusal { key, value, allowed: said("allowed:"), hint, ..error(first) }.into()
+        Refusal { key, value, allowed, hint, ..error(first) }.into()
     })
 }
 

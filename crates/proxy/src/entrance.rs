@@ -7,7 +7,7 @@ use crate::doors::{Doors, LogLimit, Refused, Source, Ticket};
 use crate::link::LinkError;
 use crate::metrics::Metrics;
 use crate::network::Network;
-use crate::sockets;
+use crate::sockets::{self, Enough};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -104,8 +104,8 @@ pub struct RoomStatus {
 pub struct EntranceStatus {
     /// Carriers and clients that have not identified themselves.
     pub handshakes: RoomStatus,
-    /// Near only: clients.
-    pub streams: Option<RoomStatus>,
+    /// Near: clients. Far: those of all near proxies.
+    pub streams: RoomStatus,
 }
 
 /// What all listeners of a proxy share.
@@ -116,7 +116,8 @@ pub struct Entrance {
     streams: Arc<Room>,
     first_byte: Duration,
     handshake: Duration,
-    near: bool,
+    /// Far only: near proxies at a time.
+    pub(crate) sessions: usize,
     metrics: Arc<Metrics>,
     clock: Clock,
     log: Mutex<LogLimit>,
@@ -127,14 +128,15 @@ pub struct Entrance {
 impl Entrance {
     pub(crate) fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         let (limits, clock) = (&config.limits, Clock::start());
-        let (handshakes, streams) = sockets::descriptors_for(limits);
+        let Enough { handshakes, sessions, streams } = sockets::descriptors_for(config);
+        let share = if config.far.is_some() { limits.streams_per_source(streams) } else { streams };
         Self {
             allow: config.allow.clone(),
-            handshakes: Room::new(handshakes, limits.handshakes_per_source.min(handshakes)),
-            streams: Room::new(streams, limits.streams_per_source(streams)),
-            first_byte: config.timeouts.first_byte.std(),
+            handshakes: Room::new(handshakes, limits.handshakes_per_source(handshakes)),
+            streams: Room::new(streams, share),
+            sessions,
+            first_byte: config.timeouts.first_byte().std(),
             handshake: config.timeouts.handshake.std(),
-            near: config.far.is_some(),
             metrics,
             clock,
             log: Mutex::new(LogLimit::new(clock.now())),
@@ -144,10 +146,7 @@ impl Entrance {
 
     /// The connections now.
     pub fn status(&self) -> EntranceStatus {
-        EntranceStatus {
-            handshakes: self.handshakes.status(),
-            streams: self.near.then(|| self.streams.status()),
-        }
+        EntranceStatus { handshakes: self.handshakes.status(), streams: self.streams.status() }
     }
 
     /// Returns the number of log lines left out since the last one, if a line about a connection from outside may be written now.
@@ -239,6 +238,16 @@ impl Entrance {
                 Err("limits.streams reached")
             }
         }
+    }
+
+    /// Takes the place of a connection to the server, at the far end. It is kept whatever comes later.
+    pub(crate) fn connect(&self, client: SocketAddr) -> Result<Place, &'static str> {
+        let Ok((mut place, ..)) = self.streams.admit(client.ip().into(), true) else {
+            self.metrics.over_limit.one();
+            return Err("no descriptor is left for it; raise LimitNOFILE or `ulimit -n`");
+        };
+        place.prove();
+        Ok(place)
     }
 }
 

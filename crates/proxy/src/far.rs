@@ -9,6 +9,7 @@ use crate::payload::Payload;
 use crate::tls::{Certificates, Identity};
 use crate::{preface, proxy_header, quic, sockets};
 use gamelane_mux::{DecodeError, Frame, Hello, Role, StreamId};
+use rustls::pki_types::CertificateDer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -20,13 +21,25 @@ use tokio::time::timeout;
 #[derive(Debug)]
 pub struct Far {
     config: Arc<Config>,
-    sessions: Mutex<BTreeMap<[u8; 16], Arc<Hub>>>,
+    sessions: Mutex<Sessions>,
     /// Metrics of all its sessions.
     pub metrics: Arc<Metrics>,
     /// Who may connect, and how many.
     pub entrance: Entrance,
     /// Where it listens, with the port that the system chose.
     pub address: SocketAddr,
+}
+
+/// By their ids.
+type Sessions = BTreeMap<[u8; 16], Session>;
+
+#[derive(Debug)]
+struct Session {
+    hub: Arc<Hub>,
+    /// The near proxy: its certificate, or without TLS its address.
+    owner: Vec<u8>,
+    /// A later session has a greater number.
+    number: u64,
 }
 
 /// The socket that it listens on.
@@ -66,7 +79,8 @@ impl Far {
 
     /// The current sessions.
     pub fn hubs(&self) -> Vec<Arc<Hub>> {
-        self.sessions.lock().expect("nothing panics while it holds the lock").values().cloned().collect()
+        let sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
+        sessions.values().map(|session| session.hub.clone()).collect()
     }
 
     /// Serves until its socket is closed, and returns the reason. Dropping the future stops the proxy.
@@ -111,7 +125,8 @@ impl Far {
                         return self.failed(near, &error);
                     }
                 };
-            let Some(hub) = self.session(&hello, near) else {
+            let shown = tls.as_ref().and_then(|tls| tls.peer_certificates()?.first());
+            let Some(hub) = self.session(&hello, near, shown) else {
                 self.answer(&socket, tls, hello.session, &hello).await;
                 return;
             };
@@ -161,7 +176,7 @@ impl Far {
             Err(error) => return self.failed(near, &error),
         };
         let carrier = greeted.hello.carrier;
-        match self.session(&greeted.hello, near) {
+        match self.session(&greeted.hello, near, greeted.shown().as_ref()) {
             Some(hub) => {
                 let error = greeted.serve(&hub).await;
                 tracing::info!(%near, carrier = carrier.0, %error, "carrier ended");
@@ -240,7 +255,12 @@ impl Far {
 
     /// Returns the session that a hello belongs to, or begins one. `None` if the hello is refused: the configurations differ, the
     /// session to resume is unknown, or there are too many sessions.
-    fn session(self: &Arc<Self>, hello: &Hello, near: SocketAddr) -> Option<Arc<Hub>> {
+    fn session(
+        self: &Arc<Self>,
+        hello: &Hello,
+        near: SocketAddr,
+        shown: Option<&CertificateDer<'_>>,
+    ) -> Option<Arc<Hub>> {
         let ours = self.config.session_carriers();
         if hello.carriers != ours || Some(hello.carrier) == self.config.datagrams() {
             let theirs = hello.carriers;
@@ -248,21 +268,31 @@ impl Far {
             return None;
         }
         let mut sessions = self.sessions.lock().expect("nothing panics while it holds the lock");
-        if let Some(hub) = sessions.get(&hello.session).filter(|hub| !hub.is_over()) {
-            return Some(hub.clone());
+        let known = sessions.get(&hello.session).filter(|session| !session.hub.is_over());
+        if let Some(session) = known {
+            return Some(session.hub.clone());
         }
         if hello.resume {
             tracing::warn!(%near, "cannot resume: this session is unknown here");
             return None;
         }
-        if sessions.len() >= self.config.limits.sessions {
-            tracing::warn!(%near, "near proxy refused: limits.sessions reached");
-            return None;
+        let owner = shown.map_or_else(|| near.ip().to_string().into(), |shown| shown.to_vec());
+        if sessions.len() >= self.entrance.sessions {
+            // A near proxy that was killed has begun anew, and its old session waits for `timeouts.resume`.
+            let old = sessions.iter().filter(|(_, session)| session.owner == owner && session.hub.is_dark());
+            let old = old.min_by_key(|(_, session)| session.number).map(|(id, _)| *id);
+            let Some(old) = old.and_then(|id| sessions.remove(&id)) else {
+                tracing::warn!(%near, "near proxy refused: limits.sessions reached");
+                return None;
+            };
+            tracing::warn!(%near, "limits.sessions reached: the oldest session of this near proxy without a carrier ends");
+            old.hub.shut_down();
         }
         tracing::info!(%near, "new session");
         let (opened, streams) = mpsc::unbounded_channel();
         let hub = Hub::new(hello.session, &self.config, Role::Far, self.metrics.clone(), opened);
-        sessions.insert(hello.session, hub.clone());
+        let number = sessions.values().map(|session| session.number + 1).max().unwrap_or(0);
+        sessions.insert(hello.session, Session { hub: hub.clone(), owner, number });
         tokio::spawn(self.clone().serve_session(hub.clone(), hello.session, streams));
         Some(hub)
     }
@@ -278,8 +308,9 @@ impl Far {
                 opened = streams.recv() => {
                     let Some((stream, metadata)) = opened else { break };
                     let client = proxy_header::client(&metadata.0).flatten();
-                    hub.announce(stream, client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0))));
-                    tokio::spawn(self.clone().connect(hub.clone(), stream, metadata));
+                    let client = client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+                    hub.announce(stream, client);
+                    tokio::spawn(self.clone().connect(hub.clone(), stream, client, metadata));
                 }
                 () = hub.over() => break,
             }
@@ -287,17 +318,24 @@ impl Far {
         self.sessions.lock().expect("nothing panics while it holds the lock").remove(&id);
     }
 
-    async fn connect(self: Arc<Self>, hub: Arc<Hub>, stream: StreamId, metadata: Payload) {
+    async fn connect(
+        self: Arc<Self>,
+        hub: Arc<Hub>,
+        stream: StreamId,
+        client: SocketAddr,
+        metadata: Payload,
+    ) {
         let connected = timeout(self.config.refuse_after.std(), async {
+            let place = self.entrance.connect(client).map_err(std::io::Error::other)?;
             let socket = TcpStream::connect(self.config.target()).await?;
             sockets::prepare_stream(&socket)?;
             if self.config.proxy_protocol == Header::V2 {
                 preface::write_all(&socket, &metadata.0).await?;
             }
-            Ok::<_, LinkError>(Arc::new(socket))
+            Ok::<_, LinkError>((Arc::new(socket), place))
         });
         let error = match connected.await {
-            Ok(Ok(socket)) => {
+            Ok(Ok((socket, _place))) => {
                 if hub.join(stream, socket.clone()) {
                     hub.serve_flow(stream, socket).await;
                 }

@@ -158,6 +158,11 @@ impl Hub {
         self.lock().session.carriers_up()
     }
 
+    /// True if no connection to the other end is left, or there was none yet.
+    pub(crate) fn is_dark(&self) -> bool {
+        self.lock().carriers.iter().all(Option::is_none)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().expect("nothing panics while it holds the lock")
     }

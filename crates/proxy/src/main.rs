@@ -1,21 +1,22 @@
 //! `gamelane-proxy near|far CONFIG.toml`, `certificates DIR`, `check near|far CONFIG.toml`, `status CONFIG.toml`.
 //! Exit codes: [`Exit`].
 
+mod page;
+
 use clap::{Parser, Subcommand, ValueEnum};
 use gamelane_mux::Role;
 use gamelane_proxy::admin::{Admin, Proxy};
-use gamelane_proxy::certificates::{command, facts};
-use gamelane_proxy::config::Config;
+use gamelane_proxy::certificates::command;
+use gamelane_proxy::config::{Config, Problems};
 use gamelane_proxy::far::Far;
 use gamelane_proxy::near::Near;
-use gamelane_proxy::rights::Rights;
+use gamelane_proxy::rights::{Rights, check_congestion};
 use gamelane_proxy::tls::Certificates;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::http::{self, Address, Listener};
 use gamelane_service::log;
 use gamelane_service::output::print;
 use serde_json::Value;
-use std::fmt::Write as _;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -23,9 +24,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-
-/// Clients printed by `status`; with `--json` it prints a thousand.
-const SHOWN: usize = 20;
 
 /// How often a running proxy warns of certificates near their end.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -55,7 +53,7 @@ enum Command {
     },
     /// Make, renew and show the certificates of both ends.
     Certificates(command::Certificates),
-    /// Read a configuration and its certificates, and print what is wrong.
+    /// Read a configuration and its certificates, and print all that is wrong. Run it as the user who starts the proxy.
     Check {
         /// The end that the file is for.
         role: Ends,
@@ -94,24 +92,42 @@ fn main() -> ExitCode {
         Command::Near { config } => serve(&config, Role::Near, arguments.json_log),
         Command::Far { config } => serve(&config, Role::Far, arguments.json_log),
         Command::Certificates(arguments) => command::run(arguments),
-        Command::Check { role, config } => load(&config, role.into()).and_then(|(_, certificates)| {
-            certificates.inspect(|certificates| certificates.warn());
+        Command::Check { role, config } => load(&config, role.into()).and_then(|loaded| {
+            loaded.certificates.inspect(|certificates| certificates.warn());
             print(&format!("{}: ok\n", config.display()))
         }),
         Command::Status { config, json } => status(&config, json),
     })
 }
 
-fn load(file: &Path, role: Role) -> Result<(Arc<Config>, Option<Arc<Certificates>>), Failure> {
-    let config = Config::load(file, role).map_err(exit::usage)?;
-    let certificates =
-        config.tls.as_ref().map(|tls| Certificates::load(file, tls)).transpose().map_err(exit::usage)?;
-    Ok((Arc::new(config), certificates))
+/// What a proxy starts with.
+struct Loaded {
+    config: Arc<Config>,
+    certificates: Option<Arc<Certificates>>,
+    rights: Rights,
+}
+
+/// Reads the configuration and its files, and finds all that is wrong with them and can be known before the start.
+fn load(file: &Path, role: Role) -> Result<Loaded, Failure> {
+    let (config, mut problems) = Config::examine(file, role).map_err(exit::usage)?;
+    let config = Arc::new(config);
+    let certificates = config.tls.as_ref().map(|tls| Certificates::load(file, tls, role)).transpose();
+    let certificates = certificates.unwrap_or_else(|more| {
+        problems.extend(more.0);
+        None
+    });
+    let rights = Rights::find(file, &config).map_err(|problem| problems.push(problem));
+    // Only this one may be the machine's fault.
+    let code = if problems.is_empty() { Exit::CannotRun } else { Exit::Usage };
+    problems.extend(check_congestion(file, &config).err());
+    match rights {
+        Ok(rights) if problems.is_empty() => Ok(Loaded { config, certificates, rights }),
+        _ => Err(Failure(code, Problems(problems).to_string())),
+    }
 }
 
 fn serve(file: &Path, role: Role, json_log: bool) -> Result<(), Failure> {
-    let (config, certificates) = load(file, role)?;
-    let rights = Rights::find(file, &config)?;
+    let Loaded { config, certificates, rights } = load(file, role)?;
     // One thread: each byte is moved under the session's lock, and a hand-over to another thread costs more than the byte.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -169,7 +185,7 @@ async fn run(
     serving: Serving,
     config: &Config,
     certificates: Option<&Certificates>,
-    rights: &Rights<'_>,
+    rights: &Rights,
 ) -> Result<(), Failure> {
     let mut stop = StopSignals::new()?;
     let mut hangup = on(SignalKind::hangup())?;
@@ -270,105 +286,5 @@ fn status(file: &Path, json: bool) -> Result<(), Failure> {
     };
     let answer = http::get(&Address::Tcp(admin.listen), "/status").map_err(|error| failed(&error))?;
     let status: Value = serde_json::from_slice(&answer).map_err(|_| failed(&"not a gamelane-proxy"))?;
-    print(&if json { format!("{status:#}\n") } else { page(&status) })
-}
-
-fn page(status: &Value) -> String {
-    let mut out = String::new();
-    let percent =
-        |fraction: &Value| fraction.as_f64().map_or("-".into(), |part| format!("{:.1} %", part * 100.0));
-    let _ = writeln!(out, "{} proxy, version {}", text(&status["role"]), text(&status["version"]));
-    let _ = writeln!(out, "streams          {}", status["streams"]);
-    let _ = writeln!(out, "packets saved    {}", percent(&status["saved"]["packets"]));
-    let _ = writeln!(out, "bytes saved      {}", percent(&status["saved"]["bytes"]));
-    let delays = &status["delay_ms"];
-    let _ =
-        writeln!(out, "added delay      p50 {}  p99 {}", ms(&delays["added_p50"]), ms(&delays["added_p99"]));
-    let _ = writeln!(
-        out,
-        "acknowledged     p50 {}  p99 {}",
-        ms(&delays["acknowledged_p50"]),
-        ms(&delays["acknowledged_p99"])
-    );
-    for session in status["sessions"].as_array().into_iter().flatten() {
-        let rtts = session["carrier_rtt_ms"].as_array().into_iter().flatten();
-        let rtts: Vec<String> =
-            rtts.map(|rtt| rtt.as_f64().map_or("down".into(), |ms| format!("{ms:.2} ms"))).collect();
-        let _ = writeln!(
-            out,
-            "carriers         {} of {} up: {}",
-            session["carriers_up"],
-            session["carriers"],
-            rtts.join(", ")
-        );
-    }
-    for certificate in status["certificates"].as_array().into_iter().flatten() {
-        let left = certificate["expires_in_s"].as_i64().unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "certificate      {}: {} {}{}",
-            text(&certificate["file"]),
-            text(&certificate["subject"]),
-            facts::expiry(time::Duration::seconds(left)),
-            if certificate["expires_soon"] == true { ": renew it" } else { "" }
-        );
-    }
-    if let Some(error) = status["certificates_error"].as_str() {
-        let _ = writeln!(out, "not in use       {error}");
-    }
-    let counter = |name| &status["counters"][name];
-    let mut room = |name, key: &str, rest: String| {
-        let room = &status["doors"][key];
-        if room.is_object() {
-            let _ = writeln!(
-                out,
-                "{name:<16} {} of {}, from {} addresses; {rest}",
-                room["open"], room["limit"], room["sources"]
-            );
-        }
-    };
-    room(
-        "handshakes",
-        "handshakes",
-        format!(
-            "failed {}, without a byte {}, late {}, evicted {}, not allowed {}",
-            counter("handshakes_failed"),
-            counter("handshakes_without_byte"),
-            counter("handshakes_late"),
-            counter("handshakes_evicted"),
-            counter("unlisted")
-        ),
-    );
-    room(
-        "players",
-        "streams",
-        format!(
-            "evicted {}, over their share {}, over the limit {}",
-            counter("streams_evicted"),
-            counter("streams_over_share"),
-            counter("streams_over_limit")
-        ),
-    );
-    for client in status["clients"].as_array().into_iter().flatten().take(SHOWN) {
-        let (added, acknowledged) = (&client["added_delay"], &client["acknowledged"]);
-        let _ = writeln!(
-            out,
-            "client {:<21} added p50 {}  p99 {}  acknowledged p50 {}  p99 {}  stalls {}",
-            text(&client["client"]),
-            ms(&added["p50_ms"]),
-            ms(&added["p99_ms"]),
-            ms(&acknowledged["p50_ms"]),
-            ms(&acknowledged["p99_ms"]),
-            client["stalls"]
-        );
-    }
-    out
-}
-
-fn ms(delay: &Value) -> String {
-    delay.as_f64().map_or("-".into(), |ms| format!("{ms:.3} ms"))
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+    print(&if json { format!("{status:#}\n") } else { page::page(&status) })
 }

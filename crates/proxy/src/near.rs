@@ -134,8 +134,9 @@ impl Near {
             Err(why) => return self.refuse(&socket, client, &why),
         };
         let (hub, socket) = (self.hub(), Arc::new(socket));
-        let Some(stream) = hub.open(socket.clone(), client, place, metadata) else {
-            return self.refuse(&socket, client, &"limits.memory is reached, the other end has not confirmed the end of enough streams, or the proxy is draining");
+        let stream = match hub.open(socket.clone(), client, place, metadata) {
+            Ok(stream) => stream,
+            Err(why) => return self.refuse(&socket, client, &why),
         };
         tracing::debug!(%client, stream = stream.0, "client connected");
         tokio::spawn(async move {

@@ -10,7 +10,7 @@ use crate::tls::Identity;
 use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
@@ -128,6 +128,12 @@ pub(crate) async fn greet(
 }
 
 impl Greeted {
+    /// The near end's certificate.
+    pub(crate) fn shown(&self) -> Option<CertificateDer<'static>> {
+        let chain = self.connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+        chain.into_iter().next()
+    }
+
     /// Serves the connection as a carrier until it is lost, and returns the reason.
     pub(crate) async fn serve(self, hub: &Arc<Hub>) -> LinkError {
         serve(hub, self.hello.carrier, self.connection, self.control, self.early).await

@@ -1,37 +1,39 @@
 //! What a running proxy may still do: it becomes another user, gives up capabilities, and makes only the system calls of its list.
 
-use crate::config::{Config, Refusal};
-use gamelane_service::exit::{Exit, Failure, cannot_run, usage};
+use crate::config::{Config, Refusal, Refused};
+use gamelane_service::exit::{Failure, cannot_run};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
 use socket2::{Domain, Socket, Type};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The user to become, and what that user must be able to do.
 #[derive(Debug)]
-pub struct Rights<'a> {
+pub struct Rights {
     user: User,
-    file: &'a Path,
-    config: &'a Config,
+    file: PathBuf,
+    config: Arc<Config>,
 }
 
-impl<'a> Rights<'a> {
+impl Rights {
     /// Looks up the user that the configuration `file` names.
     ///
     /// # Errors
     /// There is no such user, or this process cannot become it.
-    pub fn find(file: &'a Path, config: &'a Config) -> Result<Self, Failure> {
+    pub fn find(file: &Path, config: &Arc<Config>) -> Result<Self, Refused> {
         let user = User::find(config.user.as_deref()).map_err(|error| {
-            usage(Refusal {
+            Refused::from(Refusal {
                 file: file.display().to_string(),
                 key: Some("user".into()),
-                value: config.user.clone(),
-                message: error.message,
+                value: config.user.as_ref().map(|name| format!("\"{name}\"")),
+                message: error.message.trim_end_matches(": ").into(),
+                allowed: Some("name or number of a user".into()),
                 hint: Some(error.hint),
                 ..Refusal::default()
             })
         })?;
-        Ok(Self { user, file, config })
+        Ok(Self { user, file: file.into(), config: config.clone() })
     }
 
     /// Name of the user.
@@ -44,15 +46,13 @@ impl<'a> Rights<'a> {
     /// # Errors
     /// If the kernel refuses, or the new user may not do what the configuration needs.
     pub fn give_up(&self, json_log: bool) -> Result<(), Failure> {
-        // As root this loads the kernel's module, which the new user may not do.
-        let _ = self.choose_congestion();
         let lists = [calls::common(), calls::waiting(), calls::sockets(), calls::connections()];
         let notes = give_up(&self.user, &Keep { json_log, ..Keep::only(lists) })
             .map_err(|error| cannot_run(format!("cannot give up privileges: {error}")))?;
         for note in notes {
             tracing::warn!("{note}");
         }
-        self.check_congestion()
+        check_congestion(&self.file, &self.config).map_err(cannot_run)
     }
 
     /// Warns of certificates that the new user cannot read again at SIGHUP.
@@ -73,38 +73,39 @@ impl<'a> Rights<'a> {
             }
         }
     }
+}
 
-    /// Only `CAP_NET_ADMIN` may choose a congestion control that is not for everyone (tcp(7)), and carriers are opened later.
-    fn check_congestion(&self) -> Result<(), Failure> {
-        let (Some(name), Err(error)) = (&self.config.tcp.congestion, self.choose_congestion()) else {
-            return Ok(());
-        };
-        let (message, hint) = match error.kind() {
-            io::ErrorKind::PermissionDenied => (
-                "this congestion control is for root only".into(),
-                format!(
-                    "`sysctl net.ipv4.tcp_allowed_congestion_control` lists those for everyone; add {name} to it"
-                ),
+/// Checks the congestion control of carriers, which are opened when privileges are gone: only `CAP_NET_ADMIN` may choose one that is
+/// not for everyone (tcp(7)). As root this loads the kernel's module, which a later user may not do.
+pub fn check_congestion(file: &Path, config: &Config) -> Result<(), Refused> {
+    let Some(name) = &config.tcp.congestion else { return Ok(()) };
+    let chosen = Socket::new(Domain::IPV4, Type::STREAM, None)
+        .and_then(|socket| socket.set_tcp_congestion(name.as_bytes()));
+    // Older kernels have this file in the first network namespace only.
+    let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    let is_allowed = allowed.map_or(true, |list| list.split_whitespace().any(|one| one == name));
+    let (message, hint) = match chosen {
+        Ok(()) if is_allowed => return Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::PermissionDenied => (
+            format!("this kernel does not have it: {error}"),
+            format!(
+                "`sysctl net.ipv4.tcp_available_congestion_control` lists those that it has; `modprobe tcp_{name}` may add it"
             ),
-            _ => (
-                format!("this kernel does not have it: {error}"),
-                "`sysctl net.ipv4.tcp_available_congestion_control` lists those that it has".into(),
+        ),
+        _ => (
+            "this congestion control is for root only".into(),
+            format!(
+                "`sysctl net.ipv4.tcp_allowed_congestion_control` lists those for everyone; add {name} to it"
             ),
-        };
-        let refusal = Refusal {
-            file: self.file.display().to_string(),
-            key: Some("tcp.congestion".into()),
-            value: Some(name.clone()),
-            message,
-            hint: Some(hint),
-            ..Refusal::default()
-        };
-        Err(Failure(Exit::CannotRun, refusal.to_string()))
-    }
-
-    /// Sets the configured congestion control on a socket that is closed again.
-    fn choose_congestion(&self) -> io::Result<()> {
-        let Some(name) = &self.config.tcp.congestion else { return Ok(()) };
-        Socket::new(Domain::IPV4, Type::STREAM, None)?.set_tcp_congestion(name.as_bytes())
-    }
+        ),
+    };
+    let refusal = Refusal {
+        file: file.display().to_string(),
+        key: Some("tcp.congestion".into()),
+        value: Some(name.clone()),
+        message,
+        hint: Some(hint),
+        ..Refusal::default()
+    };
+    Err(refusal.into())
 }

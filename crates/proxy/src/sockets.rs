@@ -1,6 +1,6 @@
 //! Socket options and reads.
 
-use crate::config::{Limits, Tcp};
+use crate::config::{Config, Limits, Tcp, Transport};
 use crate::entrance::Entrance;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Backlog: connections that the kernel completes before the proxy accepts them.
 const BACKLOG: i32 = 4096;
-/// Descriptors for carriers, listeners, files and the event loop.
+/// Descriptors for listeners, files, the event loop and the carriers of a near end.
 const OWN_DESCRIPTORS: u64 = 64;
 /// Idle time before the first TCP keep-alive. A vanished client is found after this and four probes.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
@@ -27,34 +27,55 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// Raises the limit of open descriptors as far as this user may. Returns how many handshakes and streams they are enough for, which is
-/// what `limits` says or less.
-pub(crate) fn descriptors_for(limits: &Limits) -> (usize, usize) {
+/// Connections that a process has descriptors for: as many as its limits say, or fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Enough {
+    pub handshakes: usize,
+    /// At the far end; one at the near end.
+    pub sessions: usize,
+    /// Of all sessions together.
+    pub streams: usize,
+}
+
+/// Raises the limit of open descriptors as far as this user may, and returns what they are enough for.
+pub(crate) fn descriptors_for(config: &Config) -> Enough {
+    let Limits { handshakes, streams, sessions, .. } = config.limits;
+    let sessions = if config.server.is_some() { sessions } else { 1 };
+    let wanted = Enough { handshakes, sessions, streams: streams.saturating_mul(sessions) };
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     // An error leaves the limit as it is.
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
     let may = if raised { maximum } else { current };
-    let Some(may) = may else { return (limits.handshakes, limits.streams) };
-    let (handshakes, streams) = within(may, limits.handshakes, limits.streams);
-    if (handshakes, streams) != (limits.handshakes, limits.streams) {
+    let Some(may) = may else { return wanted };
+    // Over QUIC all carriers share a socket. Those of a near end are among its own descriptors.
+    let has_sockets = config.server.is_some() && config.transport == Transport::Tcp;
+    let enough = within(may, wanted, if has_sockets { config.carriers.into() } else { 0 });
+    let Enough { handshakes, sessions, streams } = enough;
+    // Hardly ever does each session have all of its streams, so one with all of them is enough.
+    if (Enough { streams: wanted.streams, ..enough }) != wanted || streams < config.limits.streams {
         tracing::warn!(
             descriptors = may,
             handshakes,
+            sessions,
             streams,
             "too few descriptors for the limits in the file, so these are in force; raise LimitNOFILE or `ulimit -n`"
         );
     }
-    (handshakes, streams)
+    enough
 }
 
-/// What fits into so many descriptors, if carriers keep theirs. Handshakes get a quarter at most.
-fn within(descriptors: u64, handshakes: usize, streams: usize) -> (usize, usize) {
+/// What fits into so many descriptors. Each session keeps those of its carriers; all carriers, and all handshakes, get a quarter at
+/// most.
+fn within(descriptors: u64, wanted: Enough, carriers: usize) -> Enough {
     let room = usize::try_from(descriptors.saturating_sub(OWN_DESCRIPTORS)).unwrap_or(usize::MAX).max(4);
-    if room >= handshakes.saturating_add(streams) {
-        return (handshakes, streams);
+    let sessions =
+        (room / 4).checked_div(carriers).map_or(wanted.sessions, |most| wanted.sessions.min(most.max(1)));
+    let room = room.saturating_sub(sessions.saturating_mul(carriers)).max(4);
+    if room >= wanted.handshakes.saturating_add(wanted.streams) {
+        return Enough { sessions, ..wanted };
     }
-    let handshakes = handshakes.min(room / 4);
-    (handshakes, streams.min(room - handshakes))
+    let handshakes = wanted.handshakes.min(room / 4);
+    Enough { handshakes, sessions, streams: wanted.streams.min(room - handshakes) }
 }
 
 /// Waits after an error of `accept`: the process has no free descriptor or memory until another connection ends.
@@ -125,10 +146,30 @@ mod tests {
 
     #[test]
     fn limits_fit_into_the_descriptors() {
-        assert_eq!(within(65_536, 256, 20_000), (256, 20_000));
-        assert_eq!(within(20_000, 256, 20_000), (256, 19_680));
-        assert_eq!(within(300, 256, 20_000), (59, 177));
-        assert_eq!(within(300, 16, 100), (16, 100));
-        assert_eq!(within(0, 256, 20_000), (1, 3));
+        let fits = |descriptors, (handshakes, sessions, streams), carriers| {
+            let enough = within(descriptors, Enough { handshakes, sessions, streams }, carriers);
+            (enough.handshakes, enough.sessions, enough.streams)
+        };
+        assert_eq!(fits(65_536, (256, 1, 20_000), 0), (256, 1, 20_000));
+        assert_eq!(fits(20_000, (256, 1, 20_000), 0), (256, 1, 19_680));
+        assert_eq!(fits(300, (256, 1, 20_000), 0), (59, 1, 177));
+        assert_eq!(fits(300, (16, 1, 100), 0), (16, 1, 100));
+        assert_eq!(fits(0, (256, 1, 20_000), 0), (1, 1, 3));
+    }
+
+    #[test]
+    fn at_the_far_end_carriers_and_streams_of_all_sessions_fit() {
+        let fits = |descriptors, sessions, carriers| {
+            within(descriptors, Enough { handshakes: 256, sessions, streams: 20_000 * sessions }, carriers)
+        };
+        assert_eq!(fits(2_000_000, 64, 16), Enough { handshakes: 256, sessions: 64, streams: 1_280_000 });
+        for (descriptors, carriers, sessions) in
+            [(65_536, 16, 64), (1024, 16, 15), (1024, 4, 60), (0, 16, 1), (1024, 0, 64)]
+        {
+            let enough = fits(descriptors, 64, carriers);
+            assert_eq!(enough.sessions, sessions, "{descriptors} {carriers}");
+            let used = enough.handshakes + enough.streams + sessions * carriers;
+            assert!(used as u64 + OWN_DESCRIPTORS <= descriptors.max(100), "{enough:?} of {descriptors}");
+        }
     }
 }

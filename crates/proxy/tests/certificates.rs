@@ -7,9 +7,10 @@ use gamelane_proxy::config::Config;
 use gamelane_proxy::tls::Certificates;
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -96,7 +97,7 @@ fn an_authority_signs_further_ends_and_no_key_is_readable_by_others() {
     assert_eq!(lines[1], "  role         authority, signs here");
     assert_eq!(lines[10], "  role         far, for tokyo.gamelane, far.gamelane");
     assert!(
-        lines[11].starts_with("  until        20") && lines[11].ends_with(", expires in 89 days"),
+        lines[11].starts_with("  until        20") && lines[11].ends_with(", expires in 90 days"),
         "{out}"
     );
     assert_eq!(lines[12], format!("  authority    {}", authority.name));
@@ -137,6 +138,8 @@ fn what_the_commands_refuse() {
     for name in ["authority", "../far", "/tmp/far"] {
         refused(&["renew", path, name], 2, "cannot name a file and a host");
     }
+    let der = pem::parse(fs::read(folder.path().join("near.pem")).unwrap()).unwrap().into_contents();
+    fs::write(folder.path().join("near.der"), der).unwrap();
     let trusted = folder.path().join("authority.pem");
     let before = fs::read(&trusted).unwrap();
     fs::write(folder.path().join("notes.pem"), "nothing").unwrap();
@@ -144,7 +147,13 @@ fn what_the_commands_refuse() {
     assert_eq!(fs::read(&trusted).unwrap(), before, "what is refused changes nothing");
     fs::remove_file(folder.path().join("notes.pem")).unwrap();
     refused(&["retire", path], 2, "is the only authority");
-    refused(&["show", &format!("{path}/near.key")], 2, "near.key: holds no certificate");
+    refused(&["show", &format!("{path}/near.key")], 2, "near.key: holds no certificate, but a private key\n");
+    let der = "near.der: holds no certificate, but a certificate in DER; `openssl x509 -inform der` makes PEM of it";
+    refused(&["show", &format!("{path}/near.der")], 2, der);
+    let pipe = folder.path().join("pipe.pem");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    refused(&["show", path], 2, "pipe.pem: is not a regular file");
+    fs::remove_file(pipe).unwrap();
     let key = folder.path().join("authority.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
     refused(
@@ -241,7 +250,8 @@ fn of_two_authorities_an_expired_one_is_not_trusted() {
     let file = new.join("far.toml");
     fs::write(&file, format!("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:1\"\n{}", tls("far"))).unwrap();
     let config = Config::load(&file, gamelane_mux::Role::Far).unwrap();
-    let certificates = Certificates::load(&file, config.tls.as_ref().unwrap()).unwrap();
+    let certificates =
+        Certificates::load(&file, config.tls.as_ref().unwrap(), gamelane_mux::Role::Far).unwrap();
     let soon: Vec<bool> = certificates.in_use().iter().map(|one| one.expires_soon).collect();
     assert_eq!(soon, [false, true, false]);
     // Alone it is refused.
@@ -249,7 +259,7 @@ fn of_two_authorities_an_expired_one_is_not_trusted() {
     let (code, _, error) = output(&["check", "far", text(&file)]);
     assert_eq!(code, 2);
     assert!(error.contains("`tls.authority`") && error.contains(" expired on "), "{error}");
-    assert!(error.contains("hint:    `gamelane-proxy certificates renew DIR NAME`"), "{error}");
+    assert!(error.contains("hint:    `gamelane-proxy certificates authority DIR`"), "{error}");
     // A second authority replaces the expired one at once.
     let (_, said) = done(&["authority", text(&old)]);
     assert!(said.contains("and is no longer trusted"), "{said}");
@@ -298,4 +308,71 @@ fn a_command_that_is_killed_leaves_whole_files() {
     files.sort_unstable();
     assert_eq!(files, ["authority.key", "authority.pem", "far.key", "far.pem", "near.key", "near.pem"]);
     eprintln!("{renewed} of 60 renewals were done before the kill");
+}
+
+#[test]
+fn a_renewal_with_a_new_key_that_is_killed_leaves_a_pair_that_fits() {
+    let folder = TempDir::new().unwrap();
+    let path = text(folder.path());
+    done(&[path]);
+    let (pem, key) = (folder.path().join("far.pem"), folder.path().join("far.key"));
+    let fits = || {
+        let (out, _) = done(&["show", path, "--json"]);
+        let shown: Value = serde_json::from_str(&out).unwrap();
+        let all = shown["certificates"].as_array().unwrap().clone();
+        let far = all.iter().find(|one| one["names"][0] == "far.gamelane").unwrap()["key_fits"].clone();
+        far.as_bool().unwrap()
+    };
+    let mut renewed = 0;
+    for round in 0..80 {
+        let before = one(&pem).fingerprint;
+        let mut command = proxy(&["certificates", "renew", path, "far", "--new-key"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        sleep(Duration::from_micros(round * 150));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(fits(), "round {round}");
+        renewed += u32::from(one(&pem).fingerprint != before);
+    }
+    eprintln!("{renewed} of 80 renewals were done before the kill");
+    // Between the two moves, as a kill would leave it: the next command completes it.
+    let (old, old_key) = (fs::read(&pem).unwrap(), fs::read(&key).unwrap());
+    done(&["renew", path, "far", "--new-key"]);
+    fs::rename(&pem, folder.path().join(".gamelane-pair-far.pem")).unwrap();
+    fs::write(&pem, old).unwrap();
+    assert!(fits());
+    // Before the certificate was written, the old pair stays.
+    fs::rename(&key, folder.path().join(".gamelane-pair-far.key")).unwrap();
+    fs::write(&key, &old_key).unwrap();
+    let files = || {
+        let mut files: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        files.sort_unstable();
+        files
+    };
+    assert!(!fits(), "that key is of an earlier certificate");
+    assert_eq!(files(), ["authority.key", "authority.pem", "far.key", "far.pem", "near.key", "near.pem"]);
+    // A pair that does not fit is shown, and refused at the start.
+    let (out, _) = done(&["show", path]);
+    assert!(out.contains("far.key does not belong to it: `renew --new-key`\n"), "{out}");
+    assert_eq!(out.matches("does not belong").count(), 1, "{out}");
+}
+
+#[test]
+fn a_command_that_waits_for_another_says_for_which() {
+    let folder = TempDir::new().unwrap();
+    let path = text(folder.path());
+    done(&[path]);
+    let held = fs::File::open(folder.path()).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let mut command = proxy(&["certificates", "show", path]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let expected = format!("waiting for process {} (", std::process::id());
+    assert!(
+        said.starts_with(&expected) && said.ends_with(&format!("), which has locked {path}\n")),
+        "{said}"
+    );
+    drop(held);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

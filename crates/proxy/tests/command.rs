@@ -257,6 +257,103 @@ fn the_limit_of_descriptors_is_raised_and_one_that_is_too_low_lowers_the_others(
 }
 
 #[test]
+fn far_keeps_descriptors_for_carriers_when_several_near_proxies_have_all_their_streams() {
+    let folder = TempDir::new().unwrap();
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = server.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        while let Ok((mut socket, _)) = server.accept() {
+            socket.write_all(b"x").unwrap();
+            held.push(socket);
+        }
+    });
+    let far = free_port();
+    let file = folder.path().join("far.toml");
+    let keys = "carriers = 2\n[limits]\nstreams = 100\nhandshakes = 16\nsessions = 4\n";
+    std::fs::write(&file, format!("listen = \"127.0.0.1:{far}\"\nserver = \"{address}\"\n{keys}")).unwrap();
+    let mut child = Command::new("prlimit");
+    child.args(["--nofile=200:200", env!("CARGO_BIN_EXE_gamelane-proxy"), "far"]).arg(&file);
+    let _far = Running(child.stderr(Stdio::null()).spawn().expect("prlimit is installed (util-linux)"));
+    let near = |name: &str| {
+        let (port, admin) = (free_port(), free_port());
+        let file = folder.path().join(name);
+        let text = format!(
+            "listen = \"127.0.0.1:{port}\"\nfar = \"127.0.0.1:{far}\"\ncarriers = 2\n[limits]\nstreams = 100\n\
+             streams_per_source = 100\n[admin]\nlisten = \"127.0.0.1:{admin}\"\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        (start("near", &file), port, file)
+    };
+    // The server speaks first, so each client learns whether it is served or refused.
+    let clients = |port: u16| {
+        let clients = (0..100).map(|_| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            let served = client.read(&mut [0]).is_ok_and(|count| count == 1);
+            (client, served)
+        });
+        clients.filter(|(_, served)| *served).map(|(client, _)| client).collect::<Vec<_>>()
+    };
+    let nears = [near("one.toml"), near("two.toml")];
+    let served = nears.each_ref().map(|(_, port, _)| clients(*port));
+    // 200 descriptors without 64 of its own, and 8 of carriers.
+    let count = served.iter().map(Vec::len).sum::<usize>();
+    assert_eq!(count, 200 - 64 - 8 - 16, "{:?}", served.each_ref().map(Vec::len));
+    let (_third, _, file) = near("three.toml");
+    let up = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        output(&["status", file.to_str().unwrap()]).1.contains("carriers         2 of 2 up")
+    });
+    assert!(up, "{}", output(&["status", file.to_str().unwrap()]).1);
+}
+
+/// Starts a near proxy without a far one, and connects clients that leave after `first`, until the log says why one is refused.
+fn refused_because(keys: &str, first: &[u8], expected: &str) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("near.toml");
+    let port = free_port();
+    let text =
+        format!("listen = \"127.0.0.1:{port}\"\nfar = \"127.0.0.1:1\"\nrefuse_after = \"300s\"\n{keys}");
+    std::fs::write(&file, text).unwrap();
+    let mut child =
+        proxy(&["--json-log", "near", file.to_str().unwrap()]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let _near = Running(child);
+    while next_entry(&mut log)["fields"]["message"] != "serving" {}
+    let clients = std::thread::spawn({
+        let first = first.to_vec();
+        move || {
+            // Until the proxy ends.
+            while let Ok(mut client) = TcpStream::connect(("127.0.0.1", port)) {
+                if client.write_all(&first).is_ok() {
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+            }
+        }
+    });
+    loop {
+        let entry = next_entry(&mut log);
+        if entry["fields"]["message"] == "client refused" {
+            assert_eq!(entry["fields"]["why"], expected);
+            break;
+        }
+    }
+    drop(_near);
+    clients.join().unwrap();
+}
+
+#[test]
+fn a_refused_client_is_logged_with_the_one_reason() {
+    refused_because("[limits]\nmemory = \"64B\"\n", &[1; 200], "limits.memory is reached");
+    refused_because(
+        "[limits]\nstreams = 1\nstreams_per_source = 1\n",
+        b"",
+        "the far end has not confirmed the end of too many earlier clients; is a carrier up?",
+    );
+}
+
+#[test]
 fn a_port_in_use_is_an_error_with_code_5() {
     let folder = TempDir::new().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -328,6 +425,17 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         (format!("{good}[limits]\nstreams_per_source = 0\n"), "limits.streams_per_source"),
         (format!("{good}[limits]\nhandshakes = 0\n"), "limits.handshakes"),
         (format!("{good}[limits]\nhandshakes_per_source = 0\n"), "limits.handshakes_per_source"),
+        (format!("{good}[limits]\nstreams = 9\nstreams_per_source = 10\n"), "limits.streams_per_source"),
+        (format!("{good}[limits]\nhandshakes_per_source = 257\n"), "limits.handshakes_per_source"),
+        (format!("{good}[limits]\nsessions = 0\n"), "limits.sessions"),
+        (format!("{good}[limits]\nmemory = \"0B\"\n"), "limits.memory"),
+        (format!("{good}carriers = 2\n[repeat]\nafter = 1.0\nmax_len = \"0B\"\n"), "repeat.max_len"),
+        (format!("{good}carriers = 2\n[repeat]\nafter = 1.0\nmax_repeats = 0\n"), "repeat.max_repeats"),
+        (format!("{good}refuse_after = \"0s\"\n"), "refuse_after"),
+        (format!("{good}[timeouts]\nidle = \"0s\"\n"), "timeouts.idle"),
+        (format!("{good}[timeouts]\nkeep_alive = \"0s\"\n"), "timeouts.keep_alive"),
+        (format!("{good}[timeouts]\nfirst_byte = \"6s\"\n"), "timeouts.first_byte"),
+        ("listen = \"127.0.0.1:0\"\nfar = \"127.0.0.1:0\"\n".to_owned(), "far"),
         (format!("{good}allow = []\n"), "allow"),
         (format!("{good}allow = [\"203.0.113.0/24\", \"203.0.113.5/24\"]\n"), "allow[1]"),
         (format!("{good}[timeouts]\nfirst_byte = \"0s\"\n"), "timeouts.first_byte"),
@@ -342,8 +450,11 @@ fn each_value_that_cannot_be_used_is_refused_by_its_key() {
         assert!(error.starts_with(&format!("error: `{key}` in {path}: ")), "{key}: {error}");
         assert!(error.contains("\n  allowed: "), "{key}: {error}");
     }
-    std::fs::write(&file, good).unwrap();
-    assert_eq!(output(&["check", "near", file.to_str().unwrap()]).0, 0);
+    // A total below the default share, or below the default time for the first byte, is no mistake.
+    for keys in ["", "[limits]\nhandshakes = 16\n[timeouts]\nhandshake = \"1s\"\n"] {
+        std::fs::write(&file, format!("{good}{keys}")).unwrap();
+        assert_eq!(output(&["check", "near", file.to_str().unwrap()]).0, 0);
+    }
 }
 
 #[test]
@@ -388,7 +499,7 @@ fn a_configuration_error_names_key_value_allowed_values_and_hint() {
     assert_eq!(
         said(&format!("{good}busy_poll = \"2s\"\n")),
         "error: `busy_poll` in near.toml: too short to help, or so long that a core would hardly ever sleep\n  given:   \
-         2000000us\n  allowed: 1us to 100ms\n  hint:    use a few times what an answer takes, such as 50us\n"
+         2000000us\n  allowed: 1us to 100ms; a few times what an answer takes, such as 50us\n"
     );
     assert!(said(&format!("{good}[repeat]\nafter = 1.5\n")).contains("a repeat needs a second carrier"));
     assert!(

@@ -371,7 +371,7 @@ async fn forged_quic_handshakes() {
     let mut place = Place::with("transport = \"quic\"\n[limits]\nsessions = 10000\n").await;
     let file = place.folder.path().join("near.toml");
     let config = Config::load(&file, Role::Near).unwrap();
-    let identity = Identity::load(&file, config.tls.as_ref().unwrap()).unwrap();
+    let identity = Identity::load(&file, config.tls.as_ref().unwrap(), Role::Near).unwrap();
     // `block_in_place` needs a task of the runtime.
     let packets = tokio::spawn(async move { initials(&config, &identity, 1000).await }).await.unwrap();
     let mut calm = Duration::ZERO;

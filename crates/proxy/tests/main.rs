@@ -1,6 +1,7 @@
 //! Every test of the proxy: its command, its sockets, and real services behind it. One program links faster than one per file. A new file needs its line here.
 
 mod certificates;
+mod check;
 mod command;
 mod common;
 mod corpus;

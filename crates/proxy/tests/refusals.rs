@@ -1,13 +1,14 @@
 //! Peers and clients that are wrong, slow, hostile or gone: they are refused or limited, and others do not notice.
 
 use crate::common::*;
-use gamelane_mux::{CarrierId, Frame, Hello, Length, Position, Role, StreamId};
+use gamelane_mux::{CarrierId, Frame, Hello, Length, Parsed, Position, Role, StreamId, frame};
 use gamelane_proxy::certificates;
 use gamelane_proxy::config::Config;
 use gamelane_proxy::near::Near;
 use gamelane_proxy::proxy_header;
 use gamelane_proxy::tls::Identity;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -121,8 +122,9 @@ async fn a_near_end_without_a_certificate_of_its_own_is_refused() {
     let why = {
         let own = TempDir::new().unwrap();
         certificates::make(own.path(), 1).unwrap();
-        let theirs = pair.folder().join("authority.pem");
-        std::fs::copy(theirs, own.path().join("authority.pem")).unwrap();
+        let trusted = own.path().join("authority.pem");
+        let read = |path| std::fs::read_to_string(path).unwrap();
+        std::fs::write(&trusted, read(pair.folder().join("authority.pem")) + &read(trusted.clone())).unwrap();
         near_gives_up(&own, pair.far.address).await
     };
     assert!(why.contains("do not accept each other's certificates"), "{why}");
@@ -137,7 +139,8 @@ fn an_expired_certificate_is_named_with_its_date() {
     let text = format!("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:1\"\n{}", tls_table("far"));
     let file = write(folder.path(), "far.toml", &text);
     let config = Config::load(&file, Role::Far).unwrap();
-    let error = Identity::load(&file, config.tls.as_ref().unwrap()).unwrap_err();
+    let problems = Identity::load(&file, config.tls.as_ref().unwrap(), Role::Far).unwrap_err();
+    let error = &problems.0[0];
     assert_eq!((error.key.as_deref(), error.value.as_deref()), (Some("tls.certificate"), Some("far.pem")));
     assert!(error.message.starts_with("the certificate of CN=far.gamelane expired on "), "{}", error.message);
 }
@@ -328,4 +331,81 @@ async fn shares_count_by_the_header_of_a_listed_load_balancer_only() {
         let other = balanced(pair.address, "203.0.113.2:1").await;
         assert_eq!(other.is_ok(), is_served, "{other:?}");
     }
+}
+
+/// Connects as a near proxy, says hello, and returns the connection and whether far has accepted the session.
+async fn greets(far: SocketAddr, session: u8) -> (TcpStream, bool) {
+    let mut socket = TcpStream::connect(far).await.unwrap();
+    socket.write_all(&hello(session)).await.unwrap();
+    let mut answer = vec![0; hello(session).len()];
+    let read = timeout(PATIENCE, socket.read_exact(&mut answer)).await.expect("in time");
+    // A refusal is a hello without credit, which is shorter.
+    let accepted = read.is_ok()
+        && matches!(frame::parse(&answer, 0), Ok(Parsed::Frame { frame: Frame::Hello(hello), .. }) if hello.window > 0);
+    (socket, accepted)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_near_proxy_that_is_killed_and_restarted_in_a_loop_does_not_fill_the_sessions() {
+    let keys = "[limits]\nsessions = 3\n[timeouts]\nresume = \"300s\"\n";
+    let pair = pair(echo().await, &Setup { far: keys.into(), ..Setup::default() }).await;
+    eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
+    for session in 1..10 {
+        let (socket, accepted) = greets(pair.far.address, session).await;
+        assert!(accepted, "start {session}");
+        drop(socket);
+        eventually(
+            || pair.far.hubs().iter().filter(|hub| hub.carriers_up() > 0).count() == 1,
+            "far sees the end",
+        )
+        .await;
+    }
+    assert_eq!(pair.far.hubs().len(), 3);
+    // Sessions with a carrier stay.
+    let kept = [greets(pair.far.address, 10).await, greets(pair.far.address, 11).await];
+    assert!(kept.iter().all(|(_, accepted)| *accepted));
+    assert!(!greets(pair.far.address, 12).await.1, "all three have a carrier");
+    timeout(PATIENCE, converse(pair.address, 1, 5, millis(1))).await.expect("the pair goes on");
+}
+
+/// Starts a near proxy with the certificate of this name.
+fn near_named(folder: &Path, name: &str, far: SocketAddr) -> (Arc<Near>, tokio::task::JoinHandle<String>) {
+    let text = format!("listen = \"127.0.0.1:0\"\nfar = \"{far}\"\n{}", tls_table(name));
+    let file = write(folder, &format!("{name}.toml"), &text);
+    let config = Config::load(&file, Role::Near).unwrap();
+    let shown = certificates_of(&file, &config);
+    let (near, listener) = Near::bind(Arc::new(config)).unwrap();
+    (near.clone(), tokio::spawn(near.run(listener, shown)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_gives_way_only_to_a_near_proxy_with_the_same_certificate() {
+    let keys = "[limits]\nsessions = 2\n[timeouts]\nresume = \"300s\"\n";
+    let pair = pair(echo().await, &Setup { far: keys.into(), ..Setup::default() }.tls()).await;
+    eventually(|| pair.near.hub().carriers_up() == 1, "the pair is up").await;
+    let folder = certificates::folder::Folder::open(pair.folder()).unwrap();
+    for name in ["home", "other"] {
+        folder.add(name, Role::Near, 1).unwrap();
+    }
+    drop(folder);
+    let kill = |(near, task): (Arc<Near>, tokio::task::JoinHandle<String>)| {
+        task.abort();
+        near.hub().cut(CarrierId(0));
+        near.hub().shut_down();
+    };
+    // A near proxy that is refused has a carrier for a moment, so far is asked.
+    let live = || pair.far.hubs().iter().filter(|hub| hub.carriers_up() > 0).count();
+    let home = near_named(pair.folder(), "home", pair.far.address);
+    eventually(|| live() == 2, "the first one is up").await;
+    kill(home);
+    eventually(|| live() == 1, "far sees the end").await;
+    let other = near_named(pair.folder(), "other", pair.far.address);
+    tokio::time::sleep(millis(500)).await;
+    assert_eq!((live(), pair.far.hubs().len()), (1, 2), "the session is not its own");
+    kill(other);
+    let home = near_named(pair.folder(), "home", pair.far.address);
+    eventually(|| live() == 2, "it has its place again").await;
+    timeout(PATIENCE, converse(home.0.address, 1, 5, millis(1))).await.expect("it serves");
+    timeout(PATIENCE, converse(pair.address, 1, 5, millis(1))).await.expect("the other one goes on");
+    kill(home);
 }

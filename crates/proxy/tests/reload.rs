@@ -268,10 +268,16 @@ fn certificates_and_authority_change_under_one_stream() {
     machines.reload("near", "home", &near);
     new_carriers("both trust one");
 
-    // An end that was left behind: it trusts the far end, which refuses its certificate of the first authority.
-    machines.copy("second", &["authority.pem"]);
-    let (code, _, error) = output(&["near", text(&machines.file("second", "proxy.toml"))]);
-    assert_eq!(code, 6, "{error}");
+    // An end that was left behind has a certificate of the first authority. The far end refuses it, and with the new file the end itself.
+    for (expected, why) in [
+        (6, "do not accept each other's certificates"),
+        (2, "holds no authority that signed CN=second.gamelane"),
+    ] {
+        let (code, _, error) = output(&["near", text(&machines.file("second", "proxy.toml"))]);
+        assert_eq!(code, expected, "{error}");
+        assert!(error.contains(why), "{error}");
+        machines.copy("second", &["authority.pem"]);
+    }
     player.end();
     for end in ["near", "far"] {
         assert_eq!(machines.status(end)["counters"]["streams_aborted"], 0, "{end}");
@@ -289,7 +295,7 @@ fn an_expiry_within_a_month_shows_in_log_status_and_metrics_until_it_is_renewed(
     let file = machines.file("near", "proxy.toml");
     let (code, out, error) = output(&["check", "near", text(&file)]);
     assert_eq!((code, out), (0, format!("{}: ok\n", file.display())));
-    assert!(error.contains("certificate expires in 19 days: renew it"), "{error}");
+    assert!(error.contains("certificate expires in 20 days: renew it"), "{error}");
 
     let mut child = proxy(&["near", text(&file)]).stderr(Stdio::piped()).spawn().unwrap();
     let log = BufReader::new(child.stderr.take().unwrap());
@@ -299,14 +305,14 @@ fn an_expiry_within_a_month_shows_in_log_status_and_metrics_until_it_is_renewed(
     thread::spawn(move || {
         log.lines().map_while(Result::ok).for_each(|line| *filled.lock().unwrap() += &(line + "\n"))
     });
-    let warnings = || lines.lock().unwrap().matches("certificate expires in 19 days: renew it").count();
+    let warnings = || lines.lock().unwrap().matches("certificate expires in 20 days: renew it").count();
     until("the log warns", || warnings() == 1);
     let status = || machines.status("near");
     assert_eq!(status()["certificates"][0]["expires_soon"], true);
     assert_eq!(status()["certificates"][1]["expires_soon"], false);
     let (_, page, _) = output(&["status", text(&file)]);
     assert!(
-        page.contains("\ncertificate      home.pem: CN=home.gamelane expires in 19 days: renew it\n"),
+        page.contains("\ncertificate      home.pem: CN=home.gamelane expires in 20 days: renew it\n"),
         "{page}"
     );
     let metrics = || {
@@ -343,5 +349,5 @@ fn an_expiry_within_a_month_shows_in_log_status_and_metrics_until_it_is_renewed(
     let text_of = fs::read_to_string(&file).unwrap();
     fs::write(&file, text_of + "expiry_warning_days = 400\n").unwrap();
     let (_, _, error) = output(&["check", "near", text(&file)]);
-    assert!(error.contains("certificate expires in 364 days: renew it"), "{error}");
+    assert!(error.contains("certificate expires in 365 days: renew it"), "{error}");
 }

@@ -88,7 +88,7 @@ impl<B: Body> Session<B> {
             } else {
                 self.gone.push_back(stream);
             }
-        } else if self.is_full() {
+        } else if self.room().is_err() {
             self.mux.reset(stream, LIMIT, now);
         } else {
             self.mux.accept(stream);

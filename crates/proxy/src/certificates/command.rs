@@ -187,6 +187,8 @@ struct Shown {
     authority: Option<String>,
     /// Whether this folder has its key and signs with it.
     signs: bool,
+    /// Of an end: whether the key beside it belongs to it; `None` without a key.
+    key_fits: Option<bool>,
 }
 
 fn show(path: &Path, json: bool) -> Result<(), Failure> {
@@ -198,6 +200,7 @@ fn show(path: &Path, json: bool) -> Result<(), Failure> {
             file: file.into(),
             authority: authority.map(|authority| authority.name.clone()),
             signs: signing == Some(&facts.fingerprint),
+            key_fits: folder::is_key_of(&file.with_extension("key"), &facts),
             facts,
         });
     };
@@ -211,7 +214,10 @@ fn show(path: &Path, json: bool) -> Result<(), Failure> {
             add(&path.join(format!("{name}.pem")), facts, &trusted, signing.as_deref());
         }
     } else {
-        let all = Facts::read(path).map_err(|why| unusable(path, &why))?;
+        // It may be a pipe: `show <(ssh HOST cat near.pem)`.
+        let bytes =
+            std::fs::read(path).map_err(|error| unusable(path, &format!("cannot be read: {error}")))?;
+        let all = Facts::from_pem(&bytes).map_err(|why| unusable(path, &why))?;
         // A certificate alone is shown too, without the authority's name.
         let beside = Facts::read(&path.with_file_name("authority.pem")).unwrap_or_default();
         for facts in all {
@@ -227,7 +233,7 @@ fn show(path: &Path, json: bool) -> Result<(), Failure> {
 
 impl Shown {
     fn text(&self) -> String {
-        let Self { file, facts, authority, signs } = self;
+        let Self { file, facts, authority, signs, key_fits } = self;
         let mut out = String::new();
         let name = if facts.name.is_empty() { &facts.subject } else { &facts.name };
         let _ = writeln!(out, "{}: {name}", file.display());
@@ -242,19 +248,28 @@ impl Shown {
         if facts.purpose != Purpose::Authority {
             let authority = authority.as_deref().unwrap_or("none of authority.pem");
             let _ = writeln!(out, "  authority    {authority}");
+            if *key_fits == Some(false) {
+                let key = file.with_extension("key");
+                let _ = writeln!(
+                    out,
+                    "  key          {} does not belong to it: `renew --new-key`",
+                    key.display()
+                );
+            }
         }
         let _ = writeln!(out, "  fingerprint  {}", facts.fingerprint);
         out
     }
 
     fn json(&self) -> Value {
-        let Self { file, facts, authority, signs } = self;
+        let Self { file, facts, authority, signs, key_fits } = self;
         json!({
             "file": file.display().to_string(),
             "subject": facts.subject,
             "names": facts.dns,
             "role": facts.purpose.name(),
             "signs": signs,
+            "key_fits": key_fits,
             "begins_unix_s": facts.begins.unix_timestamp(),
             "expires_unix_s": facts.expires.unix_timestamp(),
             "days_left": facts.left().whole_days(),

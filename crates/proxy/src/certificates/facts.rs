@@ -1,8 +1,10 @@
-//! What a certificate says about itself: name, role, expiry, authority and fingerprint. Never reads a private key.
+//! What a certificate says about itself: name, role, expiry, authority and fingerprint. Leaves out private keys.
 
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::{Error, PemObject as _};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 use time::{Duration, OffsetDateTime};
 use x509_parser::certificate::X509Certificate;
@@ -89,13 +91,15 @@ impl Facts {
 
     /// Reads all certificates of a PEM file; other things in the file are skipped.
     pub fn read(file: &Path) -> Result<Vec<Self>, String> {
-        let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let read = read.map_err(|error| match error {
-            Error::Io(error) => format!("cannot be read: {error}"),
-            error => format!("cannot be read: {error}"),
-        })?;
+        Self::from_pem(&read_regular(file)?)
+    }
+
+    /// Reads all certificates of PEM bytes; other things in them are skipped.
+    pub fn from_pem(bytes: &[u8]) -> Result<Vec<Self>, String> {
+        let read = CertificateDer::pem_slice_iter(bytes).collect::<Result<Vec<_>, _>>();
+        let read = read.map_err(|error| format!("cannot be read: {error}"))?;
         if read.is_empty() {
-            return Err("holds no certificate".into());
+            return Err(format!("holds no certificate{}", instead(bytes)));
         }
         read.into_iter().map(Self::of).collect()
     }
@@ -112,6 +116,30 @@ impl Facts {
     pub fn left(&self) -> Duration {
         self.expires - OffsetDateTime::now_utc()
     }
+}
+
+/// Reads a regular file. A named pipe is refused, because opening it would wait for a writer.
+pub fn read_regular(file: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error| format!("cannot be read: {error}");
+    if !fs::metadata(file).map_err(cannot)?.is_file() {
+        return Err("is not a regular file".into());
+    }
+    fs::read(file).map_err(cannot)
+}
+
+/// What bytes hold instead of what was looked for, as the end of a sentence. Empty if they are no PEM or DER.
+pub fn instead(bytes: &[u8]) -> String {
+    let der =
+        |what, command| format!(", but a {what} in DER; `openssl {command} -inform der` makes PEM of it");
+    if parse_x509_certificate(bytes).is_ok() {
+        return der("certificate", "x509");
+    }
+    if PrivateKeyDer::try_from(bytes).is_ok() {
+        return der("private key", "pkey");
+    }
+    let parts = pem::parse_many(bytes).unwrap_or_default();
+    let labels: BTreeSet<String> = parts.iter().map(|part| part.tag().to_lowercase()).collect();
+    labels.into_iter().map(|label| format!(", but a {label}")).collect()
 }
 
 fn purpose(parsed: &X509Certificate<'_>) -> Purpose {
@@ -132,14 +160,14 @@ pub fn date(at: OffsetDateTime) -> String {
     format!("{year:04}-{:02}-{day:02} {:02}:{:02} UTC", u8::from(month), at.hour(), at.minute())
 }
 
-/// When something expires, in words: `expires in 365 days`, or `expired 3 hours ago`.
+/// When something expires, in words and rounded: `expires in 365 days`, or `expired 3 hours ago`.
 pub fn expiry(left: Duration) -> String {
     let seconds = left.whole_seconds().unsigned_abs();
     let (count, unit) = match seconds {
         0..120 => (seconds, "second"),
-        120..7_200 => (seconds / 60, "minute"),
-        7_200..172_800 => (seconds / 3_600, "hour"),
-        _ => (seconds / 86_400, "day"),
+        120..7_200 => ((seconds + 30) / 60, "minute"),
+        7_200..172_800 => ((seconds + 1_800) / 3_600, "hour"),
+        _ => ((seconds + 43_200) / 86_400, "day"),
     };
     let plural = if count == 1 { "" } else { "s" };
     if left.is_negative() {

@@ -11,19 +11,22 @@
 //! still signs.
 
 use super::FAR_NAME;
-use super::facts::{Facts, Purpose, date};
+use super::facts::{Facts, Purpose, date, read_regular};
 use super::whole::{self, Existing, PRIVATE, PUBLIC};
 use gamelane_mux::Role;
 use gamelane_service::exit::{Exit, Failure};
+use gamelane_service::output::say;
 use pem::{EncodeConfig, LineEnding, Pem};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PublicKeyData, SubjectPublicKeyInfo,
 };
 use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use time::{Duration, OffsetDateTime};
@@ -83,14 +86,14 @@ impl Folder {
         Self::open(path)
     }
 
-    /// Opens a folder, and removes what a killed command left there.
+    /// Opens a folder, and completes or removes what a killed command left there.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let opened = File::open(path).and_then(|folder| {
             // Opening a file as a folder fails only later, with a message about another file.
             if !folder.metadata()?.is_dir() {
                 return Err(io::ErrorKind::NotADirectory.into());
             }
-            rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+            lock(&folder, path)?;
             Ok(folder)
         });
         let lock = opened.map_err(|error| unreadable(path, &error))?;
@@ -128,10 +131,8 @@ impl Folder {
                 "a change of the authority is under way: other ends must trust {signer} first"
             ));
         }
-        let mut done = Done { notes, ..Done::default() };
-        done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Keep)?;
-        done.write(&self.file(&format!("{name}.pem")), &pem, PUBLIC, Existing::Keep)?;
-        Ok(done)
+        let written = whole::write_pair(&self.path, name, &pem, &key.serialize_pem())?;
+        Ok(Done { written, notes })
     }
 
     /// Makes a new certificate for an end, with the same names. It keeps the end's key unless `new_key`, so the key itself need not be
@@ -146,19 +147,15 @@ impl Folder {
             return Err(unusable(&file, &why, self.names_hint()));
         }
         let signer = self.signer()?;
-        let mut done = Done::default();
-        let pem = if new_key {
+        if new_key {
             let key = KeyPair::generate().map_err(failed)?;
             let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
-            done.notes = notes;
-            done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Replace)?;
-            pem
-        } else {
-            let key = SubjectPublicKeyInfo::from_der(&old.key.1).map_err(failed)?;
-            let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
-            done.notes = notes;
-            pem
-        };
+            let written = whole::write_pair(&self.path, name, &pem, &key.serialize_pem())?;
+            return Ok(Done { written, notes });
+        }
+        let key = SubjectPublicKeyInfo::from_der(&old.key.1).map_err(failed)?;
+        let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
+        let mut done = Done { notes, ..Done::default() };
         done.write(&file, &pem, PUBLIC, Existing::Replace)?;
         Ok(done)
     }
@@ -276,8 +273,8 @@ impl Folder {
             let why = format!("mode {:04o}: other users may use the authority's key", mode.mode() & 0o7777);
             return Err(unusable(&file, &why, Some(format!("chmod 600 {}", file.display()))));
         }
-        let text = fs::read_to_string(&file).map_err(|error| unreadable(&file, &error))?;
-        let key = KeyPair::from_pem(&text).map_err(|_| unusable(&file, "holds no private key", None))?;
+        let bytes = read_regular(&file).map_err(|why| unusable(&file, &why, None))?;
+        let key = key_pair(&bytes).ok_or_else(|| unusable(&file, "holds no private key", None))?;
         let mut own = trusted.into_iter().filter(|one| one.key.0 == key.der_bytes());
         let authority = own.next().ok_or_else(|| {
             unusable(&file, &format!("belongs to none of the authorities in {AUTHORITY}"), hint())
@@ -300,6 +297,44 @@ impl Folder {
         let there = files.iter().find(|file| file.symlink_metadata().is_ok());
         there.map_or(Ok(()), |file| Err(whole::exists(file)))
     }
+}
+
+/// Waits until no other command uses the folder. After a second it says for whom.
+fn lock(folder: &File, path: &Path) -> io::Result<()> {
+    for _ in 0..50 {
+        match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            done => return Ok(done?),
+        }
+    }
+    say(&format!(
+        "waiting for {}, which has locked {}",
+        holder(folder).unwrap_or("another program".into()),
+        path.display()
+    ));
+    Ok(rustix::fs::flock(folder, FlockOperation::LockExclusive)?)
+}
+
+/// The process that has locked a folder, by `/proc/locks` (proc(5)): `1: FLOCK ADVISORY WRITE 4711 00:2f:1234 0 EOF`.
+fn holder(folder: &File) -> Option<String> {
+    let inode = format!(":{}", folder.metadata().ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut fields = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let holds = |fields: &Vec<&str>| {
+        fields.get(1) == Some(&"FLOCK") && fields.get(5).is_some_and(|file| file.ends_with(&inode))
+    };
+    let id = fields.find(holds)?[4];
+    let words = fs::read_to_string(format!("/proc/{id}/cmdline")).ok()?;
+    Some(format!("process {id} ({})", words.replace('\0', " ").trim()))
+}
+
+fn key_pair(pem: &[u8]) -> Option<KeyPair> {
+    KeyPair::from_pem(str::from_utf8(pem).ok()?).ok()
+}
+
+/// Whether the key in a file belongs to a certificate; `None` if no key can be read there.
+pub(super) fn is_key_of(file: &Path, certificate: &Facts) -> Option<bool> {
+    Some(key_pair(&read_regular(file).ok()?)?.der_bytes() == certificate.key.0)
 }
 
 /// The authority that signs, with its key.

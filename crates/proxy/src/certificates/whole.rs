@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: written beside their place, synced, and then moved there.
+//! Files and pairs of files that appear whole or not at all: written beside their place, synced, and then moved there.
 
 use gamelane_service::exit::{Exit, Failure};
 use std::fs::{self, File, Permissions};
@@ -13,13 +13,44 @@ pub(super) const PUBLIC: u32 = 0o644;
 
 /// How the name of a file that is being written begins.
 const PREFIX: &str = ".gamelane-certificates-";
+/// How the name of a file begins that is whole and waits for the other one of its pair.
+const PAIR: &str = ".gamelane-pair-";
 
-/// Removes what a killed command left of files that it was writing; it may be a private key. No other command may be writing.
+/// Completes what a killed command left, or removes it; it may be a private key. No other command may be writing.
 pub(super) fn clean(folder: &Path) -> io::Result<()> {
+    let mut left = Vec::new();
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
-            fs::remove_file(entry.path())?;
+        let name = entry?.file_name();
+        left.extend(
+            name.to_str()
+                .filter(|name| name.starts_with(PREFIX) || name.starts_with(PAIR))
+                .map(str::to_owned),
+        );
+    }
+    for name in left.iter().filter_map(|name| name.strip_prefix(PAIR)?.strip_suffix(".pem")) {
+        move_pair(folder, name)?;
+    }
+    let left = left.iter().map(|name| folder.join(name)).filter(|file| file.exists());
+    left.into_iter().try_for_each(fs::remove_file)
+}
+
+/// Writes the certificate and the key of an end, which may replace older ones. After a crash, [`clean`] leaves both or neither.
+pub(super) fn write_pair(folder: &Path, name: &str, pem: &str, key: &str) -> Result<Vec<PathBuf>, Failure> {
+    let waiting = |kind| folder.join(format!("{PAIR}{name}.{kind}"));
+    // The certificate is the second: where it is, the key is whole.
+    write(&waiting("key"), key, PRIVATE, Existing::Replace)?;
+    write(&waiting("pem"), pem, PUBLIC, Existing::Replace)?;
+    move_pair(folder, name).map_err(|error| unwritten(&folder.join(format!("{name}.pem")), &error))?;
+    Ok(["key", "pem"].map(|kind| folder.join(format!("{name}.{kind}"))).into())
+}
+
+/// Moves both files of a pair to their places. The certificate is the last, because [`clean`] looks for it.
+fn move_pair(folder: &Path, name: &str) -> io::Result<()> {
+    for kind in ["key", "pem"] {
+        let waiting = folder.join(format!("{PAIR}{name}.{kind}"));
+        if waiting.exists() {
+            fs::rename(waiting, folder.join(format!("{name}.{kind}")))?;
+            File::open(folder)?.sync_all()?;
         }
     }
     Ok(())

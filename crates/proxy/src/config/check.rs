@@ -1,6 +1,7 @@
 //! Values that no proxy can run with: checked once, when the file is read.
 
 use super::{Config, Refusal, Transport};
+use crate::units::Span;
 use gamelane_core::Duration;
 use gamelane_mux::{MAX_CARRIERS, Role};
 use std::net::SocketAddr;
@@ -31,18 +32,13 @@ fn refuse<T>(
 }
 
 impl Config {
-    /// Checks all values for one end.
-    pub(super) fn check(&self, role: Role) -> Checked {
-        let target = self.check_target(role)?;
-        self.check_carriers()?;
-        self.check_encryption(role, target)?;
-        self.check_admin()?;
-        self.check_repeat()?;
-        self.check_window()?;
-        self.check_busy_poll()?;
-        self.check_silence()?;
-        self.check_allow()?;
-        self.check_limits()
+    /// Checks all values for one end, and returns what is wrong.
+    pub(super) fn check(&self, role: Role) -> Vec<Refusal> {
+        let target = self.check_target(role);
+        let encryption = target.as_ref().map_or(Ok(()), |target| self.check_encryption(role, *target));
+        let first = [target.map(drop), self.check_carriers(), encryption, self.check_repeat()];
+        let all = first.into_iter().chain(self.check_zeros()).chain(self.check_values());
+        all.filter_map(Result::err).map(|refusal| *refusal).collect()
     }
 
     /// The far proxy's address for a near end, the server's for a far one, and not the other way round.
@@ -56,13 +52,14 @@ impl Config {
             let hint = format!("is this the file of the other end? A {end} proxy has `{}`", needed.0);
             return refuse(other.0, address, &message, &format!("`{}`", needed.0), Some(&hint));
         }
-        needed.1.map_or_else(
-            || {
-                let message = format!("a {end} proxy needs `{}`", needed.0);
-                refuse(needed.0, "nothing", &message, "an address such as 192.0.2.1:7700", None)
-            },
-            Ok,
-        )
+        let Some(target) = needed.1 else {
+            let message = format!("a {end} proxy needs `{}`", needed.0);
+            return refuse(needed.0, "nothing", &message, "an address such as 192.0.2.1:7700", None);
+        };
+        if target.port() == 0 {
+            return refuse(needed.0, target, "nothing listens on port 0", "port 1 to 65535", None);
+        }
+        Ok(target)
     }
 
     fn check_carriers(&self) -> Checked {
@@ -112,19 +109,6 @@ impl Config {
         Ok(())
     }
 
-    fn check_admin(&self) -> Checked {
-        match self.admin {
-            Some(admin) if !admin.listen.ip().is_loopback() => refuse(
-                "admin.listen",
-                admin.listen,
-                "metrics and status are for this machine only",
-                "a loopback address such as 127.0.0.1:9700",
-                None,
-            ),
-            _ => Ok(()),
-        }
-    }
-
     fn check_repeat(&self) -> Checked {
         let Some(repeat) = self.repeat else { return Ok(()) };
         if !(0.0..=100.0).contains(&repeat.after) {
@@ -142,72 +126,71 @@ impl Config {
         Ok(())
     }
 
-    fn check_window(&self) -> Checked {
-        let window = self.limits.window.0;
-        if !WINDOW.contains(&window) {
-            return refuse(
-                "limits.window",
-                format!("{window}B"),
-                "too small or too large",
-                "1KiB to 16MiB",
-                None,
-            );
-        }
-        Ok(())
-    }
-
-    fn check_busy_poll(&self) -> Checked {
-        match self.busy_poll {
-            Some(span) if !BUSY_POLL.contains(&span.0) => refuse(
-                "busy_poll",
-                format!("{}us", span.0.as_nanos() / 1000),
-                "too short to help, or so long that a core would hardly ever sleep",
-                "1us to 100ms",
-                Some("use a few times what an answer takes, such as 50us"),
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_silence(&self) -> Checked {
-        if self.timeouts.silence <= self.timeouts.keep_alive {
-            return refuse(
-                "timeouts.silence",
-                format!("{}ms", self.timeouts.silence.0.as_millis_f64()),
-                "an idle carrier would count as lost before its first keep-alive",
-                "more than timeouts.keep_alive",
-                None,
-            );
-        }
-        Ok(())
-    }
-
-    fn check_allow(&self) -> Checked {
-        match &self.allow {
-            Some(list) if list.is_empty() => refuse(
-                "allow",
-                "[]",
-                "no client could connect",
-                "at least one network such as \"203.0.113.0/24\"",
-                Some("without `allow`, every address may connect"),
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_limits(&self) -> Checked {
+    /// Zeros with which nothing would work.
+    fn check_zeros(&self) -> Vec<Checked> {
+        let Self { timeouts, limits, .. } = self;
+        let is_zero = |span: Span| span.0 == Duration::ZERO;
+        let connect = "no client could connect";
+        let repeats = "nothing would be repeated";
         let zeros = [
-            ("timeouts.resume", self.timeouts.resume.0 == Duration::ZERO),
-            ("timeouts.handshake", self.timeouts.handshake.0 == Duration::ZERO),
-            ("timeouts.first_byte", self.timeouts.first_byte.0 == Duration::ZERO),
-            ("limits.streams", self.limits.streams == 0),
-            ("limits.streams_per_source", self.limits.streams_per_source == Some(0)),
-            ("limits.handshakes", self.limits.handshakes == 0),
-            ("limits.handshakes_per_source", self.limits.handshakes_per_source == 0),
+            ("refuse_after", is_zero(self.refuse_after), connect),
+            ("timeouts.resume", is_zero(timeouts.resume), connect),
+            ("timeouts.handshake", is_zero(timeouts.handshake), connect),
+            ("timeouts.first_byte", timeouts.first_byte.is_some_and(is_zero), connect),
+            ("timeouts.idle", is_zero(timeouts.idle), "every stream would be closed at once"),
+            ("timeouts.keep_alive", is_zero(timeouts.keep_alive), "carriers would send nothing else"),
+            ("limits.streams", limits.streams == 0, connect),
+            ("limits.streams_per_source", limits.streams_per_source == Some(0), connect),
+            ("limits.memory", limits.memory.0 == 0, "a client would be refused while another one has data"),
+            ("limits.handshakes", limits.handshakes == 0, connect),
+            ("limits.handshakes_per_source", limits.handshakes_per_source == Some(0), connect),
+            ("limits.sessions", limits.sessions == 0, "no near proxy could connect"),
+            ("repeat.max_len", self.repeat.is_some_and(|keys| keys.max_len.0 == 0), repeats),
+            ("repeat.max_repeats", self.repeat.is_some_and(|keys| keys.max_repeats == 0), repeats),
         ];
-        match zeros.iter().find(|(_, is_zero)| *is_zero) {
-            Some((key, _)) => refuse(key, "0", "no client could connect", "more than zero", None),
-            None => Ok(()),
-        }
+        let zeros = zeros.into_iter().filter(|(_, is_zero, _)| *is_zero);
+        zeros.map(|(key, _, why)| refuse(key, "0", why, "more than zero", None)).collect()
+    }
+
+    /// Values outside of their range, or of what another key says.
+    fn check_values(&self) -> Vec<Checked> {
+        let Self { timeouts, limits, admin, .. } = self;
+        let ms = |span: Span| format!("{}ms", span.0.as_millis_f64());
+        let above = |share: Option<usize>, all| share.filter(|share| *share > all).map(|it| it.to_string());
+        let admin = admin.map(|admin| admin.listen).filter(|listen| !listen.ip().is_loopback());
+        let admin = admin.map(|listen| listen.to_string());
+        let window = Some(limits.window.0).filter(|window| !WINDOW.contains(window));
+        let window = window.map(|window| format!("{window}B"));
+        let poll = self.busy_poll.filter(|span| !BUSY_POLL.contains(&span.0));
+        let poll = poll.map(|span| format!("{}us", span.0.as_nanos() / 1000));
+        let silence = Some(timeouts.silence).filter(|span| *span <= timeouts.keep_alive).map(ms);
+        let first_byte = timeouts.first_byte.filter(|span| *span > timeouts.handshake).map(ms);
+        let allow = self.allow.as_ref().filter(|list| list.is_empty()).map(|_| "[]".to_owned());
+        let streams = above(limits.streams_per_source, limits.streams);
+        let handshakes = above(limits.handshakes_per_source, limits.handshakes);
+        let (machine, loopback) =
+            ("metrics and status are for this machine only", "127.0.0.1:9700 or [::1]:9700");
+        let share = "more than all sources together have";
+        let dead = "an idle carrier would count as lost before its first keep-alive";
+        let long = "too short to help, or so long that a core would hardly ever sleep";
+        let network = "a network such as \"203.0.113.0/24\"; without `allow`, every address may connect";
+        let values = [
+            ("admin.listen", admin, machine, loopback),
+            ("limits.window", window, "too small or too large", "1KiB to 16MiB"),
+            ("busy_poll", poll, long, "1us to 100ms; a few times what an answer takes, such as 50us"),
+            ("timeouts.silence", silence, dead, "more than timeouts.keep_alive"),
+            (
+                "timeouts.first_byte",
+                first_byte,
+                "the handshake would end before it",
+                "at most timeouts.handshake",
+            ),
+            ("allow", allow, "no client could connect", network),
+            ("limits.streams_per_source", streams, share, "at most limits.streams"),
+            ("limits.handshakes_per_source", handshakes, share, "at most limits.handshakes"),
+        ];
+        let given =
+            values.into_iter().filter_map(|(key, given, why, allowed)| Some((key, given?, why, allowed)));
+        given.map(|(key, given, why, allowed)| refuse(key, given, why, allowed, None)).collect()
     }
 }

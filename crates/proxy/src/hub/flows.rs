@@ -9,7 +9,7 @@ use crate::sockets;
 use bytes::Buf as _;
 use gamelane_core::Instant;
 use gamelane_mux::StreamId;
-use gamelane_mux::session::{ABORTED, LIMIT, UNREACHABLE};
+use gamelane_mux::session::{ABORTED, LIMIT, NoRoom, UNREACHABLE};
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -18,24 +18,34 @@ use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 
 impl Hub {
-    /// Opens a stream for a new client. `None` if the client is refused.
+    /// Opens a stream for a new client.
+    ///
+    /// # Errors
+    /// Why the client is refused.
     pub(crate) fn open(
         &self,
         socket: Arc<TcpStream>,
         client: SocketAddr,
         place: Place,
         metadata: Payload,
-    ) -> Option<StreamId> {
+    ) -> Result<StreamId, &'static str> {
         let mut inner = self.lock();
-        if inner.draining || self.is_over() {
-            return None;
+        if inner.draining {
+            return Err("the proxy or the far end is draining");
         }
         let now = self.clock.now();
-        let stream = inner.session.open(metadata, now)?;
+        let stream = inner.session.open(metadata, now).map_err(|full| match full {
+            // The players themselves have fewer places than the session.
+            NoRoom::Streams => {
+                "the far end has not confirmed the end of too many earlier clients; is a carrier up?"
+            }
+            NoRoom::Memory => "limits.memory is reached",
+            NoRoom::Expired => "the session has ended, and the next one has not begun",
+        })?;
         inner.flows.insert(stream, Flow::new(Some(socket), client, Some(place), now));
         self.metrics.opened.one();
         self.pump(&mut inner, now);
-        Some(stream)
+        Ok(stream)
     }
 
     /// Notes a new client at the far end. Its data waits in the session until the server is connected.

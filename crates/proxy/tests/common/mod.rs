@@ -82,7 +82,8 @@ pub fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 pub fn certificates_of(file: &Path, config: &Config) -> Option<Arc<Certificates>> {
-    config.tls.as_ref().map(|tls| Certificates::load(file, tls).unwrap())
+    let role = if config.far.is_some() { Role::Near } else { Role::Far };
+    config.tls.as_ref().map(|tls| Certificates::load(file, tls, role).unwrap())
 }
 
 pub fn tls_table(end: &str) -> String {
