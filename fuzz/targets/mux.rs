@@ -49,6 +49,7 @@ pub(crate) fn session(bytes: &[u8]) {
         silence: Duration::from_secs(3),
         resume_window: Duration::from_secs(5),
         max_streams: STREAMS,
+        max_owed: STREAMS,
         max_buffered: 1 << 20,
     };
     let mut session: Session<Length> = Session::new(id, config, now);

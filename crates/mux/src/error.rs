@@ -20,6 +20,8 @@ pub enum ProtocolError {
     OutOfPlace,
     /// A new stream id that skips too many ids.
     SparseIds,
+    /// Too many ended streams that the peer neither confirms nor lets us confirm.
+    Unconfirmed,
 }
 
 impl fmt::Display for ProtocolError {
@@ -32,6 +34,7 @@ impl fmt::Display for ProtocolError {
             Self::NeverOpened => "the peer sent a frame for a stream that was never opened",
             Self::OutOfPlace => "the peer sent a frame that is not allowed in this state",
             Self::SparseIds => "the peer skipped too many stream ids",
+            Self::Unconfirmed => "the peer left too many ended streams unconfirmed",
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::config::{CarrierId, CarrierKind, MuxConfig, StreamId};
 use crate::demux::Demux;
 use crate::frame::Frame;
 use crate::mux::{Mux, SMALLEST_BUDGET, WriteError};
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 use gamelane_core::{Duration, Instant};
 use opened::Opened;
@@ -74,6 +74,9 @@ pub struct SessionConfig {
     pub resume_window: Duration,
     /// Maximum number of streams. New streams beyond it are refused.
     pub max_streams: usize,
+    /// Maximum number of refused streams whose reset the peer has not confirmed, and of confirmations that it has not taken. A peer
+    /// that leaves more ends the session.
+    pub max_owed: usize,
     /// Maximum bytes waiting, retained and unread. New streams are refused while there are more.
     pub max_buffered: u64,
 }
@@ -120,7 +123,8 @@ pub struct Session<B> {
     demux: Demux<B>,
     carriers: Vec<Carrier<B>>,
     opened: Opened,
-    gone: VecDeque<StreamId>,
+    /// Streams whose end is to be confirmed.
+    gone: BTreeSet<StreamId>,
     events: VecDeque<Event<B>>,
     /// Time since which no carrier is up; `None` while one is up.
     dark_since: Option<Instant>,
@@ -171,7 +175,7 @@ impl<B: Body> Session<B> {
             demux: Demux::new(config.window, config.ack_delay),
             carriers: (0..config.mux.carriers).map(|_| carrier()).collect(),
             opened: Opened::default(),
-            gone: VecDeque::new(),
+            gone: BTreeSet::new(),
             events: VecDeque::new(),
             dark_since: Some(now),
             greeted: false,
@@ -219,7 +223,7 @@ impl<B: Body> Session<B> {
             return None;
         }
         if it.kind == CarrierKind::Ordered {
-            if let Some(stream) = self.gone.pop_front() {
+            if let Some(stream) = self.gone.pop_first() {
                 return Some(Frame::Gone { stream });
             }
             if let Some(frame) = self.demux.poll_feedback(it.along, now) {

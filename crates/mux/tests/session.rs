@@ -2,7 +2,7 @@
 
 use crate::pair::{FAR, NEAR, Pair, config, millis};
 #[allow(unreachable_pub, reason = "a module of tests")]
-use gamelane_core::Duration;
+use gamelane_core::{Duration, Instant};
 use gamelane_mux::session::{ABORTED, LIMIT, NoRoom};
 use gamelane_mux::*;
 
@@ -159,6 +159,54 @@ fn streams_beyond_the_limit_are_refused_by_either_end() {
     let refused = Event::Reset { stream: streams[2], code: LIMIT };
     assert!(pair.log.iter().any(|(_, end, event)| (*end, event) == (NEAR, &refused)));
     assert_eq!((pair.ends[NEAR].streams(), pair.ends[FAR].streams()), (2, 2));
+}
+
+/// A far end of two streams that may owe three answers, after a hello.
+fn small_far_end() -> Session<Vec<u8>> {
+    let config = SessionConfig { role: Role::Far, max_streams: 2, max_owed: 3, ..config(1) };
+    let mut far = Session::new([7; 16], config, Instant::ZERO);
+    far.carrier_connected(CarrierId(0), CarrierKind::Ordered, Instant::ZERO);
+    let hello = Hello {
+        session: [7; 16],
+        carrier: CarrierId(0),
+        carriers: 1,
+        window: 100,
+        positions: 0,
+        resume: false,
+    };
+    far.handle_frame(CarrierId(0), Frame::Hello(hello), Instant::ZERO).unwrap();
+    far
+}
+
+#[test]
+fn a_peer_that_opens_streams_and_confirms_no_refusal_ends_its_session() {
+    let mut far = small_far_end();
+    let mut open = |stream| {
+        let open = Frame::Open { stream: StreamId(stream), metadata: Vec::new() };
+        let result = far.handle_frame(CarrierId(0), open, Instant::ZERO);
+        while far.poll_frame(CarrierId(0), 2000, Instant::ZERO).is_some() {}
+        result
+    };
+    assert!((0..5).all(|stream| open(stream).is_ok()));
+    assert_eq!(open(5), Err(ProtocolError::Unconfirmed));
+}
+
+#[test]
+fn what_a_peer_does_not_read_stays_bounded() {
+    let mut far = small_far_end();
+    let mut take = |frame| far.handle_frame(CarrierId(0), frame, Instant::ZERO);
+    // The first frame is our hello.
+    for token in 0..1000 {
+        take(Frame::Ping { token }).unwrap();
+    }
+    // The same end is confirmed once.
+    for stream in [0, 1, 2, 2] {
+        take(Frame::Reset { stream: StreamId(stream), code: ABORTED }).unwrap();
+    }
+    assert_eq!(take(Frame::Reset { stream: StreamId(3), code: ABORTED }), Err(ProtocolError::Unconfirmed));
+    let sent: Vec<_> = std::iter::from_fn(|| far.poll_frame(CarrierId(0), 2000, Instant::ZERO)).collect();
+    assert_eq!(sent.iter().filter(|frame| matches!(frame, Frame::Pong { token: 999 })).count(), 1);
+    assert!(sent.len() < 8, "{sent:?}");
 }
 
 #[test]

@@ -109,6 +109,7 @@ proptest! {
             silence: Duration::from_secs(15),
             resume_window: Duration::from_secs(30),
             max_streams: 10,
+            max_owed: 100,
             max_buffered: 1 << 20,
         };
         settings.mux.early_repeat = Some(EarlyRepeat { after_permille: 1000, max_len: 100, max_repeats: 1 });

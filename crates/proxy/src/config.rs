@@ -329,6 +329,7 @@ impl Config {
 
     /// Settings of the session.
     pub fn session(&self, role: Role) -> SessionConfig {
+        let max_streams = self.limits.session_streams(role);
         SessionConfig {
             role,
             mux: self.mux(),
@@ -337,7 +338,9 @@ impl Config {
             keep_alive: self.timeouts.keep_alive.0,
             silence: self.timeouts.silence.0,
             resume_window: self.timeouts.resume.0,
-            max_streams: self.limits.session_streams(role),
+            max_streams,
+            // No honest peer comes near: all streams may end at once while a carrier is blocked.
+            max_owed: max_streams.saturating_mul(2).max(1 << 16),
             max_buffered: self.limits.memory.0,
         }
     }

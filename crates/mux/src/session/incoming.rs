@@ -40,7 +40,7 @@ impl<B: Body> Session<B> {
                     if !self.was_opened(stream) {
                         return Err(ProtocolError::NeverOpened);
                     }
-                    self.gone.push_back(stream);
+                    self.confirm_end(stream)?;
                 }
                 while let Some(stream) = self.demux.poll_readable() {
                     self.events.push_back(Event::Readable(stream));
@@ -54,7 +54,12 @@ impl<B: Body> Session<B> {
             }
             Frame::Credit { stream, limit } => self.mux.handle_credit(stream, limit, now),
             Frame::Ack { stream, offset } => self.acknowledged(carrier, stream, offset, now)?,
-            Frame::Ping { token } => self.carriers[carrier.index()].first.push_back(Frame::Pong { token }),
+            Frame::Ping { token } => {
+                // One answer is enough for a peer that asks faster than it reads.
+                let first = &mut self.carriers[carrier.index()].first;
+                first.retain(|waiting| !matches!(waiting, Frame::Pong { .. }));
+                first.push_back(Frame::Pong { token });
+            }
             Frame::Pong { token } => self.measured(carrier, token, now),
             Frame::Drain => self.events.push_back(Event::Draining),
         }
@@ -86,9 +91,12 @@ impl<B: Body> Session<B> {
             if self.demux.knows(stream) {
                 self.demux.owe_ack(stream, now);
             } else {
-                self.gone.push_back(stream);
+                self.confirm_end(stream)?;
             }
         } else if self.room().is_err() {
+            if self.mux.streams() >= self.config.max_streams + self.config.max_owed {
+                return Err(ProtocolError::Unconfirmed);
+            }
             self.mux.reset(stream, LIMIT, now);
         } else {
             self.mux.accept(stream);
@@ -110,8 +118,12 @@ impl<B: Body> Session<B> {
         }
         self.demux.forget(stream);
         self.mux.forget(stream);
-        self.gone.push_back(stream);
-        Ok(())
+        self.confirm_end(stream)
+    }
+
+    fn confirm_end(&mut self, stream: StreamId) -> Result<(), ProtocolError> {
+        self.gone.insert(stream);
+        if self.gone.len() > self.config.max_owed { Err(ProtocolError::Unconfirmed) } else { Ok(()) }
     }
 
     fn measured(&mut self, carrier: CarrierId, token: u64, now: Instant) {

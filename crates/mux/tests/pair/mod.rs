@@ -49,6 +49,7 @@ pub fn config(carriers: u8) -> SessionConfig {
         silence: Duration::from_secs(15),
         resume_window: Duration::from_secs(30),
         max_streams: 1000,
+        max_owed: 65_536,
         max_buffered: 64 << 20,
     }
 }
