@@ -278,8 +278,9 @@ impl Far {
                 opened = streams.recv() => {
                     let Some((stream, metadata)) = opened else { break };
                     let client = proxy_header::client(&metadata.0).flatten();
-                    hub.announce(stream, client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0))));
-                    tokio::spawn(self.clone().connect(hub.clone(), stream, metadata));
+                    if hub.announce(stream, client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)))) {
+                        tokio::spawn(self.clone().connect(hub.clone(), stream, metadata));
+                    }
                 }
                 () = hub.over() => break,
             }
