@@ -9,13 +9,17 @@ use crate::payload::Payload;
 use crate::tls::Identity;
 use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
+use quinn::{
+    ConnectionError, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig, RecvStream, SendStream,
+    TokioRuntime, TransportConfig, VarInt,
+};
 use rustls::pki_types::ServerName;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -37,12 +41,41 @@ const INCOMING: usize = 4096;
 /// Bytes that those connections may hold beyond their first packets.
 const INCOMING_BUFFER: u64 = 4 << 20;
 
+/// Bytes of a connection id, as many as quinn's.
+const ID_LEN: usize = 8;
+
 /// Error code of a connection that is closed on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
 /// Listens, at the far end.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
-    Ok(Endpoint::server(server(config, identity)?, config.listen)?)
+    let mut endpoint = EndpointConfig::default();
+    // A far end that was restarted tells near at once that it does not know its connections (RFC 9000 section 10.3). For that the
+    // key must be the one of before the restart. Else near would notice after `timeouts.silence` only.
+    endpoint.reset_key(Arc::new(identity.secret("QUIC stateless reset")));
+    endpoint.cid_generator(|| Box::new(Ids));
+    let socket = std::net::UdpSocket::bind(config.listen)?;
+    Ok(Endpoint::new(endpoint, Some(server(config, identity)?), socket, Arc::new(TokioRuntime))?)
+}
+
+/// Random connection ids. quinn's own have a check sum whose key changes with a restart, and packets with a wrong one get no answer.
+#[derive(Debug)]
+struct Ids;
+
+impl ConnectionIdGenerator for Ids {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut id = [0; ID_LEN];
+        getrandom::fill(&mut id).expect("the kernel has random bytes");
+        ConnectionId::new(&id)
+    }
+
+    fn cid_len(&self) -> usize {
+        ID_LEN
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerConfig> {
@@ -306,6 +339,8 @@ async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify)
                 tokio::spawn(async move {
                     match read(&place, stream, Vec::new(), None).await {
                         LinkError::Closed => {}
+                        // Every stream of a lost connection ends so, and the loss itself is reported once.
+                        _ if connection.close_reason().is_some() => {}
                         error => {
                             tracing::warn!(carrier = place.carrier.0, %error, "carrier closed: broken frames");
                             connection.close(DONE, b"broken frames");

@@ -5,6 +5,7 @@ mod command;
 mod common;
 mod corpus;
 mod doors;
+mod ends;
 mod privileges;
 mod refusals;
 mod reload;
