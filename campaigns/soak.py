@@ -227,6 +227,8 @@ async def services(folder: Path) -> AsyncIterator[set[str]]:
             call(*user, newest / "initdb", "-A", "trust", "-U", "soak", "--no-sync", "-D", data)
             command = [*user, newest / "postgres", "-D", data, "-k", "", "-c", "fsync=off", "-c", "max_wal_size=128MB"]
             stack.enter_context(running(command, folder / "postgres.log"))
+            while subprocess.run(["pg_isready", "-q", "-h", "127.0.0.1"], check=False).returncode:
+                await asyncio.sleep(0.1)
         if shutil.which("redis-server") is None or shutil.which("redis-benchmark") is None:
             print("soak: without redis, it is not installed (apt install redis-server redis-tools)", file=sys.stderr)
         else:
