@@ -89,8 +89,8 @@ fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerC
 
 fn transport(config: &Config) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    let streams = u32::try_from(config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY));
-    transport.max_concurrent_uni_streams(VarInt::from_u32(streams.unwrap_or(u32::MAX)));
+    // quinn allocates memory for as many streams as this allows, so a handshake allows none.
+    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
     // The session's credit limits a stream before these windows do.
     transport.stream_receive_window(VarInt::from_u32((config.limits.window.0 as u32).saturating_mul(4)));
@@ -100,6 +100,12 @@ fn transport(config: &Config) -> TransportConfig {
     transport.datagram_receive_buffer_size(Some(DATAGRAMS));
     transport.datagram_send_buffer_size(DATAGRAMS);
     transport
+}
+
+/// The other end's streams that a connection allows after its handshake.
+fn most_streams(config: &Config) -> VarInt {
+    let streams = config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY);
+    VarInt::from_u32(streams.try_into().unwrap_or(u32::MAX))
 }
 
 /// Connects, at the near end, and serves until the connection is lost.
@@ -125,6 +131,7 @@ pub(crate) async fn dial(
         };
         let connecting = endpoint.connect_with(client, config.target(), &name).map_err(io::Error::other)?;
         let connection = connecting.await.map_err(lost)?;
+        connection.set_max_concurrent_uni_streams(most_streams(config));
         let control = connection.open_bi().await.map_err(lost)?;
         Ok::<_, LinkError>((endpoint, connection, control))
     });
@@ -157,6 +164,7 @@ pub(crate) async fn greet(
     let connection = turns.take(accept).await?.await.map_err(lost)?;
     let mut control = connection.accept_bi().await.map_err(lost)?;
     let (hello, early) = hello(&mut control).await?;
+    connection.set_max_concurrent_uni_streams(most_streams(config));
     Ok(Greeted { hello, connection, control, early })
 }
 
