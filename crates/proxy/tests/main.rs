@@ -6,6 +6,7 @@ mod common;
 mod corpus;
 mod doors;
 mod ends;
+mod floods;
 mod privileges;
 mod refusals;
 mod reload;
