@@ -23,12 +23,14 @@ class Tally:
     """What a campaign did to one subject in one run.
 
     `counts` has the unit as its key ("executions", "kills"). `lost` has one sentence for each failure, with what
-    repeats it. An entry here is a bug: it stays in the ledger, and `mended` names the fix.
+    repeats it. An entry here is a bug: it stays in the ledger, and `mended` names the fix. `measured` has figures
+    of this run that have no sum, such as memory; they are not in the table.
     """
 
     campaign: str
     subject: str
     counts: dict[str, int] = field(default_factory=dict)
+    measured: dict[str, float] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     mended: str = ""
     seconds: float = 0.0

@@ -309,8 +309,9 @@ impl Far {
                     let Some((stream, metadata)) = opened else { break };
                     let client = proxy_header::client(&metadata.0).flatten();
                     let client = client.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
-                    hub.announce(stream, client);
-                    tokio::spawn(self.clone().connect(hub.clone(), stream, client, metadata));
+                    if hub.announce(stream, client) {
+                        tokio::spawn(self.clone().connect(hub.clone(), stream, client, metadata));
+                    }
                 }
                 () = hub.over() => break,
             }

@@ -9,13 +9,17 @@ use crate::payload::Payload;
 use crate::tls::Identity;
 use gamelane_mux::{CarrierId, DecodeError, Frame, Hello, Parsed, Position, ProtocolError, StreamId, frame};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
+use quinn::{
+    ConnectionError, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig, RecvStream, SendStream,
+    TokioRuntime, TransportConfig, VarInt,
+};
 use rustls::pki_types::{CertificateDer, ServerName};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -37,12 +41,41 @@ const INCOMING: usize = 4096;
 /// Bytes that those connections may hold beyond their first packets.
 const INCOMING_BUFFER: u64 = 4 << 20;
 
+/// Bytes of a connection id, as many as quinn's.
+const ID_LEN: usize = 8;
+
 /// Error code of a connection that is closed on purpose.
 const DONE: VarInt = VarInt::from_u32(0);
 
 /// Listens, at the far end.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
-    Ok(Endpoint::server(server(config, identity)?, config.listen)?)
+    let mut endpoint = EndpointConfig::default();
+    // A far end that was restarted tells near at once that it does not know its connections (RFC 9000 section 10.3). For that the
+    // key must be the one of before the restart. Else near would notice after `timeouts.silence` only.
+    endpoint.reset_key(Arc::new(identity.secret("QUIC stateless reset")));
+    endpoint.cid_generator(|| Box::new(Ids));
+    let socket = std::net::UdpSocket::bind(config.listen)?;
+    Ok(Endpoint::new(endpoint, Some(server(config, identity)?), socket, Arc::new(TokioRuntime))?)
+}
+
+/// Random connection ids. quinn's own have a check sum whose key changes with a restart, and packets with a wrong one get no answer.
+#[derive(Debug)]
+struct Ids;
+
+impl ConnectionIdGenerator for Ids {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut id = [0; ID_LEN];
+        getrandom::fill(&mut id).expect("the kernel has random bytes");
+        ConnectionId::new(&id)
+    }
+
+    fn cid_len(&self) -> usize {
+        ID_LEN
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
 }
 
 fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerConfig> {
@@ -56,8 +89,8 @@ fn server(config: &Config, identity: &Identity) -> anyhow::Result<quinn::ServerC
 
 fn transport(config: &Config) -> TransportConfig {
     let mut transport = TransportConfig::default();
-    let streams = u32::try_from(config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY));
-    transport.max_concurrent_uni_streams(VarInt::from_u32(streams.unwrap_or(u32::MAX)));
+    // quinn allocates memory for as many streams as this allows, so a handshake allows none.
+    transport.max_concurrent_uni_streams(VarInt::from_u32(0));
     transport.max_concurrent_bidi_streams(VarInt::from_u32(1));
     // The session's credit limits a stream before these windows do.
     transport.stream_receive_window(VarInt::from_u32((config.limits.window.0 as u32).saturating_mul(4)));
@@ -67,6 +100,12 @@ fn transport(config: &Config) -> TransportConfig {
     transport.datagram_receive_buffer_size(Some(DATAGRAMS));
     transport.datagram_send_buffer_size(DATAGRAMS);
     transport
+}
+
+/// The other end's streams that a connection allows after its handshake.
+fn most_streams(config: &Config) -> VarInt {
+    let streams = config.limits.streams.saturating_mul(2).saturating_add(SWEEP_EVERY);
+    VarInt::from_u32(streams.try_into().unwrap_or(u32::MAX))
 }
 
 /// Connects, at the near end, and serves until the connection is lost.
@@ -92,6 +131,7 @@ pub(crate) async fn dial(
         };
         let connecting = endpoint.connect_with(client, config.target(), &name).map_err(io::Error::other)?;
         let connection = connecting.await.map_err(lost)?;
+        connection.set_max_concurrent_uni_streams(most_streams(config));
         let control = connection.open_bi().await.map_err(lost)?;
         Ok::<_, LinkError>((endpoint, connection, control))
     });
@@ -124,6 +164,7 @@ pub(crate) async fn greet(
     let connection = turns.take(accept).await?.await.map_err(lost)?;
     let mut control = connection.accept_bi().await.map_err(lost)?;
     let (hello, early) = hello(&mut control).await?;
+    connection.set_max_concurrent_uni_streams(most_streams(config));
     Ok(Greeted { hello, connection, control, early })
 }
 
@@ -312,6 +353,8 @@ async fn accept(place: &Place, connection: &quinn::Connection, greeted: &Notify)
                 tokio::spawn(async move {
                     match read(&place, stream, Vec::new(), None).await {
                         LinkError::Closed => {}
+                        // Every stream of a lost connection ends so, and the loss itself is reported once.
+                        _ if connection.close_reason().is_some() => {}
                         error => {
                             tracing::warn!(carrier = place.carrier.0, %error, "carrier closed: broken frames");
                             connection.close(DONE, b"broken frames");

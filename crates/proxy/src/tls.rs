@@ -169,6 +169,13 @@ impl Identity {
         Ok(config)
     }
 
+    /// Derives a secret from the private key. It is the same after a restart.
+    pub(crate) fn secret(&self, purpose: &str) -> ring::hmac::Key {
+        use ring::hmac;
+        let own = hmac::Key::new(hmac::HMAC_SHA256, self.key.secret_der());
+        hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&own, purpose.as_bytes()).as_ref())
+    }
+
     /// TLS settings of the far end.
     pub fn server(&self) -> Result<ServerConfig, Error> {
         let mut config = ServerConfig::builder_with_provider(provider())

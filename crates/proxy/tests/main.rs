@@ -6,6 +6,8 @@ mod command;
 mod common;
 mod corpus;
 mod doors;
+mod ends;
+mod floods;
 mod privileges;
 mod refusals;
 mod reload;

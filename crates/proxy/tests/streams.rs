@@ -1,7 +1,7 @@
 //! Bytes through a pair arrive complete and in order, whatever happens to carriers and other streams.
 
 use crate::common::*;
-use gamelane_mux::CarrierId;
+use gamelane_mux::{CarrierId, Frame, Hello, Length, StreamId};
 use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -228,6 +228,27 @@ async fn a_reset_is_a_reset_at_the_other_end() {
     let end = timeout(PATIENCE, client.read(&mut [0; 1])).await.expect("in time");
     assert_eq!(end.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
     eventually(|| pair.near.hub().is_idle(), "nothing left").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_at_once_leaves_nothing() {
+    let pair = pair(echo().await, &Setup::default()).await;
+    // A near end says in one packet that a client has come, and gone.
+    let (session, carrier, stream) = ([5; 16], CarrierId(0), StreamId(0));
+    let hello = Hello { session, carrier, carriers: 1, window: 65_536, positions: 0, resume: false };
+    let mut bytes = Vec::new();
+    Frame::<Length>::Hello(hello).put_header(&mut bytes);
+    Frame::Open { stream, metadata: Length(0) }.put_header(&mut bytes);
+    Frame::<Length>::Reset { stream, code: 3 }.put_header(&mut bytes);
+    // The stream after it shows that the far end has seen all of this.
+    Frame::Open { stream: StreamId(1), metadata: Length(0) }.put_header(&mut bytes);
+    let mut near = TcpStream::connect(pair.far.address).await.unwrap();
+    near.write_all(&bytes).await.unwrap();
+    eventually(|| pair.far.metrics.opened.value() > 0, "the second client").await;
+    let hub = || pair.far.hubs().into_iter().find(|hub| hub.streams() > 0);
+    eventually(|| hub().is_some_and(|hub| hub.flows(9).iter().any(|flow| flow.stream == 1)), "its flow")
+        .await;
+    assert_eq!(hub().unwrap().flows(9).iter().map(|flow| flow.stream).collect::<Vec<_>>(), [1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,11 +48,16 @@ impl Hub {
         Ok(stream)
     }
 
-    /// Notes a new client at the far end. Its data waits in the session until the server is connected.
-    pub(crate) fn announce(&self, stream: StreamId, client: SocketAddr) {
-        let now = self.clock.now();
-        self.lock().flows.insert(stream, Flow::new(None, client, None, now));
+    /// Notes a new client at the far end. Its data waits in the session until the server is connected. False if the client has left
+    /// already: then the session has no event for it any more, and a flow would stay until `timeouts.idle`.
+    pub(crate) fn announce(&self, stream: StreamId, client: SocketAddr) -> bool {
+        let mut inner = self.lock();
+        if !inner.session.mux().knows(stream) {
+            return false;
+        }
+        inner.flows.insert(stream, Flow::new(None, client, None, self.clock.now()));
         self.metrics.opened.one();
+        true
     }
 
     /// Attaches the server's connection. False if the stream has ended meanwhile.

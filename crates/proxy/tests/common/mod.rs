@@ -11,7 +11,7 @@ use gamelane_proxy::near::Near;
 use gamelane_proxy::tls::Certificates;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,7 +141,16 @@ where
     F: Fn(TcpStream) -> T + Send + 'static,
     T: Future<Output = ()> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    serve_at(Ipv4Addr::LOCALHOST.into(), treat).await
+}
+
+/// Starts such a server at an address.
+pub async fn serve_at<F, T>(host: IpAddr, treat: F) -> SocketAddr
+where
+    F: Fn(TcpStream) -> T + Send + 'static,
+    T: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind((host, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
