@@ -299,3 +299,30 @@ fn a_command_that_is_killed_leaves_whole_files() {
     assert_eq!(files, ["authority.key", "authority.pem", "far.key", "far.pem", "near.key", "near.pem"]);
     eprintln!("{renewed} of 60 renewals were done before the kill");
 }
+
+/// Regression: `add` refused to go on, and `renew` signed for the old key, so the proxy refused the pair.
+#[test]
+fn a_command_that_was_killed_between_two_files_is_repaired_by_the_next() {
+    let folder = TempDir::new().unwrap();
+    let (ca, at) = (text(folder.path()), |name: &str| folder.path().join(name));
+    let fits = |name: &str| {
+        let config = format!("listen = \"127.0.0.1:0\"\nserver = \"127.0.0.1:1\"\n{}", tls(name));
+        fs::write(at("far.toml"), config).unwrap();
+        output(&["check", "far", text(&at("far.toml"))]).0 == 0
+    };
+    done(&["init", ca]);
+    fs::remove_file(at("authority.pem")).unwrap();
+    done(&["init", ca]);
+    done(&["add", ca, "home", "--far"]);
+    assert!(fits("home"));
+    fs::remove_file(at("home.pem")).unwrap();
+    done(&["add", ca, "home", "--far"]);
+    assert!(fits("home"));
+    let before = fs::read(at("home.pem")).unwrap();
+    done(&["renew", ca, "home", "--new-key"]);
+    fs::write(at("home.pem"), before).unwrap();
+    assert!(!fits("home"));
+    let (_, said) = done(&["renew", ca, "home"]);
+    assert!(said.contains("home.pem was for another key than home.key"), "{said}");
+    assert!(fits("home"));
+}

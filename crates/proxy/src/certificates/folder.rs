@@ -8,7 +8,8 @@
 //! | `NAME.key` | its key; 0600 | that end; not needed here |
 //!
 //! Of the authorities, the one whose public key belongs to `authority.key` signs. So a crash between two files leaves a folder that
-//! still signs.
+//! still signs. An end's key is written before its certificate: `add` and `init` go on with a key that has no certificate yet, and
+//! `renew` signs for the key in the folder.
 
 use super::FAR_NAME;
 use super::facts::{Facts, Purpose, date};
@@ -101,10 +102,12 @@ impl Folder {
 
     /// Makes the first authority.
     pub fn init(&self, days: u32) -> Result<Done, Failure> {
-        self.check_new("authority")?;
-        let (pem, key) = new_authority(days)?;
+        let (key, is_new) = self.key_of_new("authority")?;
+        let pem = new_authority(&key, days)?;
         let mut done = Done::default();
-        done.write(&self.file(AUTHORITY_KEY), &key, PRIVATE, Existing::Keep)?;
+        if is_new {
+            done.write(&self.file(AUTHORITY_KEY), &key.serialize_pem(), PRIVATE, Existing::Keep)?;
+        }
         done.write(&self.file(AUTHORITY), &pem, PUBLIC, Existing::Keep)?;
         Ok(done)
     }
@@ -112,7 +115,7 @@ impl Folder {
     /// Makes a key and a certificate for a further end.
     pub fn add(&self, name: &str, role: Role, days: u32) -> Result<Done, Failure> {
         check_name(name)?;
-        self.check_new(name)?;
+        let (key, is_new) = self.key_of_new(name)?;
         let signer = self.signer()?;
         let own = format!("{name}.gamelane");
         let (dns, purpose) = match role {
@@ -120,7 +123,6 @@ impl Folder {
             Role::Far if own == FAR_NAME => (vec![own.clone()], Purpose::Far),
             Role::Far => (vec![own.clone(), FAR_NAME.to_owned()], Purpose::Far),
         };
-        let key = KeyPair::generate().map_err(failed)?;
         let (pem, mut notes) = signer.sign(&own, dns, purpose, &key, days)?;
         if self.trusted()?.len() > 1 {
             let signer = &signer.authority.name;
@@ -129,13 +131,15 @@ impl Folder {
             ));
         }
         let mut done = Done { notes, ..Done::default() };
-        done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Keep)?;
+        if is_new {
+            done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Keep)?;
+        }
         done.write(&self.file(&format!("{name}.pem")), &pem, PUBLIC, Existing::Keep)?;
         Ok(done)
     }
 
     /// Makes a new certificate for an end, with the same names. It keeps the end's key unless `new_key`, so the key itself need not be
-    /// in this folder.
+    /// in this folder. If another key is there, from a renewal that was killed, the certificate is for that key.
     pub fn renew(&self, name: &str, days: u32, new_key: bool) -> Result<Done, Failure> {
         check_name(name)?;
         let file = self.file(&format!("{name}.pem"));
@@ -146,19 +150,23 @@ impl Folder {
             return Err(unusable(&file, &why, self.names_hint()));
         }
         let signer = self.signer()?;
+        let key_file = self.file(&format!("{name}.key"));
         let mut done = Done::default();
-        let pem = if new_key {
+        let other = || key_at(&key_file).filter(|key| key.der_bytes() != old.key.0);
+        let (pem, notes) = if new_key {
             let key = KeyPair::generate().map_err(failed)?;
-            let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
-            done.notes = notes;
-            done.write(&self.file(&format!("{name}.key")), &key.serialize_pem(), PRIVATE, Existing::Replace)?;
-            pem
+            let signed = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
+            done.write(&key_file, &key.serialize_pem(), PRIVATE, Existing::Replace)?;
+            signed
+        } else if let Some(key) = other() {
+            let (pem, mut notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
+            notes.push(format!("{name}.pem was for another key than {name}.key; copy both files"));
+            (pem, notes)
         } else {
             let key = SubjectPublicKeyInfo::from_der(&old.key.1).map_err(failed)?;
-            let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
-            done.notes = notes;
-            pem
+            signer.sign(&old.name, old.dns, old.purpose, &key, days)?
         };
+        done.notes = notes;
         done.write(&file, &pem, PUBLIC, Existing::Replace)?;
         Ok(done)
     }
@@ -183,11 +191,12 @@ impl Folder {
             let why = "two authorities are trusted already: a change is under way";
             return Err(unusable(&self.file(AUTHORITY), why, Some("`certificates retire` ends it".into())));
         }
-        let (pem, key) = new_authority(days)?;
+        let key = KeyPair::generate().map_err(failed)?;
+        let pem = new_authority(&key, days)?;
         // In this order: after a crash in between, the old key still signs, and `retire` removes the certificate whose key is lost.
         let all = trusted.iter().fold(pem, |all, one| all + &pem_of(&one.der));
         done.write(&self.file(AUTHORITY), &all, PUBLIC, Existing::Replace)?;
-        done.write(&self.file(AUTHORITY_KEY), &key, PRIVATE, Existing::Replace)?;
+        done.write(&self.file(AUTHORITY_KEY), &key.serialize_pem(), PRIVATE, Existing::Replace)?;
         Ok(done)
     }
 
@@ -295,6 +304,17 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// The key of a new authority or end, and whether it is still to be written. A key without a certificate is used: a command that was
+    /// killed wrote it.
+    fn key_of_new(&self, name: &str) -> Result<(KeyPair, bool), Failure> {
+        let key = self.file(&format!("{name}.key"));
+        if key.symlink_metadata().is_ok() && self.file(&format!("{name}.pem")).symlink_metadata().is_err() {
+            return key_at(&key).map(|key| (key, false)).ok_or_else(|| whole::exists(&key));
+        }
+        self.check_new(name)?;
+        Ok((KeyPair::generate().map_err(failed)?, true))
+    }
+
     fn check_new(&self, name: &str) -> Result<(), Failure> {
         let files = ["pem", "key"].map(|kind| self.file(&format!("{name}.{kind}")));
         let there = files.iter().find(|file| file.symlink_metadata().is_ok());
@@ -340,19 +360,23 @@ impl Signer {
     }
 }
 
-/// Returns the certificate and the key of a new authority, as PEM.
-fn new_authority(days: u32) -> Result<(String, String), Failure> {
-    let key = KeyPair::generate().map_err(failed)?;
+/// Reads a private key; `None` if there is none.
+fn key_at(file: &Path) -> Option<KeyPair> {
+    KeyPair::from_pem(&fs::read_to_string(file).ok()?).ok()
+}
+
+/// Returns the certificate of a new authority, as PEM.
+fn new_authority(key: &KeyPair, days: u32) -> Result<String, Failure> {
     let mut params = CertificateParams::default();
     // Two authorities need two names, so that people and programs can tell them apart.
-    let id = params.key_identifier(&key);
+    let id = params.key_identifier(key);
     let id: String = id.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     params.distinguished_name.push(DnType::CommonName, format!("gamelane authority {id}"));
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     set_validity(&mut params, days);
-    let certificate = params.self_signed(&key).map_err(failed)?;
-    Ok((certificate.pem(), key.serialize_pem()))
+    let certificate = params.self_signed(key).map_err(failed)?;
+    Ok(certificate.pem())
 }
 
 fn set_validity(params: &mut CertificateParams, days: u32) {
