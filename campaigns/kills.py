@@ -180,11 +180,10 @@ def in_start_of_python(said: str) -> bool:
 
 def household(*words: str) -> tuple[str, ...]:
     """Return a short run of the shipped household."""
-    return ("household", "--set", "duration=3s", *words)
+    return ("household", "--set", "duration=1s", *words)
 
 
-WAN, GAME = str(CAPTURES / "thin-tcp-wan-srv.pcapng.gz"), str(CAPTURES / "openarena-4p-cli.pcapng.gz")
-LAN = str(CAPTURES / "thin-tcp-lan-srv.pcapng.gz")
+LAN, GAME = str(CAPTURES / "thin-tcp-lan-srv.pcapng.gz"), str(CAPTURES / "openarena-4p-cli.pcapng.gz")
 
 WRITERS = (
     Writer(
@@ -198,7 +197,7 @@ WRITERS = (
     ),
     Writer(
         "analyze -o",
-        (("analyze", WAN, "--shared-paths"), ("analyze", GAME)),
+        (("analyze", LAN, "--shared-paths"), ("analyze", GAME)),
         "analysis.json",
         lambda document: document["captures"][0]["file"],
     ),
@@ -225,7 +224,7 @@ WRITERS = (
     ),
     Writer(
         "reproduce -o",
-        (("reproduce", "but2006", "--repeat", "1"), ("reproduce", "burriss2006", "--repeat", "1")),
+        (("reproduce", "palazzi-voap", "--repeat", "1"), ("reproduce", "burriss2006", "--repeat", "1")),
         "claims.json",
         lambda document: list(document["papers"]),
     ),
@@ -235,7 +234,7 @@ SWEEP = """name = "killed"
 base = "household"
 repeats = 3
 [set]
-"duration" = "2s"
+"duration" = "1s"
 [axes]
 "gateway.*.queue" = ["fifo", "pie", "codel", "fq_codel"]
 "link.rtt" = ["10ms", "40ms"]
@@ -320,8 +319,8 @@ def certificates(tally: Tally, chance: Random, until: float, place: Path) -> Non
             )
             if done.returncode and each[0] != "retire":
                 wrong.append(f"then {each[0]}: exit code {done.returncode}: {done.stderr.strip()[:200]}")
-        for each in names:
-            wrong += certificate_fits(folder, each)
+        for end in names:
+            wrong += certificate_fits(folder, end)
         wrong += [f"left behind: {path.name}" for path in folder.iterdir() if path.suffix not in (".pem", ".key")]
         for path in folder.glob(f"{name}.*"):
             path.unlink()

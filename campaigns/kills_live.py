@@ -353,10 +353,10 @@ def fail_open(tally: Tally, chance: Random, until: float, place: Path) -> None:
                 wrong.append("the link is dead after the next start")
             if between.duplicates():
                 wrong.append("bridge and gateway both forward after the next start")
-            for each in (running, after):
-                each.signal_all(signal.SIGTERM)
-                wrong += [f"still runs: {orphan}" for orphan in each.orphans()]
-                each.end()
+            for script_of in (running, after):
+                script_of.signal_all(signal.SIGTERM)
+                wrong += [f"still runs: {orphan}" for orphan in script_of.orphans()]
+                script_of.end()
             subprocess.run(between.bridge.command([script, "close", "home", "wan"]), check=True)
             if not between.becomes(between.bridge, found):
                 wrong.append(f"not as before: {difference(found, between.state(between.bridge))}")
