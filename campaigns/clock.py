@@ -41,18 +41,9 @@ def run(seconds: float, seed: int) -> Iterator[Tally]:
     library = next(LIBRARIES, None)
     if library is None:
         raise SystemExit("clock needs libfaketime: apt-get install faketime")
-    subjects: list[tuple[str, Callable[[Tally, Random, float, Clock], None]]] = [
-        ("`gamelane-proxy`", proxy),
-        ("`gamelane-gateway`", gateway),
-        ("`gamelane-impair`", impair),
-        ("`gamelane-traffic`", traffic),
-        ("`gamelane capture`", capture),
-        ("`gamelane run -o`", runs),
-        ("`gamelane sweep`", sweep),
-    ]
-    for name, campaign in subjects:
+    for name, campaign in SUBJECTS:
         tally = Tally("clock", name)
-        until = time.monotonic() + seconds / len(subjects)
+        until = time.monotonic() + seconds / len(SUBJECTS)
         with tempfile.TemporaryDirectory(prefix="gamelane-clock-") as place:
             Path(place).chmod(0o755)
             campaign(tally, Random(f"{seed} {name}"), until, Clock(library, Path(place)))
@@ -317,3 +308,14 @@ def sweep(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
         tally.add(sweeps=1, steps=clock.steps(chance, second.lasts))
         if second.end() or digests(folder) != wanted:
             tally.lost.append(f"exit code {second.end()}, or another table: {second.stderr[-300:]}")
+
+
+SUBJECTS: list[tuple[str, Callable[[Tally, Random, float, Clock], None]]] = [
+    ("`gamelane-proxy`", proxy),
+    ("`gamelane-gateway`", gateway),
+    ("`gamelane-impair`", impair),
+    ("`gamelane-traffic`", traffic),
+    ("`gamelane capture`", capture),
+    ("`gamelane run -o`", runs),
+    ("`gamelane sweep`", sweep),
+]

@@ -34,21 +34,9 @@ MOUNT = "/usr/bin/mount"
 
 def run(seconds: float, seed: int) -> Iterator[Tally]:
     """Fill the disk under all commands in turn, each for an equal part of `seconds`."""
-    subjects: list[tuple[str, Callable[[Tally, Random, float, Small], None]]] = [
-        *((f"`gamelane {writer.name}`", _of(writer)) for writer in WRITERS),
-        ("`gamelane sweep`", sweep),
-        ("`gamelane report`", report),
-        ("`gamelane run --json >FILE`", stdout),
-        ("`gamelane capture`", capture),
-        ("`gamelane run --engine lab`", lab_runs),
-        ("`gamelane-proxy certificates`", certificates),
-        ("`gamelane-traffic`", traffic),
-        ("`gamelane-impair --log`", impair_log),
-        ("`gamelane-gateway --tap`", gateway_tap),
-    ]
-    for name, campaign in subjects:
+    for name, campaign in SUBJECTS:
         tally = Tally("disk", name)
-        until = time.monotonic() + seconds / len(subjects)
+        until = time.monotonic() + seconds / len(SUBJECTS)
         with tempfile.TemporaryDirectory(prefix="gamelane-disk-") as place, Small.mounted(Path(place)) as small:
             campaign(tally, Random(f"{seed} {name}"), until, small)
         yield tally
@@ -391,3 +379,17 @@ def _tapped(between: Line, program: Path, folder: Path, small: Small, tally: Tal
         wrong.append(f"replay: exit code {again.code}: {(again.stdout + again.stderr).strip()[-200:]}")
     tally.add(disks=1, full=int(is_full))
     return wrong
+
+
+SUBJECTS: list[tuple[str, Callable[[Tally, Random, float, Small], None]]] = [
+    *((f"`gamelane {writer.name}`", _of(writer)) for writer in WRITERS),
+    ("`gamelane sweep`", sweep),
+    ("`gamelane report`", report),
+    ("`gamelane run --json >FILE`", stdout),
+    ("`gamelane capture`", capture),
+    ("`gamelane run --engine lab`", lab_runs),
+    ("`gamelane-proxy certificates`", certificates),
+    ("`gamelane-traffic`", traffic),
+    ("`gamelane-impair --log`", impair_log),
+    ("`gamelane-gateway --tap`", gateway_tap),
+]
