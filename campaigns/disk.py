@@ -91,7 +91,7 @@ class Small:
         used = shutil.disk_usage(self.folder).used
         there = sum(1 for _ in self.folder.rglob("*")) + 1
         if kind == "bytes":
-            self.limit(f"size={(used + chance.randrange(max(more, 1))) // 4096 * 4 + 4}k,nr_inodes=100k")
+            self.limit(f"size={(used + chance.randrange(max(more, 1))) // 4096 * 4}k,nr_inodes=100k")
         else:
             self.limit(f"size=200m,nr_inodes={there + chance.randrange(files + 2)}")
 
@@ -277,7 +277,7 @@ def certificates(tally: Tally, chance: Random, until: float, small: Small) -> No
     while time.monotonic() < until:
         small.empty()
         command([program, "certificates", folder])
-        small.shrink(chance, 20_000, 8)
+        small.shrink(chance, 9_000, 4)
         action = chance.choice([["renew", "near", "far"], ["renew", "near", "--new-key"], ["add", "new", "--far"]])
         ended = command([program, "certificates", action[0], folder, *action[1:]])
         wrong = failed_well(small, ended.code, ended.stderr)
@@ -319,7 +319,7 @@ def impair_log(tally: Tally, chance: Random, until: float, small: Small) -> None
         found = between.state(between.player)
         while time.monotonic() < until:
             small.empty()
-            small.shrink(chance, 4096, 2)
+            small.shrink(chance, 12_000, 2)
             words: Words = [program, "run", "eth0", "--delay", "5ms", "--log", small.folder / "log", "--duration", "3s"]
             running = Running(between.player.command(words))
             running.says("impairing")

@@ -68,8 +68,8 @@ def capture(tally: Tally, chance: Random, until: float, place: Path) -> None:
             files = sorted(folder.glob("*.pcapng"))
             wrong = list(ended.wrong)
             by_itself = {-each for each in ended.blow.signals}
-            # A second Ctrl-C cuts it off.
-            handled = files and not ended.blow.hard and ended.blow.signals.count(signal.SIGINT) < 2
+            # Ctrl-C after another signal cuts it off.
+            handled = files and not ended.blow.hard and signal.SIGINT not in ended.blow.signals[1:]
             allowed = {DONE} if handled else {DONE, INTERRUPTED, *by_itself}
             if ended.code not in allowed or "Traceback" in ended.stderr:
                 wrong.append(f"exit code {ended.code}: {ended.stderr.strip()[-300:]}")
@@ -165,6 +165,7 @@ def traffic(tally: Tally, chance: Random, until: float, place: Path) -> None:
                     wrong.append(f"exit code {of.code}: {of.stderr.strip()[-200:]}")
             if started and not wrong:
                 wrong += _records(file, killed_at, hard=ended.blow.hard)
+            if started and not wrong and chance.random() < JOINED:
                 join: Words = [GAMELANE, "traffic", "join", scenario, here, there, "-o", place / "out"]
                 done = subprocess.run(join, check=False, capture_output=True, text=True, timeout=240)
                 if done.returncode and "no packet" not in done.stderr:
@@ -188,6 +189,8 @@ model = "quake3"
 """
 MATCH = POLICY.replace("[link]", 'duration = "5s"\n[link]')
 RECORD = 40
+JOINED = 0.2
+"""Share of the matches whose records are joined, which takes longer than a match."""
 LATEST_NS = 2_000_000_000
 
 
