@@ -91,7 +91,8 @@ class Small:
         used = shutil.disk_usage(self.folder).used
         there = sum(1 for _ in self.folder.rglob("*")) + 1
         if kind == "bytes":
-            self.limit(f"size={(used + chance.randrange(max(more, 1))) // 4096 * 4}k,nr_inodes=100k")
+            # 0 means no limit.
+            self.limit(f"size={max((used + chance.randrange(max(more, 1))) // 4096 * 4, 4)}k,nr_inodes=100k")
         else:
             self.limit(f"size=200m,nr_inodes={there + chance.randrange(files + 2)}")
 
