@@ -19,6 +19,7 @@ from tests.cli.command import GAMELANE
 from tests.cli.files import leftovers, listed, whole
 
 from gamelane.sweep import journal
+from gamelane.whole import PREFIX
 
 from .killing import ROOT, Ended, Running, blow
 from .ledger import Tally
@@ -141,7 +142,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.suffix in KINDS
+        if path.suffix in KINDS and PREFIX not in str(path)
     }
 
 

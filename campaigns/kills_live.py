@@ -23,7 +23,7 @@ from gamelane.errors import LabError
 from gamelane.lab.namespaces import Host, Lab
 
 from .killing import ROOT, Blow, Ended, Running, Words, blow, wait
-from .kills import DONE, INTERRUPTED, command_ended, household, snapshot
+from .kills import DONE, INTERRUPTED, command_ended, household, in_start_of_python, snapshot
 from .ledger import Tally
 
 STOPPING = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -71,7 +71,8 @@ def capture(tally: Tally, chance: Random, until: float, place: Path) -> None:
             # Ctrl-C after another signal cuts it off.
             handled = files and not ended.blow.hard and signal.SIGINT not in ended.blow.signals[1:]
             allowed = {DONE} if handled else {DONE, INTERRUPTED, *by_itself}
-            if ended.code not in allowed or "Traceback" in ended.stderr:
+            early = in_start_of_python(ended.stderr)
+            if not early and (ended.code not in allowed or "Traceback" in ended.stderr):
                 wrong.append(f"exit code {ended.code}: {ended.stderr.strip()[-300:]}")
             packets, torn, holes = read_pcapng(files)
             if torn and not ended.blow.hard:
