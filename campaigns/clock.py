@@ -298,8 +298,8 @@ def sweep(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
     file, folder = clock.place / "stepped.toml", clock.place / "out"
     file.write_text(SWEEP)
     words: Words = [GAMELANE, "sweep", file, "--quiet", "-o"]
-    subprocess.run([*words, clock.place / "reference"], check=True, capture_output=True, timeout=240)
-    wanted = digests(clock.place / "reference")
+    subprocess.run([*words, folder], check=True, capture_output=True, timeout=240)
+    wanted = digests(folder)
     while time.monotonic() < until:
         shutil.rmtree(folder, ignore_errors=True)
         first = Running([*words, folder], env=clock.env)

@@ -246,13 +246,12 @@ def sweep(tally: Tally, chance: Random, until: float, place: Path) -> None:
     file.write_text(SWEEP)
     words = [GAMELANE, "sweep", str(file), "-o"]
     began = time.monotonic()
-    subprocess.run([*words, str(place / "reference")], check=True, capture_output=True, timeout=240)
+    folder = place / "out"  # the report has its name
+    subprocess.run([*words, str(folder)], check=True, capture_output=True, timeout=240)
     took = time.monotonic() - began
-    wanted = digests(place / "reference")
-    number = 0
+    wanted = digests(folder)
     while time.monotonic() < until:
-        number += 1
-        folder = place / str(number)
+        shutil.rmtree(folder, ignore_errors=True)
         kept: set[str] = set()
         code = -1
         while code != DONE and time.monotonic() < until:
@@ -275,7 +274,6 @@ def sweep(tally: Tally, chance: Random, until: float, place: Path) -> None:
             differ = [name for name, digest in wanted.items() if found_files.get(name) != digest]
             if differ or leftovers(folder):
                 tally.lost.append(f"a finished sweep differs in {differ}, and left {leftovers(folder)}")
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _whole(folder: Path) -> list[str]:
