@@ -268,3 +268,16 @@ def test_a_document_does_not_stay_beside_pictures_of_another(tmp_path: Path) -> 
     done = gamelane(*WRITERS["tune"][:-1], "--quiet", "-o", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")  # nor does anything complain when Python ends
     assert not (tmp_path / "figures" / "old.svg").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [("schema",), ("analyze", str(CAPTURE), "--json", "--quiet")])
+def test_a_disk_that_fills_behind_stdout_is_told(words: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
+    """Regression: half a document and exit code 0 without a buffer; "internal error" where Rust prints."""
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            [GAMELANE, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=limited(20_000),
+            timeout=240, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "error: cannot write to standard output: File too large\n")
