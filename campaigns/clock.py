@@ -156,7 +156,12 @@ def proxy(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
         if "expired" not in status.stdout + near.stderr + far.stderr:
             tally.lost.append(f"nothing tells that certificates have expired: {status.stdout[:300]}")
         other = place / "other.toml"
-        other.write_text((place / "near.toml").read_text().replace(str(near_at), str(free_port())))
+        other.write_text(
+            (place / "near.toml")
+            .read_text()
+            .replace(str(near_at), str(free_port()))
+            .replace(str(pages), str(free_port()))
+        )
         late = Running([program, "near", other])  # by its own clock, both certificates are valid
         if late.wait(30) != PEER:
             tally.lost.append(f"an expired certificate made a carrier: {late.end()}, {late.stderr[-300:]}")
