@@ -6,13 +6,17 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from gamelane.errors import OutputError, UsageError
 from gamelane.interrupts import uninterrupted
+
+PREFIX = ".gamelane-"
+"""Begins the names of what exists only while a command runs."""
 
 
 @contextmanager
@@ -63,11 +67,17 @@ def replace(path: Path, text: str) -> None:
 class Together:
     """Files of a folder that appear together when the block ends. If the block fails, the folder stays as it was."""
 
-    def __init__(self, folder: Path, last: str = "") -> None:
-        """`last` is a file that says that the folder is complete. It disappears first and appears last."""
+    def __init__(self, folder: Path, last: str = "", stale: Sequence[str] = ()) -> None:
+        """`last` is a file that says that the folder is complete. It disappears first and appears last.
+
+        `stale` are patterns of files of an earlier command, which must not stay beside the new ones.
+        """
         self.folder = folder
+        self.staging = folder / f"{PREFIX}partial"
+        """Where the files are until the end of the block, under their own names."""
         self.last = last
-        self._files: list[Path] = []
+        self.stale = stale
+        self._names: list[str] = []
 
     def __enter__(self) -> Together:
         with writing(self.folder):
@@ -76,16 +86,16 @@ class Together:
 
     @contextmanager
     def file(self, name: str) -> Iterator[Path]:
-        """Give a path to write to."""
-        path = self.folder / name
-        self._files.append(path)
-        with writing(path):
-            yield _partial(path)
-            on_disk(_partial(path))
+        """Give a path to write to. The name may have a folder: `figures/rtt.svg`."""
+        self._names.append(name)
+        with writing(self.folder / name):
+            (self.staging / name).parent.mkdir(parents=True, exist_ok=True)
+            yield self.staging / name
+            on_disk(self.staging / name)
 
     def listed(self) -> list[dict[str, Any]]:
         """Describe the files so far, for a manifest."""
-        return [described(_partial(path), path.name) for path in self._files]
+        return [described(self.staging / name, name) for name in self._names]
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with uninterrupted():
@@ -93,15 +103,20 @@ class Together:
                 if kind is None:
                     self._appear()
             finally:
-                for path in self._files:
-                    _partial(path).unlink(missing_ok=True)
+                shutil.rmtree(self.staging, ignore_errors=True)
 
     def _appear(self) -> None:
+        names = sorted(self._names, key=lambda name: name == self.last)
         with writing(self.folder):
+            for name in names:
+                (self.folder / name).parent.mkdir(exist_ok=True)
             if self.last:
                 (self.folder / self.last).unlink(missing_ok=True)
-            for path in sorted(self._files, key=lambda path: path.name == self.last):
-                _partial(path).replace(path)
+            for path in (found for pattern in self.stale for found in self.folder.glob(pattern)):
+                if str(path.relative_to(self.folder)) not in names:
+                    path.unlink()
+            for name in names:
+                (self.staging / name).replace(self.folder / name)
 
 
 def described(path: Path, name: str) -> dict[str, Any]:
@@ -113,9 +128,11 @@ def described(path: Path, name: str) -> dict[str, Any]:
     return {"name": name, "bytes": path.stat().st_size, "sha256": digest}
 
 
-@contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Lock a folder against a second command that writes to it. Raises UsageError if there is one."""
+def claim(folder: Path) -> int:
+    """Lock a folder against a second command that writes to it, and remove what a killed one left.
+
+    The lock lasts until the returned file is closed. Raises UsageError if there is a second command.
+    """
     held = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,7 +143,17 @@ def claimed(folder: Path) -> Iterator[None]:
             "  hint:    wait for it, or choose another folder with -o"
         ) from None
     except OSError:
-        pass  # a file system without locks
+        return held  # a file system without locks
+    for left in (*folder.glob(f"{PREFIX}*"), *folder.glob(f"*/{PREFIX}*")):
+        with suppress(OSError):  # nothing depends on it
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return held
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Lock a folder during a block, as `claim` does."""
+    held = claim(folder)
     try:
         yield
     finally:
@@ -148,4 +175,4 @@ def on_disk(path: Path) -> None:
 
 
 def _partial(path: Path) -> Path:
-    return path.with_name(f"{path.name}.partial")
+    return path.with_name(f"{PREFIX}{path.name}.partial")

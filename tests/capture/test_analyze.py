@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from tests.cli.command import GAMELANE, gamelane
+from tests.cli.files import leftovers
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SERVER, CLIENT = (CAPTURES / f"thin-tcp-wan-{end}.pcapng.gz" for end in ("srv", "cli"))
@@ -100,7 +101,7 @@ def test_the_folder_holds_page_document_and_tables(tmp_path: Path) -> None:
     assert set(pl.read_parquet(tmp_path / "out" / "rtt.parquet")["method"].unique()) == {
         "acknowledgement", "timestamp", "both-halves",
     }  # fmt: skip
-    assert not (tmp_path / "out" / "parts").exists()
+    assert not leftovers(tmp_path / "out")
 
 
 def test_one_connection_is_logged_as_in_figure_6() -> None:
@@ -311,10 +312,11 @@ def test_the_document_is_there_only_when_all_is(tmp_path: Path) -> None:
     done = gamelane("analyze", MATCH, "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "analysis.json").exists()
-    # A game over UDP has nothing to replay: what an earlier run left must not be taken for this one's.
+    # A game over UDP has nothing to replay: the folder stays as it was.
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     done = gamelane("analyze", MATCH, "--remedies", "1", "-o", tmp_path)
     assert done.returncode == 2
-    assert not (tmp_path / "analysis.json").exists()
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     done = gamelane("analyze", SERVER, "--remedies", "1", "-o", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "analysis.json").read_text())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -13,12 +12,13 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
+import click
 import pytest
 
 import gamelane as library
 from gamelane import whole
 from tests.cli.command import GAMELANE, computes, gamelane
+from tests.cli.files import leftovers, listed, whole_or_absent
 from tests.needs import needs
 
 CAPTURE = Path(__file__).parents[1] / "captures" / "thin-tcp-wan-srv.pcapng.gz"
@@ -37,37 +37,6 @@ WRITERS: dict[str, tuple[str | Path, ...]] = {
 def limited(bytes_per_file: int) -> Callable[[], None]:
     """Let every file of a process end at this size: a full disk for which no privilege is needed."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_per_file, bytes_per_file))
-
-
-def whole_or_absent(folder: Path) -> None:
-    """Check that a folder has no part of a file, and that every file its manifest lists is there as listed."""
-    for path in folder.rglob("*"):
-        assert not path.name.endswith(".partial")
-        assert path.name != "parts"
-        if path.suffix == ".parquet":
-            pl.read_parquet(path)
-        elif path.suffix == ".json":
-            json.loads(path.read_text())
-        elif path.suffix == ".html":
-            assert path.read_text().rstrip().endswith("</html>")
-        elif path.suffix == ".svg":
-            assert path.read_text().rstrip().endswith("</svg>")
-        elif path.suffix == ".png":
-            assert path.read_bytes().endswith(b"IEND\xaeB`\x82")
-        elif path.suffix == ".pcapng":
-            assert gamelane("analyze", path, "--json").returncode == 0
-    listed(folder)
-
-
-def listed(folder: Path) -> list[str]:
-    """Return the files that the manifest lists, if there is one, after comparing each with its entry."""
-    names = []
-    for manifest in (folder / "manifest.json", folder / "analysis.json"):
-        for entry in json.loads(manifest.read_text())["files"] if manifest.exists() else ():
-            content = (folder / entry["name"]).read_bytes()
-            assert (len(content), hashlib.sha256(content).hexdigest()) == (entry["bytes"], entry["sha256"])
-            names.append(entry["name"])
-    return names
 
 
 @pytest.mark.parametrize("most", [1_000, 30_000])
@@ -251,3 +220,64 @@ def test_sigterm_keeps_finished_runs_as_ctrl_c_does(tmp_path: Path) -> None:
     assert "1 of 2 runs finished" in stderr
     assert list(json.loads(stdout)["variants"]) == ["short"]
     assert library.read(tmp_path).finished_runs == 1
+
+
+OTHER = CAPTURE.with_name("openarena-4p-cli.pcapng.gz")
+
+
+def test_an_analysis_replaces_all_files_of_the_one_before(tmp_path: Path) -> None:
+    """Regression: `shared_paths.parquet` of another capture stayed."""
+    assert gamelane(*WRITERS["analyze"], tmp_path).returncode == 0
+    assert "shared_paths.parquet" in listed(tmp_path)
+    assert gamelane("analyze", OTHER, "-o", tmp_path).returncode == 0
+    assert set(listed(tmp_path)) == {path.name for path in tmp_path.iterdir()} - {"analysis.json"}
+
+
+def test_an_analysis_that_is_stopped_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: document and report were removed at the start, and the tables were replaced before the others."""
+    from gamelane.cli.analyze import analyze
+    from gamelane.report import capture
+
+    assert gamelane("analyze", OTHER, "-o", tmp_path).returncode == 0
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def stop(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(capture, "page", stop)
+    with pytest.raises(click.Abort):
+        analyze.main([str(CAPTURE), "-o", str(tmp_path)], standalone_mode=False)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_the_next_command_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    """Regression: the part of a file that the next command did not write stayed for ever."""
+    for name in (".gamelane-1", ".gamelane-lan.pcapng.partial", ".gamelane-partial/x", "figures/.gamelane-a.partial"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    kept = tmp_path / "movie.partial"
+    kept.write_text("")
+    assert gamelane(*WRITERS["run"], tmp_path).returncode == 0
+    assert not leftovers(tmp_path)
+    assert kept.exists()
+
+
+def test_a_document_does_not_stay_beside_pictures_of_another(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "old.svg").write_text("")
+    done = gamelane(*WRITERS["tune"][:-1], "--quiet", "-o", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")  # nor does anything complain when Python ends
+    assert not (tmp_path / "figures" / "old.svg").exists()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [("schema",), ("analyze", str(CAPTURE), "--json", "--quiet")])
+def test_a_disk_that_fills_behind_stdout_is_told(words: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
+    """Regression: half a document and exit code 0 without a buffer; "internal error" where Rust prints."""
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with (tmp_path / "out").open("wb") as out:
+        done = subprocess.run(
+            [GAMELANE, *words], stdout=out, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=limited(20_000),
+            timeout=240, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "error: cannot write to standard output: File too large\n")

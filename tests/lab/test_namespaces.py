@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gamelane import programs
 from gamelane.errors import LabError
 from gamelane.lab.namespaces import Lab, missing
+from tests.lab.conftest import program
 from tests.needs import needs
 
 pytestmark = needs(missing() is None, str(missing()))
@@ -26,6 +28,18 @@ with Lab() as lab:
     inside = lab.start(a, "sleep", "600")
     print(a.pid, b.pid, inside.pid, flush=True)
     time.sleep(600)
+"""
+
+
+MATCH = """
+name = "match"
+[link]
+up = "100mbit"
+down = "100mbit"
+[[flow]]
+name = "game"
+app = "game"
+model = "quake3"
 """
 
 
@@ -48,9 +62,32 @@ def test_hosts_see_their_own_ends_only() -> None:
     assert _interfaces() == before
 
 
+SERVES = """
+import sys, time
+from gamelane.lab.namespaces import Lab
+from gamelane import programs
+with Lab() as lab:
+    a = lab.host("a")
+    inside = lab.start(a, programs.TRAFFIC.find(), "serve", sys.argv[1])
+    while "listening" not in inside.stderr.readline():
+        pass
+    print(a.pid, inside.pid, inside.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("maker", [MAKER, SERVES])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_survives_its_maker(how: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-c", MAKER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as maker:
+def test_nothing_survives_its_maker(how: signal.Signals, maker: str, tmp_path: Path) -> None:
+    """Regression: a program that becomes `nobody` outlived a maker that was killed, and so did its namespace."""
+    program(programs.TRAFFIC)
+    scenario = tmp_path / "match.toml"
+    scenario.write_text(MATCH)
+    _survives(how, [sys.executable, "-c", maker, str(scenario)])
+
+
+def _survives(how: signal.Signals, words: list[str]) -> None:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as maker:
         assert maker.stdout is not None
         pids = [int(word) for word in maker.stdout.readline().split()]
         assert len(pids) == 3

@@ -14,6 +14,7 @@ import pytest
 import vl_convert
 from rich.console import Console
 
+from gamelane import whole
 from gamelane.analysis import capture_frames
 from gamelane.analysis.capture import analyze
 from gamelane.plot.images import VEGA_LITE
@@ -30,7 +31,8 @@ from tests.report.documents import Document
 def _analyzed(captures: list[str], folder: Path) -> Document:
     with capture_frames.TableWriter(folder) as tables:
         found = analyze(captures, tables)
-        tables.finish()
+        with whole.Together(folder) as files:
+            tables.join(files)
     return found
 
 

@@ -418,3 +418,31 @@ fn forwards_whatever_happens(way: &str) {
     assert_eq!(wrapper.wait().unwrap().code(), Some(0));
     assert!(!bridge(), "as found");
 }
+
+/// Regression: bridge and gateway both forwarded each frame, if the script had been killed and was started again.
+#[test]
+fn beside_a_gateway_that_runs_there_is_no_bridge_and_a_closed_terminal_ends_script_and_gateway() {
+    let Some(net) = net(1500, &[]) else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/gateway/fail-open");
+    let policy = net.policy(FQ);
+    let has_bridge = || {
+        let words = ["ip", "link", "show", "gamelane-open"];
+        net.command(Place::Gateway, &words).output().unwrap().status.success()
+    };
+    let running = net.gateway(FQ);
+    net.run(Place::Gateway, &[script, "open", "lan", "wan"]);
+    assert!(!has_bridge());
+    running.end("KILL");
+    net.run(Place::Gateway, &[script, "open", "lan", "wan"]);
+    assert!(has_bridge());
+    let mut wrapper = net
+        .command(Place::Gateway, &[script, "run", "lan", "wan", policy.to_str().unwrap()])
+        .env("GAMELANE_GATEWAY", common::PROGRAM)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(wait(PATIENCE, || net.program(&["status"]).0 == 0), "the gateway runs");
+    sh(&format!("kill -HUP {}", wrapper.id()));
+    assert_eq!(wrapper.wait().unwrap().code(), Some(0));
+    assert!(wait(PATIENCE, || net.processes().is_empty()) && !has_bridge(), "{}", net.processes());
+}

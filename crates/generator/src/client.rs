@@ -59,6 +59,8 @@ pub enum Failure {
 /// Interval between repeated control messages.
 const EVERY: Duration = Duration::from_millis(250);
 const TRIES: u32 = 20;
+/// Tries of a client that was asked to leave: its user waits.
+const LAST_TRIES: u32 = 6;
 /// Time without a packet after which the client sends a keep-alive.
 const ALIVE: Duration = Duration::from_secs(1);
 /// Wait for packets that are still in flight after the last one was sent.
@@ -79,11 +81,19 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Ends the application now and leaves.
+    /// Ends the application now. Waits for the server's report for [`LAST_TRIES`], and for an answer to hello not at all.
     pub fn leave(&mut self, now: Instant) {
+        self.say_bye(TRIES - LAST_TRIES, now);
+    }
+
+    fn say_bye(&mut self, tried: u32, now: Instant) {
         self.state = match std::mem::replace(&mut self.state, State::Ended(Err(Failure::Silence))) {
-            State::Playing { stream, .. } => State::Leaving { stream, tries: 0, next: now },
-            other => other,
+            State::Playing { stream, .. } => State::Leaving { stream, tries: tried, next: now },
+            State::Leaving { stream, tries, next } => {
+                State::Leaving { stream, tries: tries.max(tried), next }
+            }
+            State::Asking { .. } => State::Ended(Err(Failure::Silence)),
+            ended @ State::Ended(_) => ended,
         };
     }
 
@@ -110,7 +120,7 @@ impl<'a> Client<'a> {
             && stream.poll_timeout().is_none()
             && now >= stream.ends().saturating_add(LINGER)
         {
-            self.leave(now);
+            self.say_bye(0, now);
         }
         let session = self.wish.session;
         let message = match &mut self.state {

@@ -23,9 +23,9 @@ use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::output::{print, print_to_reader, say};
 use gamelane_service::privileges::{Keep, User, calls, give_up};
+use gamelane_service::signals::endings;
 use gamelane_traffic::Transport;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// Sends a scenario's games and calls over real UDP sockets.
 #[derive(Parser)]
@@ -270,10 +270,10 @@ fn no_random(error: getrandom::Error) -> Failure {
     Failure(Exit::CannotRun, format!("the system has no random numbers: {error}"))
 }
 
-/// Returns a flag that SIGINT and SIGTERM set.
+/// Returns a flag that the signals of [`endings`] set.
 fn stopped() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in endings() {
         signal_hook::flag::register(signal, stop.clone())
             .map_err(|error| Failure(Exit::CannotRun, format!("cannot handle signals: {error}")))?;
     }

@@ -31,7 +31,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Impair the packets of an interface, or of a bridge between two, until SIGTERM or Ctrl-C.
+    /// Impair the packets of an interface, or of a bridge between two, until Ctrl-C, SIGTERM or SIGHUP.
     Run(Run),
     /// Change the impairment while it runs.
     Set {

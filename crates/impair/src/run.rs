@@ -19,8 +19,8 @@ use gamelane_service::http::spawn;
 use gamelane_service::mailbox::{self, Mailbox};
 use gamelane_service::output::say;
 use gamelane_service::privileges::{Keep, User, calls, give_up};
+use gamelane_service::signals::endings;
 use serde_json::json;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::control::{self, Answer, Begin, Control, Counters, Request};
 use crate::detour::Detour;
@@ -74,7 +74,7 @@ impl Place {
     }
 }
 
-/// Runs until SIGTERM, SIGINT or the end of its time. Packets on their way are lost then.
+/// Runs until SIGTERM, SIGINT, SIGHUP or the end of its time. Packets on their way are lost then.
 ///
 /// # Errors
 /// If it cannot start, or an interface is removed.
@@ -326,11 +326,11 @@ fn now() -> StdInstant {
     StdInstant::now()
 }
 
-/// Returns a flag that SIGTERM and SIGINT set, and a socket that is readable after one of them.
+/// Returns a flag that the signals of [`endings`] set, and a socket that is readable after one of them.
 fn stopped() -> anyhow::Result<(Arc<AtomicBool>, UnixStream)> {
     let (arrived, writer) = UnixStream::pair()?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGTERM, SIGINT] {
+    for signal in endings() {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
         signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
     }

@@ -103,7 +103,8 @@ impl Files {
         let Some(open) = &self.open else { return true };
         let bytes = open.bytes + before;
         let full = self.rotation.bytes.is_some_and(|limit| bytes + block > limit);
-        let old = self.rotation.span_ns.is_some_and(|span| at_ns.saturating_sub(open.first_ns) >= span);
+        // The clock may be set back: without the difference both ways, the file would last until it is there again.
+        let old = self.rotation.span_ns.is_some_and(|span| at_ns.abs_diff(open.first_ns) >= span);
         (full && bytes > self.header.len() as u64) || old
     }
 
@@ -266,6 +267,20 @@ mod tests {
             record(&mut files(folder.path(), rotation), times);
             assert_eq!(names(folder.path()).len(), 3 * runs);
         }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_stop_the_rotation() {
+        let folder = tempfile::tempdir().unwrap();
+        let rotation = Rotation { span_ns: Some(1_000_000_000), keep: Some(2), ..Rotation::default() };
+        let (second, day) = (1_000_000_000, 86_400_000_000_000);
+        let back = [0, 1, 2, 3].map(|seconds| day + seconds * second).into_iter();
+        let again = [0, 1, 2, 3].map(|seconds| seconds * second).into_iter();
+        record(&mut files(folder.path(), rotation), back.chain(again));
+        assert_eq!(
+            names(folder.path()),
+            ["a_b-19700101T000002Z-00007.pcapng", "a_b-19700101T000003Z-00008.pcapng"]
+        );
     }
 
     #[test]

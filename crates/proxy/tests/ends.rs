@@ -8,7 +8,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::thread;
 use tempfile::TempDir;
-use tokio::time::Instant;
 
 fn start(folder: &Path, end: &str) -> Running {
     let log = File::options().create(true).append(true).open(folder.join(format!("{end}.log"))).unwrap();

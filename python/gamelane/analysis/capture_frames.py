@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,12 +35,12 @@ NO_CAUSE = 255
 class TableWriter:
     """Writes batches of columns to part files, and joins them. The parts disappear at the end of its block.
 
-    After an error it writes nothing more, so that the analysis goes on without tables. `finish` raises that error.
+    After an error it writes nothing more, so that the analysis goes on without tables. `join` raises that error.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.parts = folder / "parts"
+        self.parts = folder / f"{whole.PREFIX}parts"
         self.count: Counter[str] = Counter()
         self.failed: OutputError | None = None
 
@@ -65,15 +66,13 @@ class TableWriter:
             self.failed = error
             self._remove_parts()
 
-    def finish(self) -> list[Path]:
-        """Join the parts of each table into one file; return the files."""
+    def join(self, files: whole.Together) -> None:
+        """Join the parts of each table into one of the `files`."""
         if self.failed is not None:
             raise self.failed
-        with whole.Together(self.folder) as files:
-            for table in TABLES:
-                with files.file(f"{table}.parquet") as partial:
-                    self._join(table, partial)
-        return [self.folder / f"{table}.parquet" for table in TABLES]
+        for table in TABLES:
+            with files.file(f"{table}.parquet") as partial:
+                self._join(table, partial)
 
     def _join(self, table: str, target: Path) -> None:
         if self.count[table]:
@@ -83,11 +82,7 @@ class TableWriter:
             _frame(0, table, _nothing(table)).write_parquet(target, compression="zstd")
 
     def _remove_parts(self) -> None:
-        for table in TABLES:
-            for part in self.parts.glob(f"{table}-*.parquet"):
-                part.unlink()
-        if self.parts.is_dir():
-            self.parts.rmdir()
+        shutil.rmtree(self.parts, ignore_errors=True)
 
 
 def _frame(capture: int, table: str, columns: Mapping[str, npt.NDArray[np.generic]]) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ Connection = tuple[int, int]
 
 Found = Mapping[Variant, SharedPaths[Connection]]
 
-TABLE = "shared_paths"
+FILE = "shared_paths.parquet"
 MOST = 400
 """Maximum number of connections compared; those with the most samples are kept. Testing all pairs takes about 10 s."""
 
@@ -83,8 +82,8 @@ def shared(found: Mapping[str, Any], trips: RoundTrips) -> tuple[dict[str, Any],
     return _document(found, side, chosen, len(enough) - len(most), tested), tested
 
 
-def write_table(folder: Path, tested: Found) -> Path:
-    """Write every pair as Parquet, with the p-value of a common path; return the file."""
+def write_table(files: whole.Together, tested: Found) -> None:
+    """Write every pair as Parquet, with the p-value of a common path."""
     parts = []
     for variant, paths in tested.items():
         i, j = np.triu_indices(len(paths.connections), 1)
@@ -94,10 +93,8 @@ def write_table(folder: Path, tested: Found) -> Path:
             "p": paths.p[i, j], "p_adjusted": paths.adjusted[i, j], "told_apart": ~paths.shared[i, j],
         }  # fmt: skip
         parts.append(pl.DataFrame(columns).select(pl.lit(variant).alias("variant"), pl.all()))
-    target = folder / f"{TABLE}.parquet"
-    with whole.file(target) as partial:
+    with files.file(FILE) as partial:
         pl.concat(parts).write_parquet(partial, compression="zstd")
-    return target
 
 
 def sentence(of: Mapping[str, Any]) -> str:

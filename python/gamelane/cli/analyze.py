@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gamelane.analysis.capture_paths import Found, RoundTrips
 
 DOCUMENT = "analysis.json"
+PAGE = "report.html"
 
 
 @click.command()
@@ -128,8 +129,6 @@ def analyze(
 def _tables(folder: Path) -> TableWriter:
     from gamelane.analysis.capture_frames import TableWriter  # noqa: PLC0415 - Polars loads slowly
 
-    for stale in (folder / DOCUMENT, folder / "report.html"):
-        stale.unlink(missing_ok=True)
     return TableWriter(folder)
 
 
@@ -159,17 +158,20 @@ def _show(found: dict[str, Any], *, detailed: bool) -> None:
 
 
 def _write(tables: TableWriter, found: dict[str, Any], tested: Found | None) -> Path:
-    """Write tables, then the page, then the document: if the document exists, the folder is complete."""
+    """Write tables, page and document together: if the document exists, the folder is complete."""
     from gamelane.analysis import capture_paths  # noqa: PLC0415 - SciPy loads slowly
-    from gamelane.report.capture import write_page  # noqa: PLC0415 - Altair loads slowly
+    from gamelane.report.capture import page  # noqa: PLC0415 - Altair loads slowly
 
-    files = tables.finish()
-    if tested is not None:
-        files.append(capture_paths.write_table(tables.folder, tested))
-    page = write_page(tables.folder, found, tested)
-    listed = [whole.described(path, path.name) for path in (*files, page)]
-    whole.replace(tables.folder / DOCUMENT, whole.document(found | {"files": listed}))
-    return page
+    with whole.Together(tables.folder, DOCUMENT, stale=(capture_paths.FILE,)) as files:
+        tables.join(files)
+        if tested is not None:
+            capture_paths.write_table(files, tested)
+        with files.file(PAGE) as partial:
+            partial.write_text(page(files.staging, found, tested), encoding="utf-8")
+        described = whole.document(found | {"files": files.listed()})
+        with files.file(DOCUMENT) as partial:
+            partial.write_text(described, encoding="utf-8")
+    return tables.folder / PAGE
 
 
 def _two(interfaces: str) -> tuple[int, int]:

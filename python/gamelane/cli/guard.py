@@ -54,14 +54,21 @@ def _run(command: Callable[[], object], ctrl_c: CtrlC) -> int:
 
 def _unwritable(error: OSError) -> int:
     """Report a full disk. A reader of stdout that has left, as `head` does, is no error."""
-    if error.errno not in (errno.EPIPE, *FULL):
+    number = error.errno or _number_of_rust(error)
+    if number not in (errno.EPIPE, *FULL):
         return _our_bug(error)
     if error.filename is None:
         leave_stdout()
-    if error.errno == errno.EPIPE:
+    if number == errno.EPIPE:
         return OK
-    say(f"error: cannot write to {error.filename or 'standard output'}: {error.strerror}")
+    say(f"error: cannot write to {error.filename or 'standard output'}: {os.strerror(number)}")
     return OUTPUT
+
+
+def _number_of_rust(error: OSError) -> int:
+    """Return the number of a system error that Rust reports in words; 0 if it has none."""
+    number = str(error).rpartition("(os error ")[2].removesuffix(")")
+    return int(number) if number.isdecimal() else 0
 
 
 def _our_bug(error: Exception) -> int:

@@ -11,7 +11,6 @@ from gamelane.errors import OutputError
 TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
     from typing import Any
 
@@ -54,18 +53,25 @@ unprinted: list[OSError] = []
 
 
 def deliver(document: Any, file: Path | None, show: Callable[[], None], *, json: bool) -> None:
-    """Write a document to a file, if one is given, and print it, as JSON or by `show`, also if the disk is full."""
+    """Write a document to a file, if one is given, and print it, as JSON or by `show`, also if the disk is full.
+
+    Pages and pictures of an earlier document disappear with it.
+    """
     from gamelane import whole  # noqa: PLC0415 - as above
 
     try:
         if file is not None:
-            whole.replace(file, whole.document(document))
+            with whole.Together(file.parent, file.name, stale=DRAWN) as files, files.file(file.name) as partial:
+                partial.write_text(whole.document(document), encoding="utf-8")
     finally:
         with printing():
             if json:
                 emit(document)
             else:
                 show()
+
+
+DRAWN = ("claims.html", "figures/*.png", "figures/*.svg")
 
 
 def leave_stdout() -> None:
@@ -131,23 +137,21 @@ def writable(folder: Path, *, shared: bool = False) -> Path:
 
     Unless the folder is `shared`, other commands are kept out of it until this process ends.
     """
-    from gamelane.whole import claimed  # noqa: PLC0415 - as above
+    from gamelane.whole import PREFIX, claim  # noqa: PLC0415 - as above
 
-    probe = folder / f".gamelane-{os.getpid()}"
+    probe = folder / f"{PREFIX}{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # a command that claims the folder removes it too
     except OSError as error:
         raise OutputError(
             f"{folder}: cannot write to this folder: {error.strerror}\n"
             "  hint:    choose another folder with -o, or change its permissions"
         ) from None
     if not shared and (place := folder.resolve()) not in _CLAIMED:
-        held = claimed(folder)
-        held.__enter__()
-        _CLAIMED[place] = held
+        _CLAIMED[place] = claim(folder)
     return folder
 
 
-_CLAIMED: dict[Path, AbstractContextManager[None]] = {}
+_CLAIMED: dict[Path, int] = {}

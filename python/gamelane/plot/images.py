@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,22 +23,24 @@ WIDTH = 300
 SCALE = 2
 
 
-def write(figures: list[Figure], folder: Path) -> list[Path]:
-    """Write each figure as `NAME.png` and `NAME.svg`, and remove those of an earlier report."""
-    with whole.writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    written = []
+def write(figures: Sequence[Figure], folder: Path) -> list[Path]:
+    """Write each figure as `NAME.png` and `NAME.svg`, all together, and remove those of an earlier report."""
+    with whole.Together(folder, stale=("*.png", "*.svg")) as files:
+        return [folder / name for name in draw(figures, files)]
+
+
+def draw(figures: Sequence[Figure], files: whole.Together, under: str = "") -> list[str]:
+    """Add each figure to `files` as `NAME.png` and `NAME.svg`, with `under` before the name."""
+    names = []
     for figure in figures:
         spec = specification(figure)
-        png, svg = folder / f"{figure.name}.png", folder / f"{figure.name}.svg"
-        with whole.file(png) as partial:
+        png, svg = f"{under}{figure.name}.png", f"{under}{figure.name}.svg"
+        with files.file(png) as partial:
             partial.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE))
-        whole.replace(svg, vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
-        written += [png, svg]
-    for picture in (*folder.glob("*.png"), *folder.glob("*.svg")):
-        if picture not in written:
-            picture.unlink()
-    return written
+        with files.file(svg) as partial:
+            partial.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+        names += [png, svg]
+    return names
 
 
 def specification(figure: Figure) -> dict[str, Any]:

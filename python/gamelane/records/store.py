@@ -21,25 +21,25 @@ from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
+REPORT = ("report.html", "figures/*.png", "figures/*.svg")
 
 
 def write(results: Results, folder: str | PathLike[str]) -> None:
     """Write the tables and the manifest, all or none. The manifest appears last: a folder that has one is complete."""
-    with whole.Together(Path(folder), MANIFEST) as files:
+    with whole.Together(Path(folder), MANIFEST, stale=REPORT) as files:
         for name, frame in results.frames.items():
             with files.file(f"{name}.parquet") as partial:
                 frame.write_parquet(partial, compression="zstd", statistics=True)
         described = whole.document(manifest(results) | {"files": files.listed()})
         with files.file(MANIFEST) as partial:
             partial.write_text(described, encoding="utf-8")
-    forget_report(Path(folder))
 
 
 def forget_report(folder: Path) -> None:
     """Remove the report of earlier records."""
     with whole.writing(folder):
-        for file in (folder / "report.html", *(folder / "figures").glob("*.png"), *(folder / "figures").glob("*.svg")):
-            file.unlink(missing_ok=True)
+        for file in (found for pattern in REPORT for found in folder.glob(pattern)):
+            file.unlink()
 
 
 def read(folder: str | PathLike[str]) -> Results:

@@ -10,7 +10,6 @@ import altair as alt
 import polars as pl
 from markupsafe import Markup
 
-from gamelane import whole
 from gamelane.analysis import capture_facts
 from gamelane.analysis.capture_paths import Found
 from gamelane.analysis.ecdf import curve
@@ -28,15 +27,8 @@ HOW_TO_ZOOM = (
 )
 
 
-def write_page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> Path:
-    """Write `report.html` into the folder of the tables. `tested` adds shared paths."""
-    target = folder / "report.html"
-    whole.replace(target, page(folder, found, tested))
-    return target
-
-
 def page(folder: Path, found: Mapping[str, Any], tested: Found | None = None) -> str:
-    """Return the page."""
+    """Return the page, with plots of the tables in `folder`. `tested` adds shared paths."""
     flows = capture_flows.flows(found)
     games = [flow for flow in flows if flow.is_game]
     tcp = capture_games.rows(games)

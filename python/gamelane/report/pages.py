@@ -42,12 +42,12 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
     )
 
 
-def write(page: Path, text: str, drawn: list[Figure]) -> Path:
-    """Write a page, and its figures beside it as pictures; return the page."""
-    with whole.writing(page.parent):
-        page.parent.mkdir(parents=True, exist_ok=True)
-    whole.replace(page, text)
-    images.write(drawn, page.parent / "figures")
+def write(page: Path, text: str, drawn: Sequence[Figure]) -> Path:
+    """Write a page together with its figures as pictures, beside it; return the page."""
+    with whole.Together(page.parent, page.name, stale=("figures/*.png", "figures/*.svg")) as files:
+        images.draw(drawn, files, "figures/")
+        with files.file(page.name) as partial:
+            partial.write_text(text, encoding="utf-8")
     return page
 
 

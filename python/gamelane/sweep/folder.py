@@ -87,7 +87,10 @@ def finish(folder: Path) -> None:
     Writes one block at a time through temporary files, so that memory use does not grow with the number of runs.
     """
     try:
-        with whole.file(folder / RUNS) as partial, tempfile.TemporaryDirectory(prefix=".blocks-", dir=folder) as place:
+        with (
+            whole.file(folder / RUNS) as partial,
+            tempfile.TemporaryDirectory(prefix=whole.PREFIX, dir=folder) as place,
+        ):
             parts = []
             for number, block in enumerate(_blocks(folder, read_manifest(folder))):
                 parts.append(Path(place) / f"{number}.arrow")

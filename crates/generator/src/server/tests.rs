@@ -176,6 +176,34 @@ fn a_refused_client_learns_the_reason() {
     assert_eq!(client.ended(), Some(Err(Failure::Silence)));
 }
 
+/// Regression: after Ctrl-C a client waited five seconds for a server that was gone, and as long for an answer to its hello.
+#[test]
+fn a_client_that_is_asked_to_leave_does_not_wait_long_for_a_server_that_is_gone() {
+    let token = Token::new("");
+    let mut server = server("");
+    let now = Instant::from_secs(100);
+    let mut asking = client(wish(0, server.fingerprint), &token);
+    asking.leave(now);
+    assert_eq!(asking.ended(), Some(Err(Failure::Silence)));
+
+    let mut playing = client(wish(0, server.fingerprint), &token);
+    let (mut buffer, mut records) = ([0; LONGEST], Vec::new());
+    for _ in ["hello", "start"] {
+        let length = playing.poll_transmit(now, &mut buffer, &mut records).unwrap();
+        server.handle_datagram(HOME.parse().unwrap(), &buffer[..length], now, now, &mut records);
+        let (_, length, _) = server.poll_transmit(now, &mut buffer, &mut records).unwrap();
+        playing.handle_datagram(&buffer[..length], now, now, &mut records);
+    }
+    playing.leave(now);
+    let mut at = now;
+    while let Some(next) = playing.poll_timeout() {
+        at = next;
+        while playing.poll_transmit(at, &mut buffer, &mut records).is_some() {}
+    }
+    assert_eq!(playing.ended().unwrap().unwrap().theirs, None);
+    assert!((Duration::from_secs(1)..Duration::from_secs(2)).contains(&(at - now)), "{:?}", at - now);
+}
+
 /// For an address that never sees an answer, the server keeps no state, and sends it no more bytes than it received.
 #[test]
 fn a_forged_address_gets_nothing_out_of_it() {

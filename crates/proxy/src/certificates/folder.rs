@@ -12,7 +12,7 @@
 
 use super::FAR_NAME;
 use super::facts::{Facts, Purpose, date, read_regular};
-use super::whole::{self, Existing, PRIVATE, PUBLIC};
+use super::whole::{self, PRIVATE, PUBLIC};
 use gamelane_mux::Role;
 use gamelane_service::exit::{Exit, Failure};
 use gamelane_service::output::say;
@@ -54,8 +54,8 @@ pub struct Done {
 }
 
 impl Done {
-    fn write(&mut self, path: &Path, text: &str, mode: u32, existing: Existing) -> Result<(), Failure> {
-        self.written.push(whole::write(path, text, mode, existing)?);
+    fn write(&mut self, path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+        self.written.push(whole::write(path, text, mode)?);
         Ok(())
     }
 
@@ -106,10 +106,8 @@ impl Folder {
     pub fn init(&self, days: u32) -> Result<Done, Failure> {
         self.check_new("authority")?;
         let (pem, key) = new_authority(days)?;
-        let mut done = Done::default();
-        done.write(&self.file(AUTHORITY_KEY), &key, PRIVATE, Existing::Keep)?;
-        done.write(&self.file(AUTHORITY), &pem, PUBLIC, Existing::Keep)?;
-        Ok(done)
+        let written = whole::write_pair(&self.path, "authority", &pem, &key)?;
+        Ok(Done { written, notes: Vec::new() })
     }
 
     /// Makes a key and a certificate for a further end.
@@ -156,7 +154,7 @@ impl Folder {
         let key = SubjectPublicKeyInfo::from_der(&old.key.1).map_err(failed)?;
         let (pem, notes) = signer.sign(&old.name, old.dns, old.purpose, &key, days)?;
         let mut done = Done { notes, ..Done::default() };
-        done.write(&file, &pem, PUBLIC, Existing::Replace)?;
+        done.write(&file, &pem, PUBLIC)?;
         Ok(done)
     }
 
@@ -183,8 +181,8 @@ impl Folder {
         let (pem, key) = new_authority(days)?;
         // In this order: after a crash in between, the old key still signs, and `retire` removes the certificate whose key is lost.
         let all = trusted.iter().fold(pem, |all, one| all + &pem_of(&one.der));
-        done.write(&self.file(AUTHORITY), &all, PUBLIC, Existing::Replace)?;
-        done.write(&self.file(AUTHORITY_KEY), &key, PRIVATE, Existing::Replace)?;
+        done.write(&self.file(AUTHORITY), &all, PUBLIC)?;
+        done.write(&self.file(AUTHORITY_KEY), &key, PRIVATE)?;
         Ok(done)
     }
 
@@ -214,7 +212,7 @@ impl Folder {
             return Err(unusable(&file, &why, Some(hint)));
         }
         let mut done = Done::default();
-        done.write(&file, &pem_of(&authority.der), PUBLIC, Existing::Replace)?;
+        done.write(&file, &pem_of(&authority.der), PUBLIC)?;
         done.notes.push(format!("no longer trusted: {}", others.join(", ")));
         Ok(done)
     }

@@ -38,8 +38,8 @@ pub(super) fn clean(folder: &Path) -> io::Result<()> {
 pub(super) fn write_pair(folder: &Path, name: &str, pem: &str, key: &str) -> Result<Vec<PathBuf>, Failure> {
     let waiting = |kind| folder.join(format!("{PAIR}{name}.{kind}"));
     // The certificate is the second: where it is, the key is whole.
-    write(&waiting("key"), key, PRIVATE, Existing::Replace)?;
-    write(&waiting("pem"), pem, PUBLIC, Existing::Replace)?;
+    write(&waiting("key"), key, PRIVATE)?;
+    write(&waiting("pem"), pem, PUBLIC)?;
     move_pair(folder, name).map_err(|error| unwritten(&folder.join(format!("{name}.pem")), &error))?;
     Ok(["key", "pem"].map(|kind| folder.join(format!("{name}.{kind}"))).into())
 }
@@ -56,17 +56,8 @@ fn move_pair(folder: &Path, name: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// What happens to a file that is already there.
-#[derive(Clone, Copy)]
-pub(super) enum Existing {
-    /// It stays, and writing fails.
-    Keep,
-    /// It is replaced.
-    Replace,
-}
-
 /// Writes a file. After a crash it has its old content or all of the new.
-pub(super) fn write(path: &Path, text: &str, mode: u32, existing: Existing) -> Result<PathBuf, Failure> {
+pub(super) fn write(path: &Path, text: &str, mode: u32) -> Result<PathBuf, Failure> {
     let failed = |error: &io::Error| unwritten(path, error);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
@@ -78,11 +69,7 @@ pub(super) fn write(path: &Path, text: &str, mode: u32, existing: Existing) -> R
     // The process may run with a narrower umask.
     file.as_file().set_permissions(Permissions::from_mode(mode)).map_err(|error| failed(&error))?;
     file.as_file().sync_all().map_err(|error| failed(&error))?;
-    match existing {
-        Existing::Keep => file.persist_noclobber(path),
-        Existing::Replace => file.persist(path),
-    }
-    .map_err(|error| failed(&error.error))?;
+    file.persist(path).map_err(|error| failed(&error.error))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| failed(&error))?;
     Ok(path.into())
 }

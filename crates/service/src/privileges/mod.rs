@@ -21,6 +21,9 @@ mod user;
 use std::io::{Error, ErrorKind, Result};
 
 pub use calls::Call;
+use rustix::process::{
+    Signal, getpid, getppid, kill_process, parent_process_death_signal, set_parent_process_death_signal,
+};
 pub use rustix::thread::CapabilitySet;
 use rustix::thread::{
     CapabilitySets, remove_capability_from_bounding_set, set_capabilities, set_keep_capabilities,
@@ -59,10 +62,14 @@ pub fn give_up(user: &User, keep: &Keep) -> Result<Vec<String>> {
         return Err(Error::other("other threads run already, and would keep their privileges: a bug"));
     }
     let mut notes: Vec<String> = user.note.iter().cloned().collect();
+    let (parent, ends_with) = (getppid(), parent_process_death_signal()?);
     empty_bounding_set();
     set_keep_capabilities(!keep.capabilities.is_empty())?;
     user.become_it()?;
     keep_capabilities(keep.capabilities)?;
+    if let Some(signal) = ends_with {
+        end_with_parent(signal, || getppid() == parent)?;
+    }
     notes.extend(match filter::program(&keep.calls) {
         None => Some("this processor's system calls are not known here, so all stay allowed".into()),
         Some(program) => match refused::install(&program, keep.json_log) {
@@ -75,6 +82,16 @@ pub fn give_up(user: &User, keep: &Keep) -> Result<Vec<String>> {
         },
     });
     Ok(notes)
+}
+
+/// Asks again for a signal at the end of the parent, as `setpriv --pdeathsig` does. The kernel forgets that wish when a process changes
+/// its user (prctl(2)). If the parent ended before, the signal is sent now.
+fn end_with_parent(signal: Signal, lives: impl Fn() -> bool) -> Result<()> {
+    set_parent_process_death_signal(Some(signal))?;
+    if !lives() {
+        kill_process(getpid(), signal)?;
+    }
+    Ok(())
 }
 
 /// Keeps these capabilities of this thread, and of threads it starts later. A program that it starts gets none.
