@@ -13,7 +13,7 @@ from . import ledger
 from .ledger import Tally
 
 # Each is a module. Its docstring's first line says what it does; its `run` yields a tally as soon as a subject is done.
-CAMPAIGNS = ("clock", "disk", "fuzz", "kills", "soak")
+CAMPAIGNS = ("clock", "disk", "fuzz", "kills", "mutate", "soak")
 
 Run = Callable[[float, int], Iterator[Tally]]
 

@@ -3,7 +3,9 @@
 
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::LazyLock;
 
+use gamelane_capture::analysis::TransportReport;
 use gamelane_capture::log::connection_log;
 use gamelane_capture::pair::{compare, watch};
 use gamelane_capture::{
@@ -43,12 +45,15 @@ pub(crate) fn conversation(bytes: &[u8]) {
 pub(crate) fn filter(bytes: &[u8]) {
     const WORDS: &str = "host net port portrange proto src dst tcp udp ip ip6 less greater len and or not && || ! ( ) < <= == \
                          != >= > / mask 53 6000-6008 0x40 10 10.0.0.1 172.16 255.0.0.0 ::1 fe80:: 8 64 128 vlan \\udp";
-    let words: Vec<&str> = WORDS.split_whitespace().collect();
-    let chosen = bytes.iter().map(|&byte| match words.get(usize::from(byte)) {
-        Some(word) => format!("{word} "),
-        None => char::from(byte).to_string(),
-    });
-    let Ok(filter) = chosen.collect::<String>().parse::<Filter>() else { return };
+    static LIST: LazyLock<Vec<&str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
+    let mut text = String::new();
+    for &byte in bytes {
+        match LIST.get(usize::from(byte)) {
+            Some(word) => text.extend([word, " "]),
+            None => text.push(byte.into()),
+        }
+    }
+    let Ok(filter) = text.parse::<Filter>() else { return };
     assert_eq!(filter.to_string().parse().as_ref(), Ok(&filter));
     filter.keeps(&CapturedPacket::default(), 60);
 }
@@ -71,28 +76,36 @@ pub(crate) fn pair(bytes: &[u8]) {
     }
 }
 
-fn everything(bytes: &[u8]) {
-    let Ok(mut capture) = Capture::from_reader(Cursor::new(bytes), Path::new("fuzz")) else { return };
+/// Runs all that reads a capture, and returns the flows of the analysis and how many of them are TCP connections.
+pub(crate) fn everything(bytes: &[u8]) -> (u64, u64) {
+    let Ok(mut capture) = Capture::from_reader(Cursor::new(bytes), Path::new("fuzz")) else { return (0, 0) };
     let mut sum = Sum::default();
     let mut analyzer = Analyzer::default();
     let _ = analyze(&mut capture, &mut analyzer, &mut sum);
-    assert_eq!(sum.0 + analyzer.set_aside() + capture.skipped().total(), capture.packets_read());
+    assert_eq!(sum.packets + analyzer.set_aside() + capture.skipped().total(), capture.packets_read());
     let _ = tcp_writes(&mut open(bytes));
     let _ = udp_flow(&mut open(bytes), None);
     let _ = connection_log(&mut open(bytes), 0);
+    (sum.flows, sum.connections)
 }
 
 fn open(bytes: &[u8]) -> Capture<Cursor<&[u8]>> {
     Capture::from_reader(Cursor::new(bytes), Path::new("fuzz")).expect("its header was read before")
 }
 
-/// Packets of all flows.
+/// All flows.
 #[derive(Default)]
-struct Sum(u64);
+struct Sum {
+    packets: u64,
+    flows: u64,
+    connections: u64,
+}
 
 impl Sink for Sum {
     fn flow(&mut self, report: FlowReport) {
-        self.0 += report.packets();
+        self.packets += report.packets();
+        self.flows += 1;
+        self.connections += u64::from(matches!(report.transport, TransportReport::Tcp(_)));
     }
 }
 

@@ -285,7 +285,8 @@ fn scaled(number: &str, scale: u64) -> Option<u128> {
     let fraction = fraction.get(..12).unwrap_or(fraction);
     let parts = 10u128.pow(fraction.len() as u32);
     let value = whole.parse::<u128>().ok()? * parts + fraction.parse::<u128>().ok()?;
-    Some((value * u128::from(scale) + parts / 2) / parts)
+    // A number that leaves the range of `u128` is too large for every kind.
+    Some(value.saturating_mul(scale.into()).saturating_add(parts / 2) / parts)
 }
 
 #[cfg(test)]
@@ -296,6 +297,14 @@ mod tests {
 
     fn printed(kind: &Kind, text: &str) -> Result<String, String> {
         kind.read(text).map(|value| kind.text(value).to_string()).map_err(|refused| refused.to_string())
+    }
+
+    #[test]
+    fn a_number_beyond_every_range_is_too_large() {
+        for text in ["9999999999999999999.000000000000h", "9999999999999999999.9d"] {
+            let refused = TIME.read(text).unwrap_err();
+            assert_eq!(refused.message, "this time is too large", "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Every test of the gateway: its plane, its command, and real kernels around it. One program links faster than one per file. A new file needs its line here.
 
 mod common;
+mod corpus;
 mod faults;
 mod following;
 mod plane;

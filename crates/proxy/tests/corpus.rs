@@ -1,22 +1,24 @@
-//! Replays the fuzzer's corpus of PROXY protocol headers; `crates/mux` does so for frames. `fuzz/README.md` says how to find more.
+//! Replays the fuzzer's corpus of PROXY protocol headers and configurations; `crates/mux` does so for frames. `fuzz/README.md` says
+//! how to find more.
 
+#[path = "../../../fuzz/targets/proxy_config.rs"]
+mod config;
+#[path = "../../../fuzz/targets/replay.rs"]
+mod replay;
 #[path = "../../../fuzz/targets/proxy.rs"]
 mod targets;
 
 use proptest::prelude::*;
-use std::path::Path;
+use replay::replay;
 
 #[test]
 fn headers() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/proxy_header");
-    let mut inputs = 0;
-    for entry in std::fs::read_dir(&folder).expect("the corpus is part of the repository") {
-        let path = entry.unwrap().path();
-        eprintln!("{}", path.display());
-        targets::header(&std::fs::read(path).unwrap());
-        inputs += 1;
-    }
-    assert!(inputs > 0, "{}: empty", folder.display());
+    replay("proxy_header", targets::header);
+}
+
+#[test]
+fn configurations() {
+    replay("proxy_config", config::file);
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 #![cfg(feature = "text")]
 
 mod catalogue;
+mod corpus;
 mod documents;
 mod properties;
 mod refusals;

@@ -180,7 +180,7 @@ pub async fn serve(listener: Listener, site: impl Site) -> io::Result<Infallible
             loop {
                 let place = place(&places).await;
                 match listener.accept().await {
-                    Ok((socket, _)) => drop(tokio::spawn(connection(socket, site.clone(), place))),
+                    Ok((socket, _)) => connection(socket, site.clone(), place),
                     Err(_) => sleep(PAUSE).await,
                 }
             }
@@ -190,9 +190,7 @@ pub async fn serve(listener: Listener, site: impl Site) -> io::Result<Infallible
             loop {
                 let place = place(&places).await;
                 match listener.accept().await {
-                    Ok((socket, _)) if is_allowed(&socket, owner) => {
-                        drop(tokio::spawn(connection(socket, site.clone(), place)));
-                    }
+                    Ok((socket, _)) if is_allowed(&socket, owner) => connection(socket, site.clone(), place),
                     Ok(_) => {}
                     Err(_) => sleep(PAUSE).await,
                 }
@@ -210,15 +208,20 @@ fn is_allowed(socket: &UnixStream, owner: u32) -> bool {
     socket.peer_cred().is_ok_and(|peer| peer.uid() == 0 || peer.uid() == owner)
 }
 
-async fn connection<S: Site>(
-    socket: impl AsyncRead + AsyncWrite + Unpin + Send,
-    site: Arc<S>,
-    _place: OwnedSemaphorePermit,
+fn connection(
+    socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    site: Arc<impl Site>,
+    place: OwnedSemaphorePermit,
 ) {
-    let service = service_fn(|request| {
-        let site = site.clone();
-        async move { Ok::<_, Infallible>(route(request, &*site).await) }
-    });
+    drop(tokio::spawn(async move {
+        serve_one(socket, &*site).await;
+        drop(place);
+    }));
+}
+
+/// Answers the one request of a client.
+pub async fn serve_one(socket: impl AsyncRead + AsyncWrite + Unpin + Send, site: &impl Site) {
+    let service = service_fn(async |request| Ok::<_, Infallible>(route(request, site).await));
     let serving = server::conn::http1::Builder::new()
         .keep_alive(false)
         .max_buf_size(MAX_HEAD)

@@ -6,7 +6,8 @@ pub(super) fn function(name: &str) -> Option<i32> {
     find(&std::fs::read("/sys/kernel/btf/vmlinux").ok()?, name)
 }
 
-fn find(btf: &[u8], name: &str) -> Option<i32> {
+/// Number of the function `name` in this type information.
+pub(super) fn find(btf: &[u8], name: &str) -> Option<i32> {
     if btf.get(..2)? != MAGIC.to_ne_bytes() {
         return None;
     }

@@ -89,7 +89,8 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packets<'a> {
-    fn of(block: &'a [u8]) -> Self {
+    /// The packets of a block's bytes.
+    pub fn of(block: &'a [u8]) -> Self {
         let left = u32_at(block, BLOCK + offset_of!(tpacket_hdr_v1, num_pkts)).unwrap_or(0);
         let at = u32_at(block, BLOCK + offset_of!(tpacket_hdr_v1, offset_to_first_pkt)).unwrap_or(0);
         Self { block, at: at as usize, left }
@@ -104,6 +105,10 @@ impl<'a> Iterator for Packets<'a> {
         let header = self.block.get(self.at..)?;
         let (packet, next) = packet(header)?;
         self.at += next;
+        // The last packet of a block has no next one.
+        if next < size_of::<tpacket3_hdr>() {
+            self.left = 0;
+        }
         Some(packet)
     }
 }
@@ -151,3 +156,21 @@ const ALIGNMENT: usize = libc::TPACKET_ALIGNMENT;
 const FRAME: u32 = 2048;
 /// A packet waits at most this long for its block to fill, in milliseconds.
 const RETIRE_MS: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_without_a_next_one_is_the_last_whatever_the_block_says() {
+        for next in [0_u32, 8] {
+            let mut block = vec![0; BLOCK + size_of::<tpacket_hdr_v1>() + 200];
+            let first = (BLOCK + size_of::<tpacket_hdr_v1>()) as u32;
+            let mut put = |at: usize, value: u32| block[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+            put(BLOCK + offset_of!(tpacket_hdr_v1, num_pkts), u32::MAX);
+            put(BLOCK + offset_of!(tpacket_hdr_v1, offset_to_first_pkt), first);
+            put(first as usize + offset_of!(tpacket3_hdr, tp_next_offset), next);
+            assert_eq!(Packets::of(&block).count(), 1, "next {next}");
+        }
+    }
+}

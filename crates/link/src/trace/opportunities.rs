@@ -117,15 +117,9 @@ impl Opportunities {
     }
 
     pub(super) fn peak(&self) -> Bitrate {
-        let mut from = 0;
-        let mut most = 0;
-        for (to, at) in self.at_ms.iter().enumerate() {
-            while self.at_ms[from] + WINDOW_MS <= *at {
-                from += 1;
-            }
-            most = most.max(to - from + 1);
-        }
-        let in_window = Bitrate::from_bps(most as u64 * OPPORTUNITY * 8 * 1000 / WINDOW_MS);
-        in_window.max(self.mean())
+        // In this round and the next, a window reaches back over the end of the trace, also over a short one.
+        let count = self.at_ms.len() as u64;
+        let first = count * (WINDOW_MS / self.period_ms() + 1);
+        (first..first + count).map(|number| self.rate_at(self.at(number))).max().unwrap_or_default()
     }
 }

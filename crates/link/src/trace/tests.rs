@@ -128,7 +128,10 @@ fn rates_of_traces() {
     };
     assert_eq!(rates("0 12000\n5 800\n10 end\n"), (6_400_000, 12_000_000));
     // Three packets per second, two of them within one window of 100 ms.
-    assert_eq!(rates("10\n50\n1000\n"), (3 * 12_032, 2 * 120_320));
+    assert_eq!(rates("100\n150\n1000\n"), (3 * 12_032, 2 * 120_320));
+    // The window may reach over the end of the trace, where it starts again.
+    assert_eq!(rates("10\n50\n1000\n"), (3 * 12_032, 3 * 120_320));
+    assert_eq!(rates("1\n7\n"), (2 * 12_032_000 / 7, 30 * 120_320));
     let constant = Opportunities::constant(Bitrate::from_bps(12_032_000), Duration::from_secs(1)).unwrap();
     assert_eq!((constant.at_ms().len(), constant.mean().bps()), (1000, 12_032_000));
 }
