@@ -68,14 +68,14 @@ def table(tallies: Iterable[Tally]) -> str:
     groups: dict[tuple[str, str], list[Tally]] = defaultdict(list)
     for tally in tallies:
         groups[tally.campaign, tally.subject].append(tally)
-    rows = ["| campaign | subject | done | hours | lost |", "| --- | --- | --- | ---: | --- |"]
+    rows = ["| campaign | subject | done | minutes | lost |", "| --- | --- | --- | ---: | --- |"]
     for (campaign, subject), runs in sorted(groups.items()):
         total = Tally(campaign, subject)
         for run in runs:
             total.add(**run.counts)
         done = ", ".join(f"{count:,} {unit}" for unit, count in total.counts.items())
-        hours = sum(run.seconds for run in runs) / 3600
-        rows.append(f"| {campaign} | {subject} | {done} | {hours:.1f} | {losses(runs)} |")
+        minutes = sum(run.seconds for run in runs) / 60
+        rows.append(f"| {campaign} | {subject} | {done} | {minutes:,.0f} | {losses(runs)} |")
     return "\n".join(rows) + "\n"
 
 

@@ -23,6 +23,6 @@ def test_runs_of_one_subject_are_one_row_and_an_open_loss_stays_in_it(tmp_path: 
     for tally in (first, second, third):
         tally.write(file)
     assert ledger.table(ledger.read(file)).splitlines()[2:] == [
-        "| kills | `run` | 7 kills, 20 files checked | 1.0 | nothing (1 found and mended) |",
-        "| kills | `sweep` |  | 0.0 | 2 finished runs |",
+        "| kills | `run` | 7 kills, 20 files checked | 60 | nothing (1 found and mended) |",
+        "| kills | `sweep` |  | 0 | 2 finished runs |",
     ]
