@@ -3,7 +3,7 @@
 //! length of each flood; the default is short. Each test has a network namespace of its own, so that floods do not take the ports of
 //! other tests. All addresses are in 127.0.0.0/8, which Linux answers without configuration.
 
-use crate::command::{Running, free_port, output, start};
+use crate::command::{Running, output, start};
 use crate::common::{PATIENCE, millis, serve_at, tls_table, write};
 use gamelane_mux::Role;
 use gamelane_proxy::config::Config;
@@ -164,19 +164,20 @@ impl Place {
 
     /// All of it at one address, with a delay between the proxies in each direction.
     pub(crate) async fn at(host: IpAddr, delay: Duration, keys: &str) -> Self {
-        let local = |port| SocketAddr::from((host, port));
+        // A port that is free over IPv4 may be in use over IPv6.
+        let free = || std::net::TcpListener::bind((host, 0)).unwrap().local_addr().unwrap();
         let folder = TempDir::new().unwrap();
         let (code, _, error) = output(&["certificates", folder.path().to_str().unwrap()]);
         assert_eq!(code, 0, "{error}");
         let server = serve_at(host, game).await;
-        let (near, far) = (local(free_port()), local(free_port()));
+        let (near, far) = (free(), free());
         let (cut, connected) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let relay = match (keys.contains("quic"), delay.is_zero()) {
             (true, true) => far,
             (true, false) => udp_relay(far, delay).await,
             (false, _) => relay(far, delay, cut.clone(), connected.clone()).await,
         };
-        let admin = || format!("\n[admin]\nlisten = \"{}\"\n", local(free_port()));
+        let admin = || format!("\n[admin]\nlisten = \"{}\"\n", free());
         let text =
             format!("listen = \"{far}\"\nserver = \"{server}\"\n{keys}{}{}", admin(), tls_table("far"));
         let file = write(folder.path(), "far.toml", &text);
@@ -228,7 +229,7 @@ impl Place {
     }
 }
 
-pub(crate) fn local(port: u16) -> SocketAddr {
+fn local(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
