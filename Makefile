@@ -65,7 +65,7 @@ bench:  ## packets per CPU-second of the simulator, time per TCP segment
 bench-grid: setup  ## the 1120 runs of collom2016's grid: wall time, CPU time, memory
 	.venv/bin/python bench/grid.py
 
-campaigns: setup  ## long searches for what breaks a program: SECONDS=600 for each, CAMPAIGN= for one
+campaigns: proxy gateway tools  ## long searches for what breaks a program: SECONDS=600 for each, CAMPAIGN= for one
 	@PATH="$$PWD/.venv/bin:$$PATH" .venv/bin/python -m campaigns --seconds $(or $(SECONDS),600) $(CAMPAIGN)
 
 lint: dev  ## format check, clippy, ruff, mypy

@@ -52,6 +52,9 @@ def one(run: Run, name: str, seconds: float, seed: int) -> bool:
     for tally in run(seconds, seed):
         tally.seconds = tally.seconds or time.monotonic() - began
         tally.seed = seed
+        if not tally.counts and not tally.lost:
+            print(f"  {tally.subject}: the time was too short", file=sys.stderr)
+            continue
         tally.write()
         done = ", ".join(f"{count:,} {unit}" for unit, count in tally.counts.items())
         print(f"  {tally.subject}: {done}; lost: {'; '.join(tally.lost) or 'nothing'}", file=sys.stderr)

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from gamelane.analysis.stats import t_quantile
+from gamelane.programs import PROXY
 
 from . import soak_load as use
-from .ledger import HERE, Tally, revision
+from .ledger import Tally, revision
 
-PROXY = HERE.parent / "target" / "release" / "gamelane-proxy"
 NEAR, FAR, SERVER, POSTGRES, REDIS = 7000, 7700, 7777, 5432, 6379
 ADMIN = {"near": 9700, "far": 9701}
 GAMES = 200
@@ -75,8 +75,6 @@ def lacking() -> str:
     """Return what the campaign cannot do without; empty if it is all there."""
     if os.geteuid() != 0:
         return "root"
-    if not PROXY.exists():
-        return "target/release/gamelane-proxy: cargo build --release -p gamelane-proxy"
     return ", ".join(name for name in ("unshare", "ip", "ss", "nft") if shutil.which(name) is None)
 
 
@@ -90,7 +88,7 @@ def run(seconds: float, seed: int, transports: tuple[str, ...] = ("tcp", "quic")
         folder = Path(name)
         folder.chmod(0o755)
         # A build must not change the program under the soak.
-        shutil.copy(PROXY, folder)
+        shutil.copy(PROXY.find(), folder)
         workers = []
         for number, transport in enumerate(transports):
             # All that a worker starts ends with it.
@@ -236,7 +234,13 @@ async def services(folder: Path) -> AsyncIterator[set[str]]:
             command = ["redis-server", "--port", str(REDIS), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
             stack.enter_context(running(command, folder / "redis.log"))
         ports = {use.POSTGRES: POSTGRES, use.REDIS: REDIS}
-        server = await asyncio.get_running_loop().create_server(lambda: use.Side(ports), "127.0.0.1", SERVER)
+        server = await asyncio.get_running_loop().create_server(
+            # All games start at once; a kernel whose queue of new connections overflows resets some.
+            lambda: use.Side(ports),
+            "127.0.0.1",
+            SERVER,
+            backlog=1024,
+        )
         async with server:
             yield there
 

@@ -200,7 +200,7 @@ impl Arrivals {
     /// that long.
     fn is_new(&mut self, number: u32) -> bool {
         if number >= self.next {
-            let ahead = number - self.next + 1;
+            let ahead = (number - self.next).saturating_add(1);
             self.recent = self.recent.checked_shl(ahead).unwrap_or(0) | 1;
             self.next = number.saturating_add(1);
             return true;
@@ -236,5 +236,6 @@ mod tests {
             assert!(arrivals.is_new(number), "{number}");
         }
         assert!(!arrivals.is_new(u32::MAX - 1));
+        assert!(Arrivals::default().is_new(u32::MAX), "a first number may be any");
     }
 }
