@@ -235,7 +235,7 @@ async def services(folder: Path) -> AsyncIterator[set[str]]:
             stack.enter_context(running(command, folder / "redis.log"))
         ports = {use.POSTGRES: POSTGRES, use.REDIS: REDIS}
         server = await asyncio.get_running_loop().create_server(
-            # All games start at once; a kernel whose queue of new connections overflows resets some.
+            # All games start at once; with a shorter queue of new connections some are reset.
             lambda: use.Side(ports),
             "127.0.0.1",
             SERVER,
