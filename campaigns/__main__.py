@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from . import ledger
-from .ledger import Tally
+from .ledger import LackingError, Tally
 
 # Each is a module. Its docstring's first line says what it does; its `run` yields a tally as soon as a subject is done.
 CAMPAIGNS = ("clock", "disk", "fuzz", "kills", "mutate", "soak")
@@ -37,7 +37,11 @@ def main() -> int:
     lost = False
     try:
         for name in [] if options.table else options.campaign or CAMPAIGNS:
-            lost |= one(import_module(f"campaigns.{name}").run, name, options.seconds, seed)
+            try:
+                lost |= one(import_module(f"campaigns.{name}").run, name, options.seconds, seed)
+            except LackingError as what:
+                print(f"{name} skipped, it needs {what}", file=sys.stderr)
+                lost = True
     except KeyboardInterrupt:
         print("stopped; finished subjects are in the ledger", file=sys.stderr)
     ledger.DOCUMENT.write_text(ledger.document(), encoding="utf-8")

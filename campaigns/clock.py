@@ -23,12 +23,12 @@ from random import Random
 from tests.cli.command import GAMELANE
 
 from gamelane import programs
-from gamelane.lab.namespaces import Lab
+from gamelane.lab.namespaces import Host, Lab
 
 from .killing import Blow, Running, Words
 from .kills import SWEEP, WRITERS, digests
 from .kills_live import MATCH, PLAYERS, line, read_pcapng
-from .ledger import Tally
+from .ledger import LackingError, Tally
 
 STEPS = ("-1d", "-1h", "-1s", "+1s", "+1h", "+1d", "+30d", "+1y", "+10y", "+0")
 EVERY_S = 0.4
@@ -40,7 +40,7 @@ def run(seconds: float, seed: int) -> Iterator[Tally]:
     """Step the clock under all programs in turn, each for an equal part of `seconds`."""
     library = next(LIBRARIES, None)
     if library is None:
-        raise SystemExit("clock needs libfaketime: apt-get install faketime")
+        raise LackingError("libfaketime: apt-get install faketime")
     for name, campaign in SUBJECTS:
         tally = Tally("clock", name)
         until = time.monotonic() + seconds / len(SUBJECTS)
@@ -184,13 +184,7 @@ def gateway(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
         if not running.says("forwarding"):
             tally.lost.append(f"no start: {running.stderr[-300:]}")
             return
-        ping: Words = ["ping", "-n", "-q", "-i", "0.02", "-w", str(max(2, int(until - time.monotonic()))), "10.9.0.2"]
-        with subprocess.Popen(between.player.command(ping), stdout=subprocess.PIPE, text=True) as pings:
-            tally.add(steps=clock.steps(chance, lambda: pings.poll() is None))
-            assert pings.stdout is not None
-            said = pings.stdout.read()
-        sent, received = (int(part.split()[0]) for part in said.split("---\n")[1].split(", ")[:2])
-        tally.add(echoes=received)
+        sent, received, said = echoes(tally, chance, until, clock, between.player)
         # An echo may be on its way when ping ends.
         if sent - received > 1:
             tally.lost.append(f"{sent - received} of {sent} echoes lost: {said[-200:]}")
@@ -203,6 +197,18 @@ def gateway(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
         done = subprocess.run([program, "replay", clock.place / "tap"], check=False, capture_output=True, text=True)
         if not done.stdout.startswith("identical"):
             tally.lost.append(f"replay: {done.stdout[:300]}{done.stderr[-200:]}")
+
+
+def echoes(tally: Tally, chance: Random, until: float, clock: Clock, player: Host) -> tuple[int, int, str]:
+    """Step the clock while `player` pings the other end. Return echoes sent and received, and what ping said."""
+    ping: Words = ["ping", "-n", "-q", "-i", "0.02", "-w", str(max(2, int(until - time.monotonic()))), "10.9.0.2"]
+    with subprocess.Popen(player.command(ping), stdout=subprocess.PIPE, text=True) as pings:
+        tally.add(steps=clock.steps(chance, lambda: pings.poll() is None))
+        assert pings.stdout is not None
+        said = pings.stdout.read()
+    sent, received = (int(part.split()[0]) for part in said.split("---\n")[1].split(", ")[:2])
+    tally.add(echoes=received)
+    return sent, received, said
 
 
 def impair(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
@@ -218,14 +224,8 @@ def impair(tally: Tally, chance: Random, until: float, clock: Clock) -> None:
         if not running.says("impairing"):
             tally.lost.append(f"no start: {running.stderr[-300:]}")
             return
-        ping: Words = ["ping", "-n", "-q", "-i", "0.05", "-w", str(max(2, int(until - time.monotonic()))), "10.9.0.2"]
-        with subprocess.Popen(between.player.command(ping), stdout=subprocess.PIPE, text=True) as pings:
-            tally.add(steps=clock.steps(chance, lambda: pings.poll() is None))
-            assert pings.stdout is not None
-            said = pings.stdout.read()
-        sent, received = (int(part.split()[0]) for part in said.split("---\n")[1].split(", ")[:2])
+        sent, received, said = echoes(tally, chance, until, clock, between.player)
         least = float(said.split("= ")[1].split("/")[0])
-        tally.add(echoes=received)
         if sent - received > 2 or least < 20:
             tally.lost.append(f"{sent - received} of {sent} echoes lost, the fastest took {least} ms")
         ended = running.hit(Blow(0, (signal.SIGTERM,)))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .ledger import HERE, Tally
+from .ledger import HERE, LackingError, Tally
 
 FUZZ = HERE.parent / "fuzz"
 # Apart from the programs of `cargo fuzz run`, which have the address sanitizer; fuzz/README.md says why.
@@ -36,7 +36,7 @@ def run(seconds: float, seed: int) -> Iterator[Tally]:
 def build() -> None:
     """Compile all targets."""
     if shutil.which("cargo-fuzz") is None:
-        raise SystemExit("fuzz needs cargo-fuzz: rustup toolchain install nightly && cargo install cargo-fuzz")
+        raise LackingError("cargo-fuzz: rustup toolchain install nightly && cargo install cargo-fuzz")
     command = ["cargo", "+nightly", "fuzz", "build", "--sanitizer=none", f"--target-dir={BUILT}"]
     subprocess.run(command, cwd=FUZZ.parent, check=True)
 

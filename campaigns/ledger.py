@@ -52,6 +52,10 @@ class Tally:
             file.write(json.dumps(asdict(self)) + "\n")
 
 
+class LackingError(Exception):
+    """A campaign needs something that this machine does not have, with the command that installs it."""
+
+
 def revision() -> str:
     """Return the short commit, with `+` if the work tree differs from it."""
     command = ["git", "-C", str(HERE), "describe", "--always", "--dirty=+", "--exclude=*"]

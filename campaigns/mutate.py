@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .ledger import HERE, Tally
+from .ledger import HERE, LackingError, Tally
 
 ROOT = HERE.parent
 CAPTURES = (ROOT / "tests" / "captures", ROOT.parent / "shared" / "captures")
@@ -90,7 +90,7 @@ def gateway(program: Path, seconds: float, seed: int) -> Tally:
     """Send changed frames both ways through a gateway. It must live, and what passes beside them must arrive."""
     tally = Tally("mutate", "changed frames through a gateway")
     if os.geteuid() != 0:
-        raise SystemExit("mutate makes network namespaces: run it as root")
+        raise LackingError("root, for network namespaces")
     began = time.monotonic()
     with network() as (home, middle, internet), tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "policy.toml"

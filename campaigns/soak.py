@@ -27,7 +27,7 @@ from gamelane.analysis.stats import t_quantile
 from gamelane.programs import PROXY
 
 from . import soak_load as use
-from .ledger import Tally, revision
+from .ledger import LackingError, Tally, revision
 
 NEAR, FAR, SERVER, POSTGRES, REDIS = 7000, 7700, 7777, 5432, 6379
 ADMIN = {"near": 9700, "far": 9701}
@@ -81,8 +81,7 @@ def lacking() -> str:
 def run(seconds: float, seed: int, transports: tuple[str, ...] = ("tcp", "quic")) -> Iterator[Tally]:
     """Soak a pair with TCP carriers and one with QUIC, both at once."""
     if missing := lacking():
-        print(f"soak skipped, it needs {missing}", file=sys.stderr)
-        return
+        raise LackingError(missing)
     commit = revision()
     with tempfile.TemporaryDirectory(prefix="gamelane-soak-") as name:
         folder = Path(name)

@@ -103,7 +103,7 @@ impl Files {
         let Some(open) = &self.open else { return true };
         let bytes = open.bytes + before;
         let full = self.rotation.bytes.is_some_and(|limit| bytes + block > limit);
-        // The clock may be set back: without the difference both ways, the file would last until it is there again.
+        // The clock may be set back. That difference counts too; else the file would stay open until the clock reaches its start again.
         let old = self.rotation.span_ns.is_some_and(|span| at_ns.abs_diff(open.first_ns) >= span);
         (full && bytes > self.header.len() as u64) || old
     }

@@ -173,7 +173,7 @@ impl Default for Tcp {
 pub struct Timeouts {
     /// For the connection and handshake of a carrier, and for the header of a client.
     pub handshake: Span,
-    /// For the first byte of a handshake. Default: 2 s, or `handshake` if that is shorter.
+    /// Time limit for the first byte of a handshake. Default: 2 s, or `handshake` if that is shorter.
     pub first_byte: Option<Span>,
     /// Idle time after which a keep-alive is sent on a carrier.
     pub keep_alive: Span,

@@ -158,7 +158,7 @@ impl Hub {
         self.lock().session.carriers_up()
     }
 
-    /// True if no connection to the other end is left, or there was none yet.
+    /// True if no carrier is connected, also before the first.
     pub(crate) fn is_dark(&self) -> bool {
         self.lock().carriers.iter().all(Option::is_none)
     }

@@ -50,8 +50,8 @@ const DONE: VarInt = VarInt::from_u32(0);
 /// Listens, at the far end.
 pub(crate) fn listen(config: &Config, identity: &Identity) -> anyhow::Result<Endpoint> {
     let mut endpoint = EndpointConfig::default();
-    // A far end that was restarted tells near at once that it does not know its connections (RFC 9000 section 10.3). For that the
-    // key must be the one of before the restart. Else near would notice after `timeouts.silence` only.
+    // After a restart, far answers packets of its old connections with a stateless reset (RFC 9000 section 10.3). Near accepts it only
+    // if the key is the same as before. Without it, near would notice the restart after `timeouts.silence`.
     endpoint.reset_key(Arc::new(identity.secret("QUIC stateless reset")));
     endpoint.cid_generator(|| Box::new(Ids));
     let socket = std::net::UdpSocket::bind(config.listen)?;

@@ -233,7 +233,7 @@ async fn a_reset_is_a_reset_at_the_other_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_leaves_at_once_leaves_nothing() {
     let pair = pair(echo().await, &Setup::default()).await;
-    // A near end says in one packet that a client has come, and gone.
+    // This near end opens a stream and resets it in one packet.
     let (session, carrier, stream) = ([5; 16], CarrierId(0), StreamId(0));
     let hello = Hello { session, carrier, carriers: 1, window: 65_536, positions: 0, resume: false };
     let mut bytes = Vec::new();

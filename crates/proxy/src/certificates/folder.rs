@@ -80,7 +80,7 @@ pub fn make(folder: &Path, days: u32) -> Result<Done, Failure> {
 impl Folder {
     /// Opens a folder, and makes it if it does not exist.
     pub fn create(path: &Path) -> Result<Self, Failure> {
-        // Whatever the umask: who may write to the folder may replace the authority.
+        // Others may not write, whatever the umask: a writer could replace the authority.
         let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
         made.map_err(|error| whole::unwritten(path, &error))?;
         Self::open(path)
