@@ -234,7 +234,7 @@ async def services(folder: Path) -> AsyncIterator[set[str]]:
             stack.enter_context(running(command, folder / "redis.log"))
         ports = {use.POSTGRES: POSTGRES, use.REDIS: REDIS}
         server = await asyncio.get_running_loop().create_server(
-            # All games start at once; with a shorter queue of new connections some are reset.
+            # All games start at once. With a shorter queue Linux resets some of them (docs/proxy.md).
             lambda: use.Side(ports),
             "127.0.0.1",
             SERVER,
@@ -294,6 +294,7 @@ def use_all(load: use.Load, there: set[str]) -> None:
     """Start the clients of all services."""
     for _ in range(GAMES):
         load.start("game", use.games(load))
+    load.start("deaf client", use.deaf(load))
     if "redis" in there:
         for number in range(4):
             load.start("INCR", use.counting(load, b"count %d" % number))

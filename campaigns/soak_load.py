@@ -20,6 +20,8 @@ GAME, POSTGRES, REDIS = b"g", b"\0", b"*"
 """The first byte of each protocol."""
 PATIENCE = 120.0
 """Seconds after which an answer counts as lost."""
+DEAF = 5.0
+"""Seconds without progress after which all buffers on the way are full."""
 MEGABYTE = 1 << 20
 
 
@@ -192,6 +194,27 @@ async def games(load: Load, ended: Callable[[bool], Awaitable[bool]] | None = No
     """Play one game after the other."""
     while not load.over():
         await game(load, load.random.getrandbits(48), ended)
+
+
+async def deaf(load: Load) -> None:
+    """Read nothing until nothing more can be written. Then exactly what was written comes back."""
+    while not load.over():
+        reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
+        load.tally.add(streams=1)
+        sent = bytearray(GAME)
+        writer.write(GAME)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                piece = load.random.randbytes(1 << 14)
+                sent += piece
+                writer.write(piece)
+                await asyncio.wait_for(writer.drain(), DEAF)
+        writer.write_eof()
+        if await asyncio.wait_for(reader.read(), PATIENCE) != sent:
+            raise LostError(f"{len(sent)} bytes came back otherwise to a client that had not read")
+        load.tally.add(bytes=2 * len(sent))
+        writer.close()
+        await load.pause(60.0)
 
 
 class Redis:
