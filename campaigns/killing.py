@@ -92,6 +92,7 @@ class Running:
             stdout=self._out,
             stderr=self._err,
             start_new_session=True,
+            preexec_fn=_hears_all,
         )
 
     @property
@@ -189,6 +190,12 @@ def wait(until: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _hears_all() -> None:
+    """Undo what `nohup` did to the campaign: a program that ignores SIGHUP from its start goes on ignoring it."""
+    for number in SOFT:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _text(file: int) -> str:

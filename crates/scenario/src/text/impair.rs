@@ -10,6 +10,7 @@ use gamelane_qdisc::Limit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounded;
 use super::build::link::{framing, loss_model};
 use super::each_way::EachWay;
 use super::error::{Fault, ScenarioError};
@@ -253,7 +254,7 @@ impl Impair {
     fn read_table(&self, file: &str) -> Result<JitterShape, Fault> {
         let beside = FilePath::new(&self.origin.file).parent().unwrap_or(FilePath::new(""));
         let path = beside.join(file);
-        let text = std::fs::read_to_string(&path)
+        let text = bounded::text(&path, bounded::TABLE)
             .map_err(|error| Fault::new(format!("{} cannot be read: {error}", path.display())))?;
         let words =
             text.lines().flat_map(|line| line.split('#').next().unwrap_or_default().split_whitespace());

@@ -4,6 +4,7 @@
 //! Schema and `docs/scenario.md` are generated from them. [`Scenario::to_toml`] prints them in one canonical form.
 //! `build` checks the rest: keys that exclude each other, names that must exist, files.
 
+mod bounded;
 mod build;
 pub mod catalogue;
 mod cloud;

@@ -10,6 +10,7 @@ use gamelane_link::trace::RateTrace;
 use gamelane_traffic::config::{StreamTrace, TraceConfig, TracePacket};
 
 use super::Place;
+use crate::text::bounded;
 use crate::text::error::{Fault, ScenarioError};
 use crate::text::games::Game;
 use crate::text::mmos::Mmo;
@@ -27,7 +28,7 @@ pub(super) fn game(name: &str, place: &Place<'_>) -> Result<Game, ScenarioError>
         });
     }
     let path = beside(place, name);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = bounded::text(&path, bounded::TABLE).map_err(|error| {
         place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     Game::parse(&text)
@@ -40,7 +41,7 @@ pub(super) fn mmo(name: &str, place: &Place<'_>) -> Result<Mmo, ScenarioError> {
         return Mmo::shipped(name).cloned().map_err(|fault| place.refuse(fault));
     }
     let path = beside(place, name);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
+    let text = bounded::text(&path, bounded::TABLE).map_err(|error| {
         place.refuse(Fault::new(format!("the model file cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     Mmo::parse(&text).map_err(|why| {
@@ -88,7 +89,7 @@ pub(super) fn streams(name: &str, place: &Place<'_>) -> Result<Arc<[StreamTrace]
 /// The rates of a link.
 pub(super) fn rate_trace(name: &str, place: &Place<'_>) -> Result<RateTrace, ScenarioError> {
     let path = beside(place, name);
-    let text = std::fs::read(&path).map_err(|error| {
+    let text = bounded::read(&path, bounded::TRACE).map_err(|error| {
         place.refuse(Fault::new(format!("the trace cannot be read: {error}")).hint(looked_for(&path)))
     })?;
     RateTrace::parse(&text).map_err(|error| {
