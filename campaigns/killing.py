@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[1]
 MARK = "GAMELANE_CAMPAIGN"
 SOFT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 SIGNALS = (signal.SIGKILL, *SOFT)
+HEARS_ALL = ("env", "--default-signal=TERM,INT,HUP")
+"""Under `nohup` a program would ignore SIGHUP, and so it does on purpose."""
 SOON_S = 2.0
 """Longest time from a signal to the end of a program (docs/exit-codes.md)."""
 PATIENCE_S = 30.0
@@ -85,14 +87,13 @@ class Running:
         self._out = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - closed with this object
         self._err = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - likewise
         self.process = subprocess.Popen(
-            [os.fspath(word) for word in words],
+            [*HEARS_ALL, *(os.fspath(word) for word in words)],
             env={**os.environ, **(env or {}), MARK: self._mark},
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=self._out,
             stderr=self._err,
             start_new_session=True,
-            preexec_fn=_hears_all,
         )
 
     @property
@@ -190,12 +191,6 @@ def wait(until: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def _hears_all() -> None:
-    """Undo what `nohup` did to the campaign: a program that ignores SIGHUP from its start goes on ignoring it."""
-    for number in SOFT:
-        signal.signal(number, signal.SIG_DFL)
 
 
 def _text(file: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -69,6 +71,21 @@ def test_a_file_system_without_room(kib: int, tmp_path: Path) -> None:
     assert "RTT" in done.stdout
     whole_or_absent(kept)
     assert bool(listed(kept)) == (kib == 200)  # there is room for the records, and not for the report
+
+
+@needs(shutil.which("strace") is not None, "strace is not installed")
+@pytest.mark.parametrize("error", ["EDQUOT", "EIO"])
+def test_a_quota_and_a_broken_disk(error: str, tmp_path: Path) -> None:
+    """A network file system tells that the quota is used up, and a disk that it is broken, only at fsync."""
+    words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", f"inject=fsync:error={error}"]
+    words += [GAMELANE, *map(str, WRITERS["run"]), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 3, done.stderr
+    assert f"error: {tmp_path}" in done.stderr
+    assert os.strerror(getattr(errno, error)) in done.stderr
+    assert "RTT" in done.stdout
+    assert not listed(tmp_path)
+    assert not leftovers(tmp_path)
 
 
 def test_a_full_disk_leaves_the_earlier_results(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import gamelane
 from gamelane import Results
-from gamelane.report import series
+from gamelane.report import pages, series
 from gamelane.report.figures import figures
 from gamelane.report.html import page
 from gamelane.report.write import write_report
@@ -23,6 +23,19 @@ from tests.browser import needs_browser, opened
 @pytest.fixture(scope="module")
 def text(queues: Results) -> str:
     return page(queues)
+
+
+def test_the_plotting_library_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "cache"
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: home / name)
+    made = pages.library.__wrapped__()
+    (kept,) = (home / "gamelane").iterdir()
+    assert kept.read_text(encoding="utf-8") == made
+    kept.write_text("kept", encoding="utf-8")
+    assert pages.library.__wrapped__() == "kept"
+    home = tmp_path / "file"
+    home.touch()
+    assert pages.library.__wrapped__() == made
 
 
 def test_nothing_is_loaded_from_elsewhere(text: str) -> None:

@@ -27,7 +27,7 @@ pub(crate) async fn keep_up(
     let mut pause = FIRST_PAUSE;
     while !hub.is_over() {
         let identity = certificates.as_ref().map(|certificates| certificates.current());
-        let (began, before) = (Instant::now(), hub.metrics.carriers_up.value());
+        let before = hub.metrics.carriers_up.value();
         let result = match config.transport {
             Transport::Tcp => tcp(&hub, carrier, &config, identity.as_deref()).await,
             Transport::Quic => quic::dial(&hub, carrier, &config, identity.as_deref()).await,
@@ -36,8 +36,7 @@ pub(crate) async fn keep_up(
         if hub.is_over() {
             return;
         }
-        // A far end that has no room lets the carrier come up, and ends it.
-        let was_up = hub.metrics.carriers_up.value() > before && began.elapsed() > pause;
+        let was_up = hub.metrics.carriers_up.value() > before;
         if let Some(why) = hopeless(&error, hub.metrics.carriers_up.value() > 0) {
             hub.metrics.handshakes_failed.one();
             // The receiver is gone only if the process is about to end.

@@ -9,10 +9,13 @@ import functools
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import platformdirs
 import vl_convert
 from markupsafe import Markup, escape
 
@@ -96,6 +99,17 @@ def css_colour(colour: str) -> str:
 
 @functools.cache
 def library() -> str:
-    """Return Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures."""
+    """Return Vega, Vega-Lite and vega-embed in one script, from the package that also makes the pictures.
+
+    It takes two seconds to make, in which Ctrl-C waits, so it is made once for all reports of a user.
+    """
+    name = f"vega-{VEGA_LITE}-{metadata.version('vl-convert-python')}.js"
+    kept = platformdirs.user_cache_path("gamelane") / name
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
-    return bundle.replace("</script", "<\\/script")
+    bundle = bundle.replace("</script", "<\\/script")
+    with suppress(OSError):  # no home, or no room
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        whole.replace(kept, bundle)
+    return bundle
