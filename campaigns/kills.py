@@ -119,12 +119,8 @@ class Writer:
 
     def state(self, folder: Path, references: Sequence[Reference], *, torn: bool, had: bool) -> list[str]:
         """Return what is wrong with a folder. After SIGKILL (`torn`) the document may be absent."""
-        try:
-            for path in folder.rglob("*"):
-                whole(path)
-            listed(folder)
-        except Exception as error:
-            return [f"a file is not whole, or not as listed: {error!r}"[:300]]
+        if damaged := torn_files(folder):
+            return damaged
         if not (folder / self.document).exists():
             return [f"{self.document} is gone"] if had and not torn else []
         identity = self.identity(json.loads((folder / self.document).read_text()))
@@ -135,6 +131,22 @@ class Writer:
         wrong = [name for name, digest in found.items() if of.digests.get(name, digest) != digest]
         wrong += sorted(set(found) - of.names)
         return [f"{self.document} is of one input, and {wrong[0]} of another"] if wrong else []
+
+
+def torn_files(folder: Path) -> list[str]:
+    """Return which files are torn, or not as the manifest lists them. SIGKILL may leave a part of a temporary one."""
+    wrong = []
+    for path in folder.rglob("*"):
+        if PREFIX not in str(path.relative_to(folder)):
+            try:
+                whole(path)
+            except Exception as error:
+                wrong.append(f"{path.relative_to(folder)} is not whole: {error!r}"[:300])
+    try:
+        listed(folder)
+    except Exception as error:
+        wrong.append(f"not as listed: {error!r}"[:300])
+    return wrong
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -265,7 +277,7 @@ def sweep(tally: Tally, chance: Random, until: float, place: Path) -> None:
             if gone := kept - found:
                 wrong.append(f"{len(gone)} finished runs are gone")
             kept |= found
-            wrong += _whole(folder)
+            wrong += torn_files(folder)
             tally.add(kills=1, second_signals=len(ended.blow.signals) - 1)
             tally.lost += [f"{ended.blow}: {text}" for text in wrong]
         if code == DONE:
@@ -274,15 +286,6 @@ def sweep(tally: Tally, chance: Random, until: float, place: Path) -> None:
             differ = [name for name, digest in wanted.items() if found_files.get(name) != digest]
             if differ or leftovers(folder):
                 tally.lost.append(f"a finished sweep differs in {differ}, and left {leftovers(folder)}")
-
-
-def _whole(folder: Path) -> list[str]:
-    try:
-        for path in folder.rglob("*"):
-            whole(path)
-    except Exception as error:
-        return [f"not whole: {error!r}"[:300]]
-    return []
 
 
 def certificates(tally: Tally, chance: Random, until: float, place: Path) -> None:
