@@ -40,6 +40,9 @@ pub const REST: &str = "the rest";
 
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
+/// Samples end after this time without a call. Nothing changes without one, and a damaged log may jump by a month.
+const QUIET: Duration = Duration::from_secs(60);
+
 /// Replays the recording in `folder` and records it.
 ///
 /// # Errors
@@ -94,7 +97,8 @@ impl Feed {
         if self.sampled + SAMPLE_EVERY <= now {
             self.judge(gateway);
         }
-        while self.sampled + SAMPLE_EVERY <= now {
+        let quiet = self.sampled + QUIET;
+        while self.sampled + SAMPLE_EVERY <= now.min(quiet) {
             self.sampled += SAMPLE_EVERY;
             for direction in Direction::BOTH {
                 let backlog = gateway.backlog(direction);
@@ -105,6 +109,8 @@ impl Feed {
                 }
             }
         }
+        let left_out = now.saturating_since(self.sampled).as_nanos() / SAMPLE_EVERY.as_nanos();
+        self.sampled += SAMPLE_EVERY * left_out;
     }
 
     /// Notes the state of the gateway after a call.
@@ -282,4 +288,28 @@ fn payload(headers: &FrameHeaders) -> Option<u64> {
     let is_whole = headers.key.protocol == Protocol::Udp && !headers.is_fragment;
     let datagram = headers.end - headers.transport_at;
     is_whole.then_some((datagram as u64).saturating_sub(u64::from(UDP_HEADER)))
+}
+
+#[cfg(test)]
+mod tests {
+    use gamelane_core::Seed;
+
+    use super::*;
+    use crate::policy::Policy;
+
+    #[test]
+    fn a_quiet_night_has_few_samples_and_the_next_ones_keep_their_times() {
+        let text = "name = \"test\"\n[link]\ndown = \"1mbit\"\nup = \"1mbit\"\n\
+                    [[flow]]\nname = \"call\"\napp = \"voip\"\n";
+        let policy = Policy::parse(text, "test.toml", &[]);
+        let gateway = Gateway::new(&policy.unwrap(), Seed(1));
+        let mut feed = Feed::default();
+        let morning = Duration::from_secs(10 * 3600) + Duration::from_millis(250);
+        feed.sample(&gateway, Instant::ZERO + morning);
+        assert_eq!(feed.events.len(), 2 * 600);
+        feed.events.clear();
+        feed.sample(&gateway, Instant::ZERO + morning + Duration::from_secs(1));
+        let times: Vec<u64> = feed.events.iter().map(|(at, _)| at.as_nanos() / 1_000_000).collect();
+        assert_eq!((times.len(), times[0], times[19]), (20, 36_000_300, 36_001_200));
+    }
 }
