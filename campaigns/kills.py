@@ -70,8 +70,8 @@ class Writer:
     """The file that says that the others belong together."""
     identity: Callable[[dict[str, Any]], Any]
     """What the document says about the input."""
-    complete: Callable[[dict[str, Any]], bool] = lambda _: True
-    """Whether the document is of a command that nobody interrupted. The files of one are compared with the reference."""
+    finished: Callable[[dict[str, Any]], bool] = lambda _: True
+    """Whether the document is of a command that nobody interrupted. Then its files are those of the reference."""
 
     def words(self, at: int, folder: Path) -> list[str]:
         """Return the command line."""
@@ -132,7 +132,7 @@ class Writer:
             return [f"{self.document} is of no input: {identity}"]
         found = digests(folder)
         differ = [name for name, digest in found.items() if of.digests.get(name, digest) != digest]
-        wrong = differ if self.complete(document) else []
+        wrong = differ if self.finished(document) else []
         wrong += sorted(set(found) - of.names)
         return [f"{self.document} is of one input, and {wrong[0]} of another"] if wrong else []
 
