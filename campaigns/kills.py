@@ -29,6 +29,8 @@ COMPLETED = 0.25
 """Share of the kills after which the command runs to its end, in what the kill left."""
 KINDS = (".parquet", ".json", ".html", ".svg", ".png")
 DONE, INTERRUPTED = 0, 130
+SAID = re.compile("interrupted|finished|tried|judged|records:")
+"""What a command says when it was interrupted. A second signal may end Python while it exits (docs/exit-codes.md)."""
 
 
 def run(seconds: float, seed: int) -> Iterator[Tally]:
@@ -179,9 +181,9 @@ def command_ended(ended: Ended, unchanged: bool) -> list[str]:
     allowed = {DONE, INTERRUPTED, *by_itself}
     if ended.code not in allowed and not in_start_of_python(said):
         wrong.append(f"exit code {ended.code}: {said.strip()[-200:]}")
-    elif ended.code in by_itself and not ended.blow.hard and not (unchanged or ended.stdout):
+    elif ended.code in by_itself and not ended.blow.hard and not (unchanged or ended.stdout or SAID.search(said)):
         wrong.append(f"the signal ended it amid its work, exit code {ended.code}")
-    elif ended.code == INTERRUPTED and not re.search("interrupted|finished|tried|judged|records:", said):
+    elif ended.code == INTERRUPTED and not SAID.search(said):
         wrong.append(f"it was interrupted, and said: {said.strip()[-200:]!r}")
     return wrong
 
