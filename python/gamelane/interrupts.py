@@ -15,9 +15,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
+def on_ctrl_c(heard: Callable[[], None], *, earlier: bool = False) -> Iterator[None]:
     """Call `heard` at every Ctrl-C, SIGTERM and SIGHUP within the block. Works in the main thread only.
 
+    With `earlier`, call it also for one that came before the block, and that a `postponed` block around it keeps.
     A signal that the process ignores stays ignored: Ctrl-C in the background job of a script, SIGHUP under nohup.
     """
 
@@ -28,6 +29,8 @@ def on_ctrl_c(heard: Callable[[], None]) -> Iterator[None]:
     handled = [number for number, old in before.items() if old != signal.SIG_IGN]
     for number in handled:
         signal.signal(number, handler)
+    if earlier and any(kept.heard for kept in _postponed):
+        heard()
     try:
         yield
     finally:
@@ -81,8 +84,16 @@ def postponed() -> Iterator[CtrlC]:
             raise KeyboardInterrupt
         pressed.heard = True
 
-    with on_ctrl_c(heard):
-        yield pressed
+    _postponed.append(pressed)
+    try:
+        with on_ctrl_c(heard):
+            yield pressed
+    finally:
+        _postponed.remove(pressed)
+
+
+_postponed: list[CtrlC] = []
+"""Of the `postponed` blocks that run."""
 
 
 @contextmanager

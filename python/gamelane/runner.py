@@ -74,7 +74,7 @@ def run_all(
     def interrupt() -> None:
         batch.interrupted = True
 
-    with on_ctrl_c(interrupt), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+    with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         futures: list[Future[Finished]] = [pool.submit(work, job) for job in jobs]
         waiting = set(futures)
         while waiting:
@@ -119,7 +119,7 @@ def each(
         nonlocal interrupted
         interrupted = True
 
-    with on_ctrl_c(interrupt), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
+    with on_ctrl_c(interrupt, earlier=True), ThreadPoolExecutor(max_workers=max(1, threads)) as pool:
         futures = {pool.submit(function, job): job for job in jobs}
         waiting = set(futures)
         try:

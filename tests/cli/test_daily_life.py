@@ -18,7 +18,7 @@ import click
 import pytest
 
 import gamelane as library
-from gamelane import whole
+from gamelane import interrupts, runner, whole
 from tests.cli.command import GAMELANE, computes, gamelane
 from tests.cli.files import leftovers, listed, whole_or_absent
 from tests.needs import needs
@@ -128,6 +128,16 @@ def test_a_kill_at_any_moment_leaves_no_manifest_that_is_wrong(tmp_path: Path) -
     for repeat in range(1, 7):
         stopped([*words, "--repeat", str(repeat)], chance.uniform(0.3, 1.2), signal.SIGKILL)
         listed(tmp_path)
+
+
+def test_ctrl_c_before_the_runs_begin_stops_them() -> None:
+    """It comes while the command prepares them, which must not be interrupted."""
+    scenario = library.load("household").with_({"duration": "720000s"}).scenario
+    with interrupts.postponed() as ctrl_c:
+        signal.raise_signal(signal.SIGINT)
+        batch = runner.run_all([runner.Job("", scenario, 1)], threads=1)
+    assert ctrl_c.heard
+    assert (batch.interrupted, batch.finished) == (True, [])
 
 
 def test_ctrl_c_while_records_are_written_keeps_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

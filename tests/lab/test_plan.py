@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import gamelane
 from gamelane import _native
 from gamelane.errors import ScenarioError
+from gamelane.lab import waiting
 from gamelane.lab.plan import Plan, plan
 
 BASE = """
@@ -111,3 +114,11 @@ def test_a_game_over_tcp_is_left_to_the_simulator() -> None:
 def test_flows_have_the_numbers_of_their_code_points() -> None:
     planned = _plan(("flow.game.dscp", "EF"), ("flow.upload.dscp", "17"))
     assert [flow.dscp for flow in planned.flows] == [46, 17, 0]
+
+
+def test_a_wait_ends_at_ctrl_c() -> None:
+    began = time.monotonic()
+    assert waiting.until(began + 0.05, lambda: False)
+    assert time.monotonic() >= began + 0.05
+    assert not waiting.until(began + 60, lambda: True)
+    assert time.monotonic() < began + 30

@@ -43,8 +43,10 @@ def run_all(
         batch.interrupted = True
 
     left_s = [planned.duration_s + AROUND_S for planned in plans]
-    with on_ctrl_c(interrupt):
+    with on_ctrl_c(interrupt, earlier=True):
         for number, job in enumerate(jobs):
+            if batch.interrupted:
+                break
             if say is not None:
                 ahead = _ahead(left_s[number:])
                 say(f"lab: run {number + 1} of {len(jobs)} ({job.variant}, seed {job.seed}), {ahead} left")

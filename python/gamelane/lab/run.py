@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -28,6 +28,7 @@ from gamelane.lab.reports import Reports
 from gamelane.lab.sampler import Sampler
 from gamelane.lab.taps import Taps
 from gamelane.lab.topology import Household, server_address
+from gamelane.lab.waiting import GLANCE_S, Stopped
 from gamelane.lab.web import Web
 from gamelane.lab.windows import set_windows
 from gamelane.records.frames import frames
@@ -35,8 +36,6 @@ from gamelane.records.results import ALONE, RunRecord
 
 TOOLS = {"iperf3": "iperf3", "tcpdump": "tcpdump", "ethtool": "ethtool"}
 """Tools that the lab needs, and their Debian packages."""
-GLANCE_S = 0.02
-Stopped = Callable[[], bool]
 
 
 class Application(Protocol):
@@ -125,6 +124,8 @@ def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _nat
     scenario.write_text(absolute(planned.toml, Path(wanted.file).parent), encoding="utf-8")
     with Lab() as lab:
         home = topology.build(lab, planned, scenario, folder)
+        if stopped():
+            return None
         set_windows(home)
         taps = Taps(lab, home)
         reports = Reports()
@@ -139,10 +140,9 @@ def _play(planned: Plan, wanted: Wanted, folder: Path, stopped: Stopped) -> _nat
         finally:
             for application in applications:
                 application.stop()
-        if not whole:
+        if not whole or not taps.stop(stopped):
             sampler.stop()
             return None
-        taps.stop()
         samples = sampler.stop()
         home.check()
         if reports.failure is not None:

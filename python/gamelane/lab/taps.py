@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gamelane import _native
 from gamelane.errors import LabError
+from gamelane.lab import waiting
 from gamelane.lab.namespaces import Lab
 from gamelane.lab.topology import Household, Point
 
@@ -81,15 +82,20 @@ class Taps:
         """Return the capture file of a point."""
         return self.folder / f"{name}.pcap"
 
-    def stop(self) -> None:
-        """Stop after the last packets are written. Raise if the kernel dropped packets."""
-        time.sleep(SETTLE_S)
+    def stop(self, stopped: waiting.Stopped) -> bool:
+        """Stop after the last packets are written. Return False if `stopped` returned true before.
+
+        Raise if the kernel dropped packets.
+        """
+        if not waiting.until(time.monotonic() + SETTLE_S, stopped):
+            return False
         for program in self.programs:
             program.terminate()
         for name, program in zip(self.names, self.programs, strict=True):
             program.wait(timeout=20)
             if "\n0 packets dropped by kernel" not in (said := self._said(name)):
                 raise LabError(f"tcpdump at {name} missed packets: {said.strip().splitlines()[-1]}")
+        return True
 
     def _said(self, name: str) -> str:
         return (self.folder / f"tcpdump-{name}.log").read_text(encoding="utf-8")

@@ -96,7 +96,7 @@ def execute(work: Todo, folder: Path, executor: Executor, on_progress: Callable[
             progress.interrupted = True
             executor.stop()
 
-    with journal.Journal(folder / store.JOURNAL) as written, on_ctrl_c(heard):
+    with journal.Journal(folder / store.JOURNAL) as written, on_ctrl_c(heard, earlier=True):
         on_progress(progress)
         for result in executor.results(work.base, work.jobs):
             if isinstance(result, Failed):
