@@ -347,7 +347,8 @@ def fail_open(tally: Tally, chance: Random, until: float, place: Path) -> None:
                 wrong += running.hit(drawn).wrong
                 if not drawn.hard and not running.is_gone():
                     wrong.append("the script ended, and its gateway did not")
-                if drawn.hard and not wait(between.answers):
+                # After another signal first, the end of the link is what was asked for.
+                if drawn.signals[0] == signal.SIGKILL and not wait(between.answers):
                     wrong.append("the link is dead after the script was killed")
             after = Running(words, env=env)  # beside what a kill left
             time.sleep(chance.uniform(0.5, 3))
