@@ -234,7 +234,14 @@ class Line:
 
     def becomes(self, host: Host, before: str) -> bool:
         """Wait until a host is as it was before; return whether that is so."""
-        return wait(lambda: self.state(host) == before)
+
+        def same() -> bool:
+            try:
+                return self.state(host) == before
+            except LabError:
+                return False  # an interface went while it was asked for
+
+        return wait(same)
 
     def answers(self) -> bool:
         """Whether the server answers the player."""

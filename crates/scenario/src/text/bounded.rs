@@ -27,7 +27,8 @@ pub(super) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// The text of a file. Errors: as for [`read`], or it is not UTF-8.
 pub(super) fn text(path: &Path, most: u64) -> io::Result<String> {
-    String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+    String::from_utf8(read(path, most)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 #[cfg(test)]
