@@ -91,7 +91,7 @@ impl Law {
             }
         }
         match self.hold {
-            Hold::Leashed { times, .. } => (flight + SLACK * step.mss).saturating_mul(times),
+            Hold::Leashed { times, .. } => (flight + SLACK * step.mss).saturating_mul(times).min(step.own),
             Hold::Window(bytes) => bytes,
         }
     }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1000;
-    const OWN: u64 = 1_000_000;
+    const OWN: u64 = 2_000_000;
 
     fn config(period: Period) -> VoapConfig {
         VoapConfig { step: 1, period, floor: 2, even: false, ..VoapConfig::default() }
@@ -323,6 +323,9 @@ mod tests {
         let near = |window: u64, times: u64| window.abs_diff(times * 210 * MSS) <= times * 2 * MSS;
         assert!(near(loose[700], 3) && near(loose[900], 6), "{} {}", loose[700], loose[900]);
         assert!(!law.is_holding());
+        // It never exceeds the receiver's own window, however long no queue calls for it.
+        let free = run(&mut law, &config, 901, &[0; 100_000]);
+        assert!(free[1_000..].iter().all(|window| *window == OWN), "{:?}", free.last());
     }
 
     #[test]
