@@ -218,6 +218,7 @@ fn links_and_what_stands_around_them() {
         link("overhead for a modem", "kind = \"docsis\"\noverhead = \"ethernet\""),
         link("jitter for a modem", "kind = \"docsis\"\njitter = \"1ms\""),
         link("a misspelt docsis key", "kind = \"docsis\"\ndocsis = { modem = 5 }"),
+        link("a channel below the modem's rate", "kind = \"docsis\"\ndocsis = { channel = \"500kbit\" }"),
         link("no room for data", "kind = \"docsis\"\ndocsis = { contention = 80 }"),
         link("no opportunities", "kind = \"docsis\"\ndocsis = { contention = 0 }"),
         link("minislots too small", "kind = \"docsis\"\ndocsis = { minislot = \"1ns\" }"),

@@ -7,7 +7,7 @@ use gamelane_core::{Bitrate, ByteCount, Duration, IpLen};
 /// Configuration of a modem's upstream. Defaults are in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocsisConfig {
-    /// Rate of the channel that all modems share (10.24 Mbit/s, the fastest of DOCSIS 1.x).
+    /// Rate of the channel that all modems share (the slowest of [`CHANNELS`] with twice the sustained rate).
     pub channel: Bitrate,
     /// Unit of time in which the channel is granted; a request takes one (25 µs, our choice).
     pub minislot: Duration,
@@ -48,7 +48,7 @@ impl DocsisConfig {
     pub fn new(sustained: Bitrate) -> Self {
         let burst = sustained.bytes_in(Duration::from_millis(10));
         Self {
-            channel: Bitrate::from_bps(10_240_000),
+            channel: channel_for(sustained),
             minislot: Duration::from_micros(25),
             map_interval: Duration::from_millis(2),
             map_lead: Duration::from_micros(857),
@@ -66,6 +66,16 @@ impl DocsisConfig {
             neighbours: Neighbours { modems: 0, load: 0.0, packet: IpLen(500) },
         }
     }
+}
+
+/// Rates of upstream channels in bit/s: the fastest of DOCSIS 1.x, that of 2.0, and four and eight of the latter bonded
+/// as in 3.0.
+const CHANNELS: [u64; 4] = [10_240_000, 30_720_000, 122_880_000, 245_760_000];
+
+/// Requests, minislots and other modems take a share of the channel. With twice the rate, the modem reaches its own.
+fn channel_for(sustained: Bitrate) -> Bitrate {
+    let twice = sustained.bps().saturating_mul(2);
+    Bitrate::from_bps(CHANNELS.into_iter().find(|rate| *rate >= twice).unwrap_or(twice))
 }
 
 /// The other modems on the channel. Packets arrive as a Poisson process, each at a random modem.

@@ -151,9 +151,21 @@ fn the_token_bucket_holds_the_sustained_rate() {
 }
 
 #[test]
+fn a_modem_of_any_rate_reaches_it_on_its_default_channel() {
+    for mbps in [5, 6, 10, 20, 50] {
+        let mut bench = bench(DocsisConfig::new(Bitrate::from_bps(mbps * 1_000_000)));
+        bench.saturate(0..1, 1500, Instant::from_secs(2));
+        let bits = bench.hop.counters(PortId(0)).delivered as f64 * 1518.0 * 8.0;
+        let share = bits / 2.0 / (mbps as f64 * 1e6);
+        assert!(share <= 1.01 && share > 0.97, "{mbps} Mbit/s: {share}");
+    }
+}
+
+#[test]
 fn alone_on_the_channel_a_fast_modem_fills_what_round_trips_leave() {
     // The modem requests capacity for all waiting packets, so nearly every interval after the first is full of data.
-    let mut bench = bench(DocsisConfig::new(Bitrate::from_bps(100_000_000)));
+    let rate = Bitrate::from_bps(100_000_000);
+    let mut bench = bench(DocsisConfig { channel: Bitrate::from_bps(10_240_000), ..DocsisConfig::new(rate) });
     bench.saturate(0..1, 1500, Instant::from_secs(2));
     let bits: f64 = bench.hop.counters(PortId(0)).delivered as f64 * 1528.0 * 8.0;
     let share = bits / 2.0 / 10_240_000.0;

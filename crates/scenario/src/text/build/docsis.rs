@@ -44,6 +44,10 @@ fn check(config: &DocsisConfig, place: &Place<'_>) -> Result<(), ScenarioError> 
     let refuse = |key: &str, message: String, allowed: &str| {
         Err(place.key(key).refuse(Fault::new(message).allowed(allowed)))
     };
+    if config.channel < config.sustained {
+        let message = format!("this channel is slower than `link.up`, {}", config.sustained);
+        return refuse("channel", message, "`link.up` or more; requests need a part of it");
+    }
     if config.map_interval > Duration::from_secs(1) {
         return refuse("map_interval", "this MAP interval is too long".into(), "up to \"1s\"");
     }
