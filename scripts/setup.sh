@@ -35,14 +35,13 @@ wanted="${1:-run} $(sha256sum pyproject.toml | cut -d' ' -f1)"
 had="$(cat .venv/packages 2>/dev/null || true)"
 if [ "$had" != "$wanted" ] && [ "$had" != "dev ${wanted#* }" ]; then
     [ "${had%% *}" = dev ] && wanted="dev ${wanted#* }"
-    extra=""; [ "${wanted%% *}" = dev ] && extra="dev"
+    extra=tune; [ "${wanted%% *}" = dev ] && extra=dev  # `tune` is in the README's first commands
     say "installing Python packages into .venv"
     .venv/bin/python - "$extra" >.venv/requirements.txt <<'PY'
 import sys, tomllib
 project = tomllib.load(open("pyproject.toml", "rb"))
 print(*project["build-system"]["requires"], *project["project"]["dependencies"], sep="\n")
-if sys.argv[1]:
-    print(*project["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+print(*project["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 PY
     .venv/bin/pip install --quiet --requirement .venv/requirements.txt ||
         need "Python packages could not be installed (see above). The first build needs a package index, or wheels

@@ -7,18 +7,20 @@ from pathlib import Path
 
 import click
 
-from gamelane import _native, experiment
+from gamelane import experiment
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
 from gamelane.plot import images
-from gamelane.report.tune import document, figure, show
+from gamelane.report.tune import document, show
+from gamelane.report.tune_figure import figure
 from gamelane.sweep.metrics import metrics
-from gamelane.tune import objective, tc
-from gamelane.tune.objective import Wishes
+from gamelane.tune import known, needs, objective, tc
+from gamelane.tune.asked import with_searches, without
+from gamelane.tune.objective import Aim, Wishes
 from gamelane.tune.search import Effort, Found, Runner, module, search
-from gamelane.tune.space import shipped, with_searches, without
+from gamelane.tune.space import shipped
 
 
 @click.command()
@@ -36,14 +38,14 @@ from gamelane.tune.space import shipped, with_searches, without
     "--goal",
     metavar="GOAL",
     multiple=True,
-    show_default="lowest delay of the game, then highest goodput of the bulk transfer",
+    show_default="lowest delay of games and calls, then lowest cost to others",
     help="Goal such as 'min p99(game.rtt)' or 'max upload.goodput'. The first goal decides. Repeatable.",
 )
 @click.option(
     "--bound",
     metavar="BOUND",
     multiple=True,
-    show_default="game loss <= 1 %, other flows' goodput reduced by at most --cost",
+    show_default="what games, calls, video and transfers need",
     help="Limit that a setting must meet, such as 'upload.goodput >= 0.8mbit'. Repeatable.",
 )
 @click.option(
@@ -51,7 +53,7 @@ from gamelane.tune.space import shipped, with_searches, without
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
     default=10.0,
-    help="Share of their goodput that other flows may lose, percent.",
+    help="Share that transfers may lose of what is due to them, percent.",
 )
 @click.option("--trials", type=click.IntRange(1), metavar="N", default=64, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
@@ -82,16 +84,15 @@ def tune(
     """
     module()
     chosen = experiment.load(scenario).with_(overrides(settings))
-    space = without(with_searches(shipped(chosen.scenario), searches, chosen.scenario), keep)
+    space = without(with_searches(shipped(chosen.scenario), searches, chosen.scenario), keep, chosen.scenario)
     folder = None if out is None else writable(out)
-    runner = Runner(chosen.scenario, experiment.seeds_of(chosen, repeat), threads)
-    before = runner.rows([{}])[0]
-    wishes = Wishes(goal, bound, cost / 100)
-    aim = objective.aim(chosen.scenario, metrics(before[0]), before, wishes)
+    runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)
+    aim = _aim(runner, Wishes(goal, bound), cost / 100)
+    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), sampler_seed)
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
-        found = search(runner, space, aim, Effort(trials, sampler_seed), lambda done: bar.update(task, completed=done))
-    commands = _commands(chosen.scenario, found)
+        found = search(runner, aim, effort, lambda done: bar.update(task, completed=done))
+    commands = _commands(runner, found)
     file = None if folder is None else folder / "tune.json"
     deliver(document(found, commands), file, lambda: show(found, commands, stdout()), json=json)
     drawn = figure(found)
@@ -99,10 +100,21 @@ def tune(
         images.write([drawn], folder / "figures")
     if folder is not None and not quiet:
         say(f"written: {folder / 'tune.json'}")
-    if len(found.trials) < trials:
+    if found.interrupted:
         say(f"{len(found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _commands(scenario: _native.Scenario, found: Found) -> list[str]:
-    return [] if found.best is None else tc.lines(scenario.with_overrides(list(found.best.settings.items())))
+def _aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
+    today, fair = runner.rows([{}, known.fair(runner.scenario)])
+    names = metrics(today[0])
+    usual = (
+        Aim((), ())
+        if wishes.goals and wishes.bounds
+        else needs.usual(runner.scenario, needs.Reference(names, today, fair), cost)
+    )
+    return objective.aim(names, wishes, usual)
+
+
+def _commands(runner: Runner, found: Found) -> list[str]:
+    return [] if found.best is None else tc.lines(runner.space.applied(runner.scenario, found.best.settings))

@@ -35,12 +35,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Limit:
-    """A budget whose metric is known; `bound` is in the metric's unit."""
+    """A budget whose metric is known; `bound` is in the metric's unit, `why` a reason for people."""
 
     text: str
     metric: Metric
     operator: str
     bound: float
+    why: str = ""
 
     def within(self, value: float) -> bool:
         """Return whether a value meets it."""

@@ -1,22 +1,24 @@
 """Names what can be measured of a run: `p99(quake3.rtt)`, `quake3.loss`, `jain(upload, backup)`, or a column.
 
-The names are derived from the columns, so every new number of the summary has a name too. `g_model(quake3)` is an
-opinion score, computed from two columns.
+The names are derived from the columns, so every new number of the summary has a name too. `g_model(quake3)` and
+`e_model(voip)` are scores of a game and of a call, each computed from several columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gamelane.analysis.quality import g_model
+from gamelane.analysis.quality import G711_PLC, e_model_rating, g_model
 from gamelane.analysis.stats import jain
 from gamelane.errors import nearest
 
 STATISTICS = ("mean", "p5", "p25", "p50", "p75", "p95", "p99", "max", "cv")
+VOICE_PACKET_MS = 20
+"""Speech that a packet of a call holds, and that therefore waits for its last sample."""
 SUFFIXES = {"_ms": "ms", "_bps": "bit/s", "_seconds": "s"}
-HIGHER_IS_BETTER = ("jain", "g_model", "goodput", "throughput", "received", "chunks", "transfers")
+HIGHER_IS_BETTER = ("jain", "g_model", "e_model", "goodput", "throughput", "received", "chunks", "transfers")
 
 
 class Row(Protocol):
@@ -26,16 +28,52 @@ class Row(Protocol):
         """Return the value of a column, or None."""
 
 
+Rule = Callable[[Sequence[float | None]], float | None]
+"""Computes a metric of its columns' values, of which a run may lack some."""
+
+
+def total(values: Sequence[float | None]) -> float | None:
+    """Return the sum of the known values; None if none is known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def highest(values: Sequence[float | None]) -> float | None:
+    """Return the highest of the known values; None if none is known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def fairness(values: Sequence[float | None]) -> float | None:
+    """Return Jain's index of the known values."""
+    return jain([value for value in values if value is not None])
+
+
+def game_score(values: Sequence[float | None]) -> float | None:
+    """Return the G-model's opinion score of mean round trip and its deviation, in ms; None if one is unknown."""
+    ping, jitter = values
+    return None if ping is None or jitter is None else g_model(ping, jitter)
+
+
+def call_score(values: Sequence[float | None]) -> float | None:
+    """Return the E-model's rating of a call: its 95th percentile round trip, in ms, and its losses by direction.
+
+    The playout buffer is assumed to hold back all packets to that percentile. The worse direction's loss counts.
+    """
+    rtt, loss = values[0], highest(values[1:])
+    if rtt is None or loss is None:
+        return None
+    return e_model_rating(rtt / 2 + VOICE_PACKET_MS, 100 * loss, G711_PLC)
+
+
 @dataclass(frozen=True)
 class Metric:
-    """A number of a run: a column, a ratio of sums of columns, Jain's index, or the G-model's opinion score."""
+    """A number of a run: a rule over columns, divided by the sum of the columns `over` if there are any."""
 
     name: str
     unit: str
     columns: tuple[str, ...]
     over: tuple[str, ...] = ()
-    fairness: bool = False
-    opinion: bool = False
+    rule: Rule = total
 
     @property
     def higher_is_better(self) -> bool:
@@ -44,16 +82,10 @@ class Metric:
 
     def of(self, row: Row) -> float | None:
         """Return its value for one run, or None if the run has none."""
-        if self.fairness:
-            shares = [row.get(column) for column in self.columns]
-            return jain([float(share) for share in shares if share is not None])
-        if self.opinion:
-            known = [float(value) for column in self.columns if (value := row.get(column)) is not None]
-            return g_model(*known) if len(known) == len(self.columns) else None
-        top = _sum(row, self.columns)
+        top = self.rule(_values(row, self.columns))
         if not self.over:
             return top
-        bottom = _sum(row, self.over)
+        bottom = total(_values(row, self.over))
         return top / bottom if top is not None and bottom else None
 
 
@@ -80,19 +112,31 @@ def metrics(columns: Iterable[str]) -> dict[str, Metric]:
             found[f"{flow}.loss"] = Metric(f"{flow}.loss", "share", lost, sent)
         ping, jitter = (f"flows.{flow}.{column}" for column in ("rtt_ms.mean", "rtt_deviation_ms"))
         if ping in columns and jitter in columns:
-            found[f"g_model({flow})"] = Metric(f"g_model({flow})", "", (ping, jitter), opinion=True)
+            found[f"g_model({flow})"] = Metric(f"g_model({flow})", "", (ping, jitter), rule=game_score)
+        losses = [f"{way}.loss" for way in ways if f"{way}.loss" in columns]
+        late = f"flows.{flow}.rtt_ms.p95"
+        if losses and late in columns:
+            found[f"e_model({flow})"] = Metric(f"e_model({flow})", "", (late, *losses), rule=call_score)
     return found
 
 
 def find(name: str, known: Mapping[str, Metric]) -> Metric:
-    """Return the metric of a name. `median` and `peak` are `p50` and `max`; spaces are ignored."""
+    """Return the metric of a name. `median` and `peak` are `p50` and `max`; spaces are ignored.
+
+    `p99(game.rtt, call.rtt)` is the highest of the two.
+    """
     wanted = name.replace(" ", "")
     wanted = wanted.replace("median(", "p50(").replace("peak(", "max(")
     if wanted in known:
         return known[wanted]
     if wanted.startswith("jain(") and wanted.endswith(")"):
         goodputs = [find(f"{flow}.goodput", known) for flow in wanted[len("jain(") : -1].split(",")]
-        return Metric(wanted, "", tuple(column for metric in goodputs for column in metric.columns), fairness=True)
+        return Metric(wanted, "", tuple(column for metric in goodputs for column in metric.columns), rule=fairness)
+    statistic, _, several = wanted.rstrip(")").partition("(")
+    if statistic in STATISTICS and "," in several:
+        parts = [find(f"{statistic}({name})", known) for name in several.split(",")]
+        name = wanted.replace(",", ", ")
+        return Metric(name, parts[0].unit, tuple(column for part in parts for column in part.columns), rule=highest)
     for metric in known.values():
         if wanted in metric.columns and not metric.over:
             return metric
@@ -113,7 +157,5 @@ def _short(column: str) -> tuple[str, str]:
     return (f"{statistic}({name})", "" if statistic == "cv" else unit) if statistic else (name, unit)
 
 
-def _sum(row: Row, columns: tuple[str, ...]) -> float | None:
-    values = [row.get(column) for column in columns]
-    known = [float(value) for value in values if value is not None]
-    return sum(known) if known else None
+def _values(row: Row, columns: Iterable[str]) -> list[float | None]:
+    return [None if (value := row.get(column)) is None else float(value) for column in columns]

@@ -10,7 +10,6 @@ from typing import Any
 
 from gamelane import _native, quantity
 from gamelane.analysis.stats import Estimate, estimate
-from gamelane.catalogue import BULK, INTERACTIVE
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.flatten import flatten
@@ -45,11 +44,10 @@ class Aim:
 
 @dataclass(frozen=True)
 class Wishes:
-    """Goals and bounds as written. Without bounds, other flows may lose the share `cost` of their goodput."""
+    """Goals and bounds as written."""
 
     goals: Sequence[str] = ()
     bounds: Sequence[str] = ()
-    cost: float = 0.1
 
 
 def measure(scenario: _native.Scenario, seed: int, cancel: _native.Cancel) -> Row:
@@ -64,17 +62,11 @@ def over_seeds(metric: Metric, rows: Sequence[Row]) -> Estimate:
     return estimate([metric.of(row) for row in rows])
 
 
-def aim(
-    scenario: _native.Scenario,
-    known: Mapping[str, Metric],
-    before: Sequence[Row],
-    wishes: Wishes,
-) -> Aim:
-    """Read goals and bounds. The default: the lowest game delay, with the other flows' goodput at most `cost` lower."""
-    found = tuple(_goal(text, known) for text in wishes.goals) or _usual_goals(scenario, known)
-    limits = tuple(_bound(text, known) for text in wishes.bounds)
-    limits = limits or _usual_bounds(scenario, known, before, wishes.cost)
-    return Aim(found, limits)
+def aim(known: Mapping[str, Metric], wishes: Wishes, usual: Aim) -> Aim:
+    """Read goals and bounds. Those of `usual` stand in for what was not given."""
+    goals = tuple(_goal(text, known) for text in wishes.goals)
+    bounds = tuple(_bound(text, known) for text in wishes.bounds)
+    return Aim(goals or usual.goals, bounds or usual.bounds)
 
 
 def _goal(text: str, known: Mapping[str, Metric]) -> Goal:
@@ -109,35 +101,3 @@ def _metric(option: str, name: str, known: Mapping[str, Metric]) -> Metric:
         hint = f"\n  hint:    {unknown.hint}" if unknown.hint else ""
         some = [word for word in unknown.known if "(" not in word or word.startswith("p99")]
         raise UsageError(f"{option}: {unknown}\n  allowed: {', '.join(some[:30])}, …{hint}") from None
-
-
-def _usual_goals(scenario: _native.Scenario, known: Mapping[str, Metric]) -> tuple[Goal, ...]:
-    flows = scenario.flows()
-    delay = [f"p99({flow['name']}.rtt)" for flow in flows if flow["app"] in INTERACTIVE]
-    goodput = [f"{flow['name']}.goodput" for flow in flows if flow["app"] == BULK]
-    goals = [Goal(known[name], most=False) for name in delay[:1] if name in known]
-    goals += [Goal(known[name], most=True) for name in goodput[:1] if name in known]
-    if not delay or not goals:
-        raise UsageError(
-            "this scenario has no game and no call, so tune has no default goal\n"
-            "  hint:    give goals: --goal 'min p99(FLOW.rtt)' --goal 'max FLOW.goodput'"
-        )
-    return tuple(goals)
-
-
-def _usual_bounds(
-    scenario: _native.Scenario, known: Mapping[str, Metric], before: Sequence[Row], cost: float
-) -> tuple[Limit, ...]:
-    """Return the bounds: 1 % loss for games and calls, and for other flows today's goodput minus `cost`."""
-    limits = []
-    for flow in scenario.flows():
-        name = flow["name"]
-        if flow["app"] in INTERACTIVE:
-            limits.append(_bound(f"{name}.loss <= 1%", known))
-            continue
-        metric = known.get(f"{name}.goodput")
-        now = over_seeds(metric, before).mean if metric else None
-        if metric and now:
-            least = now * (1 - cost)
-            limits.append(Limit(f"{metric.name} >= {least / 1e6:.3g}mbit", metric, ">=", least))
-    return tuple(limits)

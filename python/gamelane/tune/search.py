@@ -1,84 +1,78 @@
-"""The search: trials in batches over the same seeds, the Pareto front, and the recommended setting.
+"""The search: trials in batches over the same seeds, the Pareto front, its knee, and the recommended setting.
 
-Optuna's multi-objective TPE sampler chooses the settings, with the bounds as constraints. Trials are requested in
-batches of a fixed size and reported in order, so the same sampler seed gives the same search on any number of threads.
+Settings are tried in batches of a fixed size and reported in order, so the same sampler seed gives the same search on
+any number of threads.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gamelane import _native
-from gamelane.analysis.stats import Estimate, Paired, paired
+from gamelane.analysis.stats import Paired
 from gamelane.errors import UsageError
 from gamelane.runner import each
+from gamelane.tune.choose import WORST, Trial, change, is_better, knee, pareto, recommended, signed, told
+from gamelane.tune.known import around
 from gamelane.tune.objective import Aim, Row, measure, over_seeds
-from gamelane.tune.space import Settings, Space
+from gamelane.tune.parameters import Settings, Space
 
 BATCH = 8
-WORST = 1e12
-"""Value of a metric that a run does not have: worse than any real one."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One setting that was tried, with one row of results per seed."""
-
-    number: int
-    settings: Settings
-    rows: tuple[Row, ...]
-
-    def goals(self, aim: Aim) -> tuple[Estimate, ...]:
-        """Return the mean of each goal over seeds."""
-        return tuple(over_seeds(goal.metric, self.rows) for goal in aim.goals)
-
-    def broken(self, aim: Aim) -> tuple[str, ...]:
-        """Return the bounds that its means break."""
-        means = [over_seeds(limit.metric, self.rows).mean for limit in aim.bounds]
-        return tuple(
-            limit.text for limit, mean in zip(aim.bounds, means, strict=True) if mean is None or not limit.within(mean)
-        )
+REFINED = 0.25
+"""Share of the trials that are neighbours of the best of the others."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search. `before` is the unchanged scenario; `best` is None if every trial breaks a bound."""
+    """The result of a search. `before` is the unchanged scenario; `best` is None if no setting is clearly better."""
 
     aim: Aim
+    interrupted: bool
     seeds: tuple[int, ...]
     before: Trial
     trials: tuple[Trial, ...]
     front: tuple[Trial, ...]
     best: Trial | None
 
-    def change(self, goal: int) -> Paired:
-        """Return the paired difference between the recommended setting and the unchanged scenario."""
-        if self.best is None:
-            raise ValueError("no trial meets the bounds")
-        metric = self.aim.goals[goal].metric
-        sides = [
-            {seed: metric.of(row) for seed, row in zip(self.seeds, trial.rows, strict=True)}
-            for trial in (self.before, self.best)
-        ]
-        return paired(sides[0], sides[1])
+    @property
+    def knee(self) -> Trial | None:
+        """The setting of the front beyond which the first goal costs most of the second."""
+        return knee(self.front, self.aim)
+
+    @property
+    def forbidden(self) -> Trial | None:
+        """The setting that is clearly better than today and best in the first goal, though it breaks a bound."""
+        found = [trial for trial in self.trials if trial.breaks(self.aim) and self.is_better(trial)]
+        return min(found, key=lambda trial: signed(trial, self.aim), default=None)
+
+    def is_better(self, trial: Trial) -> bool:
+        """Return whether a trial is clearly better than the unchanged scenario."""
+        return is_better(trial, self.before, self.aim, self.seeds)
+
+    def change(self, trial: Trial, goal: int) -> Paired:
+        """Return the paired difference between a trial and the unchanged scenario."""
+        return change(trial, self.before, self.aim.goals[goal], self.seeds)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Number of trials, and the seed of the sampler."""
+    """Number of trials, settings to try first, and the seed of the sampler."""
 
     trials: int
+    known: tuple[Settings, ...] = ()
     sampler_seed: int = 1
 
 
 class Runner:
     """Runs settings of a scenario over the seeds of a search. Equal settings run once."""
 
-    def __init__(self, scenario: _native.Scenario, seeds: Sequence[int], threads: int) -> None:
+    def __init__(self, scenario: _native.Scenario, space: Space, seeds: Sequence[int], threads: int) -> None:
         self.scenario = scenario
+        self.space = space
         self.seeds = tuple(seeds)
         self.cancel = _native.Cancel()
         self._threads = threads
@@ -86,7 +80,7 @@ class Runner:
 
     def rows(self, batch: Sequence[Settings]) -> list[tuple[Row, ...]]:
         """Return the rows of each setting, one per seed."""
-        scenarios = [self.scenario.with_overrides(list(settings.items())) for settings in batch]
+        scenarios = [self.space.applied(self.scenario, settings) for settings in batch]
         missing = {scenario.fingerprint: scenario for scenario in scenarios if scenario.fingerprint not in self._known}
         jobs = [(name, seed) for name in missing for seed in self.seeds]
         made: dict[tuple[str, int], Row] = {}
@@ -101,66 +95,81 @@ class Runner:
         return [self._known[scenario.fingerprint] for scenario in scenarios]
 
 
-def search(runner: Runner, space: Space, aim: Aim, effort: Effort, on_trials: Callable[[int], None]) -> Found:
-    """Try settings. Ctrl-C ends the search early and returns what was found."""
-    optuna = module()
+def search(runner: Runner, aim: Aim, effort: Effort, on_trials: Callable[[int], None]) -> Found:
+    """Try the known settings, then those that the sampler proposes, then the neighbours of the best.
+
+    Ctrl-C ends the search early and returns what was found.
+    """
+    sampler = Sampler(runner.space, aim, effort)
     before = Trial(-1, {}, runner.rows([{}])[0])
     made: list[Trial] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Optuna marks `multivariate`, `group` and constraints as experimental
-        study = optuna.create_study(
-            directions=["maximize" if goal.most else "minimize" for goal in aim.goals],
-            sampler=optuna.samplers.TPESampler(
-                seed=effort.sampler_seed,
-                multivariate=True,
-                group=True,
-                constraints_func=lambda trial: trial.user_attrs[BROKEN],
-            ),
-        )
-        try:
-            while len(made) < effort.trials:
-                asked = [study.ask() for _ in range(min(BATCH, effort.trials - len(made)))]
-                settings = [space.suggest(trial) for trial in asked]
-                for trial, chosen, rows in zip(asked, settings, runner.rows(settings), strict=True):
-                    own = Trial(trial.number, chosen, rows)
-                    trial.set_user_attr(BROKEN, _excess(own, aim))
-                    study.tell(
-                        trial, [_told(of, most=goal.most) for of, goal in zip(own.goals(aim), aim.goals, strict=True)]
-                    )
-                    made.append(own)
-                on_trials(len(made))
-        except KeyboardInterrupt:
-            if not made:
-                raise
-    allowed = [trial for trial in made if not trial.broken(aim)]
-    front = pareto(allowed, aim)
-    return Found(aim, runner.seeds, before, tuple(made), tuple(front), recommended(front, aim))
+    interrupted = False
+    try:
+        while len(made) < effort.trials:
+            count = min(BATCH, effort.trials - len(made))
+            refines = len(made) >= effort.trials * (1 - REFINED)
+            batch = _neighbours(runner.space, aim, made)[:count] if refines else []
+            asked = [] if batch else sampler.ask(count)
+            batch = batch or [settings for _, settings in asked]
+            numbers = range(len(made), len(made) + len(batch))
+            new = [Trial(*of) for of in zip(numbers, batch, runner.rows(batch), strict=True)]
+            sampler.tell([(trial, own) for (trial, _), own in zip(asked, new, strict=False)])
+            made += new
+            on_trials(len(made))
+    except KeyboardInterrupt:
+        if not made:
+            raise
+        interrupted = True
+    best = recommended(made, aim)
+    if best is not None and not before.breaks(aim) and not is_better(best, before, aim, runner.seeds):
+        best = None
+    front = pareto([trial for trial in made if not trial.breaks(aim)], aim)
+    return Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best)
 
 
-def pareto(trials: Sequence[Trial], aim: Aim) -> list[Trial]:
-    """Return the Pareto front, sorted by the first goal. Of trials with equal goals it keeps the first."""
-    points = {trial.number: _signed(trial, aim) for trial in trials}
-    kept: dict[tuple[float, ...], Trial] = {}
-    for trial in trials:
-        own = points[trial.number]
-        beaten = any(other != own and all(a <= b for a, b in zip(other, own, strict=True)) for other in points.values())
-        if not beaten:
-            kept.setdefault(own, trial)
-    return sorted(kept.values(), key=lambda trial: points[trial.number])
+def _neighbours(space: Space, aim: Aim, made: Sequence[Trial]) -> list[Settings]:
+    """Return the neighbours of the best trial that were not tried."""
+    best = recommended(made, aim)
+    tried = [trial.settings for trial in made]
+    return [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
 
 
-def recommended(front: Sequence[Trial], aim: Aim) -> Trial | None:
-    """Return the trial that is best in the first goal.
+class Sampler:
+    """Proposes the known settings, then those of Optuna's multi-objective TPE with the bounds as constraints."""
 
-    Trials within its 95 % interval count as equally good. Among those, the other goals decide.
-    """
-    if not front:
-        return None
-    first = min(front, key=lambda trial: _signed(trial, aim))
-    best = first.goals(aim)[0]
-    reach = _signed(first, aim)[0] + (best.ci95 or 0.0)
-    near = [trial for trial in front if _signed(trial, aim)[0] <= reach]
-    return min(near, key=lambda trial: (*_signed(trial, aim)[1:], _signed(trial, aim)[0]))
+    def __init__(self, space: Space, aim: Aim, effort: Effort) -> None:
+        self._space = space
+        self._aim = aim
+        self._first = effort.known
+        optuna = module()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Optuna marks `multivariate`, `group` and constraints as experimental
+            self._study = optuna.create_study(
+                directions=["maximize" if goal.most else "minimize" for goal in aim.goals],
+                sampler=optuna.samplers.TPESampler(
+                    seed=effort.sampler_seed,
+                    multivariate=True,
+                    group=True,
+                    constraints_func=lambda trial: trial.user_attrs[BROKEN],
+                ),
+            )
+            for settings in self._first:
+                self._study.enqueue_trial(space.choices(settings))
+
+    def ask(self, count: int) -> list[tuple[Any, Settings]]:
+        """Return trials of Optuna with their settings."""
+        asked = [self._study.ask() for _ in range(count)]
+        only = [self._first[trial.number] if trial.number < len(self._first) else None for trial in asked]
+        return [(trial, self._space.suggest(trial, of)) for trial, of in zip(asked, only, strict=True)]
+
+    def tell(self, results: Sequence[tuple[Any, Trial]]) -> None:
+        """Tell Optuna what its trials gave."""
+        for trial, own in results:
+            trial.set_user_attr(BROKEN, _excess(own, self._aim))
+            goals = zip(own.goals(self._aim), self._aim.goals, strict=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._study.tell(trial, [told(of, most=goal.most) for of, goal in goals])
 
 
 def module() -> Any:
@@ -168,19 +177,11 @@ def module() -> Any:
     try:
         import optuna  # noqa: PLC0415 - an optional dependency
     except ImportError:
-        raise UsageError("tune: Optuna is not installed\n  hint:    pip install 'gamelane[tune]'") from None
+        raise UsageError(
+            f"tune: Optuna is not installed\n  hint:    {sys.executable} -m pip install 'optuna>=4'"
+        ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
-
-
-def _signed(trial: Trial, aim: Aim) -> tuple[float, ...]:
-    """Return each goal with a sign that makes lower better."""
-    told = [_told(of, most=goal.most) for of, goal in zip(trial.goals(aim), aim.goals, strict=True)]
-    return tuple(-value if goal.most else value for value, goal in zip(told, aim.goals, strict=True))
-
-
-def _told(of: Estimate, *, most: bool) -> float:
-    return of.mean if of.mean is not None else -WORST if most else WORST
 
 
 def _excess(trial: Trial, aim: Aim) -> list[float]:
