@@ -9,6 +9,8 @@ from gamelane.apply import openwrt, own, tc
 from gamelane.apply.plan import plan
 from gamelane.apply.recipe import Recipe
 
+__all__ = ["TARGETS", "Recipe", "recipes"]
+
 TARGETS = (tc.TARGET, openwrt.TARGET, own.TARGET)
 
 

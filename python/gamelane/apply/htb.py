@@ -107,7 +107,7 @@ def _from_priority(plan: Plan, lane: Lane) -> Tree:
         rate, priority = _share(lane, index, lane.rate_bps / len(names), int(last))
         minor = 10 * (index + 1)
         classes.append(
-            Class(minor, 1, rate, lane.rate_bps, priority, plan.mtu + 14, _burst(rate), words, queue),
+            Class(minor, 1, rate, lane.rate_bps, priority, plan.mtu, _burst(rate), words, queue),
         )
     rules, lacking = [], []
     for name in named:
@@ -134,7 +134,7 @@ def _own(plan: Plan, lane: Lane, own: list[Mapping[str, Any]]) -> Tree:
         name, parent = each["name"], each.get("parent") if is_htb else None
         ceils[name] = _bps(each.get("ceil"), lane) or ceils[parent]
         rate, priority = _share(lane, index, _bps(each.get("rate"), lane), int(each.get("priority", 0)))
-        quantum = int(plain(each.get("quantum", f"{plan.mtu}B"))) + 14
+        quantum = int(plain(each.get("quantum", f"{plan.mtu}B")))
         burst = _burst(rate) + (int(plain(each["burst"])) if is_htb and "burst" in each else 0)
         queue = None
         if name not in parents:

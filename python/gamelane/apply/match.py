@@ -66,6 +66,9 @@ def of_flow(plan: Plan, name: str, together: list[str], way: str) -> Matches:
         if flow.get("dscp", "CS0") == "CS0":
             return Matches(unsaid=f"nothing tells `{name}` from other traffic: it has no port or `dscp` of its own.")
         return Matches((Match(app.transport, dscp=_span(flow["dscp"], code_point)),))
+    first = next(other for other in plan.flows if other["name"] in together and _server(other) == _server(flow))
+    if first is not flow:
+        return Matches()
     same = [other["name"] for other in plan.flows if other["name"] not in together and _server(other) == _server(flow)]
     if same:
         also = ", ".join(f"`{each}`" for each in same)
@@ -80,12 +83,12 @@ def of_rule(plan: Plan, rule: Mapping[str, Any], way: str) -> Iterator[Matches]:
     """Return what a `[[gateway.rule]]` selects in one direction."""
     if rule.get("direction", way) != way:
         return
-    name = rule.get("name", f"for {rule['class']}")
+    name = f"rule `{rule['name']}`" if "name" in rule else f"a rule for class `{rule['class']}`"
     if made_up := [key for key in ADDRESSES if key in rule]:
-        yield Matches(unsaid=f"rule `{name}`: `{made_up[0]}` is an address of the scenario, not of your network.")
+        yield Matches(unsaid=f"{name}: `{made_up[0]}` is an address of the scenario, not of your network.")
         return
     if hidden := [key for key in HIDDEN if key in rule] + ["ack = false"] * (rule.get("ack") is False):
-        yield Matches(unsaid=f"rule `{name}`: nft and tc cannot test `{hidden[0]}`.")
+        yield Matches(unsaid=f"{name}: nft and tc cannot test `{hidden[0]}`.")
         return
     own = Match(
         rule.get("protocol"),

@@ -28,7 +28,7 @@ def recipe(plan: Plan) -> Recipe:
     lacking = [*plan.refused]
     kinds = {discipline.name_of(lane.queue) for lane in plan.lanes}
     lacking += [
-        f"SQM has no classes for `queue = {kind}`; the tc lines have them."
+        f"SQM has no classes, and `queue = {kind}` needs them."
         for kind in dict.fromkeys(lane.kind for lane in plan.lanes if has_classes(lane))
     ]
     if len(kinds) > 1 and not lacking:

@@ -41,13 +41,13 @@ def _unknown(plan: Plan) -> Iterator[str]:
     """Return a sentence for each flow that needs a class and that the gateway would not recognise."""
     if not any(has_classes(lane) for lane in plan.lanes):
         return
-    listed = {
-        *plan.gateway.get("priority", []),
-        *(name for rule in plan.gateway.get("rule", []) for name in rule.get("flows", [])),
-    }
+    named = plan.gateway.get("priority", [])
     for flow in plan.flows:
-        if flow["name"] in listed and flow["app"] not in KNOWN_BY_BEHAVIOUR and flow.get("dscp", "CS0") == "CS0":
+        if flow["name"] in named and flow["app"] not in KNOWN_BY_BEHAVIOUR and flow.get("dscp", "CS0") == "CS0":
             yield f"nothing tells `{flow['name']}` from other traffic; the gateway would know it by a `dscp`."
+    for rule in plan.gateway.get("rule", []):
+        if "flows" in rule:
+            yield f"a rule for class `{rule['class']}` has `flows`, and the gateway knows flows in `priority` only."
 
 
 def _files(plan: Plan) -> Iterator[str]:

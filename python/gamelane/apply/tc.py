@@ -25,6 +25,9 @@ def recipe(plan: Plan) -> Recipe:
         return Recipe(TARGET, unsaid=plan.refused)
     trees = {lane.way: htb.tree(plan, lane) for lane in plan.lanes if htb.has_classes(lane)}
     lacking = [*plan.unsaid]
+    unfilled = [each for tree in trees.values() if not tree.rules for each in tree.unsaid]
+    if unfilled:
+        return Recipe(TARGET, unsaid=tuple(dict.fromkeys(unfilled)))
     apply: list[str] = []
     joins = any(lane.kind != "cake" for lane in plan.lanes)
     if joins:
@@ -42,7 +45,7 @@ def recipe(plan: Plan) -> Recipe:
             *(('LAN="eth1"  # the interfaces towards the home',) if joins else ()),
             *(_port(plan, name) for name in ports),
         ),
-        _undo(plan, joins=joins, marks="nft -f - <<END" in apply),
+        (*UNDO, _offload("on")) if joins else UNDO,
         tuple(apply[:-1]),
         tuple(dict.fromkeys(lacking)),
     )
@@ -75,17 +78,6 @@ def _cake(lane: Lane) -> str:
     return " ".join(["cake", f"bandwidth {lane.kbit}kbit", lane.framing.cake(), *nat, *options(lane.queue)])
 
 
-def _undo(plan: Plan, *, joins: bool, marks: bool) -> tuple[str, ...]:
-    found = [f"tc qdisc del dev {WAN} root 2>/dev/null"]
-    if any(lane.way == "down" for lane in plan.lanes):
-        found += [f"tc qdisc del dev {WAN} ingress 2>/dev/null", f"ip link del {IFB} 2>/dev/null"]
-    if marks:
-        found.append(f"nft delete table {nft.TABLE} 2>/dev/null")
-    if joins:
-        found.append(_offload("on"))
-    return tuple(found)
-
-
 def _offload(state: str) -> str:
     return f"for dev in {WAN} {LAN}; do ethtool -K $dev gro {state} gso {state} tso {state}; done"
 
@@ -94,3 +86,12 @@ def _port(plan: Plan, name: str) -> str:
     flow = next(flow for flow in plan.flows if flow["name"] == name)
     app = APPS[flow["app"]]
     return f"{variable(name)}={app.server_port}  # {app.transport.upper()} port of the server of {name}"
+
+
+UNDO = (
+    f"tc qdisc del dev {WAN} root 2>/dev/null",
+    f"tc qdisc del dev {WAN} ingress 2>/dev/null",
+    f"ip link del {IFB} 2>/dev/null",
+    f"nft delete table {nft.TABLE} 2>/dev/null",
+)
+"""Ends what any recipe of this target sets up."""

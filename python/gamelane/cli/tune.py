@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gamelane import _native, experiment
+from gamelane import _native, apply, experiment
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
@@ -15,7 +15,7 @@ from gamelane.cli.variants import overrides
 from gamelane.plot import images
 from gamelane.report.tune import document, figure, show
 from gamelane.sweep.metrics import metrics
-from gamelane.tune import objective, tc
+from gamelane.tune import objective
 from gamelane.tune.objective import Wishes
 from gamelane.tune.search import Effort, Found, Runner, module, search
 from gamelane.tune.space import shipped, with_searches, without
@@ -55,6 +55,14 @@ from gamelane.tune.space import shipped, with_searches, without
 )
 @click.option("--trials", type=click.IntRange(1), metavar="N", default=64, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(apply.TARGETS),
+    default=apply.TARGETS[0],
+    show_default=True,
+    help="Print lines for Linux (tc), for OpenWrt's SQM, or for `gamelane gateway`.",
+)
 @click.option("--sampler-seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json
@@ -70,6 +78,7 @@ def tune(
     cost: float,
     trials: int,
     repeat: int,
+    target: str,
     sampler_seed: int,
     threads: int,
     json: bool,
@@ -78,7 +87,7 @@ def tune(
 ) -> None:
     """Search queue, limit and other gateway settings that are best for the game.
 
-    Recommends one setting and prints the tc commands for it.
+    Recommends one setting and prints the lines that put it into effect.
     """
     module()
     chosen = experiment.load(scenario).with_(overrides(settings))
@@ -91,9 +100,10 @@ def tune(
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, space, aim, Effort(trials, sampler_seed), lambda done: bar.update(task, completed=done))
-    commands = _commands(chosen.scenario, found)
+    recipes = _recipes(chosen.scenario, found)
+    lines = recipes[target].lines() if recipes else []
     file = None if folder is None else folder / "tune.json"
-    deliver(document(found, commands), file, lambda: show(found, commands, stdout()), json=json)
+    deliver(document(found, recipes), file, lambda: show(found, lines, stdout()), json=json)
     drawn = figure(found)
     if folder is not None and drawn is not None:
         images.write([drawn], folder / "figures")
@@ -104,5 +114,5 @@ def tune(
         raise click.exceptions.Exit(INTERRUPTED)
 
 
-def _commands(scenario: _native.Scenario, found: Found) -> list[str]:
-    return [] if found.best is None else tc.lines(scenario.with_overrides(list(found.best.settings.items())))
+def _recipes(scenario: _native.Scenario, found: Found) -> dict[str, apply.Recipe]:
+    return {} if found.best is None else apply.recipes(scenario.with_overrides(list(found.best.settings.items())))

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
+from gamelane.apply import Recipe
 from gamelane.plot.style import half_width, number
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
@@ -37,8 +38,8 @@ def recommendation(found: Found) -> str:
     return f"Set {settings}: {'; '.join(changes)}."
 
 
-def show(found: Found, tc: list[str], console: Console) -> None:
-    """Print the recommendation, the front, and the `tc` commands."""
+def show(found: Found, lines: list[str], console: Console) -> None:
+    """Print the recommendation, the front, and the lines that put it into effect."""
     console.print(Text(recommendation(found), style="bold"))
     console.print()
     keys = list(dict.fromkeys(key for trial in found.front for key in trial.settings))
@@ -63,13 +64,13 @@ def show(found: Found, tc: list[str], console: Console) -> None:
     )
     for limit in found.aim.bounds:
         console.print(Text(f"  {limit.text}", style="dim"))
-    if tc:
+    if lines:
         console.print()
-        for line in tc:
+        for line in lines:
             console.print(Text(line), soft_wrap=True)
 
 
-def document(found: Found, tc: list[str]) -> dict[str, Any]:
+def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
     """Return the JSON of `gamelane tune` (docs/json-schema.md)."""
     return {
         "schema": SCHEMA,
@@ -81,7 +82,7 @@ def document(found: Found, tc: list[str]) -> dict[str, Any]:
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
         "recommendation": recommendation(found),
-        "tc": tc,
+        "apply": {target: recipe.document() for target, recipe in recipes.items()},
     }
 
 
