@@ -1,7 +1,7 @@
 """What the `tc` lines of `gamelane tune` do in this kernel: a game beside floods, shares of DRR, and rates of TCP.
 
-Run as root: `PYTHONPATH=python python bench/lines.py`. It needs tc, nft, ethtool and iperf3, and takes two minutes. All of it
-happens in network namespaces: a home, a gateway that forwards, and a server.
+Run as root: `PYTHONPATH=python python bench/lines.py`. It needs tc, nft, ethtool and iperf3, and takes two minutes.
+Everything happens in network namespaces: a home, a gateway that forwards, and a server.
 """
 
 from __future__ import annotations
