@@ -21,6 +21,7 @@ from gamelane.catalogue import QUEUES
 
 LEAST_BPS = 1000.0
 """Rate of a class that has none of its own. HTB refuses zero."""
+PRIORITIES = 8
 ONE_PACKET = 1600
 BURST_SECONDS = 0.001
 DEFAULT_LIMIT = "50p"
@@ -148,13 +149,15 @@ def _own(plan: Plan, lane: Lane, own: list[Mapping[str, Any]]) -> Tree:
         for found in match.of_rule(plan, rule, lane.way):
             rules += [(each, f"1:{minors[rule['class']]}") for each in found.found]
             lacking += [found.unsaid] if found.unsaid else []
+    if lane.kind == "priority" and len(classes) > PRIORITIES:
+        lacking.append(f"HTB has {PRIORITIES} priorities: the last {len(classes) - PRIORITIES + 1} classes share one.")
     return Tree(tuple(classes), tuple(rules), tuple(lacking))
 
 
 def _share(lane: Lane, index: int, rate: float, priority: int) -> tuple[float, int]:
     """Return rate and priority of a class: its own, or those that make HTB the other discipline."""
     if lane.kind == "priority":
-        return (lane.rate_bps if index == 0 else LEAST_BPS), min(index, 7)
+        return (lane.rate_bps if index == 0 else LEAST_BPS), min(index, PRIORITIES - 1)
     if lane.kind == "drr":
         return LEAST_BPS, 0
     return max(rate, LEAST_BPS), priority

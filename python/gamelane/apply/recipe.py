@@ -33,7 +33,10 @@ class Recipe:
             return found
         found += self.edit
         if self.undo:
-            found += ["", "# End what an earlier run set up. To undo everything, paste only the lines above and this block."]
+            found += [
+                "",
+                "# End what an earlier run set up. To undo everything, paste only the lines above and this block.",
+            ]
             found += self.undo
         return [*found, "", *self.apply]
 
