@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pytest
 from gamelane import Experiment, UsageError, _native, experiment
 from gamelane.report.tune import recommendation, words
 from gamelane.sweep.metrics import metrics
-from gamelane.tune import asked, known, objective, space, tc
+from gamelane.tune import asked, known, objective, space
 from gamelane.tune import needs as need
 from gamelane.tune.choose import Trial, is_better, knee, pareto, recommended, signed
 from gamelane.tune.objective import Aim, Wishes
@@ -346,74 +344,6 @@ def test_a_random_household_gets_nearly_the_best_of_a_grid(seed: int) -> None:
     assert best is None or signed(chosen, aim)[0] <= 1.1 * signed(best, aim)[0], recommendation(found)
 
 
-def test_tc_lines(short: Experiment) -> None:
-    queue = {
-        "gateway.*.queue": "fq_codel",
-        "gateway.*.target": "7ms",
-        "gateway.*.quantum": "300B",
-        "gateway.*.limit": "250p",
-    }
-    lines = tc.lines(short.with_(queue).scenario, "eth0")
-    assert "tc class replace dev eth0 parent 1: classid 1:1 htb rate 950kbit" in lines
-    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: fq_codel limit 250 target 7ms quantum 300" in lines
-    assert "tc qdisc replace dev ifb-wan parent 1:1 handle 10: fq_codel limit 250 target 7ms quantum 300" in lines
-    fifo = tc.lines(short.with_({"gateway.up.limit": "64KiB"}).scenario, "eth0")
-    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: bfifo limit 65536" in fifo
-    assert "tc qdisc replace dev ifb-wan parent 1:1 handle 10: pfifo limit 100" in fifo
-    pie = tc.lines(
-        short.with_({"gateway.*.queue": "pie", "gateway.*.parameters": "rfc", "gateway.*.max_burst": "90ms"}).scenario
-    )
-    assert "# not included in these commands: max_burst = 90ms, parameters = rfc" in pie
-
-
-def test_tc_lines_of_priority(short: Experiment) -> None:
-    keys = {"gateway.*.queue": "priority", "gateway.priority": '["quake3"]', "gateway.*.acks": "prioritise"}
-    found = tc.lines(short.with_(keys).scenario, "eth0")
-    assert "tc qdisc replace dev eth0 parent 1:1 handle 10: prio bands 3 priomap" + 16 * " 2" in found
-    assert "tc filter add dev eth0 parent 10: protocol ip prio 1 u32 match ip dport $PORT 0xffff flowid 10:1" in found
-    assert (
-        "tc filter add dev ifb-wan parent 10: protocol ip prio 1 u32 match ip sport $PORT 0xffff flowid 10:1" in found
-    )
-    assert any(line.endswith("match u8 0x10 0xff at 33 flowid 10:2") for line in found)
-
-
-def test_tc_lines_of_cake_and_of_a_shaper(short: Experiment) -> None:
-    keys = {
-        "gateway.*.queue": "cake",
-        "gateway.*.limit": "4MiB",
-        "gateway.*.acks": "filter",
-        "gateway.shape": "900kbit",
-    }
-    found = tc.lines(short.with_(keys).scenario, "eth0")
-    assert "tc qdisc replace dev eth0 root cake bandwidth 900kbit ack-filter" in found
-
-
-def test_tc_lines_say_what_no_kernel_has(short: Experiment) -> None:
-    found = tc.lines(short.with_({"gateway.voap": '{ alpha = "4ms" }'}).scenario, "eth0")
-    assert any("VoAP (alpha = 4ms" in line and "not in Linux" in line for line in found)
-    assert any("gamelane gateway" in line for line in found)
-    assert not any("VoAP" in line for line in tc.lines(short.scenario, "eth0"))
-
-
-def test_tc_lines_of_a_radio_and_of_a_link_without_a_rate() -> None:
-    radio = tc.lines(experiment.load("wifi").scenario)
-    assert "tc qdisc replace dev $RADIO root handle 10: pfifo limit 250" in radio
-    assert not any("htb" in line for line in radio)
-    varying = tc.lines(experiment.load("lte").scenario)
-    assert any("the rate of this link varies" in line for line in varying)
-
-
-@needs(shutil.which("tc") and os.geteuid() == 0, "needs tc, and root for a namespace")
-def test_a_kernel_takes_the_lines(short: Experiment) -> None:
-    """In a network namespace of its own; a qdisc this kernel lacks is no fault of the line."""
-    keys = {"gateway.*.queue": "priority", "gateway.priority": '["quake3"]', "gateway.*.acks": "prioritise"}
-    text = "\n".join(tc.lines(short.with_(keys).scenario, "eth0")).replace("$PORT", "27960")
-    script = f"ip link add eth0 type dummy && ip link set eth0 up\n{text}"
-    command = ["unshare", "-n", "bash", "-c", script]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False).stderr
-    assert not any(word in said for word in ("Illegal", "What is", "Usage", "bad prio")), said
-
-
 def test_ctrl_c_ends_the_search_with_what_was_found(runner: Runner) -> None:
     def enough(done: int) -> None:
         if done >= 16:
@@ -435,8 +365,11 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert document["best"]["settings"].keys() >= {"gateway.*.queue", "gateway.shape"}
     assert document["recommendation"].startswith("Set ")
     assert {"bound": "quake3.loss <= 1%", "why": "a game plays well"} in document["bounds"]
-    assert any(line.startswith("tc qdisc replace") for line in document["tc"])
+    assert set(document["apply"]) == {"tc", "openwrt", "gateway"}
+    assert any(line.startswith("tc qdisc") for line in document["apply"]["tc"]["apply"])
+    assert all(recipe["apply"] or recipe["unsaid"] for recipe in document["apply"].values())
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
-    shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet")
+    shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet", "--for", "gateway")
     assert "unchanged" in shown.stdout
+    assert "gamelane gateway run" in shown.stdout
     assert shown.stderr == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gamelane import experiment
+from gamelane import apply, experiment
 from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
@@ -16,7 +16,7 @@ from gamelane.plot import images
 from gamelane.report.tune import document, show
 from gamelane.report.tune_figure import figure
 from gamelane.sweep.metrics import metrics
-from gamelane.tune import known, needs, objective, tc
+from gamelane.tune import known, needs, objective
 from gamelane.tune.asked import with_searches, without
 from gamelane.tune.objective import Aim, Wishes
 from gamelane.tune.search import Effort, Found, Runner, module, search
@@ -57,6 +57,14 @@ from gamelane.tune.space import shipped
 )
 @click.option("--trials", type=click.IntRange(1), metavar="N", default=64, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
+@click.option(
+    "--for",
+    "target",
+    type=click.Choice(apply.TARGETS),
+    default=apply.TARGETS[0],
+    show_default=True,
+    help="Print lines for Linux (tc), for OpenWrt's SQM, or for `gamelane gateway`.",
+)
 @click.option("--sampler-seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json
@@ -72,6 +80,7 @@ def tune(
     cost: float,
     trials: int,
     repeat: int,
+    target: str,
     sampler_seed: int,
     threads: int,
     json: bool,
@@ -80,7 +89,7 @@ def tune(
 ) -> None:
     """Search queue, limit and other gateway settings that are best for the game.
 
-    Recommends one setting and prints the tc commands for it.
+    Recommends one setting and prints the lines that put it into effect.
     """
     module()
     chosen = experiment.load(scenario).with_(overrides(settings))
@@ -92,9 +101,10 @@ def tune(
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, aim, effort, lambda done: bar.update(task, completed=done))
-    commands = _commands(runner, found)
+    recipes = _recipes(runner, found)
+    lines = recipes[target].lines() if recipes else []
     file = None if folder is None else folder / "tune.json"
-    deliver(document(found, commands), file, lambda: show(found, commands, stdout()), json=json)
+    deliver(document(found, recipes), file, lambda: show(found, lines, stdout()), json=json)
     drawn = figure(found)
     if folder is not None and drawn is not None:
         images.write([drawn], folder / "figures")
@@ -116,5 +126,5 @@ def _aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
     return objective.aim(names, wishes, usual)
 
 
-def _commands(runner: Runner, found: Found) -> list[str]:
-    return [] if found.best is None else tc.lines(runner.space.applied(runner.scenario, found.best.settings))
+def _recipes(runner: Runner, found: Found) -> dict[str, apply.Recipe]:
+    return {} if found.best is None else apply.recipes(runner.space.applied(runner.scenario, found.best.settings))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gamelane import quantity
 from gamelane.analysis.stats import Estimate
+from gamelane.apply import Recipe
 from gamelane.plot.style import half_width, number
 from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.budget import Limit
@@ -65,8 +66,8 @@ def _rates(shape: str) -> str:
     )
 
 
-def show(found: Found, tc: list[str], console: Console) -> None:
-    """Print the recommendation, the front, the bounds, and the `tc` commands."""
+def show(found: Found, lines: list[str], console: Console) -> None:
+    """Print the recommendation, the front, the bounds, and the lines that put it into effect."""
     console.print(Text(recommendation(found), style="bold"))
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -94,9 +95,9 @@ def show(found: Found, tc: list[str], console: Console) -> None:
     console.print(Text(tried, style="dim"))
     for limit in found.aim.bounds:
         console.print(Text(f"  {_told(limit)}", style="dim"))
-    if tc:
+    if lines:
         console.print()
-        for line in tc:
+        for line in lines:
             console.print(Text(line), soft_wrap=True)
 
 
@@ -107,7 +108,7 @@ def _mark(found: Found, trial: Trial) -> str:
     return ("*" if trial is found.best else "") + ("k" if trial is found.knee else "")
 
 
-def document(found: Found, tc: list[str]) -> dict[str, Any]:
+def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
     """Return the JSON of `gamelane tune` (docs/json-schema.md)."""
     return {
         "schema": SCHEMA,
@@ -120,7 +121,7 @@ def document(found: Found, tc: list[str]) -> dict[str, Any]:
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
         "recommendation": recommendation(found),
-        "tc": tc,
+        "apply": {target: recipe.document() for target, recipe in recipes.items()},
     }
 
 

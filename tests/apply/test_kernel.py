@@ -1,0 +1,198 @@
+"""The `tc` and `nft` lines on a real kernel: a gateway between a home and the internet, in network namespaces."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from gamelane import experiment, programs
+from gamelane.apply import recipes
+from gamelane.apply.recipe import Recipe
+from gamelane.catalogue import QUEUES
+from gamelane.lab.namespaces import Host, Lab, missing
+from tests.apply.test_recipes import PRIORITY, QUEUE
+from tests.lab.conftest import program
+from tests.needs import lacking, needs
+
+pytestmark = needs(all(map(shutil.which, ("tc", "nft", "ethtool"))), "needs tc, nft and ethtool")
+
+UNKNOWN_KIND = "Error: Specified qdisc kind is unknown."
+"""What a kernel says that lacks a discipline. `tc` has understood the line then."""
+
+SEND = """
+import socket, sys
+source, destination, count, host = *map(int, sys.argv[1:4]), sys.argv[4]
+family = socket.AF_INET6 if ":" in host else socket.AF_INET
+with socket.socket(family, socket.SOCK_DGRAM) as at:
+    at.bind(("", source))
+    for _ in range(count):
+        at.sendto(b"x" * 60, (host, destination))
+"""
+LISTEN = """
+import socket
+with socket.create_server(("", 7000)) as at:
+    print("listening", flush=True)
+    link, _ = at.accept()
+    with link:
+        while link.recv(1 << 16):
+            pass
+"""
+UPLOAD = """
+import socket
+with socket.create_connection(("10.9.2.2", 7000)) as link:
+    link.sendall(bytes(200_000))
+"""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A home, a gateway that forwards, and a server on the internet."""
+
+    lab: Lab
+    home: Host
+    gateway: Host
+    internet: Host
+
+    def paste(self, lines: list[str] | tuple[str, ...]) -> str:
+        """Paste lines into a shell of the gateway, and return what it says on stderr."""
+        text = "\n".join(lines)
+        done = subprocess.run(
+            self.gateway.command(["sh", "-c", text]), capture_output=True, text=True, timeout=60, check=False
+        )
+        return done.stderr
+
+    def packets(self, device: str) -> dict[str, int]:
+        """Return the packets that each class has sent."""
+        shown = self.gateway.run("tc", "-s", "class", "show", "dev", device)
+        return {name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", shown)}
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    if why := missing():
+        lacking(why)
+    with Lab() as lab:
+        home, gateway, internet = lab.host("home"), lab.host("gateway"), lab.host("internet")
+        lab.link(home, gateway, names=("eth0", "eth1"))
+        lab.link(internet, gateway, names=("eth0", "eth0"))
+        for host, device, net, last in (
+            (home, "eth0", 1, 2),
+            (gateway, "eth1", 1, 1),
+            (internet, "eth0", 2, 2),
+            (gateway, "eth0", 2, 1),
+        ):
+            host.run("ip", "addr", "add", f"10.9.{net}.{last}/24", "dev", device)
+            host.run("ip", "addr", "add", f"fd09:{net}::{last}/64", "dev", device, "nodad")
+        for host, net in ((home, 1), (internet, 2)):
+            host.run("ip", "route", "add", "default", "via", f"10.9.{net}.1")
+            host.run("ip", "route", "add", "default", "via", f"fd09:{net}::1")
+        gateway.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        yield Network(lab, home, gateway, internet)
+
+
+def tc(name: str, keys: dict[str, str]) -> Recipe:
+    return recipes(experiment.load(name).with_(keys).scenario)["tc"]
+
+
+def settings(queue: str) -> dict[str, str]:
+    limit = "4MiB" if queue == "cake" else "90p"
+    keys = {**PRIORITY, QUEUE: queue, "gateway.*.limit": limit}
+    own = {
+        "codel": {"target": "7ms", "interval": "90ms", "ecn": "true"},
+        "pie": {"target": "20ms", "update": "20ms", "ecn": "false"},
+        "fq_codel": {"target": "7ms", "interval": "90ms", "quantum": "300B", "flows": "512", "ecn": "false"},
+        "fq_pie": {"target": "20ms", "update": "20ms", "quantum": "300B", "flows": "512", "ecn": "true"},
+        "cake": {"rtt": "50ms", "tins": "diffserv4", "isolation": "dual-srchost", "acks": "filter-aggressive"},
+    }
+    return keys | {f"gateway.*.{key}": value for key, value in own.get(queue, {}).items()}
+
+
+def understood(said: str) -> bool:
+    """Whether a shell complained of nothing but a discipline that this kernel lacks."""
+    left = [line for line in said.splitlines() if line != UNKNOWN_KIND]
+    # iproute2 knows DualPI2 from 6.18 on. What a discipline leaves out, the lines after it cannot find.
+    return not [line for line in left if not line.startswith('Unknown qdisc "dualpi2"')]
+
+
+OVERHEADS = ("docsis", "ethernet", "atm", "ptm")
+
+
+@pytest.mark.parametrize(
+    ("queue", "overhead"),
+    [*((queue, "none") for queue in QUEUES), *product(("fifo", "cake"), OVERHEADS)],
+)
+def test_a_kernel_takes_the_lines(network: Network, queue: str, overhead: str) -> None:
+    recipe = tc("household", {**settings(queue), "link.overhead": overhead})
+    before = state(network)
+    for _ in range(2):
+        said = network.paste(recipe.lines())
+        assert understood(said), said
+    assert not network.paste([*recipe.edit, *recipe.undo])
+    assert state(network) == before
+
+
+def test_a_kernel_takes_classes_and_rules(network: Network) -> None:
+    rules = {"gateway.rule.games-and-calls.size": "28B..299B", "gateway.rule.games-and-calls.port": "5000..28000"}
+    recipe = tc("classes", {"gateway.down.queue": "htb", **rules, "flow.voip.dscp": "AF41"})
+    for _ in range(2):
+        assert network.paste(recipe.lines()) == ""
+
+
+def state(network: Network) -> tuple[str, ...]:
+    """Return what the lines may change."""
+    links = sorted(each["ifname"] for each in network.gateway.ip("link"))
+    qdiscs = network.gateway.run("tc", "qdisc", "show", "dev", "eth0")
+    return (qdiscs, network.gateway.run("nft", "list", "ruleset"), *links)
+
+
+@pytest.mark.parametrize("queue", ["priority", "drr", "htb"])
+def test_games_go_to_the_first_class_both_ways(network: Network, queue: str) -> None:
+    """IPv4 and IPv6; the class of pure ACKs is the second, and all other packets go to the third."""
+    recipe = tc("household", {**PRIORITY, QUEUE: queue, "gateway.*.acks": "prioritise"})
+    assert recipe.matches
+    assert network.paste(recipe.lines()) == ""
+
+    def send(at: Host, source: int, destination: int, host: str, count: int) -> None:
+        at.run("python3", "-c", SEND, str(source), str(destination), str(count), host)
+
+    before_up, before_down = network.packets("eth0"), network.packets("ifb-wan")
+    for to, back in (("10.9.2.2", "10.9.1.2"), ("fd09:2::2", "fd09:1::2")):
+        send(network.home, 40000, 27960, to, 20)
+        send(network.home, 27960, 40000, to, 7)  # the port at the wrong end
+        send(network.internet, 27960, 40000, back, 20)
+        send(network.internet, 40000, 27960, back, 7)
+    up, down = network.packets("eth0"), network.packets("ifb-wan")
+    for found, before in ((up, before_up), (down, before_down)):
+        assert found["1:10"] - before["1:10"] == 40
+        assert found["1:20"] - before["1:20"] == 0
+        assert found["1:30"] - before["1:30"] >= 14  # also ARP, neighbour discovery and ICMP
+
+    server = network.lab.start(network.internet, "python3", "-c", LISTEN)
+    assert server.stdout is not None
+    assert server.stdout.readline() == "listening\n"
+    network.home.run("python3", "-c", UPLOAD)
+    assert server.wait(60) == 0
+    after_up, after_down = network.packets("eth0"), network.packets("ifb-wan")
+    assert after_up["1:10"] == up["1:10"]
+    assert after_down["1:10"] == down["1:10"]
+    assert after_up["1:30"] - up["1:30"] >= 130  # the data
+    assert after_down["1:20"] - down["1:20"] >= 30  # its ACKs
+    assert after_down["1:30"] - down["1:30"] <= 20
+
+
+@pytest.mark.parametrize("queue", ["fq_codel", "priority"])
+def test_the_gateway_takes_its_file(network: Network, tmp_path: Path, queue: str) -> None:
+    recipe = recipes(experiment.load("household").with_(settings(queue)).scenario)["gateway"]
+    *file, command = recipe.apply
+    assert command.startswith('gamelane gateway run --lan "$LAN" --wan "$WAN" gamelane.toml')
+    run = f"{program(programs.GATEWAY)} run --lan $LAN --wan $WAN gamelane.toml --dry-run 2>&1"
+    said = network.gateway.run("sh", "-c", "\n".join([*recipe.edit, f"cd {tmp_path}", *file, run]))
+    assert "policy household" in said
+    assert "is not shaped" not in said

@@ -1,0 +1,90 @@
+"""The `uci` lines, read as OpenWrt's `uci` and sqm-scripts read them. Debian has neither."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from gamelane import experiment
+from gamelane.apply import recipes
+from tests.apply.test_recipes import QUEUE
+
+OPTIONS = {
+    *("enabled", "interface", "download", "upload", "script", "qdisc", "linklayer", "overhead", "tcMPU"),
+    *("squash_dscp", "squash_ingress", "ingress_ecn", "egress_ecn", "ilimit", "elimit", "itarget", "etarget"),
+    *("iqdisc_opts", "eqdisc_opts"),
+}
+"""What sqm-scripts reads (src/run-openwrt.sh)."""
+LUCI = {"linklayer_advanced", "qdisc_advanced", "qdisc_really_really_advanced"}
+SCRIPTS = {"piece_of_cake.qos", "layer_cake.qos", "simplest.qos"}
+NAME = re.compile(r"[a-zA-Z0-9_]+")
+
+
+def uci(lines: list[str]) -> dict[str, str]:
+    """Do what `uci set` and `uci delete` do to the package sqm; refuse what they refuse."""
+    section: dict[str, str] = {}
+    committed: dict[str, str] | None = None
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        match words:
+            case ["uci", "-q", "delete", "sqm.wan"]:
+                section.clear()
+            case ["uci", "set", assignment]:
+                path, _, value = assignment.partition("=")
+                package, name, *option = path.split(".")
+                assert (package, name) == ("sqm", "wan")
+                assert value
+                assert all(NAME.fullmatch(each) for each in option)
+                assert option or value == "queue"
+                assert not option or "" in section, "the section comes first"
+                section["".join(option)] = value
+            case ["uci", "commit", "sqm"]:
+                committed = dict(section)
+            case [] | ["/etc/init.d/sqm", "restart"] | ["WAN=eth0"]:
+                pass
+            case _:
+                pytest.fail(f"not a line of uci: {line}")
+    assert committed is not None
+    assert committed == section
+    return committed
+
+
+def found(name: str, keys: dict[str, str]) -> dict[str, str]:
+    recipe = recipes(experiment.load(name).with_(keys).scenario)["openwrt"]
+    assert uci([*recipe.edit, *recipe.undo]) == {}
+    section = uci(recipe.lines())
+    assert section.pop("") == "queue"
+    assert section.keys() <= OPTIONS | LUCI
+    assert section["script"] in SCRIPTS
+    assert section["interface"] == "$WAN"
+    assert section["enabled"] == "1"
+    return section
+
+
+@pytest.mark.parametrize("queue", ["fifo", "codel", "pie", "fq_codel", "fq_pie", "cake"])
+def test_the_lines_are_those_of_uci(queue: str) -> None:
+    section = found("household", {QUEUE: queue, "gateway.*.limit": "4MiB" if queue == "cake" else "90p"})
+    assert (section["download"], section["upload"]) == ("11400", "950")
+    assert section["qdisc"] == ("pfifo" if queue == "fifo" else queue)
+
+
+def test_options_that_sqm_has_of_its_own() -> None:
+    section = found("household", {QUEUE: "fq_codel", "gateway.up.target": "7ms", "gateway.*.limit": "250p"})
+    assert (section["elimit"], section["etarget"], section["eqdisc_opts"]) == ("250", "default", "target 7ms")
+    assert "iqdisc_opts" not in section
+    assert section["overhead"] == "-14"
+
+
+def test_cake_filters_acks_and_counts_the_framing() -> None:
+    keys = {QUEUE: "cake", "gateway.*.limit": "4MiB", "gateway.up.acks": "filter", "link.overhead": "atm"}
+    section = found("household", keys)
+    assert section["script"] == "layer_cake.qos"
+    assert section["eqdisc_opts"] == "memlimit 4194304 ack-filter"
+    assert section["iqdisc_opts"] == "memlimit 4194304"
+    assert (section["linklayer"], section["overhead"]) == ("atm", "40")
+
+
+def test_one_direction_only() -> None:
+    assert found("docsis", {})["download"] == "0"

@@ -1,0 +1,116 @@
+"""Recipes as texts to review (`snapshots/`), and what they say where a target cannot do what the scenario says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gamelane import Experiment, _native, experiment, library
+from gamelane.apply import TARGETS, recipes
+from gamelane.apply.recipe import Recipe
+from gamelane.catalogue import QUEUES
+from tests import snapshots
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+QUEUE = "gateway.*.queue"
+PRIORITY = {QUEUE: "priority", "gateway.priority": '["quake3"]', "gateway.*.limit": "50p"}
+CASES = {
+    "priority": ("household", {**PRIORITY, "gateway.*.acks": "prioritise"}),
+    "drr": ("household", {**PRIORITY, QUEUE: "drr"}),
+    "fq_codel": ("household", {QUEUE: "fq_codel", "gateway.*.target": "7ms", "gateway.*.limit": "250p"}),
+    "cake": ("household", {QUEUE: "cake", "gateway.*.limit": "4MiB", "gateway.*.acks": "filter"}),
+    "docsis": ("docsis", {}),
+    "ptm": ("voip-and-upload", {QUEUE: "cake", "gateway.*.limit": "4MiB", "gateway.*.tins": "besteffort"}),
+    "classes": ("classes", {"gateway.down.queue": "htb"}),
+    "hosted": ("hosted-match", {QUEUE: "priority", "gateway.priority": '["first", "second", "third"]'}),
+    "voap": ("household", {"gateway.voap": "true"}),
+    "behaviour": ("detect", {}),
+    "varying": ("lte", {}),
+    "wifi": ("wifi", {}),
+}
+
+
+def of(name: str, keys: dict[str, str]) -> dict[str, Recipe]:
+    return recipes(experiment.load(name).with_(keys).scenario)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_lines(case: str) -> None:
+    """The policy file of the gateway is checked by itself: it is the scenario."""
+    found = of(*CASES[case])
+    assert tuple(found) == TARGETS
+    texts = []
+    for target, recipe in found.items():
+        lines = recipe.lines()
+        if "cat > gamelane.toml <<'END'" in lines:
+            start, end = lines.index("cat > gamelane.toml <<'END'"), lines.index("END")
+            lines[start + 1 : end] = ["…"]
+        texts.append(f"===== {target}: {'matches' if recipe.matches else 'does not match'}\n" + "\n".join(lines) + "\n")
+    snapshots.check(SNAPSHOTS / f"{case}.txt", "\n".join(texts))
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+def test_every_queue_has_lines(queue: str) -> None:
+    keys = {**PRIORITY, QUEUE: queue, "gateway.*.limit": "4MiB" if queue == "cake" else "100p"}
+    for target, recipe in of("household", keys).items():
+        assert recipe.apply or recipe.unsaid, target
+        assert not any("Any" in line or "None" in line for line in recipe.lines())
+
+
+def test_each_scenario_that_ships_has_lines_or_a_reason() -> None:
+    for name in library.shipped():
+        for target, recipe in recipes(experiment.load(name).scenario).items():
+            assert recipe.apply or recipe.unsaid, (name, target)
+            json.dumps(recipe.document())
+
+
+def test_the_gateways_file_is_the_scenario_with_a_shaper(short: Experiment) -> None:
+    chosen = short.with_({**PRIORITY, "gateway.voap": "true"})
+    recipe = recipes(chosen.scenario)["gateway"]
+    assert recipe.matches
+    start, end = recipe.apply.index("cat > gamelane.toml <<'END'"), recipe.apply.index("END")
+    written = _native.Scenario.parse("\n".join(recipe.apply[start + 1 : end]), "gamelane.toml", [])
+    shaped = chosen.with_({"gateway.shape": '{ up = "950kbit", down = "11400kbit" }'})
+    assert written.hash == shaped.scenario.hash
+
+
+@pytest.mark.parametrize(
+    ("target", "keys", "said"),
+    [
+        ("tc", {"gateway.voap": "true"}, "VoAP"),
+        ("openwrt", {"gateway.voap": "true"}, "VoAP"),
+        ("tc", {QUEUE: "pie", "gateway.*.max_burst": "90ms"}, "max_burst = 90ms"),
+        ("tc", {QUEUE: "pie", "gateway.*.parameters": "rfc"}, "parameters = rfc"),
+        ("tc", {QUEUE: "pie", "gateway.*.limit": "64KiB"}, "pie counts packets, not bytes"),
+        ("openwrt", {"gateway.up.queue": "pie"}, "one discipline for both"),
+        ("tc", {QUEUE: "priority", "gateway.priority": '["upload"]'}, "nothing tells `upload`"),
+        ("gateway", {QUEUE: "priority", "gateway.priority": '["upload"]'}, "nothing tells `upload`"),
+        ("tc", {**PRIORITY, "gateway.*.acks": "filter"}, "only CAKE filters ACKs"),
+    ],
+)
+def test_only_what_does_all_matches(short: Experiment, target: str, keys: dict[str, str], said: str) -> None:
+    recipe = recipes(short.with_(keys).scenario)[target]
+    assert not recipe.matches
+    assert said in " ".join(recipe.unsaid)
+
+
+def test_a_flow_of_a_shared_port_goes_by_its_code_point(short: Experiment) -> None:
+    keys = {QUEUE: "priority", "gateway.priority": '["upload"]', "flow.upload.dscp": "EF"}
+    lines = recipes(short.with_(keys).scenario)["tc"].apply
+    assert "    ip dscp 46 meta l4proto tcp meta priority set 1:10 accept" in lines
+    assert any("match ip dsfield 0xb8 0xfc flowid 1:10" in line for line in lines)
+
+
+def test_games_on_one_port_cannot_be_told_apart() -> None:
+    keys = {QUEUE: "priority", "gateway.priority": '["first"]'}
+    recipe = of("hosted-match", keys)["tc"]
+    assert "`first` has the same server port as `second`, `third`" in " ".join(recipe.unsaid)
+
+
+def test_a_direction_without_anything_to_set_is_left_alone(short: Experiment) -> None:
+    recipe = recipes(short.with_({"gateway.shape.up": "900kbit"}).scenario)["tc"]
+    assert not any("ifb" in line for line in recipe.apply)
+    plain = experiment.load("classes").with_({"gateway.up.queue": "fifo"}).scenario
+    assert recipes(plain)["tc"].unsaid == ("it is a plain FIFO without a shaper, so there is nothing to set.",)
