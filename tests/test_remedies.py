@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from gamelane import experiment
-from gamelane.cli.remedies import show
+from gamelane.commands.remedies import show
 from gamelane.errors import UsageError
 from gamelane.remedies import PLAIN, REMEDIES, Cell, Ranking, rank
 from gamelane.report.remedies import figures
@@ -25,7 +25,7 @@ def ranking() -> Ranking:
     short = experiment.load("thin-remedies").with_(
         {"duration": "120s", "flow.players.connections": 40, "link.loss": "0%"}
     )
-    return rank(short, losses=[2.0], remedies=CHOSEN, seeds=1, threads=2)
+    return rank(short, losses=[2.0], burst=5.0, remedies=CHOSEN, seeds=1, threads=2)
 
 
 def test_every_remedy_is_accepted() -> None:
@@ -72,7 +72,7 @@ def test_the_table_and_the_figures_name_every_remedy(ranking: Ranking) -> None:
 
 def test_without_a_game_over_tcp_there_is_nothing_to_rank() -> None:
     with pytest.raises(UsageError, match="no game over TCP"):
-        rank(experiment.load("household"))
+        rank(experiment.load("household"), losses=[2.0], burst=5.0)
 
 
 def test_the_command_writes_what_it_prints(tmp_path: Path) -> None:

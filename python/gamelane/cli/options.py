@@ -11,6 +11,8 @@ import click
 from gamelane import host
 
 PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**63 - 1)
+"""A seed as scenario files have it: TOML has no larger numbers."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -34,10 +36,12 @@ settings = click.option(
     help="Change a key of the scenario, for example link.up=2mbit. Repeatable.",
 )
 
+MOST_RUNS = 1_000_000
+
 
 def repeat(default: int, help: str = "Number of runs of each variant; seeds count up.") -> Decorator:  # noqa: A002
     """Return `--repeat N`."""
-    return click.option("--repeat", type=click.IntRange(1), metavar="N", default=default, help=help)
+    return click.option("--repeat", type=click.IntRange(1, MOST_RUNS), metavar="N", default=default, help=help)
 
 
 def output(help: str, *, metavar: str = "DIR", required: bool = False) -> Decorator:  # noqa: A002 - Click's word

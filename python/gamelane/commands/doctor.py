@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import click
 from rich.table import Table
 from rich.text import Text
 
 from gamelane import doctor as checks
-from gamelane.cli import options
 from gamelane.cli.talk import emit, stdout
 
 
-@click.command()
-@options.json
-@click.option(
-    "--measure",
-    is_flag=True,
-    help="Also measure the accuracy of the emulation, in its own namespaces. Takes about 15 s, needs root.",
-)
 def doctor(json: bool, measure: bool) -> None:
     """Check what works on this machine, and how to get what is missing. Changes nothing."""
     found = checks.examine()

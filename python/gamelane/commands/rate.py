@@ -5,40 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import click
 from rich.table import Table
 
 from gamelane import _native, experiment
-from gamelane.cli import options
 from gamelane.cli.talk import emit, stdout
 from gamelane.cli.variants import overrides
 from gamelane.errors import UsageError
 
-LARGEST = 65_507
-"""Bytes a UDP datagram may carry over IPv4."""
 
-
-@click.command()
-@options.scenario
-@options.settings
-@click.option("--direction", type=click.Choice(["up", "down"]), default="up", help="Direction of the link to test.")
-@click.option(
-    "--size", type=click.IntRange(1, LARGEST), metavar="BYTES", default=1470, help="UDP payload of each packet, bytes."
-)
-@click.option("--length", type=click.FloatRange(1, 3600), metavar="S", default=30.0, help="Length of a trial, seconds.")
-@click.option("--lowest", type=click.IntRange(1), metavar="KBIT", default=64, help="Rate of the first trial, kbit/s.")
-@click.option(
-    "--highest", type=click.IntRange(1), metavar="KBIT", default=1_000_000, help="Highest rate tried, kbit/s."
-)
-@click.option(
-    "--resolution",
-    type=click.IntRange(1, 500),
-    metavar="N",
-    default=10,
-    help="Stop when the rates with and without a queue differ by less than this, in thousandths.",
-)
-@click.option("--seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the first trial.")
-@options.json
 def rate(
     scenario: str,
     settings: Sequence[str],
@@ -51,10 +25,7 @@ def rate(
     seed: int,
     json: bool,
 ) -> None:
-    """Find the rate to shape a link to.
-
-    Sends trials of rising rate over the scenario's link, without its flows, until a queue builds up.
-    """
+    """Find the rate to shape a link to."""
     if lowest > highest:
         raise UsageError(f"--lowest {lowest}: must not be above --highest {highest}\n  allowed: 1 to {highest}")
     chosen = experiment.load(scenario).with_(overrides(settings)).scenario

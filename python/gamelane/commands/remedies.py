@@ -6,38 +6,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gamelane import experiment
-from gamelane.cli import options
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.style import number
-from gamelane.remedies import BURST, KINDS, LOSSES, PLAIN, REMEDIES, Ranking, rank
+from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking, rank
 from gamelane.report.remedies import figures
 
-USUAL = ",".join(f"{percent:g}" for percent in LOSSES)
 
-
-@click.command()
-@click.argument("scenario", default="thin-remedies", help='Scenario with a game over TCP (app = "mmo").')
-@click.option("--loss", metavar="P,P,…", default=USUAL, help="Loss rates of the link in each direction, percent.")
-@click.option(
-    "--burst",
-    type=click.FloatRange(1),
-    metavar="N",
-    default=BURST,
-    help="Mean number of packets lost in a burst, for the runs with burst loss.",
-)
-@options.repeat(3, "Number of runs of each remedy and loss rate; seeds count up.")
-@options.threads
-@options.json
-@options.output("Write remedies.json and figures/ to this folder.")
-@options.quiet
 def remedies(
     scenario: str,
     loss: str,

@@ -7,41 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.table import Table
 
 from gamelane import replay as replaying
-from gamelane.cli import options, run
 from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.cli.variants import overrides, variants
+from gamelane.commands import run
 from gamelane.experiment import Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 
 
-@click.command()
-@click.argument("capture", help="Capture in pcap or pcapng format with games over TCP.")
-@click.option("--rtt", metavar="TIME", default="0ms", help="Base RTT of the path.")
-@click.option("--loss", metavar="SHARE", default="0%", help="Packets lost in each direction, for example 2%.")
-@click.option(
-    "--jitter", metavar="TIME", default="0ms", help="Extra delay in each direction, uniform between 0 and this time."
-)
-@click.option("--down", metavar="RATE", default="100mbit", help="Rate of the link towards the players.")
-@click.option("--up", metavar="RATE", default="100mbit", help="Rate of the link from the players.")
-@options.settings
-@options.compare("flow.replay.carriage=direct,mux")
-@options.variant
-@click.option(
-    "--other-end",
-    metavar="CAPTURE",
-    help="Capture of the same traffic at the other end. Shows the lag that was measured beside the replay.",
-)
-@options.repeat(1)
-@options.threads
-@options.json
-@options.output("Write records and report.html to this folder.")
-@options.quiet
 def replay(
     capture: str,
     rtt: str,

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from gamelane import whole
-from gamelane.cli import options
 from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
-from gamelane.records import overlay, read
+from gamelane.records.overlaid import overlay
 from gamelane.records.results import ALONE, Results
+from gamelane.records.store import read
 from gamelane.report import flent, sweep
 from gamelane.report.document import document
 from gamelane.report.terminal import show
@@ -22,32 +20,6 @@ from gamelane.sweep import records as sweeps
 FORMATS = ("csv", "flent")
 
 
-@click.command()
-@click.argument(
-    "folders",
-    metavar="DIR",
-    type=options.PATH,
-    nargs=-1,
-    required=True,
-    help="Folder of `gamelane run -o DIR`, `gamelane sweep -o DIR` or `gamelane gateway run --tap DIR`. "
-    "Several folders of one scenario, for example of two engines, are overlaid. The others are compared with the "
-    "first.",
-)
-@click.option(
-    "--output",
-    "-o",
-    "out",
-    metavar="DIR",
-    type=options.PATH,
-    show_default="beside the records; with several folders, none",
-    help="Write the page to this folder.",
-)
-@click.option(
-    "--allow-differences", is_flag=True, help="Overlay folders even if their scenarios differ, and show what differs."
-)
-@click.option("--export", metavar="FORMAT", multiple=True, help="Also write csv or flent (.flent.gz). Repeatable.")
-@options.json
-@options.quiet
 def report(
     folders: Sequence[Path],
     out: Path | None,
@@ -56,10 +28,7 @@ def report(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Render a report again from records.
-
-    With several folders, overlay their results and test whether they agree.
-    """
+    """Render a report again from records."""
     for name in export:
         if name not in FORMATS:
             allowed = f"{', '.join(FORMATS)}; PNG, SVG and Parquet are always written"

@@ -13,7 +13,6 @@ from rich.text import Text
 
 from gamelane.claims import PAPERS, Paper, counts
 from gamelane.claims.judge import Judged, judge
-from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
@@ -22,18 +21,8 @@ from gamelane.report.claims import words, write_claims
 COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
 
 
-@click.command()
-@click.argument("paper", metavar="[PAPER|all]", default="all", help=f"Paper to check: {', '.join(PAPERS)} or all.")
-@options.repeat(5)
-@options.threads
-@options.json
-@options.output("Write claims.html and claims.json to this folder.")
-@options.quiet
 def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
-    """Check the claims of the papers.
-
-    Each claim is reproduced, differs or cannot be told, with the reason.
-    """
+    """Check the claims of the papers."""
     papers = _chosen(paper)
     folder = None if out is None else writable(out)
     judged: list[Judged] = []

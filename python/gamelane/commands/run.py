@@ -13,44 +13,16 @@ from pathlib import Path
 import click
 
 from gamelane import _native, experiment, interrupts, whole
-from gamelane.cli import options
 from gamelane.cli.engines import LAB, engines, lab
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
 from gamelane.cli.variants import overrides, variants
 from gamelane.errors import Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
-from gamelane.records import overlay
 from gamelane.records.results import ALONE, Results
-from gamelane.records.store import forget_report
-from gamelane.report.document import document
-from gamelane.report.terminal import show
 from gamelane.runner import Job
 
 
-@click.command()
-@options.scenario
-@options.settings
-@options.compare("gateway.*.queue=fifo,pie,fq_codel")
-@options.variant
-@options.repeat(1, "Number of runs of each variant; seeds count up. Confidence intervals need at least 2.")
-@click.option(
-    "--seed", type=click.IntRange(0), metavar="N", show_default="the scenario's", help="Seed of the first run."
-)
-@options.threads
-@click.option(
-    "--engine",
-    metavar="ENGINE",
-    default="sim",
-    help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
-    "compares them in one report. `gamelane doctor` shows what each needs.",
-)
-@options.json
-@options.output("Write records, report.html and figures/ to this folder.")
-@click.option(
-    "--pcap", is_flag=True, help="With -o: write pcapng captures of both sides of the gateway and of the servers."
-)
-@options.quiet
 def run(
     scenario: str,
     settings: Sequence[str],
@@ -65,10 +37,7 @@ def run(
     pcap: bool,
     quiet: bool,
 ) -> None:
-    """Run a scenario and print a table of delay, loss and throughput.
-
-    With -o, also write an HTML report, figures and records.
-    """
+    """Run a scenario and print a table of delay, loss and throughput."""
     named_engines = engines(engine)
     if pcap and out is None:
         raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
@@ -81,6 +50,8 @@ def run(
     def execute_one(name: str) -> Results:
         place = writable(folder / name) if folder is not None and several else folder
         hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
+        if folder is None and not several:  # several are overlaid, table by table
+            hooks = replace(hooks, keep="summary")
         return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
 
     ran = finish([partial(execute_one, name) for name in named_engines], folder, several=several)
@@ -93,7 +64,9 @@ def _hooks(
 ) -> Hooks:
     if engine == LAB:
         return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
-    return Hooks(packets=pcap is not None, command=command(), on_run=_pcap_writer(pcap, on_error) if pcap else None)
+    if pcap is None:
+        return Hooks(command=command())
+    return Hooks(keep="packets", command=command(), on_run=_pcap_writer(pcap, on_error))
 
 
 @dataclass
@@ -122,6 +95,8 @@ def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, sev
             ctrl_c.heard = True
         try:
             if folder is not None:
+                from gamelane.records.store import forget_report  # noqa: PLC0415 - Polars loads slowly
+
                 ran.folders = [folder / results.engine if several else folder for results in ran.results]
                 for results, place in zip(ran.results, ran.folders, strict=True):
                     results.write(place)
@@ -138,20 +113,18 @@ def deliver(
     """Print the results, and write the report if a folder is given. `tell` prints instead of the usual table."""
     if not ran.results:
         raise click.exceptions.Exit(INTERRUPTED)
-    results = overlay(ran.results) if len(ran.results) > 1 else ran.results[0]
+    results = _overlaid(ran.results)
     with printing():
         if tell is not None:
             tell(results)
-        elif json:
-            emit(document(results))
         else:
-            show(results, stdout())
+            _print(results, json=json)
     if ran.failed is not None:
         raise ran.failed
     if folder is None:
-        say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
         if ran.stopped:
             raise click.exceptions.Exit(INTERRUPTED)
+        say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
         return
     page = None
     if not ran.stopped:
@@ -162,6 +135,25 @@ def deliver(
         say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
         raise click.exceptions.Exit(INTERRUPTED)
     say_where(page, "", quiet=quiet)
+
+
+def _print(results: Results, *, json: bool) -> None:
+    if json:
+        from gamelane.report.document import document  # noqa: PLC0415 - only one of both is needed
+
+        emit(document(results))
+    else:
+        from gamelane.report.terminal import show  # noqa: PLC0415 - Rich loads slowly
+
+        show(results, stdout())
+
+
+def _overlaid(results: Sequence[Results]) -> Results:
+    if len(results) == 1:
+        return results[0]
+    from gamelane.records.overlaid import overlay  # noqa: PLC0415 - Polars loads slowly
+
+    return overlay(results)
 
 
 def _page(results: Results, folder: Path) -> Path:

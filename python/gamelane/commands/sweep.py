@@ -10,7 +10,6 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gamelane.cli import options
 from gamelane.cli.guard import INTERNAL, INTERRUPTED
 from gamelane.cli.talk import emit_line, say, stderr, stdout, writable
 from gamelane.errors import UsageError
@@ -26,33 +25,6 @@ SCHEMA = 1
 LINE_EVERY_S = 1.0
 
 
-@click.command()
-@click.argument("file_or_name", metavar="SWEEP", help="Sweep file, or the name of a shipped sweep.")
-@options.output("Keep the runs in this folder. Runs that it already holds are not repeated.", required=True)
-@options.threads
-@click.option("--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster. `local` starts a cluster on this machine.")
-@click.option(
-    "--merge",
-    type=options.PATH,
-    metavar="DIR",
-    multiple=True,
-    help="Copy finished runs from another folder of the same sweep. Repeatable.",
-)
-@click.option(
-    "--part",
-    metavar="K/N",
-    default="1/1",
-    help="Run only part K of N equal parts, for example on one of N machines. --merge combines the parts.",
-)
-@click.option(
-    "--detail",
-    metavar="KEY=VALUE,…",
-    multiple=True,
-    help="Keep the time series of the combinations with these values, for the report. Repeatable.",
-)
-@click.option("--report/--no-report", default=True, help="Write report.html and figures/.")
-@click.option("--json", is_flag=True, help="Print one line of JSON per second (docs/json-schema.md).")
-@options.quiet
 def sweep(
     file_or_name: str,
     out: Path,
@@ -65,10 +37,7 @@ def sweep(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Run every combination of a sweep file.
-
-    If the sweep is stopped or killed, the same command continues it.
-    """
+    """Run every combination of a sweep file."""
     share = _part(part)
     chosen = file.read(file_or_name)
     wanted = [*chosen.details, *(_detail(chosen, text) for text in detail)]
@@ -156,7 +125,7 @@ class _Talk:
         self._json = json
         self._last = 0.0
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),

@@ -1,29 +1,22 @@
-"""`gamelane traffic`: fits game models to captures, generates their packets, and sends them over real sockets."""
+"""`gamelane traffic fit` and `generate`: fit game models to captures, and generate their packets."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 from rich.console import Console
 from rich.table import Table
 
-from gamelane import _native, experiment, library, live, programs, whole
-from gamelane.cli import options
-from gamelane.cli.handover import Handover
+from gamelane import whole
 from gamelane.cli.talk import emit, printing, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
 from gamelane.fit.figures import FIGURES, figures, percent
 from gamelane.plot.style import number
-from gamelane.report.document import document
 from gamelane.report.fit import write_fit
-from gamelane.report.terminal import show
-from gamelane.report.write import write_report
 
 if TYPE_CHECKING:
     from gamelane.fit.goodness import Fit, Outcome
@@ -32,32 +25,6 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-@click.group()
-def traffic() -> None:
-    """Fit a game model to captures, generate its packets, or send them over real sockets."""
-
-
-@traffic.command()
-@click.argument(
-    "captures",
-    metavar="CAPTURE",
-    type=options.PATH,
-    nargs=-1,
-    required=True,
-    help="Capture in pcap or pcapng format of one match each.",
-)
-@options.output("Write the model to this file, NAME.toml.", metavar="FILE", required=True)
-@click.option(
-    "--players",
-    metavar="N,…",
-    multiple=True,
-    show_default="the clients that a capture shows",
-    help="Players of each match, in the order of the captures, for example 2,3,4.",
-)
-@click.option("--title", show_default="the file's name", help="Full name of the game.")
-@click.option("--report", type=options.PATH, metavar="DIR", help="Write plots to this folder: fit.html and figures/.")
-@options.json
-@options.quiet
 def fit(
     captures: Sequence[Path],
     out: Path,
@@ -67,10 +34,7 @@ def fit(
     json: bool,
     quiet: bool,
 ) -> None:
-    """Fit a game model to captures of matches.
-
-    Keeps packet sizes and times only, no addresses and no payload.
-    """
+    """Fit a game model to captures of matches."""
     if out.suffix != ".toml" or not out.stem:
         raise UsageError(
             f"{out}: a model's file must end in .toml\n  hint:    -o {out.with_suffix('.toml').name or 'game.toml'}"
@@ -108,19 +72,8 @@ def fit(
             say(f"report: {page}")
 
 
-@traffic.command()
-@click.argument("model", help="Shipped model (`gamelane models`), or a file NAME.toml.")
-@options.output("Write the packets to this pcapng file.", metavar="FILE", required=True)
-@click.option("--players", type=int, metavar="N", show_default="the model's", help="Number of players in the match.")
-@click.option("--duration", metavar="TIME", default="60s", help="Length of the match.")
-@click.option("--seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the random numbers.")
-@options.json
-@options.quiet
 def generate(model: str, out: Path, players: int | None, duration: str, seed: int, json: bool, quiet: bool) -> None:
-    """Generate the packets of one client of a match.
-
-    Writes both directions, as a simulation sends them.
-    """
+    """Generate the packets of one client of a match."""
     scenario = play.scenario(model, players, duration, file="gamelane traffic generate")
     writable(out.parent, shared=True)
     with whole.file(out) as partial:
@@ -149,76 +102,6 @@ def generate(model: str, out: Path, players: int | None, duration: str, seed: in
         for caveat in caveats:
             say(f"note: {caveat}")
         say(f"capture: {out}")
-
-
-@traffic.command(cls=Handover, short_help="Act as the server of a game or scenario on real UDP sockets.")
-@click.pass_context
-def serve(context: click.Context) -> None:
-    """Become `gamelane-traffic serve NAME [--listen ADDRESS:PORT]` (docs/traffic.md)."""
-    programs.TRAFFIC.become(["serve", *_found(context.args)])
-
-
-@traffic.command(cls=Handover, short_help="Act as a client of `serve` on real UDP sockets.")
-@click.pass_context
-def send(context: click.Context) -> None:
-    """Become `gamelane-traffic send NAME [--to HOST:PORT] [-o FILE]` (docs/traffic.md)."""
-    programs.TRAFFIC.become(["send", *_found(context.args)])
-
-
-@traffic.command()
-@click.argument("scenario", help="The game or scenario that was sent.")
-@click.argument("client", type=options.PATH, help="File written by `send -o`.")
-@options.output("Write report and records to this folder, as `gamelane run` does.", required=True)
-@click.argument(
-    "server",
-    type=options.PATH,
-    required=False,
-    help="File written by `serve -o`. With it, one-way delays are shown if both ran on one host.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    metavar="N",
-    show_default="the scenario's",
-    help="The seed that `send --seed` was given.",
-)
-@options.json
-def join(scenario: str, client: Path, out: Path, server: Path | None, seed: int | None, json: bool) -> None:
-    """Report what `serve` and `send` recorded."""
-    chosen = (
-        experiment.Experiment(_native.Scenario.parse(_match(scenario), scenario, []), scenario)
-        if _is_game(scenario)
-        else experiment.load(scenario)
-    )
-    own = chosen.scenario.seed if seed is None else seed
-    results = live.results(chosen, client, server, seed=own)
-    results.write(writable(out))
-    page = write_report(results, out)
-    if json:
-        emit(document(results))
-    else:
-        show(results, stdout())
-    say(f"report: {page}")
-
-
-def _found(words: list[str]) -> list[str]:
-    """Replace the name of a shipped game or scenario by a file. The scenario of a game is a file in memory."""
-    if not words or words[0].startswith("-"):
-        return words
-    if not _is_game(words[0]):
-        return [str(library.find(words[0])), *words[1:]]
-    held = os.memfd_create("scenario", 0)
-    os.write(held, _match(words[0]).encode())
-    return [f"/proc/self/fd/{held}", *words[1:]]
-
-
-def _is_game(name: str) -> bool:
-    games = {model["name"] for model in _native.models() if model["app"] == "game"}
-    return not Path(name).is_file() and name in games
-
-
-def _match(game: str) -> str:
-    return play.SCENARIO.format(duration="60s", model=f'"{game}"')
 
 
 def _direction(stream: Stream, seconds: float) -> dict[str, float | None]:
@@ -281,10 +164,10 @@ def _show(outcome: Outcome, console: Console) -> None:
         console.print(f"\nThe match of {each.of.players} players, left out and estimated from matches of {of}")
         console.print(_table([each.of]))
         for cause in each.causes:
-            console.print(f"* {cause}.", markup=False)
+            console.print(f"* {cause}.")
     console.print()
     for line in outcome.said:
-        console.print(f"* {line}", markup=False)
+        console.print(f"* {line}")
 
 
 def _estimates(model: FittedModel) -> Table:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from gamelane.analysis.stats import Estimate
 from gamelane.catalogue import MMO
 from gamelane.plot.style import noun, number, variant_looks
-from gamelane.records.results import Flow, Results
-from gamelane.records.tap import ENGINE as GATEWAY
+from gamelane.records.results import GATEWAY, Flow, Results
 from gamelane.report.agreement import sentences
 from gamelane.report.tables import focus, summary_table
 

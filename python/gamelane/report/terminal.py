@@ -9,8 +9,7 @@ from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import Look, half_width, number, variant_looks
-from gamelane.records.results import Results
-from gamelane.records.tap import ENGINE as GATEWAY
+from gamelane.records.results import GATEWAY, Results
 from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table

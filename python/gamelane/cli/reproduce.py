@@ -1,0 +1,24 @@
+"""Options of `gamelane reproduce`."""
+
+from __future__ import annotations
+
+import click
+
+from gamelane.claims import PAPERS
+from gamelane.cli import options
+from gamelane.cli.doing import carry_out
+
+
+@click.command()
+@click.argument("paper", metavar="[PAPER|all]", default="all", help=f"Paper to check: {', '.join(PAPERS)} or all.")
+@options.repeat(5)
+@options.threads
+@options.json
+@options.output("Write claims.html and claims.json to this folder.")
+@options.quiet
+def reproduce(**given: object) -> object:
+    """Check the claims of the papers.
+
+    Each claim is reproduced, differs or cannot be told, with the reason.
+    """
+    return carry_out("reproduce", "reproduce", given)

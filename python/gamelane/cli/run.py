@@ -1,0 +1,37 @@
+"""Options of `gamelane run`."""
+
+from __future__ import annotations
+
+import click
+
+from gamelane.cli import options
+from gamelane.cli.doing import carry_out
+
+
+@click.command()
+@options.scenario
+@options.settings
+@options.compare("gateway.*.queue=fifo,pie,fq_codel")
+@options.variant
+@options.repeat(1, "Number of runs of each variant; seeds count up. Confidence intervals need at least 2.")
+@click.option("--seed", type=options.SEED, metavar="N", show_default="the scenario's", help="Seed of the first run.")
+@options.threads
+@click.option(
+    "--engine",
+    metavar="ENGINE",
+    default="sim",
+    help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
+    "compares them in one report. `gamelane doctor` shows what each needs.",
+)
+@options.json
+@options.output("Write records, report.html and figures/ to this folder.")
+@click.option(
+    "--pcap", is_flag=True, help="With -o: write pcapng captures of both sides of the gateway and of the servers."
+)
+@options.quiet
+def run(**given: object) -> object:
+    """Run a scenario and print a table of delay, loss and throughput.
+
+    With -o, also write an HTML report, figures and records.
+    """
+    return carry_out("run", "run", given)
