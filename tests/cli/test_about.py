@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from gamelane import doctor
+from gamelane.commands.doctor import doctor as show
 
 from .command import gamelane
 
@@ -35,6 +38,16 @@ def test_doctor_finds_what_simulating_needs() -> None:
     document = json.loads(gamelane("doctor", "--json").stdout)
     assert document["ok"] is True
     assert "engine sim" in {check["name"] for check in document["checks"]}
+
+
+def test_doctor_prints_brackets_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: Rich took `[tune]` for markup and left it out."""
+    missing = doctor.Check("optuna", False, "for tune", "pip install 'gamelane[tune]'")
+    monkeypatch.setattr(doctor, "examine", lambda: [missing])
+    show(json=False, measure=False)
+    assert "pip install 'gamelane[tune]'" in capsys.readouterr().out
 
 
 def test_doctor_says_how_to_get_what_is_missing() -> None:

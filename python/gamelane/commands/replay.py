@@ -47,7 +47,7 @@ def replay(
         say(f"note: {what} in every number of the replay")
     if settings:
         chosen = chosen.with_(overrides(settings))
-    compared = variants(compare, named)
+    compared = variants(chosen, compare, named)
     real = replaying.happened(capture, other_end) if other_end else None
     folder = None if out is None else writable(out)
     hooks = Hooks(command=run.command())

@@ -42,7 +42,7 @@ def run(
     if pcap and out is None:
         raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
     chosen = _load(scenario, overrides(settings), seed)
-    compared = variants(compare, named)
+    compared = variants(chosen, compare, named)
     folder = None if out is None else writable(out)
     several = len(named_engines) > 1
     failed: list[OutputError] = []
