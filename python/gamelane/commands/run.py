@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -45,13 +46,15 @@ def run(
     compared = variants(chosen, compare, named)
     folder = None if out is None else writable(out)
     several = len(named_engines) > 1
+    tables = folder is not None or several  # several engines are overlaid, table by table
+    if tables:
+        import_module("gamelane.records.store")  # loads slowly, and in `finish` Ctrl-C would wait for it
     failed: list[OutputError] = []
 
     def execute_one(name: str) -> Results:
         place = writable(folder / name) if folder is not None and several else folder
         hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
-        if folder is None and not several:  # several are overlaid, table by table
-            hooks = replace(hooks, keep="summary")
+        hooks = hooks if tables else replace(hooks, keep="summary")
         return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
 
     ran = finish([partial(execute_one, name) for name in named_engines], folder, several=several)
