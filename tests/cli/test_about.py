@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from pathlib import Path
 
 import pytest
 
 from gamelane import doctor
+from gamelane.cli import about
 from gamelane.commands.doctor import doctor as show
 
 from .command import gamelane
@@ -32,6 +35,26 @@ def test_models_say_where_they_come_from() -> None:
     shipped = {path.stem for path in (ROOT / "models").rglob("*.toml")}
     assert set(apps) == shipped
     assert "synthetic-default" in gamelane("models").stdout
+
+
+def test_models_and_scenarios_fit_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the notes took a table of 300 lines, and left no room for the other columns."""
+    monkeypatch.setattr("gamelane.cli.talk.WIDTH_WITHOUT_TERMINAL", 80)
+    for command in (about.models, about.scenarios):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            command.main([], standalone_mode=False)
+        lines = out.getvalue().splitlines()
+        assert "…" not in out.getvalue()
+        assert max(map(len, lines)) <= 80
+        assert len(lines) < 60
+
+
+def test_one_model_is_shown_with_its_notes() -> None:
+    shown = gamelane("models", "quake3").stdout
+    assert "Update sizes follow the form" in " ".join(shown.split())
+    assert "cssource" not in shown
+    assert "did you mean `quake3`" in gamelane("models", "quak3").stderr
 
 
 def test_doctor_finds_what_simulating_needs() -> None:
