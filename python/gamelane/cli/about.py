@@ -8,7 +8,7 @@ from json import loads
 import click
 
 from gamelane import _native, library
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.talk import emit, say, stdout
 from gamelane.errors import UsageError, did_you_mean
 
@@ -20,7 +20,9 @@ def schema() -> None:
 
 
 @click.command()
-@click.argument("model", required=False, help="Show this model alone, with its notes.")
+@click.argument(
+    "model", required=False, shell_complete=completing.models, help="Show this model alone, with its notes."
+)
 @options.json
 def models(model: str | None, json: bool) -> None:
     """List the shipped game models: the `app` each is for, and where its numbers come from."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
@@ -14,6 +14,7 @@ from gamelane.cli.doing import carry_out
     metavar="CAPTURE",
     nargs=-1,
     required=True,
+    shell_complete=completing.captures,
     help="Capture in pcap or pcapng format, also compressed with gzip or zstd; a folder written by `gamelane capture`; "
     "or - for standard input. Two captures of the same traffic at two points are compared.",
 )

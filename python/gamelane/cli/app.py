@@ -5,6 +5,7 @@ A subcommand's module is imported when that subcommand runs. `gamelane --help` i
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "proxy": ("handover", "Carry many thin TCP streams over few connections."),
     "impair": ("impair", "Add delay and loss to real packets; run blind trials."),
     "doctor": ("doctor", "Check what works on this machine, and how to get the rest."),
+    "completion": ("completion", "Print the script for Tab completion in your shell."),
     "schema": ("about", "Print the JSON Schema of scenario files."),
     "models": ("about", "List the shipped game models."),
     "scenarios": ("about", "List the shipped scenarios."),
@@ -81,6 +83,10 @@ def main() -> None:
 
 
 def _run() -> object:
+    if "_GAMELANE_COMPLETE" in os.environ:
+        from gamelane.cli import completion  # noqa: PLC0415 - as for the subcommands
+
+        completion.register()
     try:
         return app(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from gamelane import host
+from gamelane.cli import completing
 
 PATH = click.Path(path_type=Path)
 SEED = click.IntRange(0, 2**63 - 1)
@@ -16,7 +17,11 @@ SEED = click.IntRange(0, 2**63 - 1)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-scenario = click.argument("scenario", help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).")
+scenario = click.argument(
+    "scenario",
+    shell_complete=completing.scenarios,
+    help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).",
+)
 json = click.option("--json", is_flag=True, help="Print JSON instead of tables (docs/json-schema.md).")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print only results and errors.")
 threads = click.option(
@@ -33,6 +38,7 @@ settings = click.option(
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
+    shell_complete=completing.settings,
     help="Change a key of the scenario, for example link.up=2mbit. Repeatable.",
 )
 
@@ -60,4 +66,9 @@ variant = click.option(
 
 def compare(example: str) -> Decorator:
     """Return `--compare KEY=A,B`."""
-    return click.option("--compare", metavar="KEY=A,B,…", help=f"Run one variant per value, for example '{example}'.")
+    return click.option(
+        "--compare",
+        metavar="KEY=A,B,…",
+        shell_complete=completing.settings,
+        help=f"Run one variant per value, for example '{example}'.",
+    )

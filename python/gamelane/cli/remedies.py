@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@click.argument("scenario", default="thin-remedies", help='Scenario with a game over TCP (app = "mmo").')
+@click.argument(
+    "scenario",
+    default="thin-remedies",
+    shell_complete=completing.scenarios,
+    help='Scenario with a game over TCP (app = "mmo").',
+)
 @click.option("--loss", metavar="P,P,…", default="0.5,1,2,5", help="Loss rates of the link in each direction, percent.")
 @click.option(
     "--burst",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@click.argument("capture", help="Capture in pcap or pcapng format with games over TCP.")
+@click.argument(
+    "capture", shell_complete=completing.captures, help="Capture in pcap or pcapng format with games over TCP."
+)
 @click.option("--rtt", metavar="TIME", default="0ms", help="Base RTT of the path.")
 @click.option("--loss", metavar="SHARE", default="0%", help="Packets lost in each direction, for example 2%.")
 @click.option(
@@ -23,6 +25,7 @@ from gamelane.cli.doing import carry_out
 @click.option(
     "--other-end",
     metavar="CAPTURE",
+    shell_complete=completing.captures,
     help="Capture of the same traffic at the other end. Shows the lag that was measured beside the replay.",
 )
 @options.repeat(1)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import click
 
 from gamelane.claims import PAPERS
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@click.argument("paper", metavar="[PAPER|all]", default="all", help=f"Paper to check: {', '.join(PAPERS)} or all.")
+@click.argument(
+    "paper",
+    metavar="[PAPER|all]",
+    default="all",
+    shell_complete=completing.papers,
+    help=f"Paper to check: {', '.join(PAPERS)} or all.",
+)
 @options.repeat(5)
 @options.threads
 @options.json

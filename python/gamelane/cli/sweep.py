@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@click.argument("file_or_name", metavar="SWEEP", help="Sweep file, or the name of a shipped sweep.")
+@click.argument(
+    "file_or_name",
+    metavar="SWEEP",
+    shell_complete=completing.sweeps,
+    help="Sweep file, or the name of a shipped sweep.",
+)
 @options.output("Keep the runs in this folder. Runs that it already holds are not repeated.", required=True)
 @options.threads
 @click.option("--ray", metavar="auto|ADDRESS", help="Run on a Ray cluster. `local` starts a cluster on this machine.")

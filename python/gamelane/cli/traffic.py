@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 from gamelane.cli.handover import Handover
 
@@ -44,7 +44,9 @@ def fit(**given: object) -> object:
 
 
 @traffic.command()
-@click.argument("model", help="Shipped model (`gamelane models`), or a file NAME.toml.")
+@click.argument(
+    "model", shell_complete=completing.models_or_files, help="Shipped model (`gamelane models`), or a file NAME.toml."
+)
 @options.output("Write the packets to this pcapng file.", metavar="FILE", required=True)
 @click.option("--players", type=int, metavar="N", show_default="the model's", help="Number of players in the match.")
 @click.option("--duration", metavar="TIME", default="60s", help="Length of the match.")
@@ -74,7 +76,7 @@ def send(context: click.Context) -> None:
 
 
 @traffic.command()
-@click.argument("scenario", help="The game or scenario that was sent.")
+@click.argument("scenario", shell_complete=completing.scenarios, help="The game or scenario that was sent.")
 @click.argument("client", type=options.PATH, help="File written by `send -o`.")
 @options.output("Write report and records to this folder, as `gamelane run` does.", required=True)
 @click.argument(
