@@ -51,9 +51,13 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Import the subcommand that was named; Click suggests a name if there is no such subcommand."""
         name, found, rest = super().resolve_command(ctx, args)
-        if name is not None:
-            found = getattr(import_module(f"gamelane.cli.{COMMANDS[name][0]}"), name)
-        return name, found, rest
+        return name, found if name is None else self.load(name), rest
+
+    @staticmethod
+    def load(name: str) -> click.Command:
+        """Import a subcommand."""
+        command: click.Command = getattr(import_module(f"gamelane.cli.{COMMANDS[name][0]}"), name)
+        return command
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:

@@ -25,6 +25,9 @@ def impair(context: click.Context) -> object:
     return programs.IMPAIR.become(words)
 
 
+impair.commands = trials.commands
+
+
 @trials.command()
 @click.argument("interface", metavar="IF", help="Interface to impair.")
 @options.output("Write plan and ratings to this folder. A trial that was started there continues.", required=True)
