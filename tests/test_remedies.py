@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from gamelane.report.remedies import figures
 
 from .cli.command import gamelane
 
+LOSSES = (0.5, 1.0, 2.0, 5.0)
 CHOSEN = ("timer modified", "timer rfc6298", "mux, 1 connection")
 
 
@@ -68,6 +70,18 @@ def test_the_table_and_the_figures_name_every_remedy(ranking: Ranking) -> None:
         assert name in text.getvalue()
     assert [figure.name for figure in figures(ranking)] == ["remedies", "savings"]
     assert all("better" in figure.caption for figure in figures(ranking))
+
+
+def test_a_narrow_table_cuts_no_number(ranking: Ranking) -> None:
+    """Regression: with four loss rates in 80 columns, numbers were cut and the costs were left out."""
+    wide = replace(ranking, measured=tuple(replace(each, loss_percent=p) for each in ranking.measured for p in LOSSES))
+    for columns, tail in ((80, "99 % ms"), (140, "99 / 99.9 % ms")):
+        text = io.StringIO()
+        show(wide, Console(file=text, width=columns))
+        lines = text.getvalue().splitlines()
+        assert max(map(len, lines)) <= columns
+        assert "…" not in text.getvalue()
+        assert any(line.split()[-2:] == ["%", "%"] and tail in line for line in lines)
 
 
 def test_without_a_game_over_tcp_there_is_nothing_to_rank() -> None:

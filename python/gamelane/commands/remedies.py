@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gamelane import experiment
@@ -16,7 +16,10 @@ from gamelane.errors import UsageError
 from gamelane.plot import images
 from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking, rank
+from gamelane.report.columns import Column, lines, width
 from gamelane.report.remedies import figures
+
+Tails = tuple[tuple[str, str], ...]
 
 
 def remedies(
@@ -82,31 +85,45 @@ def _document(ranking: Ranking) -> dict[str, Any]:
 
 
 def show(ranking: Ranking, console: Console) -> None:
-    """Print a table for each kind of loss, with the best remedy first."""
+    """Print a table for each kind of loss, with the best remedy first. A narrow terminal has no 99.9 % delays."""
     losses = list(dict.fromkeys(each.loss_percent for each in ranking.measured))
     words = {"random": "random loss", "bursts": f"burst loss, {ranking.burst_packets:g} packets per burst"}
+    middle = losses[len(losses) // 2 - 1] if len(losses) > 1 else losses[0]
+    tails = TAILS
+    while len(tails) > 1 and any(
+        width(_columns(ranking, kind, losses, middle, tails)) > console.width for kind in KINDS
+    ):
+        tails = tails[:-1]
     for kind in KINDS:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column(words[kind], no_wrap=True)
-        for loss in losses:
-            table.add_column(f"{loss:g} %\n99 / 99.9 % ms", justify="right", no_wrap=True)
-        table.add_column("packets\n%", justify="right")
-        table.add_column("bytes\n%", justify="right")
-        middle = losses[len(losses) // 2 - 1] if len(losses) > 1 else losses[0]
-        for remedy in ranking.order:
-            cells = [ranking.at(remedy, kind, loss) for loss in losses]
-            cost = ranking.at(remedy, kind, middle)
-            table.add_row(
-                remedy,
-                *(f"{number(cell.delivery_p99_ms.mean)} / {number(cell.delivery_p999_ms.mean)}" for cell in cells),
-                number(cost.packets_percent.mean),
-                number(cost.bytes_percent.mean),
-            )
-        console.print(table)
+        console.print(Text(words[kind], style="italic"))
+        head, rows = lines(_columns(ranking, kind, losses, middle, tails))
+        for line in [*head, *rows]:
+            console.print(Text(line), soft_wrap=True)
         console.print()
     notes = (
         f"{ranking.scenario}, {ranking.flow}: delay from write to delivery at the players, by loss rate of the link in "
         f"each direction. Packets and bytes at {middle:g} % loss, relative to `{PLAIN}`. "
-        f"Mean of {len(ranking.seeds)} runs."
+        f"Mean of {len(ranking.seeds)} {'run' if len(ranking.seeds) == 1 else 'runs'}."
     )
+    if tails != TAILS:
+        notes += " Wider terminals also show the 99.9 % delay."
     console.print(Text(notes, style="dim"))
+
+
+TAILS: Tails = (("99", "delivery_p99_ms"), ("99.9", "delivery_p999_ms"))
+"""Quantiles of the delay, in percent, and their names in a measurement."""
+
+
+def _columns(ranking: Ranking, kind: str, losses: Sequence[float], middle: float, tails: Tails) -> list[Column]:
+    def delays(loss: float) -> list[str]:
+        found = [ranking.at(remedy, kind, loss) for remedy in ranking.order]
+        return [" / ".join(number(getattr(each, key).mean) for _, key in tails) for each in found]
+
+    costs = [ranking.at(remedy, kind, middle) for remedy in ranking.order]
+    above = f"{' / '.join(percent for percent, _ in tails)} % ms"
+    return [
+        Column("", ranking.order),
+        *(Column(f"{loss:g} %\n{above}", delays(loss), number=True) for loss in losses),
+        Column("packets\n%", [number(each.packets_percent.mean) for each in costs], number=True),
+        Column("bytes\n%", [number(each.bytes_percent.mean) for each in costs], number=True),
+    ]

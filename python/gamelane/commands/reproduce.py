@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.claims import PAPERS, Paper, counts
+from gamelane.claims import PAPERS, Claim, Paper, counts
 from gamelane.claims.judge import Judged, judge
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
@@ -31,7 +31,7 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
         if judged[-1].interrupted:
             break
     document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
-    deliver(document, folder / "claims.json" if folder else None, lambda: _show(judged, stdout()), json=json)
+    deliver(document, folder / "claims.json" if folder else None, lambda: show(judged, stdout()), json=json)
     if folder is not None:
         write_claims(folder / "claims.html", judged, repeat)
         if not quiet:
@@ -63,27 +63,51 @@ def _document(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _show(judged: list[Judged], console: Console) -> None:
+def show(judged: list[Judged], console: Console) -> None:
+    """Print every claim with its verdict."""
     for each in judged:
-        table = Table(
-            "claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-        )
-        for claim, verdict in each.rows:
-            table.add_row(
-                claim.id.removeprefix(f"{each.paper.name}."),
-                claim.where,
-                Text(verdict.verdict, style=COLOURS[verdict.verdict]),
-                words(verdict.theirs),
-                words(verdict.ours),
-                verdict.why,
-            )
         console.print(Text(each.paper.title, style="bold"))
-        console.print(table)
+        table = _table if console.width >= TABLE_WIDTH else _list
+        console.print(table(each))
         console.print(_counted(each))
     if len(judged) > 1:
         console.print()
         for each in judged:
             console.print(f"{each.paper.name}: {_counted(each)}")
+
+
+TABLE_WIDTH = 120
+"""Columns of the terminal from which the claims are a table. In fewer, each is a paragraph."""
+
+
+def _table(judged: Judged) -> Table:
+    table = Table("claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for claim, verdict in judged.rows:
+        table.add_row(
+            _name(judged, claim),
+            claim.where,
+            Text(verdict.verdict, style=COLOURS[verdict.verdict]),
+            words(verdict.theirs),
+            words(verdict.ours),
+            verdict.why,
+        )
+    return table
+
+
+def _list(judged: Judged) -> Table:
+    table = Table.grid("", "", padding=(0, 2, 0, 0))
+    table.columns[1].overflow = "fold"
+    for claim, verdict in judged.rows:
+        judgement = Text(verdict.verdict, style=COLOURS[verdict.verdict])
+        table.add_row(judgement, Text(f"{_name(judged, claim)}, {claim.where}", style="bold"))
+        for word, text in (("theirs", verdict.theirs), ("ours", verdict.ours), ("why", verdict.why)):
+            if said := words(text):
+                table.add_row(Text(f"  {word}", style="dim"), said)
+    return table
+
+
+def _name(judged: Judged, claim: Claim) -> str:
+    return claim.id.removeprefix(f"{judged.paper.name}.")
 
 
 def _counted(judged: Judged) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as Grid
@@ -14,6 +17,8 @@ from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
 
+T = TypeVar("T")
+
 
 def show(results: Results, console: Console) -> None:
     """Print headline, one table per main flow, and caveats."""
@@ -22,12 +27,12 @@ def show(results: Results, console: Console) -> None:
     for flow in focus(results):
         console.print()
         console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
-        console.print(_fitting(summary_table(results, flow), looks, console))
+        _print(summary_table(results, flow), looks, console)
     shapers = shapers_table(results)
     if shapers:
         console.print()
         console.print(Text("Shapers that follow the rate of their link", style="italic"))
-        console.print(_fitting(shapers, looks, console))
+        _print(shapers, looks, console)
     for sheet in sheets(results):
         console.print()
         console.print(Text(sheet.title, style="italic"))
@@ -39,13 +44,36 @@ def show(results: Results, console: Console) -> None:
         console.print(Text(line, style="dim"))
 
 
-def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid:
-    """Return the grid in the width of the terminal. A narrow one leaves out intervals before numbers."""
-    for gap, intervals in ((2, True), (1, True), (2, False)):
+def _print(table: Table, looks: dict[str, Look], console: Console) -> None:
+    """Print the table in the width of the terminal. A narrow one leaves out intervals before numbers."""
+    left_out: list[str] = []
+    while not (grid := _fitting(table, looks, console)) and len(table.columns) > 1:
+        place = _least(table)
+        left_out.insert(0, _heading(table.columns[place]))
+        table = Table(
+            _without(table.columns, place), tuple(replace(row, cells=_without(row.cells, place)) for row in table.rows)
+        )
+    console.print(grid or _grid(table, looks, gap=1, intervals=False))
+    if left_out:
+        console.print(Text(f"Wider terminals also show {', '.join(left_out)}.", style="dim"))
+
+
+def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid | None:
+    for gap, intervals in ((2, True), (1, True), (2, False), (1, False)):
         grid = _grid(table, looks, gap=gap, intervals=intervals)
         if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum <= console.width:
-            break
-    return grid
+            return grid
+    return None
+
+
+def _least(table: Table) -> int:
+    """Return the place of the column that matters least: the last count of retransmissions, else the last column."""
+    counts = [place for place, column in enumerate(table.columns) if column.key.startswith("nth.")]
+    return counts[-1] if counts else len(table.columns) - 1
+
+
+def _without(of: tuple[T, ...], place: int) -> tuple[T, ...]:
+    return of[:place] + of[place + 1 :]
 
 
 def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) -> Grid:
