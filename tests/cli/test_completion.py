@@ -22,6 +22,8 @@ TYPED = {
     "gamelane repro": "gamelane reproduce",
     "gamelane run house": "gamelane run household",
     "gamelane run household --compa": "gamelane run household --compare",
+    "gamelane run household --engine la": "gamelane run household --engine lab",
+    "gamelane report --export fl": "gamelane report --export flent",
     "gamelane sweep que": "gamelane sweep queues",
     "gamelane models openar": "gamelane models openarena",
     "gamelane run household --set link.rt": "gamelane run household --set link.rtt=",

@@ -31,6 +31,8 @@ sweeps = names(library.sweeps, files=True)
 papers = names(lambda: [*PAPERS, "all"])
 models = names(lambda: [each["name"] for each in _native.models()])
 models_or_files = names(lambda: [each["name"] for each in _native.models()], files=True)
+engines = names(lambda: ("sim", "lab", "sim,lab"))
+formats = names(lambda: ("csv", "flent"))
 captures = names(lambda: (), files=True)
 
 

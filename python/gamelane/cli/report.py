@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
@@ -31,7 +31,13 @@ from gamelane.cli.doing import carry_out
 @click.option(
     "--allow-differences", is_flag=True, help="Overlay folders even if their scenarios differ, and show what differs."
 )
-@click.option("--export", metavar="FORMAT", multiple=True, help="Also write csv or flent (.flent.gz). Repeatable.")
+@click.option(
+    "--export",
+    metavar="FORMAT",
+    multiple=True,
+    shell_complete=completing.formats,
+    help="Also write csv or flent (.flent.gz). Repeatable.",
+)
 @options.json
 @options.quiet
 def report(**given: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane.cli import options
+from gamelane.cli import completing, options
 from gamelane.cli.doing import carry_out
 
 
@@ -19,6 +19,7 @@ from gamelane.cli.doing import carry_out
 @click.option(
     "--engine",
     metavar="ENGINE",
+    shell_complete=completing.engines,
     default="sim",
     help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
     "compares them in one report. `gamelane doctor` shows what each needs.",
