@@ -9,7 +9,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from gamelane import _native, library
-from gamelane.claims import PAPERS
 from gamelane.errors import ScenarioError, UsageError
 
 Items = list[CompletionItem[str]]
@@ -28,7 +27,6 @@ def names(known: Callable[[], Iterable[str]], *, files: bool = False) -> Complet
 
 scenarios = names(library.shipped, files=True)
 sweeps = names(library.sweeps, files=True)
-papers = names(lambda: [*PAPERS, "all"])
 models = names(lambda: [each["name"] for each in _native.models()])
 models_or_files = names(lambda: [each["name"] for each in _native.models()], files=True)
 engines = names(lambda: ("sim", "lab", "sim,lab"))

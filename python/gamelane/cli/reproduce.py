@@ -14,7 +14,7 @@ from gamelane.cli.doing import carry_out
     "paper",
     metavar="[PAPER|all]",
     default="all",
-    shell_complete=completing.papers,
+    shell_complete=completing.names(lambda: [*PAPERS, "all"]),
     help=f"Paper to check: {', '.join(PAPERS)} or all.",
 )
 @options.repeat(5)

@@ -13,7 +13,6 @@ from rich.text import Text
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import Look, half_width, number, variant_looks
 from gamelane.records.results import GATEWAY, Results
-from gamelane.report.agreement import BOUND, Sheet, sheets
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
 
@@ -33,12 +32,10 @@ def show(results: Results, console: Console) -> None:
         console.print()
         console.print(Text("Shapers that follow the rate of their link", style="italic"))
         _print(shapers, looks, console)
-    for sheet in sheets(results):
-        console.print()
-        console.print(Text(sheet.title, style="italic"))
-        console.print(_agreement(sheet))
-        for note in sheet.notes:
-            console.print(Text(note, style="dim"))
+    if results.sources:
+        from gamelane.report import agreement_terminal  # noqa: PLC0415 - one engine alone is compared with nothing
+
+        agreement_terminal.show(results, console)
     console.print()
     for line in _notes(results):
         console.print(Text(line, style="dim"))
@@ -82,21 +79,7 @@ def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) ->
     for column in table.columns:
         grid.add_column(f"{_heading(column)}\n{column.unit}", justify="right", no_wrap=True)
     for row in table.rows:
-        grid.add_row(looks[row.variant.name].label, *(_cell(cell, intervals=intervals) for cell in row.cells))
-    return grid
-
-
-def _agreement(sheet: Sheet) -> Grid:
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("", no_wrap=True)
-    grid.add_column("RTT", no_wrap=True)
-    for heading in (f"{sheet.first}\nms", f"{sheet.other}\nms", "difference\nms", "\n%"):
-        grid.add_column(heading, justify="right", no_wrap=True)
-    grid.add_column(f"within\n{BOUND}", no_wrap=True)
-    for row in sheet.rows:
-        within = Text(row.within, style="bold red" if row.within == "no" else "")
-        numbers = (_cell(row.first, intervals=True), _cell(row.other, intervals=True), row.difference, row.percent)
-        grid.add_row(row.look.own_label, row.quantity, *numbers, within)
+        grid.add_row(looks[row.variant.name].label, *(cell(each, intervals=intervals) for each in row.cells))
     return grid
 
 
@@ -106,7 +89,8 @@ def _heading(column: Column) -> str:
     return f"RTT {column.heading}" if column.key == "rtt_ms.p50" else column.heading.removesuffix(" goodput")
 
 
-def _cell(of: Estimate, *, intervals: bool) -> Text:
+def cell(of: Estimate, *, intervals: bool) -> Text:
+    """Return an estimate, with the half-width of its interval if `intervals`."""
     text = Text(number(of.mean))
     if intervals and half_width(of):
         text.append(f" ± {half_width(of)}", style="dim")
