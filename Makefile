@@ -82,9 +82,10 @@ format: dev  ## format Rust and Python
 	.venv/bin/ruff format $(PYTHON_FILES)
 	.venv/bin/ruff check --fix $(PYTHON_FILES)
 
-docs: setup  ## the Rust API pages, the scenario reference, and the figure of the README
+docs: setup  ## the Rust API pages, the scenario reference, the manual, and the figure of the README
 	cargo doc --workspace --no-deps --all-features --quiet
 	UPDATE=1 cargo test -p gamelane-scenario -p gamelane-record --all-features --quiet up_to_date
+	.venv/bin/python -m gamelane.cli.manual packaging/wheel/data/share/man/man1
 	@$(MAKE) --no-print-directory demo >/dev/null
 	cp demo/figures/rtt-game.svg docs/img/five-queues.svg
 

@@ -134,7 +134,7 @@ def _capture(folder: Path, packets: int) -> tuple[Path, int]:
     def write(_job: object, finished: object) -> None:
         finished.write_pcapng(str(source), "wan")  # type: ignore[attr-defined]
 
-    scenario.run(seeds=1, hooks=gamelane.Hooks(on_run=write, packets=True))
+    scenario.run(seeds=1, hooks=gamelane.Hooks(on_run=write, keep="packets"))
     target = folder / "run.pcap"
     return target, _ethernet(source, target)
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from gamelane import experiment
-from gamelane.cli.remedies import show
+from gamelane.commands.remedies import show
 from gamelane.errors import UsageError
 from gamelane.remedies import PLAIN, REMEDIES, Cell, Ranking, rank
 from gamelane.report.remedies import figures
 
 from .cli.command import gamelane
 
+LOSSES = (0.5, 1.0, 2.0, 5.0)
 CHOSEN = ("timer modified", "timer rfc6298", "mux, 1 connection")
 
 
@@ -25,7 +27,7 @@ def ranking() -> Ranking:
     short = experiment.load("thin-remedies").with_(
         {"duration": "120s", "flow.players.connections": 40, "link.loss": "0%"}
     )
-    return rank(short, losses=[2.0], remedies=CHOSEN, seeds=1, threads=2)
+    return rank(short, losses=[2.0], burst=5.0, remedies=CHOSEN, seeds=1, threads=2)
 
 
 def test_every_remedy_is_accepted() -> None:
@@ -70,9 +72,21 @@ def test_the_table_and_the_figures_name_every_remedy(ranking: Ranking) -> None:
     assert all("better" in figure.caption for figure in figures(ranking))
 
 
+def test_a_narrow_table_cuts_no_number(ranking: Ranking) -> None:
+    """Regression: with four loss rates in 80 columns, numbers were cut and the costs were left out."""
+    wide = replace(ranking, measured=tuple(replace(each, loss_percent=p) for each in ranking.measured for p in LOSSES))
+    for columns, tail in ((80, "99 % ms"), (140, "99 / 99.9 % ms")):
+        text = io.StringIO()
+        show(wide, Console(file=text, width=columns))
+        lines = text.getvalue().splitlines()
+        assert max(map(len, lines)) <= columns
+        assert "…" not in text.getvalue()
+        assert any(line.split()[-2:] == ["%", "%"] and tail in line for line in lines)
+
+
 def test_without_a_game_over_tcp_there_is_nothing_to_rank() -> None:
     with pytest.raises(UsageError, match="no game over TCP"):
-        rank(experiment.load("household"))
+        rank(experiment.load("household"), losses=[2.0], burst=5.0)
 
 
 def test_the_command_writes_what_it_prints(tmp_path: Path) -> None:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gamelane.experiment import Experiment, Hooks, compare, load
-    from gamelane.records import Flow, Results, RunRecord, Source, Variant, overlay, read
+    from gamelane.records.overlaid import overlay
+    from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
+    from gamelane.records.store import read
 
 __version__ = version()
 
@@ -47,7 +49,9 @@ __all__ = [
 
 _LATER = {
     **dict.fromkeys(("Experiment", "Hooks", "compare", "load"), "gamelane.experiment"),
-    **dict.fromkeys(("Flow", "Results", "RunRecord", "Source", "Variant", "overlay", "read"), "gamelane.records"),
+    **dict.fromkeys(("Flow", "Results", "RunRecord", "Source", "Variant"), "gamelane.records.results"),
+    "overlay": "gamelane.records.overlaid",
+    "read": "gamelane.records.store",
 }
 """What needs the libraries for tables and statistics, which take a second to load: other commands are prompt."""
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gamelane.records import Results
+    from gamelane.records.results import Results
 
 __all__ = [
     "ExitCode",

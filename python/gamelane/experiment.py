@@ -10,15 +10,16 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from gamelane import _native, host, library
 from gamelane.errors import Interrupted, UsageError
 from gamelane.interrupts import postponed
-from gamelane.records.frames import TABLES
 from gamelane.records.results import ALONE, Flow, Results, Variant
-from gamelane.runner import Batch, Job, run_all
+from gamelane.runner import Batch, Job, Keep, run_all
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Value = str | int | float
 Overrides = Mapping[str, Value]
@@ -42,11 +43,11 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Callbacks and options of a batch. With `packets`, every packet of a run is kept until `on_run` returns."""
+    """Callbacks and options of a batch. `keep` says what is kept of a simulated run: less takes less time."""
 
     on_run: Callable[[Job, _native.Run], None] | None = None
     on_done: Callable[[int], None] | None = None
-    packets: bool = False
+    keep: Keep = "tables"
     command: tuple[str, ...] = ()
     engine: Engine | None = None
 
@@ -123,7 +124,7 @@ def _execute(
             batch = run_all(
                 jobs,
                 threads=host.cores() if threads is None else threads,
-                packets=hooks.packets,
+                keep=hooks.keep,
                 on_run=hooks.on_run,
                 on_done=hooks.on_done,
             )
@@ -165,10 +166,19 @@ def _gather(
             if any(done.job.variant == name for done in batch.finished)
         ),
         planned_runs=planned,
-        frames={table: pl.concat([done.frames[table] for done in batch.finished]) for table in TABLES},
+        frames=_joined(batch),
         host=host.describe(),
         command=hooks.command,
     )
+
+
+def _joined(batch: Batch) -> dict[str, pl.DataFrame]:
+    frames = [done.frames for done in batch.finished]
+    if not all(frames):
+        return {}
+    from gamelane.records.frames import joined  # noqa: PLC0415 - Polars loads slowly, and a summary needs none
+
+    return joined(frames)
 
 
 def flows(scenario: _native.Scenario) -> tuple[Flow, ...]:

@@ -19,12 +19,6 @@ from gamelane.claims.evidence import Arm, Evidence
 from gamelane.errors import UsageError
 from gamelane.experiment import Experiment
 
-LOSSES = (0.5, 1.0, 2.0, 5.0)
-"""Loss rates in percent, in each direction."""
-
-BURST = 5.0
-"""Default mean number of packets lost in a burst."""
-
 KINDS = ("random", "bursts")
 
 PLAIN = "as it is"
@@ -94,9 +88,9 @@ class Ranking:
 def rank(  # noqa: PLR0913 - how to run is four of them
     experiment: Experiment,
     *,
-    losses: Sequence[float] = LOSSES,
+    losses: Sequence[float],
     remedies: Sequence[str] = tuple(REMEDIES),
-    burst: float = BURST,
+    burst: float,
     seeds: int = 3,
     threads: int = 1,
     on_run: Callable[[], None] = lambda: None,

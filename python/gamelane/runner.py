@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gamelane import _native
 from gamelane.interrupts import on_ctrl_c
-from gamelane.records.frames import frames
 from gamelane.records.results import RunRecord
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
+
+Keep = Literal["summary", "tables", "packets"]
+"""What is kept of a run: its summary; also its tables; also every packet, until `on_run` returns."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run."""
+    """A finished run. `frames` is empty if only the summary was kept."""
 
     job: Job
     record: RunRecord
@@ -51,7 +54,7 @@ def run_all(
     jobs: Sequence[Job],
     *,
     threads: int,
-    packets: bool = False,
+    keep: Keep = "tables",
     on_run: Callable[[Job, _native.Run], None] | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> Batch:
@@ -66,10 +69,11 @@ def run_all(
     batch = Batch()
 
     def work(job: Job) -> Finished:
-        run = _native.run(job.scenario, job.seed, samples=True, packets=packets, cancel=cancel)
+        run = _native.run(job.scenario, job.seed, samples=keep != "summary", packets=keep == "packets", cancel=cancel)
         if on_run is not None:
             on_run(job, run)
-        return _finished(job, run, variants, flows)
+        frames = {} if keep == "summary" else _frames(run, job.variant, variants, flows)
+        return Finished(job, RunRecord.of(run), frames)
 
     def interrupt() -> None:
         batch.interrupted = True
@@ -102,8 +106,10 @@ def flow_names(scenario: _native.Scenario) -> list[str]:
     return [flow["name"] for flow in scenario.flows()]
 
 
-def _finished(job: Job, run: _native.Run, variants: Sequence[str], flows: Sequence[str]) -> Finished:
-    return Finished(job, RunRecord.of(run), frames(run, variant=job.variant, variants=variants, flows=flows))
+def _frames(run: _native.Run, variant: str, variants: Sequence[str], flows: Sequence[str]) -> dict[str, pl.DataFrame]:
+    from gamelane.records.frames import frames  # noqa: PLC0415 - Polars loads slowly, and a summary needs none
+
+    return frames(run, variant=variant, variants=variants, flows=flows)
 
 
 def each(

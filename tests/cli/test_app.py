@@ -19,7 +19,8 @@ SLOW = {"altair", "numpy", "polars", "pydantic", "rich", "scipy"}
 MODULES = {f"gamelane.cli.{module}" for module, _ in app.COMMANDS.values()}
 
 
-def _loaded(*words: str) -> set[str]:
+def loaded(*words: str) -> set[str]:
+    """Return the modules that a command imports."""
     code = "import sys\nfrom gamelane.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=240, check=False
@@ -33,18 +34,18 @@ def test_help_lists_every_command_and_imports_none() -> None:
     for name, (_, line) in app.COMMANDS.items():
         assert f"  {name} " in listed
         assert line in listed
-    assert not _loaded("--help") & (SLOW | MODULES)
+    assert not loaded("--help") & (SLOW | MODULES)
 
 
 @pytest.mark.parametrize("words", [["version"], ["--version"], ["schema"], ["scenarios", "--json"]])
 def test_a_command_imports_its_own_module_only(words: list[str]) -> None:
-    loaded = _loaded(*words)
-    assert loaded & MODULES == {"gamelane.cli.about"}
-    assert not loaded & SLOW
+    there = loaded(*words)
+    assert there & MODULES == {"gamelane.cli.about"}
+    assert not there & SLOW
 
 
 def test_nothing_slow_is_loaded_to_print_json() -> None:
-    assert not _loaded("analyze", "--json", str(CAPTURE)) & SLOW
+    assert not loaded("analyze", "--json", str(CAPTURE)) & SLOW
 
 
 @pytest.mark.parametrize("name", app.COMMANDS)

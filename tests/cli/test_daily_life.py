@@ -141,7 +141,7 @@ def test_ctrl_c_before_the_runs_begin_stops_them() -> None:
 
 
 def test_ctrl_c_while_records_are_written_keeps_all_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gamelane.cli import run
+    from gamelane.commands import run
     from gamelane.records import results as made
 
     real = made.Results.write
@@ -184,7 +184,7 @@ def test_a_reader_that_leaves_gets_its_files(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_while_files_are_renamed_is_heard_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gamelane.cli import run
+    from gamelane.commands import run
 
     real = whole.Together._appear
 

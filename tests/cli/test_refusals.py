@@ -22,6 +22,14 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--set", "gateway.*.queue=red"], "fq_codel"),
         (["run", "{short}", "--compare", "gateway.*.queue"], "not KEY=VALUE"),
         (["run", "{short}", "--compare", "gateway.*.queue=,"], "no values to compare"),
+        (["run", "{short}", "--compare", "gateway.*.queue=fifo,red"], "in --compare gateway.*.queue=fifo,red: no such"),
+        (["run", "{short}", "--compare", "gateway.*.queue=fifo,pie,fifo"], "`fifo` is listed twice"),
+        (
+            ["run", "{short}", "--variant", "a:link.rtt=5ms,link.up=fast"],
+            "in --variant a:link.rtt=5ms,link.up=fast: this",
+        ),
+        (["run", "{short}", "--set", "link.up=99999999999999999999mbit"], "this rate is too large"),
+        (["run", "{short}", "--set", "flow.quake3.players=99999999999999999999"], "this number is too large"),
         (["run", "{short}", "--variant", "fifo"], "not NAME:KEY=VALUE"),
         (["run", "{short}", "--variant", "a:link.up"], "not KEY=VALUE"),
         (["run", "{short}", "--engine", "bench"], "gamelane doctor"),
@@ -30,13 +38,17 @@ from .command import GAMELANE, gamelane
         (["run", "{short}", "--engine", "lab", "--set", "tcp.recovery=fack"], "Linux has no setting for this"),
         (["run", "{short}", "--repeat", "0"], "--repeat"),
         (["run", "{short}", "--repeat", "many"], "--repeat"),
+        (["run", "{short}", "--repeat", "99999999999999999999"], "--repeat"),
         (["run", "{short}", "--seed", "-1"], "--seed"),
+        (["run", "{short}", "--seed", "99999999999999999999"], "--seed"),
         (["run", "{short}", "--pcap"], "-o DIR"),
         (["run", "{short}", "--bogus"], "--bogus"),
         (["run", "houshold"], "did you mean `household`"),
         (["run", "{folder}"], "this is a folder, not a scenario"),
         (["run", "{binary}"], "not text in UTF-8"),
         (["run", "{broken}"], "broken.toml"),
+        (["run", "{empty}"], "this file is empty"),
+        (["sweep", "{empty}", "-o", "{folder}"], "this file is empty"),
         (["run"], "SCENARIO"),
         (["report", "{folder}"], "does not hold records"),
         (["report", "{folder}/absent"], "does not hold records"),
@@ -49,11 +61,13 @@ def test_a_refusal_is_one_message_and_exit_code_2(
 ) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "broken.toml").write_text('name = "x\n')
+    (tmp_path / "empty.toml").touch()
     places = {
         "short": household,
         "folder": tmp_path,
         "binary": tmp_path / "binary.toml",
         "broken": tmp_path / "broken.toml",
+        "empty": tmp_path / "empty.toml",
     }
     done = gamelane(*(word.format(**places) for word in words))
     assert done.returncode == 2, done.stderr
@@ -102,10 +116,11 @@ def test_a_bug_of_ours_says_so_without_a_traceback(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("words", [["schema"], ["models"], ["run", "household", "--set", "duration=2s", "--json"]])
+@pytest.mark.parametrize("words", [["schema"], ["models"], ["run", "household", "--set", "duration=2s"]])
 def test_a_full_disk_behind_stdout_is_exit_code_3(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([GAMELANE, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 3
     assert "cannot write to standard output" in done.stderr
+    assert "-o DIR" not in done.stderr
     assert "Traceback" not in done.stderr

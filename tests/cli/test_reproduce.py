@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
 import time
 from pathlib import Path
 
-from gamelane.claims import Paper
+from rich.console import Console
+
+from gamelane.claims import Paper, Verdict
+from gamelane.claims.judge import Judged
+from gamelane.commands.reproduce import show
 
 from .command import GAMELANE, computes, gamelane
 
@@ -27,6 +32,18 @@ def test_every_claim_gets_a_verdict(tmp_path: Path) -> None:
             assert claim["verdict"] == "reproduced" or claim["why"] or claim["ours"], claim["id"]
     assert json.loads((tmp_path / "claims.json").read_text()) == document
     assert "reproduced" in (tmp_path / "claims.html").read_text()
+
+
+def test_no_word_is_cut_in_80_columns() -> None:
+    """Regression: six columns left ten characters for each, and longer words ended in an ellipsis."""
+    paper = Paper.read("palazzi-voap")
+    verdicts = tuple(Verdict(claim.id, "differs", claim.theirs, "throughput(alpha=5)", "") for claim in paper.claims)
+    for columns in (80, 160):
+        text = io.StringIO()
+        show([Judged(paper, verdicts)], Console(file=text, width=columns, markup=False))
+        assert "…" not in text.getvalue()
+        assert text.getvalue().count("throughput(alpha=5)") >= len(verdicts)
+        assert max(map(len, text.getvalue().splitlines())) <= columns
 
 
 def test_ctrl_c_keeps_the_verdicts_that_are_done(tmp_path: Path) -> None:

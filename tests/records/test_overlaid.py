@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import gamelane
 from gamelane import Experiment, Results, UsageError
-from gamelane.records import TABLES
+from gamelane.records.frames import TABLES
 
 
 @pytest.fixture(scope="module")

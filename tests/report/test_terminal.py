@@ -22,6 +22,20 @@ def test_nothing_is_cut(queues: Results, width: int, intervals: bool) -> None:
     assert len(row.replace(" ± ", "±").split()) == 7  # the label, four round trips, loss, goodput
 
 
+@pytest.mark.parametrize(("width", "left_out"), [(100, 0), (80, 1), (60, 3)])
+def test_columns_that_do_not_fit_are_named(width: int, left_out: int) -> None:
+    """Regression: with nine columns, a game over TCP had only ellipses for headings in 80 columns."""
+    thin = gamelane.load("thin-remedies").with_({"duration": "12s", "flow.players.connections": "20"})
+    results = gamelane.compare(thin, {"direct": {}, "datagrams": {"flow.players.carriage": "datagrams"}})
+    text = io.StringIO()
+    show(results, Console(file=text, width=width))
+    shown = text.getvalue()
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    said = shown.partition("Wider terminals also show ")[2].partition(".")[0]
+    assert len(said.split(", ")) * bool(said) == left_out
+
+
 def test_what_a_shaper_that_follows_did_is_a_table_of_its_own() -> None:
     variants: dict[str, dict[str, bool]] = {"fixed": {"gateway.autorate": False}, "follows": {}}
     results = gamelane.compare(gamelane.load("autorate").with_(duration="12s"), variants)

@@ -275,11 +275,15 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// `number` times `scale`, rounded to the nearest whole number; `None` unless `number` is a plain decimal.
+/// `number` times `scale`, rounded to the nearest whole number; `None` unless `number` is a plain decimal. Numbers of
+/// 20 digits or more are [`u128::MAX`], which is too large for every kind.
 fn scaled(number: &str, scale: u64) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') || whole.len() > 19 {
+    if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
         return None;
+    }
+    if whole.trim_start_matches('0').len() > 19 {
+        return Some(u128::MAX);
     }
     // No unit here is 10^12 times its base unit, so further digits hardly change the value.
     let fraction = fraction.get(..12).unwrap_or(fraction);
@@ -301,7 +305,8 @@ mod tests {
 
     #[test]
     fn a_number_beyond_every_range_is_too_large() {
-        for text in ["9999999999999999999.000000000000h", "9999999999999999999.9d"] {
+        for text in ["9999999999999999999.000000000000h", "9999999999999999999.9d", "99999999999999999999.5s"]
+        {
             let refused = TIME.read(text).unwrap_err();
             assert_eq!(refused.message, "this time is too large", "{text}");
         }

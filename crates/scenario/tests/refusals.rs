@@ -17,6 +17,7 @@ fn values_and_units() {
         Case::edit("capital letters", "up = \"1mbit\"", "up = \"1Mbit\""),
         Case::edit("a rate of zero", "up = \"1mbit\"", "up = \"0mbit\""),
         Case::edit("a rate beyond all links", "up = \"1mbit\"", "up = \"99999gbit\""),
+        Case::edit("a rate of many digits", "up = \"1mbit\"", "up = \"99999999999999999999999999mbit\""),
         Case::edit("an infinite rate", "up = \"1mbit\"", "up = inf"),
         Case::edit("a truth value for a rate", "up = \"1mbit\"", "up = true"),
         Case::edit("a negative duration", "duration = \"60s\"", "duration = \"-60s\""),
@@ -25,6 +26,7 @@ fn values_and_units() {
         Case::edit("a duration in minutes", "duration = \"60s\"", "duration = \"1m\""),
         Case::edit("a warm-up as long as the run", "seed = 1", "warmup = \"60s\""),
         Case::edit("a negative seed", "seed = 1", "seed = -1"),
+        Case::edit("more players than 32 bits count", "players = 4", "players = 5000000000"),
         Case::edit("a seed in quotes", "seed = 1", "seed = \"one\""),
         Case::edit("a loss without a unit", "rtt = \"40ms\"", "loss = 0.01"),
         Case::edit("a loss of more than everything", "rtt = \"40ms\"", "loss = \"101%\""),
@@ -440,6 +442,7 @@ fn overrides() {
         Case::set("no key", "", "1"),
         Case::set("a key with holes", "link..up", "1mbit"),
         Case::set("a value inside a value", "link.up.rate", "1mbit"),
+        Case::set("a seed of many digits", "seed", "99999999999999999999"),
         Case::set("half a jitter", "link.jitter.upp", "1ms"),
     ]));
 }
@@ -470,6 +473,7 @@ fn files() {
 fn texts_that_are_not_toml() {
     assert_page(messages(&[
         Case::text("empty", ""),
+        Case::text("only comments", "# name = \"household\"\n\n"),
         Case::text("not TOML at all", "<scenario><link up=\"1mbit\"/></scenario>"),
         Case::text("JSON", "{ \"name\": \"household\" }"),
         Case::text("an unclosed string", "name = \"household\nquestion = \"?\""),

@@ -8,8 +8,9 @@ from json import loads
 import click
 
 from gamelane import _native, library
-from gamelane.cli import options
-from gamelane.cli.talk import emit, stdout
+from gamelane.cli import completing, options
+from gamelane.cli.talk import emit, say, stdout
+from gamelane.errors import UsageError, did_you_mean
 
 
 @click.command()
@@ -19,20 +20,30 @@ def schema() -> None:
 
 
 @click.command()
+@click.argument(
+    "model", required=False, shell_complete=completing.models, help="Show this model alone, with its notes."
+)
 @options.json
-def models(json: bool) -> None:
+def models(model: str | None, json: bool) -> None:
     """List the shipped game models: the `app` each is for, and where its numbers come from."""
     known = _native.models()
+    if model is not None:
+        names = [each["name"] for each in known]
+        if model not in names:
+            allowed = ", ".join(names)
+            raise UsageError(f"{model}: no such model\n  allowed: {allowed}{did_you_mean(model, names)}")
+        known = [each for each in known if each["name"] == model]
     if json:
         emit({"schema": 1, "models": known})
         return
     _print(
-        ["model", "app", "game", "players", "provenance", "notes"],
-        [
-            [each["name"], each["app"], each["title"], str(each["players"] or ""), each["provenance"], each["notes"]]
-            for each in known
-        ],
+        ["model", "game", "app", "players", "provenance"],
+        [[each["name"], each["title"], each["app"], str(each["players"] or ""), each["provenance"]] for each in known],
     )
+    if model is not None:
+        stdout().print(f"\n{known[0]['notes']}")
+    else:
+        say("`gamelane models MODEL` shows the notes of one")
 
 
 @click.command()
@@ -53,10 +64,16 @@ def version() -> None:
     sys.stdout.write(f"gamelane {_native.version()}\n")
 
 
+WRAPPED = ("game", "question")
+"""Columns that take what the others leave of the terminal."""
+
+
 def _print(columns: list[str], rows: list[list[str]]) -> None:
     from rich.table import Table  # noqa: PLC0415 - loads slowly, and --json needs none
 
-    table = Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, no_wrap=column not in WRAPPED)
     for row in rows:
         table.add_row(*row)
     stdout().print(table)

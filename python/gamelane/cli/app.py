@@ -5,6 +5,7 @@ A subcommand's module is imported when that subcommand runs. `gamelane --help` i
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -29,6 +30,7 @@ COMMANDS = {
     "proxy": ("handover", "Carry many thin TCP streams over few connections."),
     "impair": ("impair", "Add delay and loss to real packets; run blind trials."),
     "doctor": ("doctor", "Check what works on this machine, and how to get the rest."),
+    "completion": ("completion", "Print the script for Tab completion in your shell."),
     "schema": ("about", "Print the JSON Schema of scenario files."),
     "models": ("about", "List the shipped game models."),
     "scenarios": ("about", "List the shipped scenarios."),
@@ -49,9 +51,13 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Import the subcommand that was named; Click suggests a name if there is no such subcommand."""
         name, found, rest = super().resolve_command(ctx, args)
-        if name is not None:
-            found = getattr(import_module(f"gamelane.cli.{COMMANDS[name][0]}"), name)
-        return name, found, rest
+        return name, found if name is None else self.load(name), rest
+
+    @staticmethod
+    def load(name: str) -> click.Command:
+        """Import a subcommand."""
+        command: click.Command = getattr(import_module(f"gamelane.cli.{COMMANDS[name][0]}"), name)
+        return command
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -81,6 +87,10 @@ def main() -> None:
 
 
 def _run() -> object:
+    if "_GAMELANE_COMPLETE" in os.environ:
+        from gamelane.cli import completion  # noqa: PLC0415 - as for the subcommands
+
+        completion.register()
     try:
         return app(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

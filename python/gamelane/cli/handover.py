@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from gamelane import programs
 
 
 class Handover(click.Command):
-    """A command that parses nothing. Every word goes to the program, including `--help` and `--`."""
+    """A command that parses nothing. Every word goes to the program, including `--help` and `--`.
+
+    `commands` are its subcommands that do not go there.
+    """
+
+    commands: Mapping[str, click.Command] = {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words as they are."""

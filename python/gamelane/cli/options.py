@@ -9,12 +9,19 @@ from typing import Any
 import click
 
 from gamelane import host
+from gamelane.cli import completing
 
 PATH = click.Path(path_type=Path)
+SEED = click.IntRange(0, 2**63 - 1)
+"""A seed as scenario files have it: TOML has no larger numbers."""
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-scenario = click.argument("scenario", help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).")
+scenario = click.argument(
+    "scenario",
+    shell_complete=completing.scenarios,
+    help="Scenario file, or the name of a shipped scenario (`gamelane scenarios`).",
+)
 json = click.option("--json", is_flag=True, help="Print JSON instead of tables (docs/json-schema.md).")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print only results and errors.")
 threads = click.option(
@@ -31,13 +38,16 @@ settings = click.option(
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
+    shell_complete=completing.settings,
     help="Change a key of the scenario, for example link.up=2mbit. Repeatable.",
 )
+
+MOST_RUNS = 1_000_000
 
 
 def repeat(default: int, help: str = "Number of runs of each variant; seeds count up.") -> Decorator:  # noqa: A002
     """Return `--repeat N`."""
-    return click.option("--repeat", type=click.IntRange(1), metavar="N", default=default, help=help)
+    return click.option("--repeat", type=click.IntRange(1, MOST_RUNS), metavar="N", default=default, help=help)
 
 
 def output(help: str, *, metavar: str = "DIR", required: bool = False) -> Decorator:  # noqa: A002 - Click's word
@@ -56,4 +66,9 @@ variant = click.option(
 
 def compare(example: str) -> Decorator:
     """Return `--compare KEY=A,B`."""
-    return click.option("--compare", metavar="KEY=A,B,…", help=f"Run one variant per value, for example '{example}'.")
+    return click.option(
+        "--compare",
+        metavar="KEY=A,B,…",
+        shell_complete=completing.settings,
+        help=f"Run one variant per value, for example '{example}'.",
+    )

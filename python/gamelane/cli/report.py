@@ -1,25 +1,11 @@
-"""`gamelane report`: renders table and page again from records; compares several folders."""
+"""Options of `gamelane report`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import click
 
-from gamelane import whole
-from gamelane.cli import options
-from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
-from gamelane.errors import UsageError, did_you_mean
-from gamelane.records import overlay, read
-from gamelane.records.results import ALONE, Results
-from gamelane.report import flent, sweep
-from gamelane.report.document import document
-from gamelane.report.terminal import show
-from gamelane.report.write import write_report
-from gamelane.sweep import records as sweeps
-
-FORMATS = ("csv", "flent")
+from gamelane.cli import completing, options
+from gamelane.cli.doing import carry_out
 
 
 @click.command()
@@ -45,87 +31,18 @@ FORMATS = ("csv", "flent")
 @click.option(
     "--allow-differences", is_flag=True, help="Overlay folders even if their scenarios differ, and show what differs."
 )
-@click.option("--export", metavar="FORMAT", multiple=True, help="Also write csv or flent (.flent.gz). Repeatable.")
+@click.option(
+    "--export",
+    metavar="FORMAT",
+    multiple=True,
+    shell_complete=completing.formats,
+    help="Also write csv or flent (.flent.gz). Repeatable.",
+)
 @options.json
 @options.quiet
-def report(
-    folders: Sequence[Path],
-    out: Path | None,
-    allow_differences: bool,
-    export: Sequence[str],
-    json: bool,
-    quiet: bool,
-) -> None:
+def report(**given: object) -> object:
     """Render a report again from records.
 
     With several folders, overlay their results and test whether they agree.
     """
-    for name in export:
-        if name not in FORMATS:
-            allowed = f"{', '.join(FORMATS)}; PNG, SVG and Parquet are always written"
-            raise UsageError(f"--export {name}: unknown format\n  allowed: {allowed}{did_you_mean(name, FORMATS)}")
-    if len(folders) > 1:
-        page, exported = _of_several(folders, out, export, json=json, allow_differences=allow_differences)
-    elif sweeps.is_sweep(folders[0]):
-        page, exported = _of_sweep(folders[0], out, export, json=json)
-    else:
-        page, exported = _of_runs(read(folders[0]), out or folders[0], export, json=json)
-    for path in exported if not quiet else ():
-        say(f"written: {path}")
-    say_where(page, "" if json else "-o DIR adds a report with plots", quiet=quiet)
-
-
-def _of_several(
-    folders: Sequence[Path], out: Path | None, formats: Sequence[str], *, json: bool, allow_differences: bool
-) -> tuple[Path | None, list[Path]]:
-    for folder in filter(sweeps.is_sweep, folders):
-        raise UsageError(
-            f"{folder}: holds a sweep, which cannot be compared with other results\n"
-            f"  allowed: one sweep, as in `gamelane report {folder}`, or several folders of `gamelane run -o`"
-        )
-    if formats and out is None:
-        raise UsageError("--export with several folders needs an output folder\n  hint:    add -o DIR")
-    return _of_runs(overlay(folders, allow_differences=allow_differences), out, formats, json=json)
-
-
-def _of_runs(
-    results: Results, place: Path | None, formats: Sequence[str], *, json: bool
-) -> tuple[Path | None, list[Path]]:
-    with printing():
-        if json:
-            emit(document(results))
-        else:
-            show(results, stdout())
-    if place is None:
-        return None, []
-    return write_report(results, writable(place)), _export(results, formats, place)
-
-
-def _of_sweep(folder: Path, out: Path | None, formats: Sequence[str], *, json: bool) -> tuple[Path, list[Path]]:
-    found = sweeps.read(folder)
-    place = writable(out or folder)
-    with printing():
-        if json:
-            emit(sweep.document(found))
-        else:
-            sweep.show(found, stdout())
-    return sweep.write_report(found, place), sweep.export(found, formats, place)
-
-
-def _export(results: Results, formats: Sequence[str], folder: Path) -> list[Path]:
-    written = []
-    if "csv" in formats:
-        for name, frame in results.frames.items():
-            with whole.file(folder / f"{name}.csv") as partial:
-                frame.write_csv(partial)
-            written.append(folder / f"{name}.csv")
-    if "flent" in formats:
-        for variant in results.variants:
-            for run in variant.runs:
-                name = f"seed{run.seed}" if variant.name == ALONE else f"{variant.name}-seed{run.seed}"
-                path = folder / f"{name.replace('/', '_')}.flent.gz"
-                title = f"{results.name}: {variant.name}, seed {run.seed}"
-                series = flent.of_run(results, variant.name, run.seed)
-                flent.write(path, title, series, duration_s=results.duration_s, engine=results.engine_of(variant))
-                written.append(path)
-    return written
+    return carry_out("report", "report", given)

@@ -1,101 +1,30 @@
-"""`gamelane reproduce`: checks the claims of the papers and shows our results beside theirs."""
+"""Options of `gamelane reproduce`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
-
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from gamelane.claims import PAPERS, Paper, counts
-from gamelane.claims.judge import Judged, judge
-from gamelane.cli import options
-from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import deliver, progress, say, stdout, writable
-from gamelane.errors import UsageError, did_you_mean
-from gamelane.report.claims import words, write_claims
-
-COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
+from gamelane.claims import PAPERS
+from gamelane.cli import completing, options
+from gamelane.cli.doing import carry_out
 
 
 @click.command()
-@click.argument("paper", metavar="[PAPER|all]", default="all", help=f"Paper to check: {', '.join(PAPERS)} or all.")
+@click.argument(
+    "paper",
+    metavar="[PAPER|all]",
+    default="all",
+    shell_complete=completing.names(lambda: [*PAPERS, "all"]),
+    help=f"Paper to check: {', '.join(PAPERS)} or all.",
+)
 @options.repeat(5)
 @options.threads
 @options.json
 @options.output("Write claims.html and claims.json to this folder.")
 @options.quiet
-def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
+def reproduce(**given: object) -> object:
     """Check the claims of the papers.
 
     Each claim is reproduced, differs or cannot be told, with the reason.
     """
-    papers = _chosen(paper)
-    folder = None if out is None else writable(out)
-    judged: list[Judged] = []
-    for each in papers:
-        judged.append(_judged(each, repeat, threads, quiet=quiet))
-        if judged[-1].interrupted:
-            break
-    document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
-    deliver(document, folder / "claims.json" if folder else None, lambda: _show(judged, stdout()), json=json)
-    if folder is not None:
-        write_claims(folder / "claims.html", judged, repeat)
-        if not quiet:
-            say(f"report: {folder / 'claims.html'}")
-    if judged[-1].interrupted:
-        done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
-        say(f"{done} of {planned} claims judged")
-        raise click.exceptions.Exit(INTERRUPTED)
-
-
-def _chosen(name: str) -> list[Paper]:
-    known = [*PAPERS, "all"]
-    if name not in known:
-        raise UsageError(f"{name}: unknown paper\n  allowed: {', '.join(known)}{did_you_mean(name, known)}")
-    return [Paper.read(each) for each in (PAPERS if name == "all" else [name])]
-
-
-def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> Judged:
-    with progress(quiet=quiet) as bar:
-        task = bar.add_task(paper.name, total=None)
-        return judge(paper, repeats=repeat, threads=threads, on_run=lambda: bar.update(task, advance=1))
-
-
-def _document(judged: Judged) -> dict[str, Any]:
-    return {
-        "claims": [asdict(verdict) for verdict in judged.verdicts],
-        "counts": counts(judged.verdicts),
-        "planned_claims": len(judged.paper.claims),
-    }
-
-
-def _show(judged: list[Judged], console: Console) -> None:
-    for each in judged:
-        table = Table(
-            "claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0)
-        )
-        for claim, verdict in each.rows:
-            table.add_row(
-                claim.id.removeprefix(f"{each.paper.name}."),
-                claim.where,
-                Text(verdict.verdict, style=COLOURS[verdict.verdict]),
-                words(verdict.theirs),
-                words(verdict.ours),
-                verdict.why,
-            )
-        console.print(Text(each.paper.title, style="bold"))
-        console.print(table)
-        console.print(_counted(each))
-    if len(judged) > 1:
-        console.print()
-        for each in judged:
-            console.print(f"{each.paper.name}: {_counted(each)}")
-
-
-def _counted(judged: Judged) -> str:
-    return ", ".join(f"{count} {judgement}" for judgement, count in counts(judged.verdicts).items())
+    return carry_out("reproduce", "reproduce", given)

@@ -1,31 +1,11 @@
-"""`gamelane run`: runs a scenario or variants of it; prints a table or JSON, writes records and a report."""
+"""Options of `gamelane run`."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
-
 import click
 
-from gamelane import _native, experiment, interrupts, whole
-from gamelane.cli import options
-from gamelane.cli.engines import LAB, engines, lab
-from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
-from gamelane.cli.variants import overrides, variants
-from gamelane.errors import Interrupted, OutputError, UsageError
-from gamelane.experiment import Experiment, Hooks
-from gamelane.records import overlay
-from gamelane.records.results import ALONE, Results
-from gamelane.records.store import forget_report
-from gamelane.report.document import document
-from gamelane.report.terminal import show
-from gamelane.runner import Job
+from gamelane.cli import completing, options
+from gamelane.cli.doing import carry_out
 
 
 @click.command()
@@ -34,13 +14,12 @@ from gamelane.runner import Job
 @options.compare("gateway.*.queue=fifo,pie,fq_codel")
 @options.variant
 @options.repeat(1, "Number of runs of each variant; seeds count up. Confidence intervals need at least 2.")
-@click.option(
-    "--seed", type=click.IntRange(0), metavar="N", show_default="the scenario's", help="Seed of the first run."
-)
+@click.option("--seed", type=options.SEED, metavar="N", show_default="the scenario's", help="Seed of the first run.")
 @options.threads
 @click.option(
     "--engine",
     metavar="ENGINE",
+    shell_complete=completing.engines,
     default="sim",
     help="sim simulates. lab runs real hosts in network namespaces, in real time (docs/lab.md). sim,lab runs both and "
     "compares them in one report. `gamelane doctor` shows what each needs.",
@@ -51,168 +30,9 @@ from gamelane.runner import Job
     "--pcap", is_flag=True, help="With -o: write pcapng captures of both sides of the gateway and of the servers."
 )
 @options.quiet
-def run(
-    scenario: str,
-    settings: Sequence[str],
-    compare: str | None,
-    named: Sequence[str],
-    repeat: int,
-    seed: int | None,
-    threads: int,
-    engine: str,
-    json: bool,
-    out: Path | None,
-    pcap: bool,
-    quiet: bool,
-) -> None:
+def run(**given: object) -> object:
     """Run a scenario and print a table of delay, loss and throughput.
 
     With -o, also write an HTML report, figures and records.
     """
-    named_engines = engines(engine)
-    if pcap and out is None:
-        raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
-    chosen = _load(scenario, overrides(settings), seed)
-    compared = variants(compare, named)
-    folder = None if out is None else writable(out)
-    several = len(named_engines) > 1
-    failed: list[OutputError] = []
-
-    def execute_one(name: str) -> Results:
-        place = writable(folder / name) if folder is not None and several else folder
-        hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
-        return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
-
-    ran = finish([partial(execute_one, name) for name in named_engines], folder, several=several)
-    ran.failed = ran.failed or next(iter(failed), None)
-    deliver(ran, folder, json=json, quiet=quiet)
-
-
-def _hooks(
-    engine: str, chosen: Experiment, pcap: Path | None, on_error: Callable[[OutputError], None], *, quiet: bool
-) -> Hooks:
-    if engine == LAB:
-        return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
-    return Hooks(packets=pcap is not None, command=command(), on_run=_pcap_writer(pcap, on_error) if pcap else None)
-
-
-@dataclass
-class Ran:
-    """Results of the engines that ran, and the folders of their records.
-
-    `stopped` by Ctrl-C; `failed` if a folder could not be written.
-    """
-
-    results: list[Results] = field(default_factory=list)
-    folders: list[Path] = field(default_factory=list)
-    stopped: bool = False
-    failed: OutputError | None = None
-
-
-def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, several: bool = False) -> Ran:
-    """Run, and write records, after Ctrl-C those of the finished runs. With `several` engines, each has a folder."""
-    ran = Ran()
-    with interrupts.postponed() as ctrl_c:
-        try:
-            for execute_one in engines:
-                ran.results.append(execute_one())
-        except Interrupted as stopped:
-            say(f"{stopped.finished} of {stopped.planned} runs finished")
-            ran.results += [] if stopped.results is None else [stopped.results]
-            ctrl_c.heard = True
-        try:
-            if folder is not None:
-                ran.folders = [folder / results.engine if several else folder for results in ran.results]
-                for results, place in zip(ran.results, ran.folders, strict=True):
-                    results.write(place)
-                forget_report(folder)
-        except OutputError as error:
-            ran.failed = error
-    ran.stopped = ctrl_c.heard
-    return ran
-
-
-def deliver(
-    ran: Ran, folder: Path | None, *, json: bool, quiet: bool, tell: Callable[[Results], None] | None = None
-) -> None:
-    """Print the results, and write the report if a folder is given. `tell` prints instead of the usual table."""
-    if not ran.results:
-        raise click.exceptions.Exit(INTERRUPTED)
-    results = overlay(ran.results) if len(ran.results) > 1 else ran.results[0]
-    with printing():
-        if tell is not None:
-            tell(results)
-        elif json:
-            emit(document(results))
-        else:
-            show(results, stdout())
-    if ran.failed is not None:
-        raise ran.failed
-    if folder is None:
-        say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
-        if ran.stopped:
-            raise click.exceptions.Exit(INTERRUPTED)
-        return
-    page = None
-    if not ran.stopped:
-        with suppress(KeyboardInterrupt):
-            page = _page(results, folder)
-    if page is None:
-        again = " ".join(map(str, ran.folders)) + (f" -o {folder}" if len(ran.folders) > 1 else "")
-        say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
-        raise click.exceptions.Exit(INTERRUPTED)
-    say_where(page, "", quiet=quiet)
-
-
-def _page(results: Results, folder: Path) -> Path:
-    from gamelane.report.write import write_report  # noqa: PLC0415 - Altair loads slowly
-
-    return write_report(results, folder)
-
-
-def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:
-    chosen = experiment.load(scenario)
-    if seed is not None:
-        settings = {**settings, "seed": str(seed)}
-    return chosen.with_(settings) if settings else chosen
-
-
-def execute(
-    chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
-) -> Results:
-    """Run the scenario, or its variants, with a progress bar."""
-    total = repeat * max(len(compared), 1)
-    with progress(quiet=quiet or hooks.engine is not None) as bar:
-        task = bar.add_task(f"{chosen.scenario.name}", total=total)
-        hooks = replace(hooks, on_done=lambda done: bar.update(task, completed=done))
-        if compared:
-            return experiment.compare(chosen, compared, seeds=repeat, threads=threads, hooks=hooks)
-        return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
-
-
-def _pcap_writer(folder: Path, on_error: Callable[[OutputError], None]) -> Callable[[Job, _native.Run], None]:
-    """Return a hook that writes what both sides of the gateway and the servers saw. After an error the runs go on."""
-
-    def write(job: Job, finished: _native.Run) -> None:
-        name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
-        try:
-            for side in ("lan", "wan", "server"):
-                with whole.file(folder / f"{name.replace('/', '_')}-{side}.pcapng") as path:
-                    finished.write_pcapng(str(path), side)
-        except OutputError as error:
-            on_error(error)
-
-    return write
-
-
-def command() -> tuple[str, ...]:
-    """Return the words of the command line, without the options that only say where or how results are shown."""
-    words, kept, skip = sys.argv[1:], [], False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in ("-o", "--output"):
-            skip = True
-        elif word not in ("--json", "--quiet", "-q") and not word.startswith(("--output=", "-o")):
-            kept.append(word)
-    return (os.path.basename(sys.argv[0]) or "gamelane", *kept)  # noqa: PTH119 - a word, not a path
+    return carry_out("run", "run", given)

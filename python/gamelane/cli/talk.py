@@ -25,14 +25,14 @@ def stdout() -> Console:
     from rich.console import Console  # noqa: PLC0415 - loads slowly, and --json needs none
 
     wide = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
-    return Console(width=wide, highlight=False, soft_wrap=False)
+    return Console(width=wide, highlight=False, soft_wrap=False, markup=False)
 
 
 def stderr() -> Console:
     """Return a console for progress bars."""
     from rich.console import Console  # noqa: PLC0415 - as above
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
 
 @contextmanager
@@ -86,12 +86,12 @@ def say(message: str) -> None:
 
 
 def say_where(page: Path | None, hint: str, *, quiet: bool) -> None:
-    """Say where the report is; without one, how to get one. An empty `hint` says nothing."""
+    """Say where the report is; without one, how to get one. There is no hint after an error."""
     if quiet:
         return
     if page is not None:
         say(f"report: {page}")
-    elif hint:
+    elif hint and not unprinted:
         say(hint)
 
 
@@ -103,8 +103,26 @@ def emit(document: Any) -> None:
     sys.stdout.write(json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def progress(*, quiet: bool) -> Progress:
-    """Return a progress bar, which shows on a terminal only."""
+class Unseen:
+    """Stands for a progress bar where nobody would see it."""
+
+    def __enter__(self) -> Unseen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def add_task(self, *_: object, **_given: object) -> Any:
+        """Return the task, which is none."""
+
+    def update(self, *_: object, **_given: object) -> None:
+        """Show nothing."""
+
+
+def progress(*, quiet: bool) -> Progress | Unseen:
+    """Return a progress bar; one that shows nothing if stderr is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        return Unseen()
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         MofNCompleteColumn,
@@ -114,13 +132,12 @@ def progress(*, quiet: bool) -> Progress:
     )
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=stderr(),
         transient=True,
-        disable=quiet or not sys.stderr.isatty(),
     )
 
 

@@ -5,7 +5,7 @@ Every table starts with the columns `variant` and `seed`, so that tables of seve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -13,6 +13,11 @@ from gamelane import _native
 
 TABLES = tuple(table["name"] for table in _native.tables())
 """Names of the tables."""
+
+
+def joined(runs: Sequence[Mapping[str, pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    """Return the tables of several runs, one below the other."""
+    return {name: pl.concat([run[name] for run in runs]) for name in TABLES}
 
 
 def frames(

@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from gamelane import _native
 from gamelane.analysis import stats
 from gamelane.errors import UsageError, did_you_mean
 
+if TYPE_CHECKING:
+    import polars as pl
+
 ALONE = "run"
 """Name of the variant when nothing is compared."""
+
+GATEWAY = "gateway"
+"""Engine of results that come from a gateway's recording."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Results:
-    """All results of an experiment: scenario, variants, host and tables. Tables are attributes, for example `.rtt`."""
+    """All results of an experiment: scenario, variants, host and tables. Tables are attributes, for example `.rtt`.
+
+    Results of runs that kept only their summaries (`Hooks.keep`) have no tables, and cannot be written.
+    """
 
     name: str
     question: str
@@ -114,7 +121,7 @@ class Results:
             hash=chosen.hash,
             variants=(chosen,),
             planned_runs=len(chosen.runs),
-            frames={name: frame.filter(pl.col("variant") == variant) for name, frame in self.frames.items()},
+            frames={name: frame.filter(variant=variant) for name, frame in self.frames.items()},
         )
 
     @property

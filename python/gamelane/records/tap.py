@@ -12,9 +12,8 @@ from pathlib import Path
 from gamelane import _native, host
 from gamelane.errors import RecordsError
 from gamelane.records.frames import frames
-from gamelane.records.results import ALONE, Flow, Results, RunRecord, Variant
+from gamelane.records.results import ALONE, GATEWAY, Flow, Results, RunRecord, Variant
 
-ENGINE = "gateway"
 ABOUT = "tap.json"
 
 
@@ -38,7 +37,7 @@ def read(folder: Path) -> Results:
         hash=scenario.hash,
         duration_s=duration_s,
         warmup_s=0.0,
-        engine=ENGINE,
+        engine=GATEWAY,
         variants=(Variant(ALONE, {}, scenario.to_toml(), scenario.hash, flows, (record,)),),
         planned_runs=1,
         frames=frames(run, variant=ALONE, variants=[ALONE]),

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
-from gamelane.records.results import Results
-from gamelane.records.tap import ENGINE as GATEWAY
+from gamelane.records.results import GATEWAY, Results
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline

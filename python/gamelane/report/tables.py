@@ -8,8 +8,7 @@ from typing import Any
 
 from gamelane.analysis.stats import Estimate, estimate
 from gamelane.catalogue import BULK, INTERACTIVE, MMO
-from gamelane.records.results import Flow, Results, Variant
-from gamelane.records.tap import ENGINE as GATEWAY
+from gamelane.records.results import GATEWAY, Flow, Results, Variant
 
 Run = Mapping[str, Any]
 

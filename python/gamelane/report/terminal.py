@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeVar
+
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as Grid
@@ -9,11 +12,11 @@ from rich.text import Text
 
 from gamelane.analysis.stats import Estimate
 from gamelane.plot.style import Look, half_width, number, variant_looks
-from gamelane.records.results import Results
-from gamelane.records.tap import ENGINE as GATEWAY
-from gamelane.report.agreement import BOUND, Sheet, sheets
+from gamelane.records.results import GATEWAY, Results
 from gamelane.report.headline import headline
 from gamelane.report.tables import Column, Table, focus, shapers_table, summary_table
+
+T = TypeVar("T")
 
 
 def show(results: Results, console: Console) -> None:
@@ -23,30 +26,51 @@ def show(results: Results, console: Console) -> None:
     for flow in focus(results):
         console.print()
         console.print(Text(f"{flow.name}: {flow.label}", style="italic"))
-        console.print(_fitting(summary_table(results, flow), looks, console))
+        _print(summary_table(results, flow), looks, console)
     shapers = shapers_table(results)
     if shapers:
         console.print()
         console.print(Text("Shapers that follow the rate of their link", style="italic"))
-        console.print(_fitting(shapers, looks, console))
-    for sheet in sheets(results):
-        console.print()
-        console.print(Text(sheet.title, style="italic"))
-        console.print(_agreement(sheet))
-        for note in sheet.notes:
-            console.print(Text(note, style="dim"))
+        _print(shapers, looks, console)
+    if results.sources:
+        from gamelane.report import agreement_terminal  # noqa: PLC0415 - one engine alone is compared with nothing
+
+        agreement_terminal.show(results, console)
     console.print()
     for line in _notes(results):
         console.print(Text(line, style="dim"))
 
 
-def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid:
-    """Return the grid in the width of the terminal. A narrow one leaves out intervals before numbers."""
-    for gap, intervals in ((2, True), (1, True), (2, False)):
+def _print(table: Table, looks: dict[str, Look], console: Console) -> None:
+    """Print the table in the width of the terminal. A narrow one leaves out intervals before numbers."""
+    left_out: list[str] = []
+    while not (grid := _fitting(table, looks, console)) and len(table.columns) > 1:
+        place = _least(table)
+        left_out.insert(0, _heading(table.columns[place]))
+        table = Table(
+            _without(table.columns, place), tuple(replace(row, cells=_without(row.cells, place)) for row in table.rows)
+        )
+    console.print(grid or _grid(table, looks, gap=1, intervals=False))
+    if left_out:
+        console.print(Text(f"Wider terminals also show {', '.join(left_out)}.", style="dim"))
+
+
+def _fitting(table: Table, looks: dict[str, Look], console: Console) -> Grid | None:
+    for gap, intervals in ((2, True), (1, True), (2, False), (1, False)):
         grid = _grid(table, looks, gap=gap, intervals=intervals)
         if Measurement.get(console, console.options.update_width(UNBOUNDED), grid).maximum <= console.width:
-            break
-    return grid
+            return grid
+    return None
+
+
+def _least(table: Table) -> int:
+    """Return the place of the column that matters least: the last count of retransmissions, else the last column."""
+    counts = [place for place, column in enumerate(table.columns) if column.key.startswith("nth.")]
+    return counts[-1] if counts else len(table.columns) - 1
+
+
+def _without(of: tuple[T, ...], place: int) -> tuple[T, ...]:
+    return of[:place] + of[place + 1 :]
 
 
 def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) -> Grid:
@@ -55,21 +79,7 @@ def _grid(table: Table, looks: dict[str, Look], *, gap: int, intervals: bool) ->
     for column in table.columns:
         grid.add_column(f"{_heading(column)}\n{column.unit}", justify="right", no_wrap=True)
     for row in table.rows:
-        grid.add_row(looks[row.variant.name].label, *(_cell(cell, intervals=intervals) for cell in row.cells))
-    return grid
-
-
-def _agreement(sheet: Sheet) -> Grid:
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("", no_wrap=True)
-    grid.add_column("RTT", no_wrap=True)
-    for heading in (f"{sheet.first}\nms", f"{sheet.other}\nms", "difference\nms", "\n%"):
-        grid.add_column(heading, justify="right", no_wrap=True)
-    grid.add_column(f"within\n{BOUND}", no_wrap=True)
-    for row in sheet.rows:
-        within = Text(row.within, style="bold red" if row.within == "no" else "")
-        numbers = (_cell(row.first, intervals=True), _cell(row.other, intervals=True), row.difference, row.percent)
-        grid.add_row(row.look.own_label, row.quantity, *numbers, within)
+        grid.add_row(looks[row.variant.name].label, *(cell(each, intervals=intervals) for each in row.cells))
     return grid
 
 
@@ -79,7 +89,8 @@ def _heading(column: Column) -> str:
     return f"RTT {column.heading}" if column.key == "rtt_ms.p50" else column.heading.removesuffix(" goodput")
 
 
-def _cell(of: Estimate, *, intervals: bool) -> Text:
+def cell(of: Estimate, *, intervals: bool) -> Text:
+    """Return an estimate, with the half-width of its interval if `intervals`."""
     text = Text(number(of.mean))
     if intervals and half_width(of):
         text.append(f" ± {half_width(of)}", style="dim")

@@ -20,16 +20,19 @@ from gamelane.analysis.stats import Estimate, estimate
 from gamelane.catalogue import INTERACTIVE
 from gamelane.sweep import folder as store
 from gamelane.sweep.budget import Budget, Limit
+from gamelane.sweep.labels import labels
 from gamelane.sweep.metrics import Metric, find, metrics
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """An axis as the reader sees it; linked keys are one axis."""
+    """An axis as the reader sees it; linked keys are one axis, and `short` names the first of them."""
 
     keys: tuple[str, ...]
     short: str
     labels: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    """For each label the values of the keys."""
 
     @property
     def name(self) -> str:
@@ -39,7 +42,7 @@ class Dimension:
     @property
     def ordered(self) -> bool:
         """Return whether its values are numbers of one kind, so that a line between them has a meaning."""
-        return all(quantity.magnitude(label.split(" / ")[0]) is not None for label in self.labels)
+        return all(quantity.magnitude(row[0]) is not None for row in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +124,8 @@ class SweepRecords:
         found = []
         for axis in axes:
             words = [key.rpartition(".")[2] if last.count(key.rpartition(".")[2]) == 1 else key for key in axis["keys"]]
-            labels = tuple(" / ".join(row) for row in axis["values"])
-            found.append(Dimension(tuple(axis["keys"]), " / ".join(words), labels))
+            rows = tuple(map(tuple, axis["values"]))
+            found.append(Dimension(tuple(axis["keys"]), words[0], labels(words, rows), rows))
         return tuple(found)
 
     @cached_property
@@ -136,7 +139,7 @@ class SweepRecords:
         for index, values in enumerate(self.document["cells"]):
             cell = dict(zip(keys, values, strict=True))
             position = tuple(
-                dimension.labels.index(" / ".join(cell[key] for key in dimension.keys)) for dimension in self.dimensions
+                dimension.values.index(tuple(cell[key] for key in dimension.keys)) for dimension in self.dimensions
             )
             cells.append(Cell(index, cell, position, tuple(runs.get(tuple(values), []))))
         return tuple(cells)

@@ -44,7 +44,10 @@ Model = TypeVar("Model", bound=Table)
 def parse(source: Source, model: type[Model], *, hint: str | None = None) -> Model:
     """Read TOML text as this model."""
     try:
-        return model.model_validate(tomllib.loads(source.text))
+        values = tomllib.loads(source.text)
+        if not values:
+            raise SweepError(f"{source.path}: this file is empty" + (f"\n  hint:    {hint}" if hint else ""))
+        return model.model_validate(values)
     except tomllib.TOMLDecodeError as error:
         raise SweepError(f"{source.path}: not valid TOML: {error}" + (f"\n  hint:    {hint}" if hint else "")) from None
     except ValidationError as error:

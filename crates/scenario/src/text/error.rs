@@ -77,7 +77,8 @@ impl Fault {
             return Self::new("this key is required");
         }
         match text.split_once(", expected ") {
-            Some((_, "u32" | "u64")) => Self::new("this takes a whole number, 0 or more"),
+            Some((given, "u32")) => Self::no_whole_number(given, u64::from(u32::MAX)),
+            Some((given, "u64")) => Self::no_whole_number(given, LARGEST_IN_TOML),
             Some((_, "f64")) => Self::new("this takes a number, without quotes"),
             Some((_, "a boolean")) => Self::new("this takes true or false, without quotes"),
             Some((_, "a sequence")) => Self::new("this takes a list such as [\"…\", \"…\"]"),
@@ -87,7 +88,20 @@ impl Fault {
             None => Self::new(text),
         }
     }
+
+    /// `given` is serde's description of the value: "invalid type: string \"many\"".
+    fn no_whole_number(given: &str, most: u64) -> Self {
+        let number = given.rsplit(' ').next().unwrap_or_default().trim_matches(['"', '`']);
+        let is_whole = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        if is_whole && number.parse::<u64>().map_or(true, |number| number > most) {
+            return Self::new("this number is too large").allowed(format!("up to {most}"));
+        }
+        Self::new("this takes a whole number, 0 or more")
+    }
 }
+
+/// TOML's integers have a sign and 64 bits. `--set` reads a larger one as text.
+const LARGEST_IN_TOML: u64 = i64::MAX.unsigned_abs();
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,6 +63,9 @@ impl Scenario {
     /// Reads a scenario. `file` names it in errors, and its folder holds the captures and models it names. `overrides`
     /// are keys and values put over those of the text, as with `--set`.
     pub fn parse(text: &str, file: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
+        if text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#')) {
+            return Err(empty(file));
+        }
         let (scenario, origin) = read::<Self>(text, file, overrides, SCENARIO_HINT)?;
         Ok(Self { origin, ..scenario })
     }
@@ -118,6 +121,16 @@ pub(crate) fn read<T: DeserializeOwned>(
 
 const SCENARIO_HINT: &str =
     "a scenario is keys and values such as name = \"household\", then [link], [gateway] and [[flow]]";
+
+fn empty(file: &str) -> ScenarioError {
+    Refusal {
+        file: file.into(),
+        message: "this file is empty".into(),
+        hint: Some(SCENARIO_HINT.into()),
+        ..Refusal::default()
+    }
+    .into()
+}
 
 fn not_toml(error: &toml::de::Error, text: &str, file: &str, hint: &str) -> ScenarioError {
     Refusal {

@@ -53,7 +53,13 @@ def data(records: SweepRecords) -> dict[str, Any]:
     cells = [cell for cell in records.cells if cell.runs]
     return {
         "dimensions": [
-            {"name": dimension.name, "short": dimension.short, "keys": dimension.keys, "labels": dimension.labels}
+            {
+                "name": dimension.name,
+                "short": dimension.short,
+                "keys": dimension.keys,
+                "labels": dimension.labels,
+                "values": dimension.values,
+            }
             for dimension in records.dimensions
         ],
         "metrics": [_described(metric) for metric in metrics],

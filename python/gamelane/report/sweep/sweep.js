@@ -221,11 +221,12 @@ const keeps_these = (cell, limits) => limits.every(({ metric, operator, bound })
 
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
 
+const pairs = (cell, dimension, index) => dimension.keys.map((key, at) => [key, dimension.values[sweep.cells[cell][index]][at]]);
+
 function settings(cell) {
   const values = Object.entries(sweep.set);
   sweep.dimensions.forEach((dimension, index) => {
-    const parts = label(cell, index).split(" / ");
-    dimension.keys.forEach((key, at) => values.push([key, parts[at]]));
+    values.push(...pairs(cell, dimension, index));
   });
   return values;
 }
@@ -237,7 +238,7 @@ function drill(cell) {
   const head = element("tr", {}, element("th", {}, "seed"), ...sweep.metrics.map(({ name, unit }) => element("th", {}, name, element("small", {}, unit))));
   const body = seeds.map((seed, run) => element("tr", {}, element("th", { scope: "row" }, String(seed)),
     ...sweep.metrics.map(({ factor }, index) => { const value = sweep.runs[cell][index][run]; return element("td", {}, value === null ? "" : text(value * factor)); })));
-  const detail = varying.flatMap((index) => sweep.dimensions[index].keys.map((key, at) => `${key}=${label(cell, index).split(" / ")[at]}`)).join(",");
+  const detail = varying.flatMap((index) => pairs(cell, sweep.dimensions[index], index).map(([key, value]) => `${key}=${value}`)).join(",");
   const there = sweep.series[sweep.ids[cell]];
   return element("tr", { class: "drill" }, element("td", { colspan: varying.length + columns_of_table.length },
     element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...body))),

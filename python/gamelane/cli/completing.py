@@ -1,0 +1,65 @@
+"""What Tab offers for the arguments and options of commands. A shell asks by `gamelane completion`'s script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from gamelane import _native, library
+from gamelane.errors import ScenarioError, UsageError
+
+Items = list[CompletionItem[str]]
+Completer = Callable[[click.Context, click.Parameter, str], Items]
+
+
+def names(known: Callable[[], Iterable[str]], *, files: bool = False) -> Completer:
+    """Offer names; with `files` also files, as what has a name here may be a file of one's own."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+        found = [CompletionItem(name) for name in known() if name.startswith(incomplete)]
+        return [*found, CompletionItem(incomplete, type="file")] if files else found
+
+    return complete
+
+
+scenarios = names(library.shipped, files=True)
+sweeps = names(library.sweeps, files=True)
+models = names(lambda: [each["name"] for each in _native.models()])
+models_or_files = names(lambda: [each["name"] for each in _native.models()], files=True)
+engines = names(lambda: ("sim", "lab", "sim,lab"))
+formats = names(lambda: ("csv", "flent"))
+captures = names(lambda: (), files=True)
+
+
+def settings(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """Offer keys of a scenario, one level at a time, and after `=` the words that the key allows."""
+    from gamelane.keys import keys  # noqa: PLC0415 - only where it is needed
+
+    # Click leaves arguments unread before an option without a value.
+    scenario = context.params.get("scenario") or next(iter(context.args), None)
+    known = keys(_flows(scenario))
+    key, equals, value = incomplete.partition("=")
+    if equals:
+        *earlier, last = value.split(",")
+        before = f"{key}={''.join(f'{word},' for word in earlier)}"
+        words = [word for word in known.get(key, ()) if word.startswith(last) and word not in earlier]
+        return [CompletionItem(before + word) for word in words]
+    found: dict[str, None] = {}
+    for name in known:
+        if name.startswith(incomplete):
+            step, dot, _ = name[len(incomplete) :].partition(".")
+            found[incomplete + step + (dot or "=")] = None
+    return [CompletionItem(name) for name in found]
+
+
+def _flows(scenario: Any) -> list[str]:
+    """Return the names of the flows of a scenario; `*` if it cannot be read."""
+    try:
+        path = library.find(scenario)
+        parsed = _native.Scenario.parse(library.text_of(path), str(path), [])
+    except (ScenarioError, UsageError, TypeError):
+        return ["*"]
+    return ["*", *(flow["name"] for flow in parsed.flows())]

@@ -1,0 +1,114 @@
+"""`gamelane reproduce`: checks the claims of the papers and shows our results beside theirs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gamelane.claims import PAPERS, Claim, Paper, counts
+from gamelane.claims.judge import Judged, judge
+from gamelane.cli.guard import INTERRUPTED
+from gamelane.cli.talk import deliver, progress, say, stdout, writable
+from gamelane.errors import UsageError, did_you_mean
+from gamelane.report.claims import words, write_claims
+
+COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
+
+
+def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | None, quiet: bool) -> None:
+    """Check the claims of the papers."""
+    papers = _chosen(paper)
+    folder = None if out is None else writable(out)
+    judged: list[Judged] = []
+    for each in papers:
+        judged.append(_judged(each, repeat, threads, quiet=quiet))
+        if judged[-1].interrupted:
+            break
+    document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
+    deliver(document, folder / "claims.json" if folder else None, lambda: show(judged, stdout()), json=json)
+    if folder is not None:
+        write_claims(folder / "claims.html", judged, repeat)
+        if not quiet:
+            say(f"report: {folder / 'claims.html'}")
+    if judged[-1].interrupted:
+        done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
+        say(f"{done} of {planned} claims judged")
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _chosen(name: str) -> list[Paper]:
+    known = [*PAPERS, "all"]
+    if name not in known:
+        raise UsageError(f"{name}: unknown paper\n  allowed: {', '.join(known)}{did_you_mean(name, known)}")
+    return [Paper.read(each) for each in (PAPERS if name == "all" else [name])]
+
+
+def _judged(paper: Paper, repeat: int, threads: int, *, quiet: bool) -> Judged:
+    with progress(quiet=quiet) as bar:
+        task = bar.add_task(paper.name, total=None)
+        return judge(paper, repeats=repeat, threads=threads, on_run=lambda: bar.update(task, advance=1))
+
+
+def _document(judged: Judged) -> dict[str, Any]:
+    return {
+        "claims": [asdict(verdict) for verdict in judged.verdicts],
+        "counts": counts(judged.verdicts),
+        "planned_claims": len(judged.paper.claims),
+    }
+
+
+def show(judged: list[Judged], console: Console) -> None:
+    """Print every claim with its verdict."""
+    for each in judged:
+        console.print(Text(each.paper.title, style="bold"))
+        table = _table if console.width >= TABLE_WIDTH else _list
+        console.print(table(each))
+        console.print(_counted(each))
+    if len(judged) > 1:
+        console.print()
+        for each in judged:
+            console.print(f"{each.paper.name}: {_counted(each)}")
+
+
+TABLE_WIDTH = 120
+"""Columns of the terminal from which the claims are a table. In fewer, each is a paragraph."""
+
+
+def _table(judged: Judged) -> Table:
+    table = Table("claim", "where", "verdict", "theirs", "ours", "why", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for claim, verdict in judged.rows:
+        table.add_row(
+            _name(judged, claim),
+            claim.where,
+            Text(verdict.verdict, style=COLOURS[verdict.verdict]),
+            words(verdict.theirs),
+            words(verdict.ours),
+            verdict.why,
+        )
+    return table
+
+
+def _list(judged: Judged) -> Table:
+    table = Table.grid("", "", padding=(0, 2, 0, 0))
+    table.columns[1].overflow = "fold"
+    for claim, verdict in judged.rows:
+        judgement = Text(verdict.verdict, style=COLOURS[verdict.verdict])
+        table.add_row(judgement, Text(f"{_name(judged, claim)}, {claim.where}", style="bold"))
+        for word, text in (("theirs", verdict.theirs), ("ours", verdict.ours), ("why", verdict.why)):
+            if said := words(text):
+                table.add_row(Text(f"  {word}", style="dim"), said)
+    return table
+
+
+def _name(judged: Judged, claim: Claim) -> str:
+    return claim.id.removeprefix(f"{judged.paper.name}.")
+
+
+def _counted(judged: Judged) -> str:
+    return ", ".join(f"{count} {judgement}" for judgement, count in counts(judged.verdicts).items())

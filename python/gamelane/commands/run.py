@@ -1,0 +1,213 @@
+"""`gamelane run`: runs a scenario or variants of it; prints a table or JSON, writes records and a report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from gamelane import _native, experiment, interrupts, whole
+from gamelane.cli.engines import LAB, engines, lab
+from gamelane.cli.guard import INTERRUPTED
+from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
+from gamelane.cli.variants import overrides, variants
+from gamelane.errors import Interrupted, OutputError, UsageError
+from gamelane.experiment import Experiment, Hooks
+from gamelane.records.results import ALONE, Results
+from gamelane.runner import Job
+
+
+def run(
+    scenario: str,
+    settings: Sequence[str],
+    compare: str | None,
+    named: Sequence[str],
+    repeat: int,
+    seed: int | None,
+    threads: int,
+    engine: str,
+    json: bool,
+    out: Path | None,
+    pcap: bool,
+    quiet: bool,
+) -> None:
+    """Run a scenario and print a table of delay, loss and throughput."""
+    named_engines = engines(engine)
+    if pcap and out is None:
+        raise UsageError("--pcap needs a folder\n  hint:    add -o DIR")
+    chosen = _load(scenario, overrides(settings), seed)
+    compared = variants(chosen, compare, named)
+    folder = None if out is None else writable(out)
+    several = len(named_engines) > 1
+    tables = folder is not None or several  # several engines are overlaid, table by table
+    if tables:
+        import_module("gamelane.records.store")  # loads slowly, and in `finish` Ctrl-C would wait for it
+    failed: list[OutputError] = []
+
+    def execute_one(name: str) -> Results:
+        place = writable(folder / name) if folder is not None and several else folder
+        hooks = _hooks(name, chosen, place if pcap else None, failed.append, quiet=quiet)
+        hooks = hooks if tables else replace(hooks, keep="summary")
+        return execute(chosen, compared, repeat, threads, hooks, quiet=quiet)
+
+    ran = finish([partial(execute_one, name) for name in named_engines], folder, several=several)
+    ran.failed = ran.failed or next(iter(failed), None)
+    deliver(ran, folder, json=json, quiet=quiet)
+
+
+def _hooks(
+    engine: str, chosen: Experiment, pcap: Path | None, on_error: Callable[[OutputError], None], *, quiet: bool
+) -> Hooks:
+    if engine == LAB:
+        return Hooks(command=command(), engine=lab(chosen, pcap, quiet=quiet))
+    if pcap is None:
+        return Hooks(command=command())
+    return Hooks(keep="packets", command=command(), on_run=_pcap_writer(pcap, on_error))
+
+
+@dataclass
+class Ran:
+    """Results of the engines that ran, and the folders of their records.
+
+    `stopped` by Ctrl-C; `failed` if a folder could not be written.
+    """
+
+    results: list[Results] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    stopped: bool = False
+    failed: OutputError | None = None
+
+
+def finish(engines: Iterable[Callable[[], Results]], folder: Path | None, *, several: bool = False) -> Ran:
+    """Run, and write records, after Ctrl-C those of the finished runs. With `several` engines, each has a folder."""
+    ran = Ran()
+    with interrupts.postponed() as ctrl_c:
+        try:
+            for execute_one in engines:
+                ran.results.append(execute_one())
+        except Interrupted as stopped:
+            say(f"{stopped.finished} of {stopped.planned} runs finished")
+            ran.results += [] if stopped.results is None else [stopped.results]
+            ctrl_c.heard = True
+        try:
+            if folder is not None:
+                from gamelane.records.store import forget_report  # noqa: PLC0415 - Polars loads slowly
+
+                ran.folders = [folder / results.engine if several else folder for results in ran.results]
+                for results, place in zip(ran.results, ran.folders, strict=True):
+                    results.write(place)
+                forget_report(folder)
+        except OutputError as error:
+            ran.failed = error
+    ran.stopped = ctrl_c.heard
+    return ran
+
+
+def deliver(
+    ran: Ran, folder: Path | None, *, json: bool, quiet: bool, tell: Callable[[Results], None] | None = None
+) -> None:
+    """Print the results, and write the report if a folder is given. `tell` prints instead of the usual table."""
+    if not ran.results:
+        raise click.exceptions.Exit(INTERRUPTED)
+    results = _overlaid(ran.results)
+    with printing():
+        if tell is not None:
+            tell(results)
+        else:
+            _print(results, json=json)
+    if ran.failed is not None:
+        raise ran.failed
+    if folder is None:
+        if ran.stopped:
+            raise click.exceptions.Exit(INTERRUPTED)
+        say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
+        return
+    page = None
+    if not ran.stopped:
+        with suppress(KeyboardInterrupt):
+            page = _page(results, folder)
+    if page is None:
+        again = " ".join(map(str, ran.folders)) + (f" -o {folder}" if len(ran.folders) > 1 else "")
+        say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
+        raise click.exceptions.Exit(INTERRUPTED)
+    say_where(page, "", quiet=quiet)
+
+
+def _print(results: Results, *, json: bool) -> None:
+    if json:
+        from gamelane.report.document import document  # noqa: PLC0415 - only one of both is needed
+
+        emit(document(results))
+    else:
+        from gamelane.report.terminal import show  # noqa: PLC0415 - Rich loads slowly
+
+        show(results, stdout())
+
+
+def _overlaid(results: Sequence[Results]) -> Results:
+    if len(results) == 1:
+        return results[0]
+    from gamelane.records.overlaid import overlay  # noqa: PLC0415 - Polars loads slowly
+
+    return overlay(results)
+
+
+def _page(results: Results, folder: Path) -> Path:
+    from gamelane.report.write import write_report  # noqa: PLC0415 - Altair loads slowly
+
+    return write_report(results, folder)
+
+
+def _load(scenario: str, settings: dict[str, str], seed: int | None) -> Experiment:
+    chosen = experiment.load(scenario)
+    if seed is not None:
+        settings = {**settings, "seed": str(seed)}
+    return chosen.with_(settings) if settings else chosen
+
+
+def execute(
+    chosen: Experiment, compared: dict[str, dict[str, str]], repeat: int, threads: int, hooks: Hooks, *, quiet: bool
+) -> Results:
+    """Run the scenario, or its variants, with a progress bar."""
+    total = repeat * max(len(compared), 1)
+    with progress(quiet=quiet or hooks.engine is not None) as bar:
+        task = bar.add_task(f"{chosen.scenario.name}", total=total)
+        hooks = replace(hooks, on_done=lambda done: bar.update(task, completed=done))
+        if compared:
+            return experiment.compare(chosen, compared, seeds=repeat, threads=threads, hooks=hooks)
+        return chosen.run(seeds=repeat, threads=threads, hooks=hooks)
+
+
+def _pcap_writer(folder: Path, on_error: Callable[[OutputError], None]) -> Callable[[Job, _native.Run], None]:
+    """Return a hook that writes what both sides of the gateway and the servers saw. After an error the runs go on."""
+
+    def write(job: Job, finished: _native.Run) -> None:
+        name = f"seed{job.seed}" if job.variant == ALONE else f"{job.variant}-seed{job.seed}"
+        try:
+            for side in ("lan", "wan", "server"):
+                with whole.file(folder / f"{name.replace('/', '_')}-{side}.pcapng") as path:
+                    finished.write_pcapng(str(path), side)
+        except OutputError as error:
+            on_error(error)
+
+    return write
+
+
+def command() -> tuple[str, ...]:
+    """Return the words of the command line, without the options that only say where or how results are shown."""
+    words, kept, skip = sys.argv[1:], [], False
+    for word in words:
+        if skip:
+            skip = False
+        elif word in ("-o", "--output"):
+            skip = True
+        elif word not in ("--json", "--quiet", "-q") and not word.startswith(("--output=", "-o")):
+            kept.append(word)
+    return (os.path.basename(sys.argv[0]) or "gamelane", *kept)  # noqa: PTH119 - a word, not a path

@@ -1,0 +1,42 @@
+"""The pages of the manual say what `--help` says, and the programs that show them accept them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gamelane.cli.app import COMMANDS
+from gamelane.cli.manual import STATUS, pages
+from gamelane.errors import ExitCode
+from tests import snapshots
+from tests.needs import needs
+
+FOLDER = Path(__file__).parents[2] / "packaging" / "wheel" / "data" / "share" / "man" / "man1"
+
+
+def test_the_pages_are_up_to_date() -> None:
+    """`make docs` writes them."""
+    for name, text in pages().items():
+        snapshots.check(FOLDER / f"{name}.1", text)
+    assert {path.stem for path in FOLDER.iterdir()} == {"gamelane", *(f"gamelane-{name}" for name in COMMANDS)}
+
+
+def test_every_exit_code_is_explained() -> None:
+    assert list(STATUS) == list(ExitCode)
+
+
+@pytest.mark.parametrize("page", sorted(FOLDER.iterdir()), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["mandoc", "-T", "lint", "-W", "error"], marks=needs(shutil.which("mandoc"), "needs mandoc")),
+        pytest.param(["groff", "-man", "-ww", "-z"], marks=needs(shutil.which("groff"), "needs groff")),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_page_is_accepted(words: list[str], page: Path) -> None:
+    done = subprocess.run([*words, page], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")

@@ -1,0 +1,64 @@
+"""Commands start fast: help and completion need the options only, a run without -o needs no tables and no plots.
+
+Budgets are in CPU time, the least of several runs, so that other programs on the machine do not count.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+
+import pytest
+
+from gamelane.cli import app
+from tests.conftest import Repeat
+from tests.real_time import in_time
+
+from .command import GAMELANE
+from .test_app import SLOW, loaded
+
+HELP_S = 0.10
+RUN_S = 0.20
+TIMES = 8
+
+DECLARED = [name for name, (module, _) in app.COMMANDS.items() if module not in ("handover", "impair", "tune")]
+"""Commands whose help is printed here. `gateway`, `proxy` and `impair` hand over to a program."""
+
+
+def _cpu_s(*words: str) -> float:
+    """Return the CPU time of a command, system calls included, in seconds: the least of several runs."""
+    took = []
+    for _ in range(TIMES):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([GAMELANE, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(took)
+
+
+@pytest.mark.parametrize(
+    ("words", "budget_s"),
+    [
+        (["--help"], HELP_S),
+        (["--version"], HELP_S),
+        (["run", "--help"], HELP_S),
+        (["sweep", "--help"], HELP_S),
+        (["run", "household"], RUN_S),
+    ],
+)
+def test_a_command_stays_within_its_budget(words: list[str], budget_s: float, up_to_three_times: Repeat) -> None:
+    def measure() -> None:
+        took_s = _cpu_s(*words)
+        in_time(took_s <= budget_s, f"gamelane {' '.join(words)}: {took_s:.3f} s of CPU time, more than {budget_s} s")
+
+    up_to_three_times(measure)
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_help_of_a_command_imports_nothing_slow(name: str) -> None:
+    assert not loaded(name, "--help") & SLOW
+
+
+def test_a_run_without_a_folder_needs_no_tables_and_no_plots() -> None:
+    assert not loaded("run", "household", "--set", "duration=2s") & (SLOW - {"rich"})
+    assert not loaded("run", "household", "--set", "duration=2s", "--json") & SLOW
