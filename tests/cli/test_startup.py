@@ -21,7 +21,7 @@ HELP_S = 0.10
 RUN_S = 0.20
 TIMES = 8
 
-DECLARED = [name for name, (module, _) in app.COMMANDS.items() if module not in ("handover", "impair", "tune")]
+DECLARED = [name for name, (module, _) in app.COMMANDS.items() if module not in ("handover", "impair")]
 """Commands whose help is printed here. `gateway`, `proxy` and `impair` hand over to a program."""
 
 

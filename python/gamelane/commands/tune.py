@@ -1,0 +1,79 @@
+"""`gamelane tune`: searches for gateway settings that are best for the game, at a bounded cost to other traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from gamelane import apply, experiment
+from gamelane.cli.guard import INTERRUPTED
+from gamelane.cli.talk import deliver, progress, say, stdout, writable
+from gamelane.cli.variants import overrides
+from gamelane.plot import images
+from gamelane.report.tune import document, show
+from gamelane.report.tune_figure import figure
+from gamelane.sweep.metrics import metrics
+from gamelane.tune import known, needs, objective
+from gamelane.tune.asked import with_searches, without
+from gamelane.tune.objective import Aim, Wishes
+from gamelane.tune.search import Effort, Found, Runner, module, search
+from gamelane.tune.space import shipped
+
+
+def tune(
+    scenario: str,
+    settings: Sequence[str],
+    searches: Sequence[str],
+    keep: Sequence[str],
+    goal: Sequence[str],
+    bound: Sequence[str],
+    cost: float,
+    trials: int,
+    repeat: int,
+    target: str,
+    sampler_seed: int,
+    threads: int,
+    json: bool,
+    out: Path | None,
+    quiet: bool,
+) -> None:
+    """Search, and present the recommendation with the lines to paste."""
+    module()
+    chosen = experiment.load(scenario).with_(overrides(settings))
+    space = without(with_searches(shipped(chosen.scenario), searches, chosen.scenario), keep, chosen.scenario)
+    folder = None if out is None else writable(out)
+    runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)
+    aim = _aim(runner, Wishes(goal, bound), cost / 100)
+    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), sampler_seed)
+    with progress(quiet=quiet or json) as bar:
+        task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
+        found = search(runner, aim, effort, lambda done: bar.update(task, completed=done))
+    recipes = _recipes(runner, found)
+    lines = recipes[target].lines() if recipes else []
+    file = None if folder is None else folder / "tune.json"
+    deliver(document(found, recipes), file, lambda: show(found, lines, stdout()), json=json)
+    drawn = figure(found)
+    if folder is not None and drawn is not None:
+        images.write([drawn], folder / "figures")
+    if folder is not None and not quiet:
+        say(f"written: {folder / 'tune.json'}")
+    if found.interrupted:
+        say(f"{len(found.trials)} of {trials} settings tried")
+        raise click.exceptions.Exit(INTERRUPTED)
+
+
+def _aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
+    today, fair = runner.rows([{}, known.fair(runner.scenario)])
+    names = metrics(today[0])
+    usual = (
+        Aim((), ())
+        if wishes.goals and wishes.bounds
+        else needs.usual(runner.scenario, needs.Reference(names, today, fair), cost)
+    )
+    return objective.aim(names, wishes, usual)
+
+
+def _recipes(runner: Runner, found: Found) -> dict[str, apply.Recipe]:
+    return {} if found.best is None else apply.recipes(runner.space.applied(runner.scenario, found.best.settings))
