@@ -9,9 +9,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer, current_thread, main_thread
 from types import FrameType
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, and what ends a command otherwise: `timeout`, systemd, a terminal that is closed."""
+
+Handler = Callable[[int, FrameType | None], Any] | int | None
+
+
+@contextmanager
+def _handled(handler: Handler) -> Iterator[dict[signal.Signals, Handler]]:
+    """Handle the signals by this within the block. Yield what handled those that are not ignored before."""
+    before = {number: signal.getsignal(number) for number in SIGNALS if current_thread() is main_thread()}
+    changed = {number: old for number, old in before.items() if old != signal.SIG_IGN}
+    for number in changed:
+        signal.signal(number, handler)
+    try:
+        yield changed
+    finally:
+        for number, old in changed.items():
+            if signal.getsignal(number) is handler:  # the block may have decided what follows it
+                signal.signal(number, old)
 
 
 @contextmanager
@@ -25,18 +43,10 @@ def on_ctrl_c(heard: Callable[[], None], *, earlier: bool = False) -> Iterator[N
     def handler(_number: int, _frame: FrameType | None) -> None:
         heard()
 
-    before = {number: signal.getsignal(number) for number in SIGNALS if current_thread() is main_thread()}
-    handled = [number for number, old in before.items() if old != signal.SIG_IGN]
-    for number in handled:
-        signal.signal(number, handler)
-    if earlier and any(kept.heard for kept in _postponed):
-        heard()
-    try:
+    with _handled(handler):
+        if earlier and any(kept.heard for kept in _postponed):
+            heard()
         yield
-    finally:
-        for number in handled:
-            if signal.getsignal(number) is handler:  # the block may have decided what follows it
-                signal.signal(number, before[number])
 
 
 class CtrlC:
@@ -98,8 +108,21 @@ _postponed: list[CtrlC] = []
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let the block finish at Ctrl-C, which is handled after it: for clearing up."""
-    with postponed() as ctrl_c:
+    """Let the block finish at a signal, which is handled after it: for clearing up. A second one is handled at once.
+
+    Each is handled as outside the block: a command that clears up after SIGTERM may hear SIGHUP, too.
+    """
+    noted: list[int] = []
+    before: dict[signal.Signals, Handler] = {}
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        outer = before.get(signal.Signals(number))
+        if len(noted) > 1 and callable(outer):
+            outer(number, frame)
+
+    with _handled(handler) as outside:
+        before.update(outside)
         yield
-    if ctrl_c.heard:
-        signal.raise_signal(signal.SIGINT)
+    if noted:
+        signal.raise_signal(noted[0])

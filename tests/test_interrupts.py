@@ -1,0 +1,61 @@
+"""Signals that come while something is cleared up."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from gamelane.cli.stopping import stopping
+from gamelane.interrupts import SIGNALS, raised, uninterrupted
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def _clear_up(*signals: signal.Signals) -> list[str]:
+    done = ["begun"]
+    with uninterrupted():
+        for number in signals:
+            signal.raise_signal(number)
+        done.append("ended")
+    done.append("left")
+    return done
+
+
+def test_one_signal_is_handled_after_the_block() -> None:
+    with raised() as ctrl_c:
+        with pytest.raises(KeyboardInterrupt):
+            _clear_up(signal.SIGINT)
+        assert ctrl_c.heard
+
+
+def test_a_second_ctrl_c_ends_the_block() -> None:
+    done: list[str] = []
+
+    def twice() -> None:
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append("heard one")
+            signal.raise_signal(signal.SIGINT)
+            done.append("heard two")
+
+    with raised(), pytest.raises(KeyboardInterrupt):
+        twice()
+    assert done == ["heard one"]
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_signals_that_come_twice_do_not_end_a_recording_that_stops(asked: bool) -> None:
+    """`timeout` sends SIGTERM to the command and to its group, and a shell hands on SIGHUP."""
+    with stopping() as stop:
+        if asked:
+            signal.raise_signal(signal.SIGTERM)
+        assert _clear_up(signal.SIGTERM, signal.SIGHUP, signal.SIGTERM) == ["begun", "ended", "left"]
+        assert stop.asked
