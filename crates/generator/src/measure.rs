@@ -11,3 +11,6 @@ pub mod limits;
 pub mod load;
 pub mod plan;
 pub mod server;
+
+#[cfg(test)]
+mod tests;
