@@ -125,8 +125,8 @@ def test_rates_and_round_trips_are_those_of_the_link(
         shape = f"tc qdisc add dev eth0 root tbf rate {rate}mbit burst 5k limit 100k"
         host.run(*shape.split())
     between = tmp_path / "impair.log"
-    triple.lab.start(triple.bridge, impair, "home", "--to", "wan", "--delay", f"{DELAY_MS}ms", log=between)
-    triple.player.run("ping", "-c", "1", "-w", "60", "10.9.0.2")
+    triple.lab.start(triple.bridge, impair, "run", "home", "--to", "wan", "--delay", f"{DELAY_MS}ms", log=between)
+    _wait_for("impairing home", between)
     log = tmp_path / "serve.log"
     triple.lab.start(triple.server, traffic, "listen", "--listen", "10.9.0.2:27970", "--key", key, log=log)
     _wait_for("listening", log)

@@ -92,7 +92,8 @@ def _way(
     direction: int, sender: Records | None, receiver: Records | None, span: tuple[int, int], *, loaded: bool
 ) -> Way:
     def own(of: Records, what: int) -> Records:
-        return of[(of["what"] == what) & (of["direction"] == direction)]
+        chosen: Records = of[(of["what"] == what) & (of["direction"] == direction)]
+        return chosen
 
     sent = lost = mbps = one_way = None
     late = 0
@@ -112,7 +113,8 @@ def _way(
 
 
 def _within(records: Records, span: tuple[int, int]) -> Records:
-    return records[(records["at"] >= span[0]) & (records["at"] < span[1])]
+    found: Records = records[(records["at"] >= span[0]) & (records["at"] < span[1])]
+    return found
 
 
 def _keys(records: Records) -> npt.NDArray[np.uint64]:
@@ -183,9 +185,7 @@ def grade(phase: Phase) -> Grade | None:
         for delay, lost in ways
         if delay is not None
     ]
-    shooter = quality.grade(
-        rtt_ms=phase.rtt_ms["p50"], loss_percent=loss, jitter_p95_ms=phase.rtt_ms["jitter"]
-    )
+    shooter = quality.grade(rtt_ms=phase.rtt_ms["p50"], loss_percent=loss, jitter_p95_ms=phase.rtt_ms["jitter"])
     call = min(scores) if len(scores) == len(ways) else None
     return Grade(phase.name, shooter, cloud.overall, cloud.outside, call)
 

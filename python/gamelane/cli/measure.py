@@ -42,9 +42,13 @@ def serve(context: click.Context) -> None:
 @click.command()
 @click.argument("host", help="Host that runs `gamelane serve`: HOST or HOST:PORT.")
 @click.option("--key", type=options.PATH, metavar="FILE", help="File with the secret that both ends share.")
-@click.option("--duration", metavar="TIME", default="30s", help="Length, 8 s to 10 min. Each of four phases has a quarter.")
+@click.option(
+    "--duration", metavar="TIME", default="30s", help="Length, 8 s to 10 min. Each of four phases has a quarter."
+)
 @click.option("--streams", type=click.IntRange(1, 32), metavar="N", default=4, help="TCP streams in each direction.")
-@click.option("--congestion", metavar="NAME", show_default="each host's own", help="TCP congestion control of the loads.")
+@click.option(
+    "--congestion", metavar="NAME", show_default="each host's own", help="TCP congestion control of the loads."
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", default=1, help="Seed of the games and calls.")
 @options.output("Write report and records to this folder, as `gamelane run` does.")
 @options.json
@@ -114,9 +118,7 @@ def _progress(before: dict[str, Any], now: dict[str, Any], trips: list[float]) -
     return f"{now['t_s']:4.0f} s {now['phase']:4} {rates}  rtt {now['rtt_ms']:6.1f} ms {drawn}"
 
 
-def _report(
-    raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *, json: bool, quiet: bool
-) -> None:
+def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *, json: bool, quiet: bool) -> None:
     client, server = raw / "client.rec", raw / "server.rec"
     if not client.stat().st_size:
         raise RecordsError(f"{host}: no packet was sent, so there is nothing to report")
@@ -147,7 +149,9 @@ def _report(
 
 
 LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
-CLOCK = "One-way delays may be wrong by up to {:.2f} ms: half of the least round trip, as the clocks of both ends differ."
+CLOCK = (
+    "One-way delays may be wrong by up to {:.2f} ms: half of the least round trip, as the clocks of both ends differ."
+)
 
 
 def _line_of(found: Sequence[line.Phase]) -> list[tuple[str, str]]:
@@ -166,7 +170,18 @@ def _line_of(found: Sequence[line.Phase]) -> list[tuple[str, str]]:
 def _show(found: Sequence[line.Phase], grades: Sequence[line.Grade | None], ended: dict[str, Any]) -> None:
     console = stdout()
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    columns = ("phase", "RTT p50\nms", "p95", "up p50\nms", "p95", "down\np50", "p95", "lost\nup %", "down", "re-\nord.")
+    columns = (
+        "phase",
+        "RTT p50\nms",
+        "p95",
+        "up p50\nms",
+        "p95",
+        "down\np50",
+        "p95",
+        "lost\nup %",
+        "down",
+        "re-\nord.",
+    )
     for title in (*columns, "up\nMbit/s", "down"):
         table.add_column(title, justify="left" if title == "phase" else "right", no_wrap=True)
     for phase in found:
@@ -196,7 +211,9 @@ def _verdict(found: Sequence[line.Phase], grades: Sequence[line.Grade | None]) -
     for grade in grades:
         if grade is not None:
             call = "" if grade.call_mos is None else f", a call {grade.call_mos:.1f} of 4.5"
-            said.append(f"{grade.phase}: a shooter is {grade.shooter}; a cloud game scores {grade.cloud_mos:.1f} of 4.6{call}.")
+            said.append(
+                f"{grade.phase}: a shooter is {grade.shooter}; a cloud game scores {grade.cloud_mos:.1f} of 4.6{call}."
+            )
     return said
 
 
