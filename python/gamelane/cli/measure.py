@@ -112,7 +112,7 @@ def _progress(before: dict[str, Any], now: dict[str, Any], trips: list[float]) -
     """Return a line of less than 80 columns: time, phase, rates, and the newest round trips."""
     passed = now["t_s"] - before.get("t_s", 0.0) or 1.0
     up, down = (8e-6 * (now[key] - before.get(key, 0)) / passed for key in ("up_bytes", "down_bytes"))
-    newest = trips[-24:]
+    newest = trips[-20:]
     drawn = sparkline(newest, 1, max(*newest, 1.0), ascii_only=not (sys.stderr.encoding or "").startswith("utf"))
     rates = f"up {up:6.1f} down {down:6.1f} Mbit/s"
     return f"{now['t_s']:4.0f} s {now['phase']:4} {rates}  rtt {now['rtt_ms']:6.1f} ms {drawn}"
