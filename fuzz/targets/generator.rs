@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use gamelane_core::{Duration, Instant};
 use gamelane_generator::cookie::{Cookies, Token};
+use gamelane_generator::measure::hello::{ANSWER_BYTES, Answer, Exchange, Opening};
+use gamelane_generator::measure::plan::{PLAN_BYTES, Plan};
 use gamelane_generator::played::{self, Played};
 use gamelane_generator::record::{Record, What};
 use gamelane_generator::server::Server;
@@ -37,6 +39,22 @@ pub(crate) fn wire(bytes: &[u8]) {
     let stamped = Header { echo: header.echo.filter(|_| header.stamp_ns.is_some()), ..header };
     assert_eq!(stamped.write(&mut again), stamped.echo.is_some());
     assert_eq!(Header::read(&again, expected), Some(stamped));
+}
+
+/// Messages of `gamelane measure` and `gamelane serve`: an opening, a plan, and an answer.
+pub(crate) fn measure(bytes: &[u8]) {
+    if let Some(opening) = bytes.first_chunk().and_then(Opening::read) {
+        assert_eq!(Opening::read(&opening.bytes()), Some(opening));
+    }
+    if let Some(plan) = bytes.first_chunk::<PLAN_BYTES>().and_then(Plan::read) {
+        assert!(plan.is_allowed());
+        assert_eq!(Plan::read(&plan.bytes()).as_ref(), Some(&plan));
+        assert_eq!(plan.model().flows.len(), 6);
+    }
+    let exchange = Exchange { client: [1; 32], server: [2; 32] };
+    let answer =
+        bytes.first_chunk::<ANSWER_BYTES>().and_then(|bytes| exchange.answer(&Token::new("key"), bytes));
+    assert!(!matches!(answer, Some(Answer::Accepted { .. })), "accepted without the key");
 }
 
 const SCENARIO: &str = r#"

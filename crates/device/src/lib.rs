@@ -41,6 +41,7 @@ mod port;
 pub mod preflight;
 mod priority;
 pub mod privileges;
+mod tcp_state;
 mod transfer;
 pub mod xdp;
 
@@ -52,4 +53,5 @@ pub use interface::{CHECKSUMS, Interface, OFFLOADS, Offload, Offloads, Presence,
 pub use plane::Plane;
 pub use port::{Io, Port};
 pub use priority::run_in_real_time;
+pub use tcp_state::{TcpState, tcp_state};
 pub use transfer::{Checksum, Received, Refusal, RingCounters, Sent};

@@ -30,19 +30,20 @@ pub(crate) fn set<T: Copy>(socket: &OwnedFd, level: c_int, option: c_int, value:
 pub(crate) unsafe trait Numbers: Copy {}
 
 // SAFETY: numbers only.
-unsafe impl Numbers for [u32; 2] {}
+unsafe impl<const N: usize> Numbers for [u32; N] {}
 
 /// Reads an option whose value is plain numbers.
 ///
 /// # Errors
 /// Of kind `Unsupported` if this kernel knows fewer fields of it.
-pub(crate) fn get<T: Numbers>(socket: &OwnedFd, level: c_int, option: c_int) -> Result<T> {
+pub(crate) fn get<T: Numbers>(socket: impl AsFd, level: c_int, option: c_int) -> Result<T> {
     // SAFETY: any bytes are a valid value.
     let mut value: T = unsafe { zeroed() };
     let mut len = size_of::<T>() as socklen_t;
     // SAFETY: the pointers are to a value and its length, which live through the call; the kernel writes at most `len`.
-    let result =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut len) };
+    let result = unsafe {
+        libc::getsockopt(socket.as_fd().as_raw_fd(), level, option, (&raw mut value).cast(), &raw mut len)
+    };
     if result < 0 {
         return Err(Error::last_os_error());
     }

@@ -8,6 +8,7 @@ pub mod client;
 pub mod clock;
 pub mod cookie;
 pub mod driver;
+pub mod measure;
 pub mod played;
 pub mod record;
 pub mod server;

@@ -1,6 +1,8 @@
 //! `gamelane-traffic serve|send SCENARIO.toml`: the datagram applications of a scenario between two real hosts.
 //! Exit codes: [`Exit`].
 
+mod line;
+
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -22,6 +24,7 @@ use gamelane_generator::wire::{Seen, Wish};
 use gamelane_scenario::{FlowModel, Model, Scenario};
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::output::{print, print_to_reader, say};
+use gamelane_service::privileges::calls::Call;
 use gamelane_service::privileges::{Keep, User, calls, give_up};
 use gamelane_service::signals::endings;
 use gamelane_traffic::Transport;
@@ -65,6 +68,10 @@ enum Command {
         #[arg(long)]
         seed: Option<u64>,
     },
+    /// Let clients measure their line to this host.
+    Listen(line::Listen),
+    /// Measure the line to a host that listens.
+    Measure(line::Measure),
 }
 
 #[derive(Args)]
@@ -86,6 +93,8 @@ fn main() -> ExitCode {
     exit::end(match Arguments::parse().command {
         Command::Serve { common, listen, once } => run_server(&common, listen, once),
         Command::Send { common, to, flow, from, seed } => run_client(&common, &to, &flow, from, seed),
+        Command::Listen(options) => line::listen(&options),
+        Command::Measure(options) => line::run(&options),
     })
 }
 
@@ -99,7 +108,7 @@ fn run_server(common: &Common, listen: SocketAddr, once: bool) -> Result<(), Fai
     let at = socket.local().map_err(cannot_listen)?;
     let mut records = common.records()?;
     let stop = stopped()?;
-    confine()?;
+    confine([])?;
     say(&format!("listening on {at} for {flows} flow{}", if flows == 1 { "" } else { "s" }));
     let mut printed = Ok(true);
     let mut on_end = |from: SocketAddr, seen: Seen| {
@@ -150,7 +159,7 @@ fn run_client(
     }
     let mut records = common.records()?;
     let stop = stopped()?;
-    confine()?;
+    confine([])?;
     let endings = send(&mut senders, &stop, &mut records)
         .map_err(|error| Failure(Exit::CannotRun, format!("{to}: {error}")))?;
     common.finish(records)?;
@@ -172,8 +181,8 @@ fn run_client(
 }
 
 /// Becomes `nobody` if started as root, and keeps only what open sockets and files need.
-fn confine() -> Result<(), Failure> {
-    let keep = Keep::only([calls::common(), calls::waiting(), calls::sockets()]);
+fn confine(more: impl IntoIterator<Item = Vec<Call>>) -> Result<(), Failure> {
+    let keep = Keep::only([calls::common(), calls::waiting(), calls::sockets()].into_iter().chain(more));
     let user = User::find(None).map_err(exit::cannot_run)?;
     let notes = give_up(&user, &keep)
         .map_err(|error| exit::cannot_run(format!("cannot give up privileges: {error}")))?;
@@ -219,19 +228,8 @@ impl Common {
             .map_err(exit::usage)
     }
 
-    /// Reads the token. On loopback the default is an empty one.
     fn token(&self, address: SocketAddr) -> Result<Token, Failure> {
-        match &self.token {
-            Some(file) => read_token(file),
-            None if address.ip().to_canonical().is_loopback() => Ok(Token::new("")),
-            None => Err(Failure(
-                Exit::Usage,
-                format!(
-                    "{address}: beyond loopback both ends need a token\n  hint:    head -c 24 /dev/urandom | base64 > token, \
-                     copy it to the other host, and give --token token to both"
-                ),
-            )),
-        }
+        key(self.token.as_deref(), address, "--token")
     }
 
     fn records(&self) -> Result<RecordFile<BufWriter<File>>, Failure> {
@@ -252,8 +250,24 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure(Exit::Output, format!("{}: cannot be written: {error}", path.display()))
 }
 
-fn read_token(file: &Path) -> Result<Token, Failure> {
-    let wrong = |why: String| Failure(Exit::Usage, format!("--token {}: {why}", file.display()));
+/// Reads the secret that both ends share. On loopback the default is an empty one.
+fn key(file: Option<&Path>, address: SocketAddr, option: &str) -> Result<Token, Failure> {
+    match file {
+        Some(file) => read_token(file, option),
+        None if address.ip().to_canonical().is_loopback() => Ok(Token::new("")),
+        None => Err(Failure(
+            Exit::Usage,
+            format!(
+                "{address}: beyond loopback both ends need a {0}\n  hint:    head -c 24 /dev/urandom | base64 > {0}, \
+                 copy it to the other host, and give {option} {0} to both",
+                &option[2..]
+            ),
+        )),
+    }
+}
+
+fn read_token(file: &Path, option: &str) -> Result<Token, Failure> {
+    let wrong = |why: String| Failure(Exit::Usage, format!("{option} {}: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| {
         let why = if error.kind() == ErrorKind::NotFound { "no such file".into() } else { error.to_string() };
         wrong(why)

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 
 use gamelane_core::headers::{IPV4_HEADER, UDP_HEADER};
-use gamelane_core::{Direction, DropReason, Duration, FlowId, Instant, IpLen};
+use gamelane_core::{ByteCount, Direction, DropReason, Duration, FlowId, Instant, IpLen};
 use gamelane_record::records::WINDOW;
-use gamelane_record::{Event, Recorder, Records, Seen, View};
+use gamelane_record::{Event, Recorder, Records, Seen, Side, TcpState, View};
 
 use crate::record::{RECORD_BYTES, Record, What};
 
@@ -59,6 +59,11 @@ impl Played {
         for record in trips {
             if let (What::RoundTrip { took }, Some(lane)) = (record.what, lane(record, records)) {
                 events.push((record.at, Event::Rtt { lane, rtt: took }));
+            }
+        }
+        for record in self.client.iter().chain(self.server.iter().flatten()) {
+            if let Some(event) = tcp(record, records) {
+                events.push((record.at, event));
             }
         }
         events.sort_by_key(|(at, _)| *at);
@@ -181,6 +186,22 @@ fn lane(record: &Record, records: &Records) -> Option<FlowId> {
     records.first_lane(u32::from(record.flow))
 }
 
+/// The state of a TCP stream as an event.
+fn tcp(record: &Record, records: &Records) -> Option<Event<'static>> {
+    let What::Tcp { in_flight, srtt_us, rto_us } = record.what else { return None };
+    lane(record, records)?;
+    let side = Side::BOTH.into_iter().find(|side| side.sends() == record.direction)?;
+    let micros = |value: u32| Duration::from_micros(value.into());
+    let state = TcpState {
+        cwnd: ByteCount(record.payload.into()),
+        ssthresh: None,
+        srtt: Some(micros(srtt_us)),
+        rto: micros(rto_us),
+        in_flight: ByteCount(in_flight.into()),
+    };
+    Some(Event::Tcp { flow: record.flow.into(), connection: record.number, side, state })
+}
+
 fn ip_len(record: &Record) -> IpLen {
     IpLen(record.payload.saturating_add(IPV4_HEADER + UDP_HEADER))
 }
@@ -228,7 +249,7 @@ mod tests {
         fn no_file_makes_the_recorder_panic(
             client in vec(record(), 0..20),
             server in vec(record(), 0..20),
-            kinds in vec(0..4u8, 40),
+            kinds in vec(0..5u8, 40),
         ) {
             let mut kinds = kinds.into_iter();
             let mut file = |records: Vec<[u8; RECORD_BYTES]>| {

@@ -45,6 +45,16 @@ pub enum What {
         /// Time from sending to the arrival of the echo, without the time that the other end held it.
         took: Duration,
     },
+    /// State of the TCP stream that sends in this direction, and whose number is [`Record::number`]. The payload is its congestion
+    /// window in bytes.
+    Tcp {
+        /// Bytes in the network.
+        in_flight: u32,
+        /// Smoothed round-trip time, in microseconds.
+        srtt_us: u32,
+        /// Retransmission timeout, in microseconds.
+        rto_us: u32,
+    },
 }
 
 /// Receives records.
@@ -121,6 +131,11 @@ impl Record {
             1 => What::Received { one_way: (value != UNKNOWN).then_some(known) },
             2 => What::Duplicate,
             3 => What::RoundTrip { took: known },
+            4 => What::Tcp {
+                in_flight: u32::from_le_bytes(number(bytes, 20)?),
+                srtt_us: (value >> 32) as u32,
+                rto_us: value as u32,
+            },
             _ => return None,
         };
         Some(Self {
@@ -141,8 +156,12 @@ impl Record {
             What::Received { one_way } => (1, one_way.map_or(UNKNOWN, Duration::as_nanos)),
             What::Duplicate => (2, UNKNOWN),
             What::RoundTrip { took } => (3, took.as_nanos()),
+            What::Tcp { srtt_us, rto_us, .. } => (4, u64::from(srtt_us) << 32 | u64::from(rto_us)),
         };
         let mut bytes = [0; RECORD_BYTES];
+        if let What::Tcp { in_flight, .. } = self.what {
+            bytes[20..24].copy_from_slice(&in_flight.to_le_bytes());
+        }
         bytes[0] = kind;
         bytes[1] = self.direction.index() as u8;
         bytes[2..4].copy_from_slice(&self.flow.to_le_bytes());

@@ -21,3 +21,8 @@ fn servers() {
 fn records() {
     replay("generator_records", targets::records);
 }
+
+#[test]
+fn measurements() {
+    replay("generator_measure", targets::measure);
+}

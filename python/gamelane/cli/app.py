@@ -26,6 +26,8 @@ COMMANDS = {
     "reproduce": ("reproduce", "Check the claims of the papers."),
     "remedies": ("remedies", "Rank remedies for a game over TCP, with their cost."),
     "traffic": ("traffic", "Fit game models to captures; generate and send traffic."),
+    "measure": ("measure", "Measure the line to a host, idle and loaded; grade it."),
+    "serve": ("measure", "Let other hosts measure their line to this one."),
     "gateway": ("handover", "Run a scenario's gateway between two real interfaces."),
     "proxy": ("handover", "Carry many thin TCP streams over few connections."),
     "impair": ("impair", "Add delay and loss to real packets; run blind trials."),

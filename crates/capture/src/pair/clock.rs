@@ -6,7 +6,7 @@
 
 /// How the clock of the second point runs against that of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Clocks {
+pub struct Clocks {
     drift: Option<Drift>,
 }
 
@@ -22,7 +22,7 @@ impl Clocks {
     /// Compares the clocks by packets that travel from the first point to the second, and by packets that travel back.
     /// `for_each` calls its argument once for each packet: with true if the packet travels from the first point to the
     /// second, its time at the first point, and its time at the second.
-    pub(super) fn compare(for_each: impl Fn(&mut dyn FnMut(bool, u64, u64))) -> Self {
+    pub fn compare(for_each: impl Fn(&mut dyn FnMut(bool, u64, u64))) -> Self {
         // Each direction's range of times at the first point.
         let mut ranges = [(u64::MAX, 0u64); 2];
         for_each(&mut |forth, first_ns, _| {
@@ -64,12 +64,12 @@ impl Clocks {
     }
 
     /// Drift of the second clock against the first in nanoseconds per second; `None` if it was not measured.
-    pub(super) fn drift_ppb(&self) -> Option<f64> {
+    pub fn drift_ppb(&self) -> Option<f64> {
         self.drift.map(|drift| drift.ppb)
     }
 
     /// Time at the receiver minus time at the sender, without the drift: the delay plus a constant offset.
-    pub(super) fn delay(&self, sent_ns: u64, received_ns: u64, sender_is_first: bool) -> i64 {
+    pub fn delay(&self, sent_ns: u64, received_ns: u64, sender_is_first: bool) -> i64 {
         let difference = received_ns.wrapping_sub(sent_ns) as i64;
         if sender_is_first {
             difference.saturating_sub(self.gained(sent_ns))
@@ -79,14 +79,14 @@ impl Clocks {
     }
 
     /// Receiver's time of a packet with this [`delay`](Self::delay).
-    pub(super) fn arrival(&self, sent_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
+    pub fn arrival(&self, sent_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
         let about = (sent_ns as i64).saturating_add(delay);
         let gained = self.gained(if sender_is_first { sent_ns } else { about as u64 });
         if sender_is_first { about.saturating_add(gained) } else { about.saturating_sub(gained) }
     }
 
     /// Sender's time of a packet with this [`delay`](Self::delay).
-    pub(super) fn departure(&self, received_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
+    pub fn departure(&self, received_ns: u64, delay: i64, sender_is_first: bool) -> i64 {
         let about = (received_ns as i64).saturating_sub(delay);
         let gained = self.gained(if sender_is_first { about as u64 } else { received_ns });
         if sender_is_first { about.saturating_sub(gained) } else { about.saturating_add(gained) }

@@ -17,6 +17,7 @@ mod round_trips;
 mod sides;
 mod sightings;
 
+pub use clock::Clocks;
 pub use delivery::Delivery;
 pub use losses::Losses;
 pub use one_way::{Difference, OneWay};
@@ -27,7 +28,6 @@ use gamelane_core::FlowKey;
 use crate::analysis::timeline::Moments;
 use crate::analysis::under_load::UnderLoad;
 use crate::samples::Samples;
-use clock::Clocks;
 use fate::Delays;
 use matching::{Matched, Pair};
 use partners::Partners;

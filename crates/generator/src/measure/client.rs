@@ -1,0 +1,272 @@
+//! The client: asks for a measurement, runs probes and loads, and collects the records of both ends.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use gamelane_core::{Direction, Duration, Instant, Seed};
+
+use crate::client::{Client, Failure};
+use crate::clock;
+use crate::cookie::Token;
+use crate::driver::{Sender, send};
+use crate::measure::clocks::{self, Compared};
+use crate::measure::control;
+use crate::measure::hello::{ANSWER_BYTES, Answer, Exchange, Load, Opening, Refusal};
+use crate::measure::load::Stream;
+use crate::measure::plan::{DRAIN, PHASES, PROBES, Phase, Plan};
+use crate::measure::server::set_congestion;
+use crate::record::{Record, Records, What};
+use crate::socket::Socket;
+use crate::wire::Wish;
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// Records of this end.
+    pub client: Vec<Record>,
+    /// Records of the server, on this end's clock if it could be compared; or why they did not arrive.
+    pub server: io::Result<Vec<Record>>,
+    /// How the clocks compare; `None` if both ends share one clock, or packets did not arrive both ways.
+    pub clocks: Option<Compared>,
+    /// True if both ends share one clock.
+    pub same_clock: bool,
+    /// Name, start and end of the load of each phase that began, in time since the first packet.
+    pub phases: Vec<(&'static str, Duration, Duration)>,
+    /// True if `stop` ended it early.
+    pub stopped: bool,
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// The server refuses.
+    #[error("{0}")]
+    Refused(#[from] Refusal),
+    /// The server's proof is wrong.
+    #[error(
+        "the server has another key, or it is no `gamelane serve`\n  hint:    give both ends the same file with --key"
+    )]
+    Stranger,
+    /// A message did not get through.
+    #[error("{0}")]
+    Network(#[from] io::Error),
+    /// This kernel cannot use the congestion control.
+    #[error(
+        "--congestion {0}: this kernel does not have it, or allows it to root only\n  allowed: {1}\n  hint:    \
+         add its name to the sysctl net.ipv4.tcp_allowed_congestion_control"
+    )]
+    Congestion(String, String),
+    /// The UDP port does not answer.
+    #[error(
+        "UDP port {0} of the server: {1}\n  hint:    let the firewall of the server pass its UDP ports: the port of TCP and the \
+         following, one for each client"
+    )]
+    Udp(u16, Failure),
+}
+
+/// What happens now, for a display.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Time since the start.
+    pub since: Duration,
+    /// Name of the phase.
+    pub phase: &'static str,
+    /// The newest round trip; zero before the first.
+    pub rtt: Duration,
+    /// Bytes that this end sent and received in loads so far.
+    pub moved: [u64; 2],
+}
+
+/// Time for each message before the measurement, and for the server's records after it.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_AFTER: Duration = Duration::from_secs(30);
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+/// Keeps records, and the newest round trip for a display.
+struct Kept<'a> {
+    records: Vec<Record>,
+    rtt_ns: &'a AtomicU64,
+}
+
+impl Records for Kept<'_> {
+    fn record(&mut self, record: &Record) {
+        if let What::RoundTrip { took } = record.what {
+            self.rtt_ns.store(took.as_nanos(), Ordering::Relaxed);
+        }
+        self.records.push(*record);
+    }
+}
+
+/// Measures the line to the server at `to`. `stop` ends it early, and what was measured is kept.
+pub fn measure(
+    to: SocketAddr,
+    key: &Token,
+    plan: &Plan,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Result<Measured, Trouble> {
+    let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
+    let mut socket = TcpStream::connect_timeout(&to, patience)?;
+    socket.set_nodelay(true)?;
+    set_congestion(&socket, &plan.congestion).map_err(|_| {
+        let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+        let allowed = std::fs::read_to_string(file).unwrap_or_default().trim().replace(' ', ", ");
+        Trouble::Congestion(plan.congestion.clone(), allowed)
+    })?;
+    let (boot, port, token) = ask(&mut socket, key, plan)?;
+    let model = plan.model();
+    let fingerprint = model.fingerprint();
+    let mut senders = Vec::new();
+    for (place, flow) in (0..PROBES).zip(&model.flows) {
+        let session = plan.id.wrapping_add(place.into());
+        let wish = Wish { flow: place, fingerprint, seed: plan.seed, session, boot: clock::boot() };
+        let path = format!("flow/{}/app", flow.name);
+        let (source, _) = gamelane_traffic::build(&flow.app, flow.schedule, Seed(plan.seed), &path);
+        let client = Client::new(wish, source, model.duration, &token, clock::now());
+        let own = Socket::bind(SocketAddr::new(socket.local_addr()?.ip(), 0))?;
+        own.connect(SocketAddr::new(to.ip(), port))?;
+        senders.push(Sender { client, socket: own, dscp: flow.dscp });
+    }
+    let (rtt_ns, moved) = (AtomicU64::new(0), [const { AtomicU64::new(0) }; 2]);
+    let (leave, silent) = (AtomicBool::new(false), AtomicBool::new(false));
+    let shared = Shared { to, plan, token: &token, leave: &leave, moved: &moved };
+    let began = clock::now();
+    let (probed, loaded, phases) = thread::scope(|scope| {
+        let probes = scope.spawn(|| {
+            let mut kept = Kept { records: Vec::new(), rtt_ns: &rtt_ns };
+            let ended = send(&mut senders, &leave, &mut kept);
+            silent.store(ended.as_ref().is_ok_and(|all| all.iter().any(Result::is_err)), Ordering::Relaxed);
+            ended.map(|ended| (ended, kept.records))
+        });
+        let mut loaded: io::Result<Vec<Record>> = Ok(Vec::new());
+        let mut phases = Vec::new();
+        for (place, phase) in (0..).zip(&PHASES) {
+            let length = plan.phase().as_nanos();
+            let start = began.saturating_add(Duration::from_nanos(place * length));
+            let end = start.saturating_add(Duration::from_nanos(length));
+            let until = Instant::from_nanos(end.as_nanos() - DRAIN.as_nanos());
+            let streams = scope.spawn(move || shared.load(scope, phase, until));
+            while clock::now() < end && !stop.load(Ordering::Relaxed) && !silent.load(Ordering::Relaxed) {
+                thread::sleep(std::time::Duration::from_nanos(
+                    PROGRESS_EVERY.as_nanos().min(end.saturating_since(clock::now()).as_nanos()),
+                ));
+                on_progress(Progress {
+                    since: clock::now().saturating_since(began),
+                    phase: phase.name,
+                    rtt: Duration::from_nanos(rtt_ns.load(Ordering::Relaxed)),
+                    moved: [0, 1].map(|way| moved[way].load(Ordering::Relaxed)),
+                });
+            }
+            let over = clock::now() < end;
+            leave.store(over, Ordering::Relaxed);
+            phases.push((phase.name, start, until.min(clock::now())));
+            let streams = streams.join().expect("a load does not panic");
+            loaded = loaded.and_then(|mut all| {
+                all.extend(streams?);
+                Ok(all)
+            });
+            if over || loaded.is_err() {
+                leave.store(true, Ordering::Relaxed);
+                break;
+            }
+        }
+        (probes.join().expect("a probe does not panic"), loaded, phases)
+    });
+    let (ended, mut client) = probed?;
+    if let Some(why) = ended.into_iter().find_map(Result::err).filter(|_| !stop.load(Ordering::Relaxed)) {
+        return Err(Trouble::Udp(port, why));
+    }
+    client.extend(loaded?);
+    let deadline = clock::now().saturating_add(PATIENCE_AFTER);
+    let told = socket.write_all(&[control::END]);
+    let mut server = told.and_then(|()| control::read_records(&mut socket, deadline));
+    let same_clock = boot == clock::boot();
+    let mut compared = None;
+    if let Ok(server) = &mut server {
+        server.retain(|record| record.session.wrapping_sub(plan.id) < PROBES.into());
+        compared = if same_clock { None } else { clocks::compare(&mut client, server) };
+    }
+    let first = client.iter().map(|record| record.at).min().unwrap_or(began);
+    let since = |(name, from, to): (_, Instant, Instant)| {
+        (name, from.saturating_since(first), to.saturating_since(first))
+    };
+    let phases = phases.into_iter().map(since).collect();
+    Ok(Measured {
+        client,
+        server,
+        clocks: compared,
+        same_clock,
+        phases,
+        stopped: stop.load(Ordering::Relaxed),
+    })
+}
+
+/// Makes the exchange of [`crate::measure::hello`]; returns the server's boot number, its UDP port, and the token.
+fn ask(socket: &mut TcpStream, key: &Token, plan: &Plan) -> Result<(u64, u16, Token), Trouble> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
+    let deadline = clock::now().saturating_add(PATIENCE);
+    socket.write_all(&Opening::Control { nonce }.bytes())?;
+    let exchange = Exchange { client: nonce, server: control::read(socket, deadline)? };
+    socket.write_all(&exchange.ask(key, plan))?;
+    let answer = control::read::<ANSWER_BYTES>(socket, deadline)?;
+    match exchange.answer(key, &answer).ok_or(Trouble::Stranger)? {
+        Answer::Refused(why) => Err(why.into()),
+        Answer::Accepted { boot, port } => Ok((boot, port, exchange.token(key))),
+    }
+}
+
+/// What all loads share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    to: SocketAddr,
+    plan: &'a Plan,
+    token: &'a Token,
+    leave: &'a AtomicBool,
+    moved: &'a [AtomicU64; 2],
+}
+
+impl<'a> Shared<'a> {
+    /// Runs all streams of a phase, each in a thread.
+    fn load<'scope>(
+        self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        phase: &'static Phase,
+        until: Instant,
+    ) -> io::Result<Vec<Record>>
+    where
+        'a: 'scope,
+    {
+        let streams: Vec<_> = phase
+            .loads
+            .iter()
+            .flat_map(|load| (0..self.plan.streams).map(move |number| (*load, number)))
+            .map(|((flow, direction), number)| {
+                scope.spawn(move || self.stream(flow, direction, number, until))
+            })
+            .collect();
+        let mut all = Vec::new();
+        for stream in streams {
+            all.extend(stream.join().expect("a stream does not panic")?);
+        }
+        Ok(all)
+    }
+
+    fn stream(self, flow: u16, direction: Direction, number: u8, until: Instant) -> io::Result<Vec<Record>> {
+        let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
+        let mut socket = TcpStream::connect_timeout(&self.to, patience)?;
+        set_congestion(&socket, &self.plan.congestion)?;
+        socket.write_all(&Opening::Load(Load::new(self.token, self.plan.id, flow, number)).bytes())?;
+        let moved = &self.moved[direction.index()];
+        let (id, stop) = (self.plan.id, self.leave);
+        let stream = Stream { socket, direction, flow, number, id, until, stop, bucket: None, moved };
+        let mut records = Vec::new();
+        match direction {
+            Direction::Up => stream.send(&mut records)?,
+            Direction::Down => stream.receive(&mut records)?,
+        }
+        Ok(records)
+    }
+}

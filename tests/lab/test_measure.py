@@ -1,0 +1,150 @@
+"""`gamelane measure` against `gamelane serve`: on loopback, and over a link of known rate and delay."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gamelane
+from gamelane import programs
+from tests.lab.conftest import Triple, program
+from tests.real_time import in_time
+
+COMMAND = [sys.executable, "-m", "gamelane"]
+PATIENCE_S = 120
+
+
+@contextmanager
+def _serving(folder: Path, *options: str) -> Iterator[str]:
+    """Serve on loopback, and give the server's address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{probe.getsockname()[1]}"
+    log = folder / "serve.log"
+    words = [str(program(programs.TRAFFIC)), "listen", "--listen", at, *options]
+    with log.open("w") as said, subprocess.Popen(words, stderr=said) as server:
+        _wait_for("listening", log)
+        try:
+            yield at
+        finally:
+            server.terminate()
+
+
+def _wait_for(word: str, log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while word not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.02)
+
+
+def _measure(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    line = [*COMMAND, "measure", *map(str, words)]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=240)
+
+
+def test_a_measurement_has_phases_records_and_a_report(tmp_path: Path) -> None:
+    with _serving(tmp_path) as at:
+        done = _measure(at, "--duration", "8s", "--streams", "2", "--json", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [phase["name"] for phase in document["phases"]] == ["idle", "up", "down", "both"]
+    for phase in document["phases"]:
+        loads = {"idle": (), "both": ("up", "down")}.get(phase["name"], (phase["name"],))
+        assert all((phase[way]["mbps"] is not None) == (way in loads) for way in ("up", "down")), phase
+        assert all(phase[way]["mbps"] > 1 for way in loads), phase
+        assert phase["rtt_ms"]["p50"] >= 0
+        assert phase["up"]["sent"] > 50
+        assert phase["down"]["sent"] > 50
+    results = gamelane.read(tmp_path / "out")
+    assert (results.engine, set(results.only.summary["flows"])) == (
+        "live",
+        {"game", "call", "load-up", "load-down", "load-both-up", "load-both-down"},
+    )
+    assert set(results.tcp["flow"]) == {"load-up", "load-down", "load-both-up", "load-both-down"}
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_refusals_name_the_remedy(tmp_path: Path) -> None:
+    key, other = tmp_path / "key", tmp_path / "other"
+    key.write_text("a secret of both ends")
+    other.write_text("another secret of mine")
+    with _serving(tmp_path, "--key", str(key), "--seconds", "10") as at:
+        for words, code, said in (
+            (["--key", other], 6, "the server has another key"),
+            (["--key", key, "--duration", "11s"], 6, "--duration 10s"),
+            (["--key", key, "--congestion", "nonesuch"], 2, "--congestion nonesuch"),
+            (["--key", tmp_path / "none"], 2, "no such file"),
+            (["--duration", "1s"], 2, "8s to 600s"),
+        ):
+            done = _measure(at, *words)
+            assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    listens = [str(program(programs.TRAFFIC)), "listen", "--listen", "0.0.0.0:0"]
+    done = subprocess.run(listens, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "both ends need a key" in done.stderr) == (2, True)
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    with _serving(tmp_path) as at:
+        line = [*COMMAND, "measure", at, "--duration", "40s", "--json", "-o", str(tmp_path / "out")]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as measuring:
+            time.sleep(5)
+            measuring.send_signal(signal.SIGINT)
+            printed, said = measuring.communicate(timeout=PATIENCE_S)
+    assert measuring.returncode == 130, said
+    assert "stopped early" in said
+    document = json.loads(printed)
+    assert document["stopped"]
+    assert [phase["name"] for phase in document["phases"]] == ["idle"]
+    assert document["phases"][0]["up"]["sent"] > 50
+    assert (tmp_path / "out" / "manifest.json").exists()
+
+
+KEY = "a secret of both ends"
+DELAY_MS = 5
+UP_MBPS, DOWN_MBPS = 5, 20
+PROBES_MBPS = {"up": (50 * 214 + 33 * 102) * 8e-6, "down": (50 * 214 + 30 * 214) * 8e-6}
+"""Ethernet rate of call and game."""
+
+
+def test_rates_and_round_trips_are_those_of_the_link(
+    triple: Triple, tmp_path: Path, up_to_three_times: Callable[[Callable[[], None]], None]
+) -> None:
+    traffic, impair = program(programs.TRAFFIC), program(programs.IMPAIR)
+    key = tmp_path / "key"
+    key.write_text(KEY)
+    for host, rate in ((triple.player, UP_MBPS), (triple.server, DOWN_MBPS)):
+        shape = f"tc qdisc add dev eth0 root tbf rate {rate}mbit burst 5k limit 100k"
+        host.run(*shape.split())
+    between = tmp_path / "impair.log"
+    triple.lab.start(triple.bridge, impair, "run", "home", "--to", "wan", "--delay", f"{DELAY_MS}ms", log=between)
+    _wait_for("impairing home", between)
+    log = tmp_path / "serve.log"
+    triple.lab.start(triple.server, traffic, "listen", "--listen", "10.9.0.2:27970", "--key", key, log=log)
+    _wait_for("listening", log)
+
+    def once() -> None:
+        ping = triple.lab.start(triple.player, "ping", "-i", "0.05", "-c", "60", "10.9.0.2")
+        words = [*COMMAND, "measure", "10.9.0.2", "--key", str(key), "--duration", "20s", "--json"]
+        document: dict[str, Any] = json.loads(triple.player.run(*words, timeout_s=PATIENCE_S))
+        assert ping.stdout is not None
+        trips = sorted(float(ms) for ms in re.findall(r"time=([\d.]+) ms", ping.stdout.read()))
+        phases = {phase["name"]: phase for phase in document["phases"]}
+        median, seen = trips[len(trips) // 2], phases["idle"]["rtt_ms"]["p50"]
+        in_time(abs(seen - median) < 0.1, f"RTT {seen} ms, ping {median} ms")
+        for way, rate in (("up", UP_MBPS), ("down", DOWN_MBPS)):
+            goodput = (rate - PROBES_MBPS[way]) * 1448 / 1514
+            measured = phases[way][way]["mbps"]
+            in_time(abs(measured - goodput) < 0.02 * goodput, f"{way} {measured} Mbit/s, link {goodput} Mbit/s")
+            one_way = phases["idle"][way]["one_way_ms"]["p50"]
+            in_time(abs(one_way - DELAY_MS) < 0.5, f"{way} {one_way} ms")
+
+    up_to_three_times(once)
