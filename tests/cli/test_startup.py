@@ -21,8 +21,9 @@ HELP_S = 0.10
 RUN_S = 0.20
 TIMES = 8
 
-DECLARED = [name for name, (module, _) in app.COMMANDS.items() if module not in ("handover", "impair")]
-"""Commands whose help is printed here. `gateway`, `proxy` and `impair` hand over to a program."""
+HANDED_OVER = ("gateway", "proxy", "impair", "serve")
+DECLARED = [name for name in app.COMMANDS if name not in HANDED_OVER]
+"""Commands whose help is printed here. The others hand over to a program."""
 
 
 def _cpu_s(*words: str) -> float:

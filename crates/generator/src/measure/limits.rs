@@ -30,8 +30,8 @@ impl Default for Limits {
 }
 
 /// Connections of strangers at a time: those that have not proved the key yet.
-pub const STRANGERS: u16 = 64;
-/// Of them, from one address. A client opens all streams of a phase at once.
+pub const STRANGERS: u16 = 512;
+/// Of them, from one address. A client opens up to 64 streams of a phase at once.
 pub const STRANGERS_PER_ADDRESS: u16 = 64;
 
 /// Counts guests, in all and by address.

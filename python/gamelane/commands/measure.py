@@ -1,0 +1,141 @@
+"""`gamelane measure`: measures the line to another host, idle and loaded."""
+
+from __future__ import annotations
+
+import json as texts
+import math
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+import numpy as np
+
+from gamelane import _native, experiment, live, programs, quantity
+from gamelane.analysis import line
+from gamelane.cli.stopping import Stop, stopping
+from gamelane.cli.talk import emit, printing, say, stdout, writable
+from gamelane.errors import ExitCode, RecordsError, UsageError
+from gamelane.report.measure import document, show
+from gamelane.report.sparkline import sparkline
+from gamelane.report.write import write_report
+
+SHORTEST, LONGEST = 8, 600
+"""Allowed lengths in seconds, as `gamelane-traffic measure` has them."""
+
+
+def measure(
+    host: str,
+    key: Path | None,
+    duration: str,
+    streams: int,
+    congestion: str | None,
+    seed: int,
+    out: Path | None,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Measure, report, and write records if a folder is given."""
+    seconds = quantity.parse(duration, "s")
+    if seconds is None or not SHORTEST <= seconds <= LONGEST:
+        raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {SHORTEST}s to {LONGEST}s")
+    folder = None if out is None else writable(out)
+    words = [host, "--seconds", str(math.ceil(seconds)), "--streams", str(streams), "--seed", str(seed)]
+    words += ["--key", str(key)] if key else []
+    words += ["--congestion", congestion] if congestion else []
+    with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
+        ended = _run([*words, "--output", raw], stop, quiet=quiet)
+        _report(Path(raw), ended, host, folder, json=json, quiet=quiet)
+    if ended["stopped"]:
+        say(f"stopped early: phases {', '.join(each['phase'] for each in ended['phases'])} were measured")
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+
+
+def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
+    """Run the program, show its progress on a terminal, and return its last line."""
+    program = [str(programs.TRAFFIC.find()), "measure", *words]
+    shows = not quiet and sys.stderr.isatty()
+    trips: list[float] = []
+    last: dict[str, Any] = {}
+    told = False
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        for text in child.stdout:
+            before, last = last, texts.loads(text)
+            if stop.asked and not told:
+                child.send_signal(signal.SIGTERM)
+                told = True
+            if shows and "t_s" in last:
+                trips.append(last["rtt_ms"])
+                sys.stderr.write("\r" + _progress(before, last, trips) + "\x1b[K")
+                sys.stderr.flush()
+    if shows and trips:
+        sys.stderr.write("\r\x1b[K")
+    if child.returncode != 0:  # The program has said why.
+        raise click.exceptions.Exit(abs(child.returncode))
+    return last
+
+
+def _progress(before: dict[str, Any], now: dict[str, Any], trips: list[float]) -> str:
+    """Return a line of less than 80 columns: time, phase, rates, and the newest round trips."""
+    passed = now["t_s"] - before.get("t_s", 0.0) or 1.0
+    up, down = (8e-6 * (now[key] - before.get(key, 0)) / passed for key in ("up_bytes", "down_bytes"))
+    newest = trips[-20:]
+    drawn = sparkline(newest, 1, max(*newest, 1.0), ascii_only=not (sys.stderr.encoding or "").startswith("utf"))
+    rates = f"up {up:6.1f} down {down:6.1f} Mbit/s"
+    return f"{now['t_s']:4.0f} s {now['phase']:4} {rates}  rtt {now['rtt_ms']:6.1f} ms {drawn}"
+
+
+def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *, json: bool, quiet: bool) -> None:
+    client, server = raw / "client.rec", raw / "server.rec"
+    if not client.stat().st_size:
+        raise RecordsError(f"{host}: no packet was sent, so there is nothing to report")
+    known = server.exists() and (ended["same_clock"] or ended["clocks"] is not None)
+    files = [np.fromfile(path, line.RECORD) for path in ((client, server) if known else (client,))]
+    spans = [(each["phase"], each["from_s"], each["to_s"]) for each in ended["phases"]]
+    found = line.phases(files[0], files[1] if known else None, spans)
+    grades = [line.grade(phase) for phase in found]
+    clock = CLOCK.format(ended["clocks"]["uncertainty_ms"]) if ended["clocks"] else ""
+    if folder is not None:
+        text = (raw / "scenario.toml").read_text(encoding="utf-8")
+        scenario = _native.Scenario.parse(text, "gamelane measure", _line_of(found))
+        played = experiment.Experiment(scenario, "gamelane measure")
+        command = ("gamelane", "measure", host)
+        results = live.results(played, client, server if known else None, seed=scenario.seed, command=command)
+        caveats = (LOADS, clock) if clock else (LOADS,)
+        variant = results.only
+        flows = tuple(replace(flow, caveats=(*flow.caveats, *caveats)) for flow in variant.flows)
+        results = replace(results, variants=(replace(variant, flows=flows),))
+        results.write(folder)
+        page = write_report(results, folder)
+    with printing():
+        if json:
+            emit(document(host, ended, found, grades))
+        else:
+            show(found, grades, clock, stdout())
+    if folder is not None and not quiet:
+        say(f"report: {page}")
+
+
+LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
+CLOCK = (
+    "One-way delays may be wrong by up to {:.2f} ms: half of the least round trip, as the clocks of both ends differ."
+)
+
+
+def _line_of(found: Sequence[line.Phase]) -> list[tuple[str, str]]:
+    """Return the link as it was measured, as keys of the scenario. What is unknown keeps its placeholder."""
+    keys = []
+    for way, name in (("up", "up"), ("down", "down")):
+        rate = next((getattr(phase, way).mbps for phase in found if phase.name == name), None)
+        if rate:
+            keys.append((f"link.{way}", f"{max(round(1000 * rate), 1)}kbit"))
+    idle = next((phase.rtt_ms for phase in found if phase.name == "idle"), None)
+    if idle:
+        keys.append(("link.rtt", f"{round(1000 * idle['p50'])}us"))
+    return keys
