@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import escape
+
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import Results
@@ -13,7 +15,7 @@ from gamelane.records.tap import ENGINE as GATEWAY
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
-from gamelane.report.pages import render
+from gamelane.report.pages import environment, render
 from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
@@ -33,6 +35,19 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         simulated=results.engine == "sim",
         at_gateway=results.engine == GATEWAY,
         commands=commands(results),
+    )
+
+
+def tables(results: Results) -> str:
+    """Return headline, tables and caveats without a page around them, as a notebook shows them."""
+    if results.finished_runs == 0:
+        return str(escape(f"{results.name}: no run finished"))
+    template = environment().get_template("results.html")
+    return template.render(
+        results=results,
+        headline=headline(results),
+        looks=variant_looks(results),
+        tables=[(flow, summary_table(results, flow)) for flow in focus(results)],
     )
 
 
