@@ -15,7 +15,7 @@ from gamelane.plot.images import VEGA_LITE
 from gamelane.report import pages
 from gamelane.report.figures import figures
 from gamelane.report.html import page
-from gamelane.report.interactive import interactive, values
+from gamelane.report.interactive import axis, interactive, values
 from gamelane.report.outline import outlined
 from tests.browser import needs_browser, opened
 
@@ -30,8 +30,8 @@ def test_every_plot_has_the_signals_that_the_page_sets(queues: Results) -> None:
         for spec in pages.panels([figure]).values():
             made = vl_convert.vegalite_to_vega(spec, vl_version=VEGA_LITE)
             signals = {signal["name"] for signal in made["signals"]}
-            [axis] = {pages.axis(panel.chart.to_dict()) for panel in figure.panels}
-            assert {"hidden", f"zoom_{axis}"} <= signals, figure.name
+            [field] = {axis(panel.chart.to_dict()) for panel in figure.panels}
+            assert {"hidden", f"zoom_{field}"} <= signals, figure.name
 
 
 def test_tooltips_name_what_they_show_with_its_unit(queues: Results) -> None:
