@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import os
@@ -436,6 +437,9 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert document["recommendation"].startswith("Set ")
     assert {"bound": "quake3.loss <= 1%", "why": "a game plays well"} in document["bounds"]
     assert any(line.startswith("tc qdisc replace") for line in document["tc"])
+    page = (tmp_path / "report.html").read_text()
+    assert document["recommendation"] in html.unescape(page)
+    assert 'id="pareto"' in page
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
     shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet")
     assert "unchanged" in shown.stdout

@@ -15,10 +15,9 @@ from gamelane import experiment
 from gamelane.cli import options
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError
-from gamelane.plot import images
 from gamelane.plot.style import number
 from gamelane.remedies import BURST, KINDS, LOSSES, PLAIN, REMEDIES, Ranking, rank
-from gamelane.report.remedies import figures
+from gamelane.report.sheets import write_remedies
 
 USUAL = ",".join(f"{percent:g}" for percent in LOSSES)
 
@@ -36,7 +35,7 @@ USUAL = ",".join(f"{percent:g}" for percent in LOSSES)
 @options.repeat(3, "Number of runs of each remedy and loss rate; seeds count up.")
 @options.threads
 @options.json
-@options.output("Write remedies.json and figures/ to this folder.")
+@options.output("Write remedies.json, report.html and figures/ to this folder.")
 @options.quiet
 def remedies(
     scenario: str,
@@ -66,9 +65,9 @@ def remedies(
     file = None if folder is None else folder / "remedies.json"
     deliver(document, file, lambda: show(ranking, stdout()), json=json)
     if folder is not None:
-        images.write(figures(ranking), folder / "figures")
+        page = write_remedies(folder, ranking)
         if not quiet:
-            say(f"figures: {folder / 'figures'}")
+            say(f"report: {page}")
 
 
 def _losses(text: str) -> list[float]:

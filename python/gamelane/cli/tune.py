@@ -12,9 +12,8 @@ from gamelane.cli import options
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
-from gamelane.plot import images
+from gamelane.report.sheets import write_tune
 from gamelane.report.tune import document, show
-from gamelane.report.tune_figure import figure
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import known, needs, objective, tc
 from gamelane.tune.asked import with_searches, without
@@ -60,7 +59,7 @@ from gamelane.tune.space import shipped
 @click.option("--sampler-seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json
-@options.output("Write tune.json and a plot of the Pareto front to this folder.")
+@options.output("Write tune.json, report.html and figures/ to this folder.")
 @options.quiet
 def tune(
     scenario: str,
@@ -95,11 +94,10 @@ def tune(
     commands = _commands(runner, found)
     file = None if folder is None else folder / "tune.json"
     deliver(document(found, commands), file, lambda: show(found, commands, stdout()), json=json)
-    drawn = figure(found)
-    if folder is not None and drawn is not None:
-        images.write([drawn], folder / "figures")
-    if folder is not None and not quiet:
-        say(f"written: {folder / 'tune.json'}")
+    if folder is not None:
+        page = write_tune(folder, chosen.scenario.name, found, commands)
+        if not quiet:
+            say(f"report: {page}")
     if found.interrupted:
         say(f"{len(found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(INTERRUPTED)

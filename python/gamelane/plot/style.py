@@ -1,7 +1,7 @@
 """Labels, colours and number formats of variants and flows, the same in every output.
 
-Colours follow those of Okabe and Ito, which colour-blind readers can distinguish; the lightest are darker here. All have
-a contrast of 3:1 with the page, light or dark. Queues without flow isolation are warm, flow queues are blue, class
+Colours follow those of Okabe and Ito, which colour-blind readers can distinguish; the lightest are darker here. All
+have a contrast of 3:1 with the page, light or dark. Queues without flow isolation are warm, flow queues are blue, class
 queues are green. Beyond the palette, variants get shades of their own. A name that starts
 with `$` stands for a colour of the page's theme (see `THEMES`).
 """

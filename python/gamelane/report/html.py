@@ -20,10 +20,18 @@ from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
 def page(results: Results, drawn: list[Figure] | None = None) -> str:
-    """Return the page."""
+    """Return the page. With many flows, it folds what is not about games and calls."""
+    drawn = figures(results) if drawn is None else drawn
+    main = focus(results)
+    many = len(results.flows) > MANY and len(main) < len(results.flows)
+    first = [each for each in drawn if not many or any(each.name.endswith(f"-{flow.name}") for flow in main)]
     return render(
         "page.html",
-        figures(results) if drawn is None else drawn,
+        drawn,
+        first=first,
+        folded=[each for each in drawn if each not in first],
+        main_flows=main if many else results.flows,
+        other_flows=[flow for flow in results.flows if many and flow not in main],
         results=results,
         headline=headline(results),
         looks=variant_looks(results),
@@ -36,6 +44,10 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         at_gateway=results.engine == GATEWAY,
         commands=commands(results),
     )
+
+
+MANY = 4
+"""Number of flows from which the page shows games and calls first."""
 
 
 def tables(results: Results) -> str:

@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from gamelane import _native, whole
 from gamelane.plot import images
 from gamelane.plot.images import VEGA_LITE
-from gamelane.plot.panels import Figure
+from gamelane.plot.panels import Figure, Panel
 from gamelane.plot.style import CONFIG, THEMES, half_width, noun, number
 from gamelane.report.interactive import axis, interactive, values
 from gamelane.report.outline import outlined
@@ -66,9 +66,13 @@ def environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour, "commands": commands}
-    made.filters |= {"outlined": outlined, "axis": lambda panel: axis(panel.chart.to_dict())}
+    made.filters |= {"outlined": outlined, "axis": _axis}
     made.globals["values"] = lambda figure, key: json.dumps(found) if (found := values(figure, key)) else ""
     return made
+
+
+def _axis(panel: Panel) -> str:
+    return axis(panel.chart.to_dict())
 
 
 def commands(sentence: str) -> Markup:
