@@ -101,6 +101,7 @@ def test_the_command_writes_what_it_prints(tmp_path: Path) -> None:
     assert set(document["order"]) == set(document["remedies"]) == set(REMEDIES)
     assert len(document["measured"]) == 2 * len(REMEDIES)
     assert json.loads((tmp_path / "remedies.json").read_text()) == document
+    assert "Delay with random loss" in (tmp_path / "report.html").read_text()
     assert (tmp_path / "figures" / "remedies.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -112,3 +113,23 @@ def test_drops_are_those_the_queues_counted(short: Experiment) -> None:
     listed = found.drops.filter(pl.col("direction") == "up")["reason"].cast(pl.String)
     assert (listed == "tail").sum() == counted["tail"]
     assert listed.is_in(["aqm-enqueue", "aqm-dequeue"]).sum() == counted["aqm"] > 0
+
+
+def test_results_show_themselves_as_tables(queues: Results) -> None:
+    shown = repr(queues)
+    assert "FQ-CoDel" in shown
+    assert "RTT median" in shown
+    assert "\x1b" not in shown
+    html = queues._repr_html_()
+    assert html.count("<tr>") == 1 + len(queues.variants)
+    assert "FQ-CoDel" in html
+    assert "<html" not in html
+
+
+def test_results_without_a_finished_run_say_so(queues: Results) -> None:
+    none = replace(queues, variants=tuple(replace(each, runs=()) for each in queues.variants))
+    assert repr(none) == none._repr_html_() == "short: no run finished"
+
+
+def test_dir_names_everything_public() -> None:
+    assert set(gamelane.__all__) <= set(dir(gamelane))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import os
@@ -368,6 +369,9 @@ def test_the_command(household: Path, tmp_path: Path) -> None:
     assert set(document["apply"]) == {"tc", "openwrt", "gateway"}
     assert any(line.startswith("tc qdisc") for line in document["apply"]["tc"]["apply"])
     assert all(recipe["apply"] or recipe["unsaid"] for recipe in document["apply"].values())
+    page = (tmp_path / "report.html").read_text()
+    assert document["recommendation"] in html.unescape(page)
+    assert 'id="pareto"' in page
     assert (tmp_path / "figures" / "pareto.png").read_bytes().startswith(b"\x89PNG")
     shown = gamelane("tune", household, "--trials", "4", "--repeat", "1", "--quiet", "--for", "gateway")
     assert "unchanged" in shown.stdout

@@ -26,7 +26,7 @@ from gamelane.cli.doing import carry_out
 @options.repeat(3, "Number of runs of each remedy and loss rate; seeds count up.")
 @options.threads
 @options.json
-@options.output("Write remedies.json and figures/ to this folder.")
+@options.output("Write remedies.json, report.html and figures/ to this folder.")
 @options.quiet
 def remedies(**given: object) -> object:
     """Rank remedies for a game over TCP by message delay, with their cost in packets and bytes."""

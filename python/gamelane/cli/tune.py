@@ -55,7 +55,7 @@ from gamelane.cli.doing import carry_out
 @click.option("--sampler-seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json
-@options.output("Write tune.json and a plot of the Pareto front to this folder.")
+@options.output("Write tune.json, report.html and figures/ to this folder.")
 @options.quiet
 def tune(**given: object) -> object:
     """Search queue, limit and other gateway settings that are best for the game.

@@ -13,11 +13,10 @@ from rich.text import Text
 from gamelane import experiment
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.errors import UsageError
-from gamelane.plot import images
 from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking, rank
 from gamelane.report.columns import Column, lines, width
-from gamelane.report.remedies import figures
+from gamelane.report.sheets import write_remedies
 
 Tails = tuple[tuple[str, str], ...]
 
@@ -50,9 +49,9 @@ def remedies(
     file = None if folder is None else folder / "remedies.json"
     deliver(document, file, lambda: show(ranking, stdout()), json=json)
     if folder is not None:
-        images.write(figures(ranking), folder / "figures")
+        page = write_remedies(folder, ranking)
         if not quiet:
-            say(f"figures: {folder / 'figures'}")
+            say(f"report: {page}")
 
 
 def _losses(text: str) -> list[float]:

@@ -11,9 +11,8 @@ from gamelane import apply, experiment
 from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import deliver, progress, say, stdout, writable
 from gamelane.cli.variants import overrides
-from gamelane.plot import images
+from gamelane.report.sheets import write_tune
 from gamelane.report.tune import document, show
-from gamelane.report.tune_figure import figure
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import known, needs, objective
 from gamelane.tune.asked import with_searches, without
@@ -54,11 +53,10 @@ def tune(
     lines = recipes[target].lines() if recipes else []
     file = None if folder is None else folder / "tune.json"
     deliver(document(found, recipes), file, lambda: show(found, lines, stdout()), json=json)
-    drawn = figure(found)
-    if folder is not None and drawn is not None:
-        images.write([drawn], folder / "figures")
-    if folder is not None and not quiet:
-        say(f"written: {folder / 'tune.json'}")
+    if folder is not None:
+        page = write_tune(folder, chosen.scenario.name, found, lines)
+        if not quiet:
+            say(f"report: {page}")
     if found.interrupted:
         say(f"{len(found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(INTERRUPTED)

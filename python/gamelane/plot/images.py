@@ -33,14 +33,19 @@ def draw(figures: Sequence[Figure], files: whole.Together, under: str = "") -> l
     """Add each figure to `files` as `NAME.png` and `NAME.svg`, with `under` before the name."""
     names = []
     for figure in figures:
-        spec = specification(figure)
         png, svg = f"{under}{figure.name}.png", f"{under}{figure.name}.svg"
         with files.file(png) as partial:
-            partial.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=SCALE))
+            partial.write_bytes(vl_convert.svg_to_png(figure.svg, scale=SCALE))
         with files.file(svg) as partial:
-            partial.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), encoding="utf-8")
+            partial.write_text(figure.svg, encoding="utf-8")
         names += [png, svg]
     return names
+
+
+def svg(figure: Figure) -> str:
+    """Draw a figure. Prefer `Figure.svg`, which draws it once."""
+    drawn: str = vl_convert.vegalite_to_svg(specification(figure), vl_version=VEGA_LITE)
+    return drawn
 
 
 def specification(figure: Figure) -> dict[str, Any]:

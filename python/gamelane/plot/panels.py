@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import altair as alt
@@ -48,6 +49,13 @@ class Figure:
     panels: tuple[Panel, ...]
     legend: tuple[Key, ...] = ()
 
+    @cached_property
+    def svg(self) -> str:
+        """The figure as a picture, which takes a while to draw: page and files share it."""
+        from gamelane.plot.images import svg  # noqa: PLC0415 - pictures are made of panels
+
+        return svg(self)
+
     @property
     def columns(self) -> int:
         """Number of columns if panels are arranged in pairs, else 0."""
@@ -56,8 +64,9 @@ class Figure:
 
 def x_axis(field: str, unit: str, *, top: float | None = None) -> alt.X:
     """Return a linear axis from zero, with the unit at its first number."""
-    axis = alt.Axis(labelExpr=f"datum.index == 1 ? datum.label + ' {unit}' : datum.label", labelFlush=True)
-    return alt.X(f"{field}:Q", title=None, axis=axis, scale=_from_zero(top))
+    label = f"datum.index == 1 ? datum.label + ' {unit}' : datum.label"
+    axis = alt.Axis(labelExpr=label, labelFlush=True, title=None)
+    return alt.X(f"{field}:Q", title=unit, axis=axis, scale=_from_zero(top))
 
 
 def y_axis(field: str, unit: str, *, top: float) -> alt.Y:

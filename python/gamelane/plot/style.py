@@ -1,7 +1,8 @@
 """Labels, colours and number formats of variants and flows, the same in every output.
 
-Colours are those of Okabe and Ito, which colour-blind readers can distinguish. Queues without flow isolation are warm,
-flow queues are blue, class queues are green. Beyond the palette, variants get shades of their own. A name that starts
+Colours follow those of Okabe and Ito, which colour-blind readers can distinguish; the lightest are darker here. All
+have a contrast of 3:1 with the page, light or dark. Queues without flow isolation are warm, flow queues are blue, class
+queues are green. Beyond the palette, variants get shades of their own. A name that starts
 with `$` stands for a colour of the page's theme (see `THEMES`).
 """
 
@@ -18,12 +19,12 @@ from gamelane.analysis.stats import Estimate
 from gamelane.records.results import Flow, Results, Variant
 
 SHADES_OF_QUEUES = {
-    "nothing": ("#d55e00", "#cc79a7", "#e69f00", "#a6542f", "#b3443b", "#c9a227"),
-    "flows": ("$blue", "#56b4e9", "#7f7fd5", "#3d6f9e"),
-    "classes": ("#009e73", "#8fbc3f", "#2f6f5e", "#66a98c"),
+    "nothing": ("#d55e00", "#cc79a7", "#bd8600", "#a6542f", "#b3443b", "#a3831a"),
+    "flows": ("$blue", "#3a94cf", "#7f7fd5", "#3d6f9e"),
+    "classes": ("#009e73", "#7d9a2c", "#2f6f5e", "#4f9678"),
 }
 """Colours of queues by what they isolate, in the order of the catalogue."""
-OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "$ink", "$muted")
+OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#bd8600", "#3a94cf", "$ink", "$muted")
 APPS = {"game": "$ink", "call": "#cc79a7", "transfer": "#009e73", "video": "#b07d2b", "web": "#8a7cc8"}
 """Colours of applications by group."""
 DIRECTIONS = {"up": "#009e73", "down": "$muted"}
@@ -33,7 +34,7 @@ SHADES = (1.0, 0.45, 0.3, 0.2)
 """Opacity of the areas of overlaid sources, in their order."""
 
 THEMES = {
-    "light": {"$ink": "#1d2329", "$muted": "#7b858f", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
+    "light": {"$ink": "#1d2329", "$muted": "#626c76", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
     "dark": {"$ink": "#e8ebee", "$muted": "#8f9aa5", "$grid": "#2c343b", "$paper": "#14181c", "$blue": "#2f96d6"},
 }
 

@@ -229,6 +229,18 @@ class Results:
         """Every packet that the server of a game over TCP sent more than once."""
         return self.frames["retransmissions"]
 
+    def __repr__(self) -> str:
+        """Return the tables of the terminal, without colours."""
+        from gamelane.report.terminal import text  # noqa: PLC0415 - reports read results
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        """Return the tables of the report, which notebooks show."""
+        from gamelane.report.html import tables  # noqa: PLC0415 - likewise
+
+        return tables(self)
+
     def write(self, folder: str | PathLike[str]) -> None:
         """Write tables and manifest. `gamelane.read` and `gamelane report` read them."""
         from gamelane.records.store import write  # noqa: PLC0415 - the store reads results too

@@ -42,16 +42,6 @@ async function embed(place, { capture, spec }) {
   }
 }
 
-// The wheel scrolls the page until the reader clicks into the plots, so that nobody is held on the way down.
-function zoomAfterClick(place) {
-  let chosen = false;
-  place.addEventListener("pointerdown", () => { chosen = true; });
-  place.addEventListener("pointerleave", () => { chosen = false; });
-  place.addEventListener("wheel", (event) => {
-    if (!chosen && !event.ctrlKey) event.stopPropagation();
-  }, { capture: true });
-}
-
 function drawAllOverTime() {
   document.querySelectorAll("[data-timeline]").forEach((place, number) => drawOverTime(place, timelines[number]));
   if (pick) drawOverTime(plots, flows[pick.value]);

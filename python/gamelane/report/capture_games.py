@@ -13,7 +13,7 @@ from gamelane.analysis.capture_facts import CAUSE_WORDS, LENGTHS, TIMED, Game, W
 
 CAUSE_COLOURS = {
     "timeout": "#d55e00",
-    "timeout-or-probe": "#e69f00",
+    "timeout-or-probe": "#bd8600",
     "tail-loss-probe": "#cc79a7",
     "fast": "$blue",
     "unexplained": "$muted",

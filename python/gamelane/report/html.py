@@ -6,21 +6,31 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from markupsafe import escape
+
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import GATEWAY, Results
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
-from gamelane.report.pages import render
+from gamelane.report.pages import environment, render
 from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
 def page(results: Results, drawn: list[Figure] | None = None) -> str:
-    """Return the page."""
+    """Return the page. With many flows, it folds what is not about games and calls."""
+    drawn = figures(results) if drawn is None else drawn
+    main = focus(results)
+    many = len(results.flows) > MANY and len(main) < len(results.flows)
+    first = [each for each in drawn if not many or any(each.name.endswith(f"-{flow.name}") for flow in main)]
     return render(
         "page.html",
-        figures(results) if drawn is None else drawn,
+        drawn,
+        first=first,
+        folded=[each for each in drawn if each not in first],
+        main_flows=main if many else results.flows,
+        other_flows=[flow for flow in results.flows if many and flow not in main],
         results=results,
         headline=headline(results),
         looks=variant_looks(results),
@@ -32,6 +42,23 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         simulated=results.engine == "sim",
         at_gateway=results.engine == GATEWAY,
         commands=commands(results),
+    )
+
+
+MANY = 4
+"""Number of flows from which the page shows games and calls first."""
+
+
+def tables(results: Results) -> str:
+    """Return headline, tables and caveats without a page around them, as a notebook shows them."""
+    if results.finished_runs == 0:
+        return str(escape(f"{results.name}: no run finished"))
+    template = environment().get_template("results.html")
+    return template.render(
+        results=results,
+        headline=headline(results),
+        looks=variant_looks(results),
+        tables=[(flow, summary_table(results, flow)) for flow in focus(results)],
     )
 
 

@@ -22,10 +22,14 @@ from markupsafe import Markup, escape
 from gamelane import _native, whole
 from gamelane.plot import images
 from gamelane.plot.images import VEGA_LITE
-from gamelane.plot.panels import Figure
+from gamelane.plot.panels import Figure, Panel
 from gamelane.plot.style import CONFIG, THEMES, half_width, noun, number
+from gamelane.report.interactive import axis, interactive, values
+from gamelane.report.outline import outlined
 
 HERE = Path(__file__).parent
+ON_A_PAGE = {"background": "transparent"}
+"""Configuration that a page has and a picture has not."""
 
 
 def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = (), **values: Any) -> str:
@@ -37,7 +41,8 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
             figures=drawn,
             version=_native.version(),
             style=Markup("".join(text(name) for name in ("page.css", *styles))),
-            plots=Markup(script_json({"config": CONFIG, "themes": THEMES, "panels": panels(drawn)})),
+            plots=Markup(script_json({"config": CONFIG | ON_A_PAGE, "themes": THEMES, "panels": panels(drawn)})),
+            picture=picture,
             script=Markup(text("page.js")),
             library=Markup(library()),
             **values,
@@ -61,7 +66,13 @@ def environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour, "commands": commands}
+    made.filters |= {"outlined": outlined, "axis": _axis}
+    made.globals["values"] = lambda figure, key: json.dumps(found) if (found := values(figure, key)) else ""
     return made
+
+
+def _axis(panel: Panel) -> str:
+    return axis(panel.chart.to_dict())
 
 
 def commands(sentence: str) -> Markup:
@@ -77,7 +88,7 @@ def text(name: str) -> str:
 def panels(drawn: Sequence[Figure]) -> dict[str, Any]:
     """Return Vega-Lite specifications by the name of their place on the page."""
     return {
-        f"{figure.name}-{index}": _without_schema(panel.chart.properties(width="container").to_dict())
+        f"{figure.name}-{index}": interactive(_without_schema(panel.chart.properties(width="container").to_dict()))
         for figure in drawn
         for index, panel in enumerate(figure.panels)
     }
@@ -85,6 +96,14 @@ def panels(drawn: Sequence[Figure]) -> dict[str, Any]:
 
 def _without_schema(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in ("$schema", "config")}
+
+
+def picture(figure: Figure) -> Markup:
+    """Return a figure for readers without scripts. Names within it are made unique on the page."""
+    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", figure.svg)
+    svg = re.sub(r'(id="|url\(#)', rf"\g<1>{figure.name}-", svg)
+    name = escape(figure.title)
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1))
 
 
 def script_json(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from typing import TypeVar
 
@@ -39,6 +40,15 @@ def show(results: Results, console: Console) -> None:
     console.print()
     for line in _notes(results):
         console.print(Text(line, style="dim"))
+
+
+def text(results: Results) -> str:
+    """Return what `show` prints, 100 columns wide and without colours."""
+    if results.finished_runs == 0:
+        return f"{results.name}: no run finished"
+    out = io.StringIO()
+    show(results, Console(file=out, width=100, color_system=None, force_terminal=False, force_jupyter=False))
+    return out.getvalue().strip()
 
 
 def _print(table: Table, looks: dict[str, Look], console: Console) -> None:

@@ -17,7 +17,7 @@ COLOURS = {
     "knee": "#009e73",
     "front": "$blue",
     "beaten": "$muted",
-    "breaks a bound": "#e6c2b5",
+    "breaks a bound": "#b98a7a",
     "unchanged": "$ink",
 }
 LARGE = ("recommended", "knee", "unchanged")

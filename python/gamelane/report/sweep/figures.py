@@ -72,7 +72,9 @@ def _heat(
         ]
         frame = pl.DataFrame(squares, schema=["x", "y", "share", "text", "ink"], orient="row")
         base = alt.Chart(inline(frame)).encode(
-            x=alt.X("x:N", sort=list(x.labels) if x else None, title=x.short if x else None, axis=_quiet(labelAngle=0)),
+            x=alt.X(
+                "x:N", sort=list(x.labels) if x else None, title=x.short if x else None, axis=_quiet(**_upright(x))
+            ),
             y=alt.Y("y:N", sort=list(y.labels) if y else None, title=None, axis=_quiet()),
         )
         shades = alt.Scale(domain=[0, 1], range=list(colours.HEAT), interpolate="rgb")
@@ -119,7 +121,7 @@ def _boxes_of(cell: Cell, flow: str, less: float) -> list[list[float]]:
 
 
 def _boxes(frame: pl.DataFrame, dimension: Dimension, top: float, colour: str) -> Chart:
-    x = alt.X("x:N", sort=list(dimension.labels), title=dimension.short, axis=_quiet(labelAngle=0))
+    x = alt.X("x:N", sort=list(dimension.labels), title=dimension.short, axis=_quiet(**_upright(dimension)))
     base = alt.Chart(inline(frame)).encode(x=x)
     scale = alt.Scale(domain=[0, top], nice=True)
 
@@ -153,7 +155,7 @@ def _line_plot(records: SweepRecords, plot: Wanted) -> Figure:
         f"x:{'Q' if numbers else 'O'}",
         sort=alt.Undefined if numbers else list(dimension.labels),
         title=_axis_title(dimension),
-        axis=alt.Axis(labelAngle=0),
+        axis=alt.Axis(**_upright(None if numbers else dimension)),
     )
     panels = tuple(
         Panel(
@@ -184,6 +186,16 @@ def _lines(own: pl.DataFrame, every: pl.DataFrame, x: alt.X, unit: str, by_label
         )
         marks.insert(0, band)
     return alt.layer(*marks).properties(height=190)
+
+
+def _upright(dimension: Dimension | None) -> dict[str, Any]:
+    """Return the angle of the labels of an x axis: upright, or slanted if they would run into each other."""
+    letters = sum(len(label) + 2 for label in dimension.labels) if dimension else 0
+    return {"labelAngle": 0} if letters <= LETTERS else {"labelAngle": -45}
+
+
+LETTERS = 45
+"""Letters of labels that fit below a plot of the usual width."""
 
 
 def _on_a_scale(dimension: Dimension) -> dict[str, float] | None:

@@ -146,7 +146,7 @@ function map_of(panel, x, y, squares, colour) {
   const names = panel.split(",").map((value, index) => (value === "" ? null : `${sweep.dimensions[index].short} ${sweep.dimensions[index].labels[value]}`));
   const columns = x < 0 ? [""] : sweep.dimensions[x].labels;
   const rows = y < 0 ? [""] : sweep.dimensions[y].labels;
-  const head = element("tr", {}, element("th", {}, x < 0 ? "" : sweep.dimensions[x].short), ...columns.map((words) => element("th", { scope: "col", title: words }, words)));
+  const head = element("tr", {}, element(x < 0 ? "td" : "th", {}, x < 0 ? "" : sweep.dimensions[x].short), ...columns.map((words) => element("th", { scope: "col", title: words }, words)));
   const body = rows.map((words, row) => element("tr", {}, element("th", { scope: "row", title: words }, words), ...columns.map((_, column) => {
     const square = squares.get([panel, row, column].join("|"));
     if (!square) return element("td", { class: "none" });
@@ -183,14 +183,17 @@ function draw_table() {
   const cells = chosen_cells();
   const heading = (kind, index, words, unit) => {
     const own = state.sort && state.sort[0] === kind && state.sort[1] === index;
-    return element("th", { class: kind === "axis" ? "word" : null, "aria-sort": own ? (state.down ? "descending" : "ascending") : null,
-      onclick: () => { state.down = own ? !state.down : false; state.sort = [kind, index]; draw_table(); } }, words, unit ? element("small", {}, unit) : null);
+    return element("th", { class: kind === "axis" ? "word" : null, "aria-sort": own ? (state.down ? "descending" : "ascending") : null }, element("button", { type: "button", class: "sort",
+      onclick: () => { state.down = own ? !state.down : false; state.sort = [kind, index]; draw_table(); byId("cells").querySelector("[aria-sort] .sort").focus(); } },
+      words, unit ? element("small", {}, unit) : null));
   };
-  const head = element("tr", {}, ...varying.map((index) => heading("axis", index, sweep.dimensions[index].short)),
+  const head = element("tr", {}, element("td", {}), ...varying.map((index) => heading("axis", index, sweep.dimensions[index].short)),
     ...columns_of_table.map((index) => heading("metric", index, sweep.metrics[index].name, sweep.metrics[index].unit)));
   const rows = [];
   for (const cell of cells.slice(0, state.shown)) {
-    rows.push(element("tr", { onclick: () => { state.open = state.open === cell ? null : cell; draw_table(); } },
+    const unfold_cell = () => { state.open = state.open === cell ? null : cell; draw_table(); byId("cells").querySelector(`[data-cell="${cell}"]`).focus(); };
+    rows.push(element("tr", { onclick: unfold_cell },
+      element("td", {}, element("button", { type: "button", class: "sort", "data-cell": cell, "aria-expanded": String(state.open === cell), "aria-label": "runs of this combination" }, state.open === cell ? "▾" : "▸")),
       ...varying.map((index) => element("td", { class: "word" }, label(cell, index))),
       ...columns_of_table.map((index) => value_cell(cell, index))));
     if (state.open === cell) rows.push(drill(cell));
@@ -240,7 +243,7 @@ function drill(cell) {
     ...sweep.metrics.map(({ factor }, index) => { const value = sweep.runs[cell][index][run]; return element("td", {}, value === null ? "" : text(value * factor)); })));
   const detail = varying.flatMap((index) => pairs(cell, sweep.dimensions[index], index).map(([key, value]) => `${key}=${value}`)).join(",");
   const there = sweep.series[sweep.ids[cell]];
-  return element("tr", { class: "drill" }, element("td", { colspan: varying.length + columns_of_table.length },
+  return element("tr", { class: "drill" }, element("td", { colspan: 1 + varying.length + columns_of_table.length },
     element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...body))),
     element("p", { class: "caption" }, "Run this combination alone, with plots and records (add -o DIR):"),
     element("pre", {}, element("code", {}, command.map(quoted).join(" "))),

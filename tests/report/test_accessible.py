@@ -1,0 +1,106 @@
+"""Every kind of page passes axe in a real browser: light and dark, on a desk and on a phone, nothing off screen."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import gamelane
+from gamelane import Results, whole
+from gamelane.analysis import capture_frames
+from gamelane.analysis.capture import analyze
+from gamelane.report import capture
+from gamelane.report.html import page
+from tests.browser import BROWSER
+from tests.cli.command import gamelane as command
+from tests.needs import needs
+from tests.report import documents
+from tests.sweep.conftest import SWEEP
+
+AXE = Path(__file__).parents[1] / "axe"
+
+pytestmark = needs(
+    BROWSER and shutil.which("node") and (AXE / "node_modules").is_dir(),
+    "chromium, node or axe is missing: apt-get install chromium nodejs npm; npm ci --prefix tests/axe",
+)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a page is made of, and where."""
+
+    results: Results
+    household: Path
+    folder: Path
+
+
+def _run(of: Given) -> Path:
+    return _written(of.folder, page(of.results["fifo"]))
+
+
+def _comparison(of: Given) -> Path:
+    return _written(of.folder, page(of.results))
+
+
+def _agreement(of: Given) -> Path:
+    of.results.write(of.folder / "one")
+    of.results.write(of.folder / "two")
+    return _written(of.folder, page(gamelane.overlay([of.folder / "one", of.folder / "two"])))
+
+
+def _capture(of: Given) -> Path:
+    with capture_frames.TableWriter(of.folder) as tables:
+        found = analyze([documents.SERVER, documents.CLIENT], tables)
+        with whole.Together(of.folder) as files:
+            tables.join(files)
+    return _written(of.folder, capture.page(of.folder, documents.timed(documents.blamed(found))))
+
+
+def _sweep(of: Given) -> Path:
+    (of.folder / "sweep.toml").write_text(SWEEP.replace("{base}", str(of.household)))
+    return _made(of.folder, "sweep", of.folder / "sweep.toml", "-o", of.folder)
+
+
+def _claims(of: Given) -> Path:
+    return _made(of.folder, "reproduce", "but2006", "--repeat", "1", "-o", of.folder, name="claims.html")
+
+
+def _tune(of: Given) -> Path:
+    return _made(of.folder, "tune", of.household, "--trials", "8", "--repeat", "2", "-o", of.folder)
+
+
+def _remedies(of: Given) -> Path:
+    settings = ("--loss", "2", "--repeat", "1")
+    return _made(of.folder, "remedies", *settings, "-o", of.folder)
+
+
+PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies)
+
+
+@pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__.strip("_"))
+def test_axe_finds_nothing(made: Callable[[Given], Path], queues: Results, household: Path, tmp_path: Path) -> None:
+    file = made(Given(queues, household, tmp_path))
+    assert BROWSER
+    done = subprocess.run(
+        ["node", AXE / "axe.cjs", BROWSER, file], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
+def _written(folder: Path, text: str) -> Path:
+    file = folder / "page.html"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _made(folder: Path, *words: str | Path, name: str = "report.html") -> Path:
+    done = command(*words, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / name
