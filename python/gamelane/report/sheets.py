@@ -26,12 +26,13 @@ class Heading:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table. The first cell of a row names it."""
+    """A table. The first cell of a row names it; the others are numbers, or text if `is_text`."""
 
     title: str
     headings: tuple[Heading, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str
+    is_text: bool = False
 
 
 def write_tune(folder: Path, scenario: str, found: Found, commands: Sequence[str]) -> Path:
@@ -94,7 +95,7 @@ def _bounds(found: Found) -> Sheet:
     rows = tuple((limit.text, limit.why or "asked for") for limit in found.aim.bounds)
     kept = sum(not trial.breaks(found.aim) for trial in found.trials)
     caption = f"{kept} of {len(found.trials)} settings meet every bound."
-    return Sheet("Bounds", (Heading("bound"), Heading("reason")), rows, caption)
+    return Sheet("Bounds", (Heading("bound"), Heading("reason")), rows, caption, is_text=True)
 
 
 def _cell(of: Estimate, metric: Metric) -> str:

@@ -47,7 +47,7 @@ def figure(found: Found) -> Figure | None:
             title=_axis(x.metric),
             scale=alt.Scale(type="log" if log else "linear", zero=False, nice=False, padding=12),
         ),
-        y=alt.Y("y:Q", title=_axis(y.metric), scale=alt.Scale(zero=False)),
+        y=alt.Y("y:Q", title=_axis(y.metric), scale=alt.Scale(zero=False, nice=False, padding=12)),
     )
     kinds = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     points = base.mark_point(filled=True, opacity=1, stroke="$paper", strokeWidth=0.5).encode(
