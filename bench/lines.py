@@ -1,17 +1,15 @@
 """What the `tc` lines of `gamelane tune` do in this kernel: a game beside floods, shares of DRR, and rates of TCP.
 
-Run as root: `PYTHONPATH=python python bench/lines.py`. It needs tc, nft, ethtool and iperf3, and takes two minutes.
-Everything happens in network namespaces: a home, a gateway that forwards, and a server.
+Run as root: `python -m bench.lines`. It needs tc, nft, ethtool and iperf3, and takes two minutes.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
 import time
-from dataclasses import dataclass
+
+from tests.lab.routed import Routed, routed
 
 from gamelane import _native
 from gamelane.apply import recipes
@@ -95,55 +93,30 @@ direction = "up"
 """
 
 
-@dataclass(frozen=True)
-class Network:
-    """Three hosts; the lines are in effect on the gateway."""
-
-    lab: Lab
-    home: Host
-    gateway: Host
-    internet: Host
-
-    def flood(self, host: Host, to: str, port: int, bps: float) -> subprocess.Popen[str]:
-        """Send UDP for nine seconds."""
-        return self.lab.start(host, "python3", "-c", FLOOD, to, str(port), str(bps))
-
-    def packets(self) -> dict[str, int]:
-        """Return the packets that each class has sent upstream."""
-        shown = self.gateway.run("tc", "-s", "class", "show", "dev", "eth0")
-        return {name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", shown)}
-
-
-def network(lab: Lab, queue: str, *, up: str = "1mbit", down: str = "12mbit") -> Network:
+def gateway(lab: Lab, queue: str, *, up: str = "1mbit", down: str = "12mbit") -> Routed:
     """Make the hosts, and paste the lines."""
-    hosts = [lab.host(name) for name in ("home", "gateway", "internet")]
-    home, gateway, internet = hosts
-    lab.link(home, gateway, names=("eth0", "eth1"))
-    lab.link(internet, gateway, names=("eth0", "eth0"))
-    for host, device, net, last in (
-        (home, "eth0", 1, 2),
-        (gateway, "eth1", 1, 1),
-        (internet, "eth0", 2, 2),
-        (gateway, "eth0", 2, 1),
-    ):
-        host.run("ip", "addr", "add", f"10.9.{net}.{last}/24", "dev", device)
-    for host, net in ((home, 1), (internet, 2)):
-        host.run("ip", "route", "add", "default", "via", f"10.9.{net}.1")
-    gateway.run("sysctl", "-qw", "net.ipv4.ip_forward=1")
+    hosts = routed(lab)
     text = SCENARIO.format(queue=queue, up=up, down=down, limit="100p" if queue == "fifo" else "50p")
-    gateway.run("sh", "-c", "\n".join(recipes(_native.Scenario.parse(text, "lines.toml", []))["tc"].lines()))
-    return Network(lab, *hosts)
+    said = hosts.paste(recipes(_native.Scenario.parse(text, "lines.toml", []))["tc"].lines())
+    if said:
+        raise RuntimeError(said)
+    return hosts
+
+
+def flood(lab: Lab, host: Host, to: str, port: int, bps: float) -> None:
+    """Send UDP for nine seconds."""
+    lab.start(host, "python3", "-c", FLOOD, to, str(port), str(bps))
 
 
 def game(queue: str) -> str:
     """Measure a game's round trip while UDP floods both directions at twice their rate."""
     with Lab() as lab:
-        hosts = network(lab, queue)
+        hosts = gateway(lab, queue)
         echo = lab.start(hosts.internet, "python3", "-c", ECHO)
         assert echo.stdout is not None
         echo.stdout.readline()
-        hosts.flood(hosts.home, "10.9.2.2", 999, 2e6)
-        hosts.flood(hosts.internet, "10.9.1.2", 999, 20e6)
+        flood(lab, hosts.home, "10.9.2.2", 999, 2e6)
+        flood(lab, hosts.internet, "10.9.1.2", 999, 20e6)
         time.sleep(1)
         return hosts.home.run("python3", "-c", GAME).strip()
 
@@ -151,20 +124,20 @@ def game(queue: str) -> str:
 def shares(queue: str) -> str:
     """Count the packets of two floods during six seconds."""
     with Lab() as lab:
-        hosts = network(lab, queue)
+        hosts = gateway(lab, queue)
         for port in (27960, 999):
-            hosts.flood(hosts.home, "10.9.2.2", port, 1.5e6)
+            flood(lab, hosts.home, "10.9.2.2", port, 1.5e6)
         time.sleep(2)
-        before = hosts.packets()
+        before = hosts.packets("eth0")
         time.sleep(6)
-        after = hosts.packets()
+        after = hosts.packets("eth0")
         return ", ".join(f"{name} {after[name] - before[name]}" for name in ("1:10", "1:20"))
 
 
 def rates() -> str:
     """Return what TCP gets of 50 Mbit/s up and 300 Mbit/s down."""
     with Lab() as lab:
-        hosts = network(lab, "fifo", up="50mbit", down="300mbit")
+        hosts = gateway(lab, "fifo", up="50mbit", down="300mbit")
         lab.start(hosts.internet, "iperf3", "-s")
         time.sleep(0.5)
         found = []

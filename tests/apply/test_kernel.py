@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from gamelane.catalogue import QUEUES
 from gamelane.lab.namespaces import Host, Lab, missing
 from tests.apply.test_recipes import PRIORITY, QUEUE
 from tests.lab.conftest import program
+from tests.lab.routed import Routed, routed
 from tests.needs import lacking, needs
 
 pytestmark = needs(all(map(shutil.which, ("tc", "nft", "ethtool"))), "needs tc, nft and ethtool")
@@ -51,50 +49,12 @@ with socket.create_connection(("10.9.2.2", 7000)) as link:
 """
 
 
-@dataclass(frozen=True)
-class Network:
-    """A home, a gateway that forwards, and a server on the internet."""
-
-    lab: Lab
-    home: Host
-    gateway: Host
-    internet: Host
-
-    def paste(self, lines: list[str] | tuple[str, ...]) -> str:
-        """Paste lines into a shell of the gateway, and return what it says on stderr."""
-        text = "\n".join(lines)
-        done = subprocess.run(
-            self.gateway.command(["sh", "-c", text]), capture_output=True, text=True, timeout=60, check=False
-        )
-        return done.stderr
-
-    def packets(self, device: str) -> dict[str, int]:
-        """Return the packets that each class has sent."""
-        shown = self.gateway.run("tc", "-s", "class", "show", "dev", device)
-        return {name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", shown)}
-
-
 @pytest.fixture
-def network() -> Iterator[Network]:
+def network() -> Iterator[Routed]:
     if why := missing():
         lacking(why)
     with Lab() as lab:
-        home, gateway, internet = lab.host("home"), lab.host("gateway"), lab.host("internet")
-        lab.link(home, gateway, names=("eth0", "eth1"))
-        lab.link(internet, gateway, names=("eth0", "eth0"))
-        for host, device, net, last in (
-            (home, "eth0", 1, 2),
-            (gateway, "eth1", 1, 1),
-            (internet, "eth0", 2, 2),
-            (gateway, "eth0", 2, 1),
-        ):
-            host.run("ip", "addr", "add", f"10.9.{net}.{last}/24", "dev", device)
-            host.run("ip", "addr", "add", f"fd09:{net}::{last}/64", "dev", device, "nodad")
-        for host, net in ((home, 1), (internet, 2)):
-            host.run("ip", "route", "add", "default", "via", f"10.9.{net}.1")
-            host.run("ip", "route", "add", "default", "via", f"fd09:{net}::1")
-        gateway.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-        yield Network(lab, home, gateway, internet)
+        yield routed(lab)
 
 
 def tc(name: str, keys: dict[str, str]) -> Recipe:
@@ -128,7 +88,7 @@ OVERHEADS = ("docsis", "ethernet", "atm", "ptm")
     ("queue", "overhead"),
     [*((queue, "none") for queue in QUEUES), *product(("fifo", "cake"), OVERHEADS)],
 )
-def test_a_kernel_takes_the_lines(network: Network, queue: str, overhead: str) -> None:
+def test_a_kernel_takes_the_lines(network: Routed, queue: str, overhead: str) -> None:
     recipe = tc("household", {**settings(queue), "link.overhead": overhead})
     before = state(network)
     for _ in range(2):
@@ -138,14 +98,14 @@ def test_a_kernel_takes_the_lines(network: Network, queue: str, overhead: str) -
     assert state(network) == before
 
 
-def test_a_kernel_takes_classes_and_rules(network: Network) -> None:
+def test_a_kernel_takes_classes_and_rules(network: Routed) -> None:
     rules = {"gateway.rule.games-and-calls.size": "28B..299B", "gateway.rule.games-and-calls.port": "5000..28000"}
     recipe = tc("classes", {"gateway.down.queue": "htb", **rules, "flow.voip.dscp": "AF41"})
     for _ in range(2):
         assert network.paste(recipe.lines()) == ""
 
 
-def state(network: Network) -> tuple[str, ...]:
+def state(network: Routed) -> tuple[str, ...]:
     """Return what the lines may change."""
     links = sorted(each["ifname"] for each in network.gateway.ip("link"))
     qdiscs = network.gateway.run("tc", "qdisc", "show", "dev", "eth0")
@@ -153,7 +113,7 @@ def state(network: Network) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("queue", ["priority", "drr", "htb"])
-def test_games_go_to_the_first_class_both_ways(network: Network, queue: str) -> None:
+def test_games_go_to_the_first_class_both_ways(network: Routed, queue: str) -> None:
     """IPv4 and IPv6; the class of pure ACKs is the second, and all other packets go to the third."""
     recipe = tc("household", {**PRIORITY, QUEUE: queue, "gateway.*.acks": "prioritise"})
     assert recipe.matches
@@ -188,7 +148,7 @@ def test_games_go_to_the_first_class_both_ways(network: Network, queue: str) -> 
 
 
 @pytest.mark.parametrize("queue", ["fq_codel", "priority"])
-def test_the_gateway_takes_its_file(network: Network, tmp_path: Path, queue: str) -> None:
+def test_the_gateway_takes_its_file(network: Routed, tmp_path: Path, queue: str) -> None:
     recipe = recipes(experiment.load("household").with_(settings(queue)).scenario)["gateway"]
     *file, command = recipe.apply
     assert command.startswith('gamelane gateway run --lan "$LAN" --wan "$WAN" gamelane.toml')
