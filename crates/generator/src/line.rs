@@ -61,7 +61,7 @@ pub(crate) struct Measure {
     /// Seed of the games' and calls' random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Folder for `client.rec`, `server.rec` and `scenario.toml`.
+    /// Folder that gets `client.rec`, `server.rec` and `scenario.toml`.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 }

@@ -72,7 +72,7 @@ async function switchOff(section) {
     .map((view) => view.signal("hidden", hidden).runAsync()));
 }
 
-// Rows are sorted by the first number of a cell if the column has numbers, else by its words. Empty cells come last.
+// A column that has numbers is sorted by the first number of each cell, another one by its words. Empty cells come last.
 function sortable(table) {
   const body = table.tBodies[0];
   if (!table.tHead || table.tHead.rows.length !== 1 || !body || body.rows.length < 2) return;

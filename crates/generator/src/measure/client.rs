@@ -60,8 +60,8 @@ pub enum Trouble {
     Congestion(String, String),
     /// The UDP port does not answer.
     #[error(
-        "UDP port {0} of the server: {1}\n  hint:    let the firewall of the server pass its UDP ports: the port of TCP and the \
-         following, one for each client"
+        "UDP port {0} of the server: {1}\n  hint:    the server's firewall must accept UDP on the ports that `gamelane serve` \
+         names when it starts"
     )]
     Udp(u16, Failure),
 }

@@ -90,7 +90,7 @@ fn a_wrong_key_and_a_replayed_request_are_refused() {
     assert_eq!(refused, Some(Answer::Refused(Refusal::Key)));
     let (.., refused) = running.ask(&plan(1), "");
     assert_eq!(refused, Some(Answer::Refused(Refusal::Key)), "no key");
-    // What a listener on the path recorded is of no use: the server's nonce is new.
+    // The server has a new nonce for each connection, so it refuses a recorded request.
     let (_socket, exchange, accepted) = running.ask(&plan(1), KEY);
     assert!(matches!(accepted, Some(Answer::Accepted { .. })), "{accepted:?}");
     let (mut later, now) = running.greet();

@@ -7,7 +7,7 @@ use gamelane_core::{Bitrate, ByteCount, Duration, IpLen};
 /// Configuration of a modem's upstream. Defaults are in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocsisConfig {
-    /// Rate of the channel that all modems share (the slowest of [`CHANNELS`] with twice the sustained rate).
+    /// Rate of the channel that all modems share (the slowest of [`CHANNELS`] that has at least twice the sustained rate).
     pub channel: Bitrate,
     /// Unit of time in which the channel is granted; a request takes one (25 µs, our choice).
     pub minislot: Duration,

@@ -13,7 +13,7 @@ use crate::text::words::words;
 #[serde(default, deny_unknown_fields)]
 pub struct Docsis {
     /// Rate of the upstream channel, which all modems share; at least `link.up`. Default: the lowest of `10240kbit`,
-    /// `30720kbit`, `122880kbit` and `245760kbit` with twice the rate `link.up`. Above these, twice `link.up`.
+    /// `30720kbit`, `122880kbit` and `245760kbit` that is at least twice `link.up`. If none is, twice `link.up`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<Rate>,
     /// Length of a minislot, the unit of grants. A request takes one minislot.
