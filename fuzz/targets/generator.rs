@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use gamelane_core::{Duration, Instant};
 use gamelane_generator::cookie::{Cookies, Token};
-use gamelane_generator::measure::hello::{ANSWER_BYTES, Answer, Exchange, Opening};
+use gamelane_generator::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Opening};
 use gamelane_generator::measure::plan::{PLAN_BYTES, Plan};
 use gamelane_generator::played::{self, Played};
 use gamelane_generator::record::{Record, What};

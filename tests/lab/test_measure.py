@@ -24,17 +24,17 @@ PATIENCE_S = 120
 
 
 @contextmanager
-def _serving(folder: Path, *options: str) -> Iterator[str]:
-    """Serve on loopback, and give the server's address."""
+def _serving(folder: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Serve on loopback, and give the server's address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         at = f"127.0.0.1:{probe.getsockname()[1]}"
     log = folder / "serve.log"
     words = [str(program(programs.TRAFFIC)), "listen", "--listen", at, *options]
     with log.open("w") as said, subprocess.Popen(words, stderr=said) as server:
-        _wait_for("listening", log)
         try:
-            yield at
+            _wait_for("listening", log)
+            yield at, server
         finally:
             server.terminate()
 
@@ -46,13 +46,21 @@ def _wait_for(word: str, log: Path) -> None:
         time.sleep(0.02)
 
 
+def _wait_for_a_child(of: subprocess.Popen[str]) -> None:
+    children = Path(f"/proc/{of.pid}/task/{of.pid}/children")
+    deadline = time.monotonic() + PATIENCE_S
+    while not children.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 def _measure(*words: str | Path) -> subprocess.CompletedProcess[str]:
     line = [*COMMAND, "measure", *map(str, words)]
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=240)
 
 
 def test_a_measurement_has_phases_records_and_a_report(tmp_path: Path) -> None:
-    with _serving(tmp_path) as at:
+    with _serving(tmp_path) as (at, _):
         done = _measure(at, "--duration", "8s", "--streams", "2", "--json", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -61,7 +69,7 @@ def test_a_measurement_has_phases_records_and_a_report(tmp_path: Path) -> None:
         loads = {"idle": (), "both": ("up", "down")}.get(phase["name"], (phase["name"],))
         assert all((phase[way]["mbps"] is not None) == (way in loads) for way in ("up", "down")), phase
         assert all(phase[way]["mbps"] > 1 for way in loads), phase
-        assert phase["rtt_ms"]["p50"] >= 0
+        assert phase["rtt_ms"]["p50"] > 0
         assert phase["up"]["sent"] > 50
         assert phase["down"]["sent"] > 50
     results = gamelane.read(tmp_path / "out")
@@ -77,7 +85,7 @@ def test_refusals_name_the_remedy(tmp_path: Path) -> None:
     key, other = tmp_path / "key", tmp_path / "other"
     key.write_text("a secret of both ends")
     other.write_text("another secret of mine")
-    with _serving(tmp_path, "--key", str(key), "--seconds", "10") as at:
+    with _serving(tmp_path, "--key", str(key), "--seconds", "10") as (at, _):
         for words, code, said in (
             (["--key", other], 6, "the server has another key"),
             (["--key", key, "--duration", "11s"], 6, "--duration 10s"),
@@ -93,10 +101,11 @@ def test_refusals_name_the_remedy(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
-    with _serving(tmp_path) as at:
+    with _serving(tmp_path) as (at, _):
         line = [*COMMAND, "measure", at, "--duration", "40s", "--json", "-o", str(tmp_path / "out")]
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as measuring:
-            time.sleep(5)
+            _wait_for_a_child(measuring)
+            time.sleep(3)
             measuring.send_signal(signal.SIGINT)
             printed, said = measuring.communicate(timeout=PATIENCE_S)
     assert measuring.returncode == 130, said
@@ -106,6 +115,20 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     assert [phase["name"] for phase in document["phases"]] == ["idle"]
     assert document["phases"][0]["up"]["sent"] > 50
     assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_server_that_ends_is_an_error(tmp_path: Path) -> None:
+    """Regression: loads of a server that had gone moved nothing, and the line got grade A+."""
+    with _serving(tmp_path) as (at, server):
+        words = ["measure", at, "--seconds", "20", "--output", str(tmp_path / "raw")]
+        line = [str(program(programs.TRAFFIC)), *words]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as measuring:
+            assert measuring.stdout is not None
+            while json.loads(measuring.stdout.readline())["phase"] != "up":
+                pass
+            server.kill()
+            _, said = measuring.communicate(timeout=PATIENCE_S)
+    assert (measuring.returncode, "a TCP stream of the load ended early" in said) == (6, True), said
 
 
 KEY = "a secret of both ends"

@@ -12,6 +12,7 @@ use crate::wire::Seal;
 pub struct Cookies(Key);
 
 /// A secret that both ends share.
+#[derive(Clone)]
 pub struct Token(Key);
 
 impl Cookies {

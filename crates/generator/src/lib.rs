@@ -1,6 +1,7 @@
 //! Games, voice and other datagram applications of a scenario over real sockets: runs the state machines of `gamelane-traffic`
 //! between two hosts. Each packet has a number, a time stamp and an echo if they fit. [`client`] and [`server`] get the time as an
-//! argument; only [`socket`] and [`clock`] make system calls, and [`driver`] joins them.
+//! argument; [`socket`], [`clock`] and [`driver`] make the system calls. [`measure`] adds
+//! loads over TCP.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! `gamelane-traffic listen` and `measure`: the two ends of a measurement of the line.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -22,22 +22,22 @@ use crate::{confine, key, no_random, stopped, unwritable};
 #[derive(Args)]
 pub(crate) struct Listen {
     /// Address to listen on, for TCP and UDP. The following UDP ports serve further clients.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:27970")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)))]
     listen: SocketAddr,
     /// File with the secret that both ends share. Required beyond loopback.
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Measurements at a time.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().clients, value_parser = clap::value_parser!(u16).range(1..=64))]
     clients: u16,
     /// Measurements at a time from one address, or from one /64 network of IPv6.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = Limits::default().per_address, value_parser = clap::value_parser!(u16).range(1..=64))]
     per_address: u16,
     /// Longest measurement, in seconds.
-    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u16).range(8..=600))]
+    #[arg(long, value_name = "S", default_value_t = Limits::default().seconds, value_parser = clap::value_parser!(u16).range(i64::from(*SECONDS.start())..=i64::from(*SECONDS.end())))]
     seconds: u16,
     /// Rate of all loads together in each direction, in Mbit/s.
-    #[arg(long, value_name = "MBIT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "MBIT", default_value_t = Limits::default().mbit, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rate: u32,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "NAME", default_value = "")]
     congestion: String,
     /// Seed of the games' and calls' random numbers.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
     /// Folder that gets `client.rec`, `server.rec` and `scenario.toml`.
     #[arg(short, long, value_name = "DIR")]
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let plan = Plan { id, seed, seconds, streams, congestion: options.congestion.clone() };
     if !plan.is_allowed() {
         let why = format!(
-            "--congestion {}: no name of a congestion control, or --seed is too large",
+            "--congestion {}: not a name of a congestion control\n  allowed: up to 15 letters, digits, - and _",
             options.congestion
         );
         return Err(exit::usage(why));
@@ -122,12 +122,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
             reader = print_to_reader(&format!("{line}\n"));
         }
     };
-    let measured = measure(to, &key, &plan, &stop, &mut on_progress).map_err(|trouble| {
-        let code = match trouble {
-            Trouble::Congestion(..) => Exit::Usage,
-            _ => Exit::Peer,
-        };
-        Failure(code, format!("{to}: {trouble}"))
+    let measured = measure(to, &key, &plan, &stop, &mut on_progress).map_err(|trouble| match trouble {
+        Trouble::Congestion(..) => exit::usage(trouble.to_string()),
+        _ => Failure(Exit::Peer, format!("{to}: {trouble}")),
     })?;
     write(folder, "client.rec", &bytes(&measured.client))?;
     match &measured.server {

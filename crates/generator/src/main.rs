@@ -1,4 +1,5 @@
-//! `gamelane-traffic serve|send SCENARIO.toml`: the datagram applications of a scenario between two real hosts.
+//! `gamelane-traffic`: the datagram applications of a scenario between two real hosts (`serve`, `send`), and measurements of a line
+//! (`listen`, `measure`).
 //! Exit codes: [`Exit`].
 
 mod line;

@@ -6,7 +6,7 @@
 pub mod client;
 pub mod clocks;
 mod control;
-pub mod hello;
+pub mod handshake;
 pub mod limits;
 pub mod load;
 pub mod plan;

@@ -13,10 +13,9 @@ use crate::cookie::Token;
 use crate::driver::{Sender, send};
 use crate::measure::clocks::{self, Compared};
 use crate::measure::control;
-use crate::measure::hello::{ANSWER_BYTES, Answer, Exchange, Load, Opening, Refusal};
-use crate::measure::load::Stream;
+use crate::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Load, Opening, Refusal};
+use crate::measure::load::{Stream, set_congestion};
 use crate::measure::plan::{DRAIN, PHASES, PROBES, Phase, Plan};
-use crate::measure::server::set_congestion;
 use crate::record::{Record, Records, What};
 use crate::socket::Socket;
 use crate::wire::Wish;
@@ -49,12 +48,24 @@ pub enum Trouble {
         "the server has another key, or it is no `gamelane serve`\n  hint:    give both ends the same file with --key"
     )]
     Stranger,
-    /// A message did not get through.
+    /// The server did not accept the connection, or closed it.
+    #[error(
+        "{0}\n  hint:    is `gamelane serve` running there, and does its firewall accept this TCP port? It closes a connection if \
+         too many are open from one address"
+    )]
+    Unheard(io::Error),
+    /// A stream of a load ended before its time.
+    #[error(
+        "a TCP stream of the load ended early: {0}\n  hint:    the server has ended, or too many connections are open from \
+         this address; measure again"
+    )]
+    Load(io::Error),
+    /// This host cannot send or receive.
     #[error("{0}")]
     Network(#[from] io::Error),
-    /// This kernel cannot use the congestion control.
+    /// This host's kernel cannot use the congestion control.
     #[error(
-        "--congestion {0}: this kernel does not have it, or allows it to root only\n  allowed: {1}\n  hint:    \
+        "--congestion {0}: this host's kernel does not have it, or allows it to root only\n  allowed: {1}\n  hint:    \
          add its name to the sysctl net.ipv4.tcp_allowed_congestion_control"
     )]
     Congestion(String, String),
@@ -79,9 +90,8 @@ pub struct Progress {
     pub moved: [u64; 2],
 }
 
-/// Time for each message before the measurement, and for the server's records after it.
+/// Time for each message before the measurement.
 const PATIENCE: Duration = Duration::from_secs(10);
-const PATIENCE_AFTER: Duration = Duration::from_secs(30);
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Keeps records, and the newest round trip for a display.
@@ -108,10 +118,10 @@ pub fn measure(
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Measured, Trouble> {
     let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
-    let mut socket = TcpStream::connect_timeout(&to, patience)?;
+    let mut socket = TcpStream::connect_timeout(&to, patience).map_err(Trouble::Unheard)?;
     socket.set_nodelay(true)?;
     set_congestion(&socket, &plan.congestion).map_err(|_| {
-        let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+        let file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
         let allowed = std::fs::read_to_string(file).unwrap_or_default().trim().replace(' ', ", ");
         Trouble::Congestion(plan.congestion.clone(), allowed)
     })?;
@@ -174,14 +184,15 @@ pub fn measure(
         }
         (probes.join().expect("a probe does not panic"), loaded, phases)
     });
+    let loaded = loaded.map_err(Trouble::Load)?;
     let (ended, mut client) = probed?;
     if let Some(why) = ended.into_iter().find_map(Result::err).filter(|_| !stop.load(Ordering::Relaxed)) {
         return Err(Trouble::Udp(port, why));
     }
-    client.extend(loaded?);
-    let deadline = clock::now().saturating_add(PATIENCE_AFTER);
+    client.extend(loaded);
+    let deadline = clock::now().saturating_add(control::time_for_records(plan));
     let told = socket.write_all(&[control::END]);
-    let mut server = told.and_then(|()| control::read_records(&mut socket, deadline));
+    let mut server = told.and_then(|()| control::read_records(&mut socket, plan.most_records(), deadline));
     let same_clock = boot == clock::boot();
     let mut compared = None;
     if let Ok(server) = &mut server {
@@ -203,15 +214,18 @@ pub fn measure(
     })
 }
 
-/// Makes the exchange of [`crate::measure::hello`]; returns the server's boot number, its UDP port, and the token.
+/// Makes the exchange of [`crate::measure::handshake`]; returns the server's boot number, its UDP port, and the token.
 fn ask(socket: &mut TcpStream, key: &Token, plan: &Plan) -> Result<(u64, u16, Token), Trouble> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
     let deadline = clock::now().saturating_add(PATIENCE);
-    socket.write_all(&Opening::Control { nonce }.bytes())?;
-    let exchange = Exchange { client: nonce, server: control::read(socket, deadline)? };
-    socket.write_all(&exchange.ask(key, plan))?;
-    let answer = control::read::<ANSWER_BYTES>(socket, deadline)?;
+    let mut said = || {
+        socket.write_all(&Opening::Control { nonce }.bytes())?;
+        let exchange = Exchange { client: nonce, server: control::read(socket, deadline)? };
+        socket.write_all(&exchange.ask(key, plan))?;
+        Ok((control::read::<ANSWER_BYTES>(socket, deadline)?, exchange))
+    };
+    let (answer, exchange) = said().map_err(Trouble::Unheard)?;
     match exchange.answer(key, &answer).ok_or(Trouble::Stranger)? {
         Answer::Refused(why) => Err(why.into()),
         Answer::Accepted { boot, port } => Ok((boot, port, exchange.token(key))),
@@ -259,7 +273,7 @@ impl<'a> Shared<'a> {
         let mut socket = TcpStream::connect_timeout(&self.to, patience)?;
         set_congestion(&socket, &self.plan.congestion)?;
         socket.write_all(&Opening::Load(Load::new(self.token, self.plan.id, flow, number)).bytes())?;
-        let moved = &self.moved[direction.index()];
+        let moved = Some(&self.moved[direction.index()]);
         let (id, stop) = (self.plan.id, self.leave);
         let stream = Stream { socket, direction, flow, number, id, until, stop, bucket: None, moved };
         let mut records = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gamelane_core::{Duration, Instant};
 
-use crate::measure::hello::Refusal;
+use crate::measure::handshake::Refusal;
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug)]
@@ -29,34 +29,34 @@ impl Default for Limits {
     }
 }
 
-/// Connections of strangers at a time: those that have not proved the key yet.
-pub const STRANGERS: u16 = 512;
-/// Of them, from one address. A client opens up to 64 streams of a phase at once.
-pub const STRANGERS_PER_ADDRESS: u16 = 64;
+/// Most connections without a proof at a time.
+pub const UNPROVED: u16 = 512;
+/// Most of them from one address. A client opens up to 64 streams of a phase at once.
+pub const UNPROVED_PER_ADDRESS: u16 = 64;
 
-/// Counts guests, in all and by address.
+/// A number of places, in all and for each address.
 #[derive(Debug)]
-pub struct Guests {
+pub struct Places {
     most: u16,
     per_address: u16,
     present: Mutex<BTreeMap<IpAddr, u16>>,
 }
 
-/// A guest that is counted until it is dropped.
+/// A place that is taken until this is dropped.
 #[derive(Debug)]
-pub struct Guest<'a> {
-    of: &'a Guests,
+pub struct Place<'a> {
+    of: &'a Places,
     address: IpAddr,
 }
 
-impl Guests {
-    /// Allows `most` guests, and `per_address` of one address.
+impl Places {
+    /// Has `most` places, and `per_address` for one address.
     pub const fn new(most: u16, per_address: u16) -> Self {
         Self { most, per_address, present: Mutex::new(BTreeMap::new()) }
     }
 
-    /// Lets a guest in, or says which limit is reached.
-    pub fn enter(&self, address: IpAddr) -> Result<Guest<'_>, Refusal> {
+    /// Takes a place, or says which limit is reached.
+    pub fn take(&self, address: IpAddr) -> Result<Place<'_>, Refusal> {
         let address = network(address);
         let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
         if present.get(&address).is_some_and(|own| *own >= self.per_address) {
@@ -66,11 +66,11 @@ impl Guests {
             return Err(Refusal::Busy(self.most));
         }
         *present.entry(address).or_default() += 1;
-        Ok(Guest { of: self, address })
+        Ok(Place { of: self, address })
     }
 }
 
-impl Drop for Guest<'_> {
+impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut present = self.of.present.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = present.get_mut(&self.address) {
@@ -90,11 +90,11 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A token bucket that all loads of a direction share.
+/// A token bucket that all loads of a direction share. Its level may become negative.
 #[derive(Debug)]
 pub struct Bucket {
     bytes_per_second: f64,
-    /// Bytes that may be sent, and when that was so.
+    /// Level in bytes, and the time of that level.
     level: Mutex<(f64, Instant)>,
 }
 
@@ -107,15 +107,19 @@ impl Bucket {
         Self { bytes_per_second: f64::from(mbit) * 125_000.0, level: Mutex::new((0.0, now)) }
     }
 
-    /// Takes `bytes`. The level may become negative; until it is positive again, this returns the time to wait instead.
-    pub fn take(&self, bytes: usize, now: Instant) -> Result<(), Duration> {
+    /// Time until bytes may move; `None` if they may now.
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
         let mut held = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let (level, at) = *held;
-        let since = now.saturating_since(at).as_secs_f64();
-        let level = (level + since * self.bytes_per_second).min(BURST.as_secs_f64() * self.bytes_per_second);
-        let after = if level < 0.0 { level } else { level - bytes as f64 };
-        *held = (after, now.max(at));
-        if level < 0.0 { Err(Duration::from_secs_f64(-level / self.bytes_per_second)) } else { Ok(()) }
+        let filled = level + now.saturating_since(at).as_secs_f64() * self.bytes_per_second;
+        let level = filled.min(BURST.as_secs_f64() * self.bytes_per_second);
+        *held = (level, now.max(at));
+        (level < 0.0).then(|| Duration::from_secs_f64(-level / self.bytes_per_second))
+    }
+
+    /// Takes bytes that have moved.
+    pub fn take(&self, bytes: usize) {
+        self.level.lock().unwrap_or_else(PoisonError::into_inner).0 -= bytes as f64;
     }
 }
 
@@ -124,9 +128,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guests_are_counted_by_address_and_network() {
-        let guests = Guests::new(3, 1);
-        let at = |text: &str| guests.enter(text.parse().unwrap());
+    fn places_are_counted_by_address_and_network() {
+        let places = Places::new(3, 1);
+        let at = |text: &str| places.take(text.parse().unwrap());
         let first = at("192.0.2.1").unwrap();
         assert_eq!(at("::ffff:192.0.2.1").unwrap_err(), Refusal::Address(1));
         let _second = at("2001:db8::1").unwrap();
@@ -142,9 +146,11 @@ mod tests {
         let start = Instant::from_secs(5);
         let (bucket, mut now, mut taken) = (Bucket::new(8, start), start, 0);
         while now < start + Duration::from_secs(10) {
-            match bucket.take(16_384, now) {
-                Ok(()) => taken += 16_384,
-                Err(wait) => now += wait + Duration::from_nanos(1),
+            if let Some(wait) = bucket.wait(now) {
+                now += wait + Duration::from_nanos(1);
+            } else {
+                bucket.take(16_384);
+                taken += 16_384;
             }
         }
         assert!((9_950_000..10_050_000).contains(&taken), "{taken} B in 10 s at 1 MB/s");

@@ -30,8 +30,8 @@ pub struct Stream<'a> {
     pub stop: &'a AtomicBool,
     /// The server's limit of rate.
     pub bucket: Option<&'a Bucket>,
-    /// Counts the bytes of all streams of a direction at this end, for progress.
-    pub moved: &'a AtomicU64,
+    /// Counts the bytes of all streams of a direction, for a display.
+    pub moved: Option<&'a AtomicU64>,
 }
 
 /// Bytes of a write or read.
@@ -44,7 +44,10 @@ const RECORDED_EVERY: Duration = Duration::from_millis(10);
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 impl Stream<'_> {
-    /// Sends, and records the state of TCP. Ends without error if the other end leaves. Data that waits at the end is thrown away.
+    /// Sends, and records the state of TCP. Data that waits at the end is thrown away.
+    ///
+    /// # Errors
+    /// The other end left before the time was up.
     pub fn send(mut self, records: &mut Vec<Record>) -> io::Result<()> {
         self.prepare()?;
         let chunk = [0x55; CHUNK];
@@ -54,35 +57,42 @@ impl Stream<'_> {
                 sample = now.saturating_add(SAMPLED_EVERY);
                 records.extend(self.state(now));
             }
-            if self.must_wait(CHUNK, now) {
+            if self.has_waited(now) {
                 continue;
             }
             match self.socket.write(&chunk) {
                 Ok(sent) => self.count(sent),
                 Err(error) if is_waiting(&error) => {}
-                Err(_) => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
     /// Receives, and records how much arrived when.
+    ///
+    /// # Errors
+    /// The other end left before the time was up.
     pub fn receive(mut self, records: &mut Vec<Record>) -> io::Result<()> {
         self.prepare()?;
         let mut chunk = [0; CHUNK];
         let (mut number, mut bytes, mut next) = (0, 0, clock::now().saturating_add(RECORDED_EVERY));
+        let mut ended = Ok(());
         while let Some(now) = self.goes_on() {
-            if self.must_wait(CHUNK, now) {
+            if self.has_waited(now) {
                 continue;
             }
             match self.socket.read(&mut chunk) {
-                Ok(0) => break,
+                Ok(0) => ended = Err(ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
                     self.count(read);
                     bytes += read as u32;
                 }
                 Err(error) if is_waiting(&error) => {}
-                Err(_) => break,
+                Err(error) => ended = Err(error),
+            }
+            if ended.is_err() {
+                break;
             }
             let now = clock::now();
             if now >= next && bytes > 0 {
@@ -93,7 +103,7 @@ impl Stream<'_> {
         if bytes > 0 {
             records.push(self.record(What::Received { one_way: None }, bytes, number, clock::now()));
         }
-        Ok(())
+        ended
     }
 
     fn prepare(&self) -> io::Result<()> {
@@ -109,14 +119,19 @@ impl Stream<'_> {
     }
 
     /// Waits for the bucket, and returns true if it did.
-    fn must_wait(&self, bytes: usize, now: Instant) -> bool {
-        let Some(Err(wait)) = self.bucket.map(|bucket| bucket.take(bytes, now)) else { return false };
+    fn has_waited(&self, now: Instant) -> bool {
+        let Some(wait) = self.bucket.and_then(|bucket| bucket.wait(now)) else { return false };
         std::thread::sleep(std::time::Duration::from_nanos(wait.as_nanos()).min(PATIENCE));
         true
     }
 
     fn count(&self, bytes: usize) {
-        self.moved.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Some(bucket) = self.bucket {
+            bucket.take(bytes);
+        }
+        if let Some(moved) = self.moved {
+            moved.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
     }
 
     fn state(&self, now: Instant) -> Option<Record> {
@@ -137,6 +152,53 @@ impl Stream<'_> {
     }
 }
 
+/// Chooses a congestion control; an empty name keeps the system's.
+pub(super) fn set_congestion(socket: &TcpStream, name: &str) -> io::Result<()> {
+    if name.is_empty() {
+        return Ok(());
+    }
+    socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes())
+}
+
 fn is_waiting(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    type Run = fn(Stream<'_>, &mut Vec<Record>) -> io::Result<()>;
+
+    fn end_after_the_other_left(run: Run) -> ErrorKind {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        drop(listener.accept().unwrap());
+        let stop = AtomicBool::new(false);
+        let stream = Stream {
+            socket,
+            direction: Direction::Up,
+            flow: 2,
+            number: 0,
+            id: 7,
+            until: clock::now().saturating_add(Duration::from_secs(60)),
+            stop: &stop,
+            bucket: None,
+            moved: None,
+        };
+        run(stream, &mut Vec::new()).unwrap_err().kind()
+    }
+
+    /// Regression: a load that the server dropped moved nothing, and the line got grade A+.
+    #[test]
+    fn a_stream_that_the_other_end_leaves_is_an_error() {
+        assert_eq!(
+            end_after_the_other_left(|stream, records| stream.receive(records)),
+            ErrorKind::UnexpectedEof
+        );
+        let sent = end_after_the_other_left(|stream, records| stream.send(records));
+        assert!(matches!(sent, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{sent}");
+    }
 }

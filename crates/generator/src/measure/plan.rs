@@ -46,6 +46,10 @@ pub const SECONDS: std::ops::RangeInclusive<u16> = 8..=600;
 pub const STREAMS: std::ops::RangeInclusive<u8> = 1..=32;
 /// Loads end this long before their phase, so that the queue is empty when the next phase begins.
 pub const DRAIN: Duration = Duration::from_millis(500);
+/// More records than both probes make in a second at one end: 164 packets, 83 of which give a round trip.
+const RECORDS_OF_PROBES: usize = 1000;
+/// More records than the two streams of a number make in a second: 100 reads and 10 states each.
+const RECORDS_OF_LOADS: usize = 250;
 /// Bytes of a plan in a message.
 pub const PLAN_BYTES: usize = 35;
 /// Longest name of a congestion control in Linux (`TCP_CA_NAME_MAX` without its final zero).
@@ -55,6 +59,12 @@ impl Plan {
     /// Length of a phase.
     pub fn phase(&self) -> Duration {
         Duration::from_millis(u64::from(self.seconds) * 1000 / PHASES.len() as u64)
+    }
+
+    /// More records than an end makes of this plan: it cannot fill the other's memory.
+    pub fn most_records(&self) -> usize {
+        let loads = RECORDS_OF_LOADS * usize::from(self.streams);
+        usize::from(self.seconds) * (RECORDS_OF_PROBES + loads)
     }
 
     /// Text of the scenario. Rates of the link are placeholders until they have been measured.
@@ -133,7 +143,7 @@ const GAME: &str = "cssource";
 mod tests {
     use super::*;
 
-    pub(crate) fn plan() -> Plan {
+    fn plan() -> Plan {
         Plan { id: 7, seed: 1, seconds: 30, streams: 4, congestion: "cubic".into() }
     }
 

@@ -1,10 +1,10 @@
-//! The server: a thread for each connection. Until a client has proved the key, a thread costs it [`OPENING_BYTES`] and the server one
-//! of [`STRANGERS`] places for [`Limits::handshake`]. UDP is [`crate::server`], which answers nobody before a cookie.
+//! The server: a thread for each connection. Before its proof, a connection takes one of [`UNPROVED`] places, for
+//! [`Limits::handshake`] at most. UDP is [`crate::server`]: until a client returns a cookie, answers are shorter than what it sent.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -16,11 +16,11 @@ use crate::clock;
 use crate::cookie::{Cookies, Token};
 use crate::driver::serve;
 use crate::measure::control;
-use crate::measure::hello::{ASKING_BYTES, Exchange, Load, OPENING_BYTES, Opening, Refusal};
-use crate::measure::limits::{Bucket, Guests, Limits, STRANGERS, STRANGERS_PER_ADDRESS};
-use crate::measure::load::Stream;
+use crate::measure::handshake::{ASKING_BYTES, Exchange, Load, OPENING_BYTES, Opening, Refusal};
+use crate::measure::limits::{Bucket, Limits, Places, UNPROVED, UNPROVED_PER_ADDRESS};
+use crate::measure::load::{Stream, set_congestion};
 use crate::measure::plan::{PHASES, Plan};
-use crate::record::Record;
+use crate::record::{Record, Records};
 use crate::server::Server as UdpServer;
 use crate::socket::Socket;
 
@@ -28,17 +28,16 @@ use crate::socket::Socket;
 pub struct Server {
     key: Token,
     limits: Limits,
-    clients: Guests,
-    strangers: Guests,
+    clients: Places,
+    unproved: Places,
     /// Limits of rate, by direction.
     buckets: [Bucket; 2],
-    tests: Mutex<Vec<Arc<Test>>>,
-    moved: AtomicU64,
+    running: Mutex<Vec<Arc<Measurement>>>,
     stop: Arc<AtomicBool>,
 }
 
 /// A measurement that runs.
-struct Test {
+struct Measurement {
     plan: Plan,
     token: Token,
     address: IpAddr,
@@ -50,23 +49,36 @@ struct Test {
     records: Mutex<(Vec<Record>, usize)>,
 }
 
+/// Keeps a number of records, and drops the rest.
+struct Bounded {
+    kept: Vec<Record>,
+    most: usize,
+}
+
+impl Records for Bounded {
+    fn record(&mut self, record: &Record) {
+        if self.kept.len() < self.most {
+            self.kept.push(*record);
+        }
+    }
+}
+
 /// Time that a client may take longer than its plan, for handshakes and its last packets.
 const GRACE: Duration = Duration::from_secs(15);
 /// Longest wait for a connection, so that a stop is noticed.
 const PATIENCE_MS: u16 = 200;
 
 impl Server {
-    /// Serves until `stop`.
+    /// Makes a server that [`Server::run`] runs until `stop`.
     pub fn new(key: Token, limits: Limits, stop: Arc<AtomicBool>) -> Arc<Self> {
         let bucket = || Bucket::new(limits.mbit, clock::now());
         Arc::new(Self {
             key,
             limits,
-            clients: Guests::new(limits.clients, limits.per_address),
-            strangers: Guests::new(STRANGERS, STRANGERS_PER_ADDRESS),
+            clients: Places::new(limits.clients, limits.per_address),
+            unproved: Places::new(UNPROVED, UNPROVED_PER_ADDRESS),
             buckets: [bucket(), bucket()],
-            tests: Mutex::default(),
-            moved: AtomicU64::new(0),
+            running: Mutex::default(),
             stop,
         })
     }
@@ -77,7 +89,15 @@ impl Server {
         while !self.stop.load(Ordering::Relaxed) {
             let mut polled = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
             let _ = poll(&mut polled, PollTimeout::from(PATIENCE_MS));
-            let Ok((socket, from)) = listener.accept() else { continue };
+            let (socket, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+                Err(_) => {
+                    // Without a free descriptor `poll` returns at once, again and again.
+                    thread::sleep(std::time::Duration::from_millis(PATIENCE_MS.into()));
+                    continue;
+                }
+            };
             let server = self.clone();
             let local = listener.local_addr()?;
             // Without a thread the connection closes, and the server goes on.
@@ -87,8 +107,8 @@ impl Server {
                 }
             });
         }
-        for test in lock(&self.tests).iter() {
-            test.stop.store(true, Ordering::Relaxed);
+        for measurement in lock(&self.running).iter() {
+            measurement.stop.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -101,16 +121,16 @@ impl Server {
     ) -> io::Result<Option<String>> {
         socket.set_nonblocking(false)?;
         socket.set_nodelay(true)?;
-        let Ok(stranger) = self.strangers.enter(from.ip()) else { return Ok(None) };
+        let Ok(place) = self.unproved.take(from.ip()) else { return Ok(None) };
         let deadline = clock::now().saturating_add(self.limits.handshake);
         match Opening::read(&control::read::<OPENING_BYTES>(&mut socket, deadline)?) {
             None => Ok(None),
             Some(Opening::Load(load)) => {
-                let found = lock(&self.tests).iter().find(|test| test.plan.id == load.id).cloned();
-                let found = found.filter(|test| load.is_proved(&test.token) && test.address == from.ip());
-                drop(stranger);
-                if let Some(test) = found {
-                    self.load(socket, &test, &load)?;
+                let found = lock(&self.running).iter().find(|one| one.plan.id == load.id).cloned();
+                let found = found.filter(|one| load.is_proved(&one.token) && one.address == from.ip());
+                drop(place);
+                if let Some(measurement) = found {
+                    self.load(socket, &measurement, &load)?;
                 }
                 Ok(None)
             }
@@ -121,12 +141,13 @@ impl Server {
                 socket.write_all(&own)?;
                 let exchange = Exchange { client: nonce, server: own };
                 let asked = control::read::<ASKING_BYTES>(&mut socket, deadline)?;
-                drop(stranger);
+                drop(place);
                 match self.measure(&mut socket, from, local, &exchange, &asked)? {
                     Ok(said) => Ok(Some(said)),
                     Err(why) => {
                         socket.write_all(&why.bytes())?;
-                        Ok(Some(format!("{}: refused: {}", from.ip(), first_line(why))))
+                        let why = if why == Refusal::Key { "wrong key".into() } else { first_line(why) };
+                        Ok(Some(format!("{}: refused: {why}", from.ip())))
                     }
                 }
             }
@@ -142,8 +163,7 @@ impl Server {
         asked: &[u8; ASKING_BYTES],
     ) -> io::Result<Result<String, Refusal>> {
         let plan = match exchange.asked(&self.key, asked) {
-            Ok(Some(plan)) => plan,
-            Ok(None) => return Ok(Err(Refusal::Plan)),
+            Ok(plan) => plan,
             Err(why) => return Ok(Err(why)),
         };
         if plan.seconds > self.limits.seconds {
@@ -152,7 +172,7 @@ impl Server {
         if set_congestion(socket, &plan.congestion).is_err() {
             return Ok(Err(Refusal::Congestion));
         }
-        let _client = match self.clients.enter(from.ip()) {
+        let _client = match self.clients.take(from.ip()) {
             Ok(client) => client,
             Err(why) => return Ok(Err(why)),
         };
@@ -161,7 +181,7 @@ impl Server {
         };
         let port = udp.local()?.port();
         let length = Duration::from_secs(plan.seconds.into()) + GRACE;
-        let test = Arc::new(Test {
+        let measurement = Arc::new(Measurement {
             token: exchange.token(&self.key),
             address: from.ip(),
             deadline: clock::now().saturating_add(length),
@@ -170,13 +190,16 @@ impl Server {
             records: Mutex::default(),
             plan,
         });
-        if lock(&self.tests).iter().any(|other| other.plan.id == test.plan.id) {
-            return Ok(Err(Refusal::Plan));
+        {
+            let mut running = lock(&self.running);
+            if running.iter().any(|other| other.plan.id == measurement.plan.id) {
+                return Ok(Err(Refusal::Plan));
+            }
+            running.push(measurement.clone());
         }
-        lock(&self.tests).push(test.clone());
-        let ended = self.host(socket, &test, exchange, udp, port);
-        test.stop.store(true, Ordering::Relaxed);
-        lock(&self.tests).retain(|other| other.plan.id != test.plan.id);
+        let ended = self.host(socket, &measurement, exchange, udp, port);
+        measurement.stop.store(true, Ordering::Relaxed);
+        lock(&self.running).retain(|other| other.plan.id != measurement.plan.id);
         let how = if ended.is_ok() { "measured" } else { "the client left early" };
         Ok(Ok(format!("{}: {how}", from.ip())))
     }
@@ -185,50 +208,53 @@ impl Server {
     fn host(
         &self,
         socket: &mut TcpStream,
-        test: &Arc<Test>,
+        measurement: &Arc<Measurement>,
         exchange: &Exchange,
         mut udp: Socket,
         port: u16,
     ) -> io::Result<()> {
         let cookies = Cookies::new().map_err(|error| io::Error::other(error.to_string()))?;
-        let token = exchange.token(&self.key);
-        let mut server = UdpServer::new(test.plan.model(), token, cookies, clock::boot());
-        let own = test.clone();
+        let plan = &measurement.plan;
+        let mut server = UdpServer::new(plan.model(), measurement.token.clone(), cookies, clock::boot());
+        let own = measurement.clone();
         let probes = thread::Builder::new().name("probes".into()).spawn(move || {
-            let mut records = Vec::new();
+            let mut records = Bounded { kept: Vec::new(), most: own.plan.most_records() };
             let _ = serve(&mut server, &mut udp, false, &own.stop, &mut records, &mut |_, _| {});
-            records
+            records.kept
         })?;
         socket.write_all(&exchange.accept(&self.key, clock::boot(), port))?;
-        let ended = control::read::<1>(socket, test.deadline);
-        test.stop.store(true, Ordering::Relaxed);
+        let ended = control::read(socket, measurement.deadline);
+        measurement.stop.store(true, Ordering::Relaxed);
         let mut records = probes.join().unwrap_or_default();
-        ended?;
+        if ended? != [control::END] {
+            return Err(ErrorKind::InvalidData.into());
+        }
         let patience = clock::now().saturating_add(Duration::from_secs(1));
-        while lock(&test.records).1 > 0 && clock::now() < patience {
+        while lock(&measurement.records).1 > 0 && clock::now() < patience {
             thread::sleep(std::time::Duration::from_millis(5));
         }
-        records.append(&mut lock(&test.records).0);
-        control::send_records(socket, &records)
+        records.append(&mut lock(&measurement.records).0);
+        let deadline = clock::now().saturating_add(control::time_for_records(plan));
+        control::send_records(socket, &records, deadline)
     }
 
-    /// Opens the first free UDP port from the one of TCP on, so that a firewall needs one rule; any port if TCP's was any.
+    /// Opens the first free UDP port from the one of TCP on, so that a firewall needs one rule.
     fn open_udp(&self, local: IpAddr, first: u16) -> Option<Socket> {
         (0..self.limits.clients)
             .find_map(|place| Socket::bind(SocketAddr::new(local, first.checked_add(place)?)).ok())
     }
 
-    fn load(&self, socket: TcpStream, test: &Test, load: &Load) -> io::Result<()> {
+    fn load(&self, socket: TcpStream, measurement: &Measurement, load: &Load) -> io::Result<()> {
         let direction = PHASES.iter().flat_map(|phase| phase.loads).find(|(flow, _)| *flow == load.flow);
-        let Some(&(_, direction)) = direction.filter(|_| load.stream < test.plan.streams) else {
+        let Some(&(_, direction)) = direction.filter(|_| load.stream < measurement.plan.streams) else {
             return Ok(());
         };
-        if !lock(&test.opened).insert((load.flow, load.stream)) {
+        if !lock(&measurement.opened).insert((load.flow, load.stream)) {
             return Ok(());
         }
-        set_congestion(&socket, &test.plan.congestion)?;
-        lock(&test.records).1 += 1;
-        let until = clock::now().saturating_add(test.plan.phase()).min(test.deadline);
+        set_congestion(&socket, &measurement.plan.congestion)?;
+        lock(&measurement.records).1 += 1;
+        let until = clock::now().saturating_add(measurement.plan.phase()).min(measurement.deadline);
         let stream = Stream {
             socket,
             direction,
@@ -236,28 +262,20 @@ impl Server {
             number: load.stream,
             id: load.id,
             until,
-            stop: &test.stop,
+            stop: &measurement.stop,
             bucket: Some(&self.buckets[direction.index()]),
-            moved: &self.moved,
+            moved: None,
         };
         let mut records = Vec::new();
         let ended = match direction {
             gamelane_core::Direction::Up => stream.receive(&mut records),
             gamelane_core::Direction::Down => stream.send(&mut records),
         };
-        let mut held = lock(&test.records);
+        let mut held = lock(&measurement.records);
         held.0.append(&mut records);
         held.1 -= 1;
         ended
     }
-}
-
-/// Chooses a congestion control; an empty name keeps the system's.
-pub(super) fn set_congestion(socket: &TcpStream, name: &str) -> io::Result<()> {
-    if name.is_empty() {
-        return Ok(());
-    }
-    socket2::SockRef::from(socket).set_tcp_congestion(name.as_bytes())
 }
 
 fn first_line(why: Refusal) -> String {

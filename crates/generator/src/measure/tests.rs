@@ -10,7 +10,7 @@ use std::time::Duration as Wait;
 use gamelane_core::Duration;
 
 use crate::cookie::Token;
-use crate::measure::hello::{ANSWER_BYTES, ASKING_BYTES, Answer, Exchange, Load, Opening, Refusal};
+use crate::measure::handshake::{ANSWER_BYTES, ASKING_BYTES, Answer, Exchange, Load, Opening, Refusal};
 use crate::measure::limits::Limits;
 use crate::measure::plan::Plan;
 use crate::measure::server::Server;

@@ -30,7 +30,7 @@ pub struct Load {
     pub flow: u16,
     /// Number of the stream within its flow.
     pub stream: u8,
-    /// Proof over the three.
+    /// Proof over id, flow and stream.
     pub proof: Seal,
 }
 
@@ -94,7 +94,7 @@ impl Opening {
     }
 }
 
-/// What both ends prove: the exchange so far, under a label for each use so that no proof can stand for another.
+/// The nonces that each proof covers. Each kind of proof has a label of its own, so that none can replace another.
 pub struct Exchange {
     /// The client's nonce.
     pub client: Nonce,
@@ -116,14 +116,14 @@ impl Exchange {
         bytes
     }
 
-    /// Reads the client's message. The outer `Err` is a wrong proof; `None` is a plan that is out of range.
-    pub fn asked(&self, key: &Token, bytes: &[u8; ASKING_BYTES]) -> Result<Option<Plan>, Refusal> {
+    /// Reads the client's message, or refuses a wrong proof or a plan that is out of range.
+    pub fn asked(&self, key: &Token, bytes: &[u8; ASKING_BYTES]) -> Result<Plan, Refusal> {
         let (plan, proof) = bytes.split_first_chunk::<PLAN_BYTES>().expect("longer than a plan");
         let proof = proof.first_chunk().expect("a proof follows");
         if !key.accepts(&self.sealed(b"ask", plan), proof) {
             return Err(Refusal::Key);
         }
-        Ok(Plan::read(plan))
+        Plan::read(plan).ok_or(Refusal::Plan)
     }
 
     /// The token of this measurement's UDP sessions and loads.
@@ -260,7 +260,7 @@ mod tests {
     fn a_plan_needs_the_key_and_this_exchange() {
         let (key, other) = (Token::new("key"), Token::new("other"));
         let asked = EXCHANGE.ask(&key, &plan());
-        assert_eq!(EXCHANGE.asked(&key, &asked), Ok(Some(plan())));
+        assert_eq!(EXCHANGE.asked(&key, &asked), Ok(plan()));
         assert_eq!(EXCHANGE.asked(&other, &asked), Err(Refusal::Key));
         let later = Exchange { server: [3; 32], ..EXCHANGE };
         assert_eq!(later.asked(&key, &asked), Err(Refusal::Key), "a recorded message is useless later");
