@@ -72,7 +72,7 @@ impl DocsisConfig {
 /// as in 3.0.
 const CHANNELS: [u64; 4] = [10_240_000, 30_720_000, 122_880_000, 245_760_000];
 
-/// Requests, minislots and other modems take a share of the channel. With twice the rate, the modem reaches its own.
+/// Requests and rounding to minislots take part of the channel. A modem that is alone on a channel of twice its rate reaches its rate.
 fn channel_for(sustained: Bitrate) -> Bitrate {
     let twice = sustained.bps().saturating_mul(2);
     Bitrate::from_bps(CHANNELS.into_iter().find(|rate| *rate >= twice).unwrap_or(twice))
