@@ -189,6 +189,13 @@ def test_a_person_adds_and_narrows(runner: Runner) -> None:
         assert _taking(narrow, "gateway.*.acks", {QUEUE: queue}) == ("plain",)
 
 
+def test_a_value_is_searched_where_the_scenario_takes_it(runner: Runner) -> None:
+    """Regression: the search ended with an error when the sampler came to CAKE, which cannot prioritise ACKs."""
+    wanted = asked.with_searches(runner.space, ["gateway.*.acks=plain,prioritise"], runner.scenario)
+    assert _taking(wanted, "gateway.*.acks", {QUEUE: "priority"}) == ("plain", "prioritise")
+    assert _taking(wanted, "gateway.*.acks", {QUEUE: "cake"}) is None
+
+
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
@@ -196,6 +203,9 @@ def test_a_person_adds_and_narrows(runner: Runner) -> None:
         (["--search", "gateway.*.limit=60p..50p"], "the lower first"),
         (["--search", "gateway.*.limit=50p..60ms"], "same unit"),
         (["--search", "link.upp=1mbit,2mbit"], "did you mean"),
+        (["--search", "gateway.*.limit=5..9"], "--search gateway.*.limit=5..9: a queue limit needs a unit"),
+        (["--search", "gateway.*.queue=fifo,foo"], "given:   foo"),
+        (["--search", "gateway.*.acks=plain,nonesuch"], "given:   nonesuch"),
         (["--keep", "link.up"], "gateway.*.queue"),
         (["--goal", "p99(quake3.rtt)"], "not a goal"),
         (["--goal", "min p99(quake3.rrt)"], "did you mean `p99(quake3.rtt)`"),

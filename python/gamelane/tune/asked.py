@@ -10,10 +10,11 @@ from gamelane import _native
 from gamelane.errors import ScenarioError, UsageError
 from gamelane.sweep.refusal import said
 from gamelane.tune.parameters import QUANTITY, WAYS, Parameter, Space, gateway, range_of
+from gamelane.tune.space import accepted, beside
 
 
 def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scenario) -> Space:
-    """Add the parameters of `--search`. A key that is in the space already keeps its place and conditions."""
+    """Add the parameters of `--search`. A key that is in the space already keeps its place."""
     parameters = list(space.parameters)
     for text in searches:
         key, equals, values = (part.strip() for part in text.partition("="))
@@ -23,16 +24,12 @@ def with_searches(space: Space, searches: Sequence[str], scenario: _native.Scena
                 "  allowed: for example 'gateway.*.queue=codel,fq_codel' or 'gateway.*.limit=50p..500p'"
             )
         wanted = _search(text, key, values)
-        places = [index for index, each in enumerate(parameters) if each.key == key]
-        if not places:
-            parameters.append(wanted)
-            _refuse_what_is_refused(text, scenario, wanted)
-            continue
-        whens = [dict(parameters[index].when) for index in places]
-        merged = {leader: tuple(value for when in whens for value in when.get(leader, ())) for leader in whens[0]}
-        parameters[places[0]] = replace(wanted, when=merged)
-        for index in reversed(places[1:]):
-            del parameters[index]
+        places = [each for each in parameters if each.key == key]
+        found = _taken(replace(space, parameters=tuple(parameters)), scenario, wanted, places)
+        _refuse_what_is_refused(text, scenario, wanted, found, places)
+        at = parameters.index(places[0]) if places else len(parameters)
+        parameters = [each for each in parameters if each.key != key]
+        parameters[at:at] = found
     return replace(space, parameters=tuple(parameters))
 
 
@@ -72,10 +69,41 @@ def _search(text: str, key: str, values: str) -> Parameter:
     return range_of(key, ends[0], ends[1], log=float(ends[1][1]) >= 10 * float(ends[0][1]) > 0)
 
 
-def _refuse_what_is_refused(text: str, scenario: _native.Scenario, parameter: Parameter) -> None:
-    for value in parameter.ends():
+def _taken(space: Space, scenario: _native.Scenario, wanted: Parameter, places: Sequence[Parameter]) -> list[Parameter]:
+    """Return the wanted parameter for each place of its key, with the values that the scenario takes there."""
+    conditions = [condition for place in places for condition in place.when.items()]
+    leaders = {
+        leader: [value for key, values in conditions if key == leader for value in values] for leader, _ in conditions
+    }
+    keys = {wanted.key, *leaders}
+    companions = {
+        (key, value): space.required({key: value}) for key in keys for value in (*space.values(key), *wanted.values)
+    }
+    if not leaders:
+        found = accepted(scenario, wanted, {}, companions)
+        return [] if found is None else [found]
+    return [
+        each
+        for leader in space.parameters
+        if leader.key in leaders
+        for each in beside(scenario, wanted, leader, leaders[leader.key], companions)
+    ]
+
+
+def _refuse_what_is_refused(
+    text: str,
+    scenario: _native.Scenario,
+    wanted: Parameter,
+    found: Sequence[Parameter],
+    places: Sequence[Parameter],
+) -> None:
+    """Refuse a value that the scenario takes in no place, with the reason of the first place."""
+    first = {key: values[0] for place in places[:1] for key, values in place.when.items()}
+    for value in wanted.ends():
+        if any(value in each.ends() for each in found):
+            continue
         try:
-            scenario.with_overrides([(parameter.key, value)])
+            scenario.with_overrides(Space(()).overrides(scenario, {**first, wanted.key: value}))
         except ScenarioError as refusal:
             hint = f"\n  hint:    {refusal.hint}" if refusal.hint else ""
             allowed = f"\n  allowed: {refusal.allowed}" if refusal.allowed else ""

@@ -61,11 +61,11 @@ def shipped(scenario: _native.Scenario) -> Space:
     for table in tables:
         parameter = _parameter(scenario, table)
         if table.beside is None:
-            accepted = _accepted(scenario, parameter, {}, companions)
-            found = [] if accepted is None else [accepted]
+            taken = accepted(scenario, parameter, {}, companions)
+            found = [] if taken is None else [taken]
         else:
             leaders = chosen.get(table.beside, [])
-            found = [each for leader in leaders for each in _beside(scenario, parameter, leader, table.of, companions)]
+            found = [each for leader in leaders for each in beside(scenario, parameter, leader, table.of, companions)]
         if found:
             chosen[parameter.key] = found
     return Space(tuple(parameter for of in chosen.values() for parameter in of))
@@ -100,7 +100,7 @@ def _parameter(scenario: _native.Scenario, table: ParameterTable) -> Parameter:
     return range_of(table.key, low, high, log=table.log)
 
 
-def _beside(
+def beside(
     scenario: _native.Scenario,
     parameter: Parameter,
     leader: Parameter,
@@ -115,25 +115,24 @@ def _beside(
     for value in leader.values:
         if of is not None and value not in of:
             continue
-        beside = {leader.key: value, **companions.get((leader.key, value), {})}
-        accepted = _accepted(scenario, parameter, beside, {})
-        if accepted is not None:
-            groups.setdefault(accepted.values, []).append(value)
+        taken = accepted(scenario, parameter, {leader.key: value, **companions.get((leader.key, value), {})}, {})
+        if taken is not None:
+            groups.setdefault(taken.values, []).append(value)
     choice = any(len(values) > 1 for values in groups)
     return [
-        replace(parameter, values=values, when={leader.key: tuple(beside)})
-        for values, beside in groups.items()
+        replace(parameter, values=values, when={leader.key: tuple(leading)})
+        for values, leading in groups.items()
         if len(values) != 1 or not choice
     ]
 
 
-def _accepted(
-    scenario: _native.Scenario, parameter: Parameter, beside: Settings, companions: Companions
+def accepted(
+    scenario: _native.Scenario, parameter: Parameter, others: Settings, companions: Companions
 ) -> Parameter | None:
-    """Return the parameter with only the values that the scenario takes, or None if it takes none."""
+    """Return the parameter with only the values that the scenario takes beside `others`, or None if it takes none."""
 
     def taken(value: str) -> bool:
-        settings = {**beside, parameter.key: value, **companions.get((parameter.key, value), {})}
+        settings = {**others, parameter.key: value, **companions.get((parameter.key, value), {})}
         return takes(scenario, Space(()).overrides(scenario, settings))
 
     if parameter.low == parameter.high:
