@@ -109,7 +109,7 @@ def flood(lab: Lab, host: Host, to: str, port: int, bps: float) -> None:
 
 
 def game(queue: str) -> str:
-    """Measure a game's round trip while UDP floods both directions at twice their rate."""
+    """Measure a game's round trip while UDP floods both directions."""
     with Lab() as lab:
         hosts = gateway(lab, queue)
         echo = lab.start(hosts.internet, "python3", "-c", ECHO)

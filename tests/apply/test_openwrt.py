@@ -9,6 +9,7 @@ import pytest
 
 from gamelane import experiment
 from gamelane.apply import recipes
+from gamelane.catalogue import QUEUES
 from tests.apply.test_recipes import QUEUE
 
 OPTIONS = {
@@ -63,11 +64,17 @@ def found(name: str, keys: dict[str, str]) -> dict[str, str]:
     return section
 
 
-@pytest.mark.parametrize("queue", ["fifo", "codel", "pie", "fq_codel", "fq_pie", "cake"])
+@pytest.mark.parametrize("queue", [name for name, queue in QUEUES.items() if queue.isolates != "classes"])
 def test_the_lines_are_those_of_uci(queue: str) -> None:
     section = found("household", {QUEUE: queue, "gateway.*.limit": "4MiB" if queue == "cake" else "90p"})
     assert (section["download"], section["upload"]) == ("11400", "950")
     assert section["qdisc"] == ("pfifo" if queue == "fifo" else queue)
+
+
+@pytest.mark.parametrize(("queue", "limit"), [("codel", "1000"), ("fq_pie", "10240"), ("dualpi2", "10000")])
+def test_a_limit_that_is_not_given_is_that_of_linux(queue: str, limit: str) -> None:
+    section = found("collom2016", {"gateway.*": f'{{ queue = "{queue}" }}'})
+    assert (section["ilimit"], section["elimit"]) == (limit, limit)
 
 
 def test_options_that_sqm_has_of_its_own() -> None:

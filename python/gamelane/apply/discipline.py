@@ -15,7 +15,7 @@ from gamelane.catalogue import QUEUES
 FRAME = 1514
 """Bytes of a full Ethernet frame."""
 FIFO_LIMIT = "1000p"
-"""The model's. In the kernel it is that of the device, 32 packets for an IFB."""
+"""Default of the model. The kernel would take the device's `txqueuelen`: 32 packets for an IFB."""
 ELSEWHERE = ("queue", "parameters", "acks", "bandwidth", "overhead")
 """Keys that other lines express."""
 
@@ -80,7 +80,7 @@ def _option(key: str, option: str, value: Any) -> str:
 
 
 def _counts_packets(queue: Mapping[str, Any]) -> bool:
-    """Whether the limit is in bytes, and the kernel's in packets."""
+    """Whether the scenario limits bytes, but the kernel's discipline limits packets."""
     return _in_bytes(queue) and kind_of(queue) not in ("fifo", "cake")
 
 

@@ -1,7 +1,7 @@
 """The classes of a scenario as a tree of HTB, which is in every kernel and shapes, too.
 
-- `priority`: the first class has the whole rate, the others almost none. HTB first serves what is within its rate, and
-  then lets the others borrow in their order.
+- `priority`: the first class has the whole rate, the others almost none. HTB serves classes
+  within their rate first. Then the others borrow, in order of priority.
 - `drr`: all classes borrow everything, in turns of their quantum.
 - `htb`: the classes as they are.
 """

@@ -41,6 +41,10 @@ class Match:
 
 
 ACK = Match(protocol="tcp", ack=True)
+LONGEST_ACK = {"ip": 127, "ip6": 63}
+"""Greatest value in the packet's field of length, which leaves out the IPv6 header. A longer packet must hold data: a
+TCP header has at most 60 B. A shorter one may hold data, too. `u32` compares the bits above these values."""
+IPV6_HEADER = 40
 
 
 @dataclass(frozen=True)

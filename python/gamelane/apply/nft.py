@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gamelane.apply.match import Match, Ports, Span
+from gamelane.apply.match import IPV6_HEADER, LONGEST_ACK, Match, Ports, Span
 
 TABLE = "inet gamelane"
 ACK = "tcp flags & (fin | syn | rst | psh | ack | urg) == ack"
-LONGEST_ACK = 127
-"""Bytes. Longer packets hold data, for a TCP header has at most 60 B; some shorter ones do, too."""
-IPV6_HEADER = 40
 
 
 def table(device: str, rules: Sequence[tuple[Match, str]]) -> list[str]:
@@ -37,7 +34,7 @@ def expressions(match: Match) -> list[str]:
         return [" ".join(transport)]
     return [
         " ".join([*_of_version(match, "ip", 0), *transport]),
-        " ".join([*_of_version(match, "ip6", 40), *transport]),
+        " ".join([*_of_version(match, "ip6", IPV6_HEADER), *transport]),
     ]
 
 
@@ -49,7 +46,7 @@ def _of_version(match: Match, ip: str, header: int) -> list[str]:
         low, high = (max(0, each - header) for each in match.size)
         found.append(f"{ip} length {_range((low, high))}")
     if match.ack:
-        found.append(f"{ip} length <= {LONGEST_ACK}")
+        found.append(f"{ip} length <= {LONGEST_ACK[ip]}")
     return found
 
 

@@ -17,7 +17,7 @@ from gamelane.apply.recipe import Recipe
 TARGET = "openwrt"
 SECTION = "sqm.wan"
 UNDO = (f"uci -q delete {SECTION}", "uci commit sqm", "/etc/init.d/sqm restart")
-LIMITS = {"fq_codel": 10240, "fq_pie": 10240}
+LIMITS = {"fq_codel": 10240, "fq_pie": 10240, "dualpi2": 10000}
 """Limits in packets that Linux has by default; SQM's default is 1001. Others: 1000."""
 MARKS = ("fq_codel",)
 """Disciplines that mark by default in Linux. SQM lets all of them mark."""

@@ -94,4 +94,4 @@ UNDO = (
     f"ip link del {IFB} 2>/dev/null",
     f"nft delete table {nft.TABLE} 2>/dev/null",
 )
-"""Ends what any recipe of this target sets up."""
+"""Ends what any recipe of this target sets up, but for the offloads that HTB's switch off."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from gamelane.apply.match import Match, Ports, Span
+from gamelane.apply.match import IPV6_HEADER, LONGEST_ACK, Match, Ports, Span
 
 PROTOCOLS = {"tcp": 6, "udp": 17}
 
@@ -30,7 +30,7 @@ class Version:
 
 VERSIONS = (
     Version("ip", "ip", "dsfield", 2, 0, 33, "match u8 0x05 0x0f at 0 "),
-    Version("ipv6", "ip6", "priority", 4, 40, 53, ""),
+    Version("ipv6", "ip6", "priority", 4, IPV6_HEADER, 53, ""),
 )
 
 
@@ -96,6 +96,6 @@ def _size(version: Version, span: Span | None) -> list[str]:
 
 
 def _ack(version: Version) -> str:
-    """Match TCP shorter than 128 bytes with no flag but ACK and those of ECN."""
-    short = f"match u16 0x0000 0xff80 at {version.length_at}"
+    """Match short TCP with no flag but ACK and those of ECN."""
+    short = f"match u16 0x0000 {0xFFFF ^ LONGEST_ACK[version.word]:#06x} at {version.length_at}"
     return f"{version.before_ack}{short} match u8 0x10 0x3f at {version.flags_at}"
