@@ -83,13 +83,17 @@ app = Group(
 )
 
 
+COMPLETION_ASKED = "_GAMELANE_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
+
 def main() -> None:
     """Run the command and exit."""
     sys.exit(guarded(_run))
 
 
 def _run() -> object:
-    if "_GAMELANE_COMPLETE" in os.environ:
+    if COMPLETION_ASKED in os.environ:
         from gamelane.cli import completion  # noqa: PLC0415 - as for the subcommands
 
         completion.register()

@@ -18,9 +18,9 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from gamelane.cli.app import COMPLETION_ASKED
+
 PROGRAM = "gamelane"
-ASKED = "_GAMELANE_COMPLETE"
-"""The variable by which a shell asks for completions."""
 
 
 class Bash(BashComplete):
@@ -72,10 +72,10 @@ def completion(shell: str) -> None:
     For Bash, add `eval "$(gamelane completion bash)"` to ~/.bashrc. For Zsh, the same with zsh to ~/.zshrc, below
     compinit. For Fish: `gamelane completion fish > ~/.config/fish/completions/gamelane.fish`.
     """
-    made = SHELLS[shell](click.Command(PROGRAM), {}, PROGRAM, ASKED)
+    made = SHELLS[shell](click.Command(PROGRAM), {}, PROGRAM, COMPLETION_ASKED)
     sys.stdout.write(made.source())
 
 
 def register() -> None:
-    """Let Click answer our Bash script. Call this if `ASKED` is set."""
+    """Let Click answer our Bash script. Call this if `COMPLETION_ASKED` is set."""
     add_completion_class(Bash)

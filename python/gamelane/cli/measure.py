@@ -27,7 +27,7 @@ def serve(context: click.Context) -> None:
 @click.option(
     "--congestion", metavar="NAME", show_default="each host's own", help="TCP congestion control of the loads."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", default=1, help="Seed of the games and calls.")
+@click.option("--seed", type=options.SEED, metavar="N", default=1, help="Seed of the games and calls.")
 @options.output("Write report and records to this folder, as `gamelane run` does.")
 @options.json
 @options.quiet

@@ -85,7 +85,7 @@ def say(message: str) -> None:
         sys.stderr.write(f"{message}\n")
 
 
-def say_where(page: Path | None, hint: str, *, quiet: bool) -> None:
+def say_where(page: Path | None, hint: str = "", *, quiet: bool) -> None:
     """Say where the report is; without one, how to get one. There is no hint after an error."""
     if quiet:
         return

@@ -40,7 +40,7 @@ from gamelane.cli.doing import carry_out
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
     default=10.0,
-    help="Share that transfers may lose of what is due to them, percent.",
+    help="How much of its due goodput each transfer may lose, percent.",
 )
 @click.option("--trials", type=click.IntRange(1), metavar="N", default=64, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
@@ -52,7 +52,7 @@ from gamelane.cli.doing import carry_out
     show_default=True,
     help="Print lines for Linux (tc), for OpenWrt's SQM, or for `gamelane gateway`.",
 )
-@click.option("--sampler-seed", type=click.IntRange(0), metavar="N", default=1, help="Seed of the search.")
+@click.option("--sampler-seed", type=click.IntRange(0, 2**32 - 1), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json
 @options.output("Write tune.json, report.html and figures/ to this folder.")

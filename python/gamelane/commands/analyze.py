@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gamelane import whole
 from gamelane.analysis.capture import connection_log, keeps_whole_flows, read
-from gamelane.cli.guard import PARTLY
 from gamelane.cli.prompt import told
 from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
-from gamelane.errors import UsageError, aligned
+from gamelane.errors import ExitCode, UsageError, aligned
 
 if TYPE_CHECKING:
     from gamelane.analysis.capture_frames import TableWriter
@@ -160,5 +159,5 @@ def _log(captures: Sequence[str], flows: Sequence[int], words: str) -> int:
     sys.stdout.write(text)
     if error is not None:
         say(f"error: {aligned(error)}")
-        return PARTLY
+        return ExitCode.PARTIAL
     return 0

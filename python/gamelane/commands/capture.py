@@ -19,10 +19,9 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from gamelane import _native, whole
-from gamelane.cli.guard import CANNOT_RUN, OUTPUT
 from gamelane.cli.stopping import Stop, stopping
 from gamelane.cli.talk import emit, say, stderr, stdout, writable
-from gamelane.errors import LabError, OutputError, UsageError, aligned
+from gamelane.errors import ExitCode, LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
 from gamelane.report import top_terminal
 from gamelane.report.capture_terminal import show
@@ -82,7 +81,7 @@ def capture(
             say(f"error: {aligned(str(error))}")
         if folder is not None and not quiet:
             say(f"recorded: {folder}; `gamelane analyze {folder} -o REPORT` makes a report with plots")
-    return 0 if error is None else CANNOT_RUN if isinstance(error, ConnectionError) else OUTPUT
+    return 0 if error is None else ExitCode.CANNOT_RUN if isinstance(error, ConnectionError) else ExitCode.OUTPUT
 
 
 class Limits:

@@ -19,8 +19,8 @@ import numpy as np
 from gamelane import _native, experiment, live, programs, quantity
 from gamelane.analysis import line
 from gamelane.cli.stopping import Stop, stopping
-from gamelane.cli.talk import emit, printing, say, stdout, writable
-from gamelane.errors import ExitCode, RecordsError, UsageError
+from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
+from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
 from gamelane.report.measure import document, show
 from gamelane.report.sparkline import sparkline
 from gamelane.report.write import write_report
@@ -76,8 +76,10 @@ def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
                 sys.stderr.flush()
     if shows and trips:
         sys.stderr.write("\r\x1b[K")
+    if child.returncode < 0:
+        raise LabError(f"gamelane-traffic was ended by {signal.Signals(-child.returncode).name}")
     if child.returncode != 0:  # The program has said why.
-        raise click.exceptions.Exit(abs(child.returncode))
+        raise click.exceptions.Exit(child.returncode)
     return last
 
 
@@ -118,13 +120,13 @@ def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *,
             emit(document(host, ended, found, grades))
         else:
             show(found, grades, clock, stdout())
-    if folder is not None and not quiet:
-        say(f"report: {page}")
+    if folder is not None:
+        say_where(page, quiet=quiet)
 
 
 LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
 CLOCK = (
-    "One-way delays may be wrong by up to {:.2f} ms: half of the least round trip, as the clocks of both ends differ."
+    "The clocks of the two ends differ. One-way delays may be wrong by up to {:.2f} ms, half of the least round trip."
 )
 
 

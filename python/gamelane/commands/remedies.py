@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gamelane import experiment
-from gamelane.cli.talk import deliver, progress, say, stdout, writable
+from gamelane.cli.talk import deliver, progress, say_where, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking, rank
@@ -50,8 +50,7 @@ def remedies(
     deliver(document, file, lambda: show(ranking, stdout()), json=json)
     if folder is not None:
         page = write_remedies(folder, ranking)
-        if not quiet:
-            say(f"report: {page}")
+        say_where(page, quiet=quiet)
 
 
 def _losses(text: str) -> list[float]:

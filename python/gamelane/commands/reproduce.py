@@ -13,9 +13,8 @@ from rich.text import Text
 
 from gamelane.claims import PAPERS, Claim, Paper, counts
 from gamelane.claims.judge import Judged, judge
-from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import deliver, progress, say, stdout, writable
-from gamelane.errors import UsageError, did_you_mean
+from gamelane.cli.talk import deliver, progress, say, say_where, stdout, writable
+from gamelane.errors import ExitCode, UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
 
 COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
@@ -33,13 +32,13 @@ def reproduce(paper: str, repeat: int, threads: int, json: bool, out: Path | Non
     document = {"schema": 1, "repeats": repeat, "papers": {each.paper.name: _document(each) for each in judged}}
     deliver(document, folder / "claims.json" if folder else None, lambda: show(judged, stdout()), json=json)
     if folder is not None:
-        write_claims(folder / "claims.html", judged, repeat)
-        if not quiet:
-            say(f"report: {folder / 'claims.html'}")
+        page = folder / "claims.html"
+        write_claims(page, judged, repeat)
+        say_where(page, quiet=quiet)
     if judged[-1].interrupted:
         done, planned = sum(len(each.verdicts) for each in judged), sum(len(each.claims) for each in papers)
         say(f"{done} of {planned} claims judged")
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 
 
 def _chosen(name: str) -> list[Paper]:

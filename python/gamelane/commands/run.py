@@ -15,10 +15,9 @@ import click
 
 from gamelane import _native, experiment, interrupts, whole
 from gamelane.cli.engines import LAB, engines, lab
-from gamelane.cli.guard import INTERRUPTED
 from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
 from gamelane.cli.variants import overrides, variants
-from gamelane.errors import Interrupted, OutputError, UsageError
+from gamelane.errors import ExitCode, Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.runner import Job
@@ -115,7 +114,7 @@ def deliver(
 ) -> None:
     """Print the results, and write the report if a folder is given. `tell` prints instead of the usual table."""
     if not ran.results:
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
     results = _overlaid(ran.results)
     with printing():
         if tell is not None:
@@ -126,7 +125,7 @@ def deliver(
         raise ran.failed
     if folder is None:
         if ran.stopped:
-            raise click.exceptions.Exit(INTERRUPTED)
+            raise click.exceptions.Exit(ExitCode.INTERRUPTED)
         say_where(None, "" if json else "-o DIR adds a report with plots, and records", quiet=quiet)
         return
     page = None
@@ -136,7 +135,7 @@ def deliver(
     if page is None:
         again = " ".join(map(str, ran.folders)) + (f" -o {folder}" if len(ran.folders) > 1 else "")
         say(f"records: {folder}\n  hint:    `gamelane report {again}` draws the report")
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
     say_where(page, "", quiet=quiet)
 
 

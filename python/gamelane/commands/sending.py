@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gamelane import _native, experiment, library, live, programs
-from gamelane.cli.talk import emit, say, stdout, writable
+from gamelane.cli.talk import emit, say_where, stdout, writable
 from gamelane.fit import play
 from gamelane.report.document import document
 from gamelane.report.terminal import show
@@ -34,7 +34,7 @@ def join(scenario: str, client: Path, out: Path, server: Path | None, seed: int 
         emit(document(results))
     else:
         show(results, stdout())
-    say(f"report: {page}")
+    say_where(page, quiet=False)
 
 
 def _found(words: list[str]) -> list[str]:

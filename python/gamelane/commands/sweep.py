@@ -10,9 +10,8 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gamelane.cli.guard import INTERNAL, INTERRUPTED
-from gamelane.cli.talk import emit_line, say, stderr, stdout, writable
-from gamelane.errors import UsageError
+from gamelane.cli.talk import emit_line, say, say_where, stderr, stdout, writable
+from gamelane.errors import ExitCode, UsageError
 from gamelane.report.sweep.terminal import show
 from gamelane.sweep import details, file, plan, records
 from gamelane.sweep import execute as running
@@ -79,15 +78,14 @@ def _conclude(progress: running.Progress, folder: Path, page: Path | None, *, js
         say(f"failed: run {failed.id}: {failed.why}")
     if progress.interrupted:
         say(f"{progress.done} of {progress.total} runs finished; run the same command again for the rest")
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
     if progress.failed:
         say(
             f"{len(progress.failed)} of {progress.total} runs failed, which is a bug in gamelane. "
             "The other runs are kept."
         )
-        raise click.exceptions.Exit(INTERNAL)
-    if not quiet and page is not None:
-        say(f"report: {page}")
+        raise click.exceptions.Exit(ExitCode.FAILED)
+    say_where(page, quiet=quiet)
 
 
 def _executor(ray: str | None, threads: int) -> Executor:

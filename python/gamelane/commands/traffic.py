@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gamelane import whole
-from gamelane.cli.talk import emit, printing, say, stdout, writable
+from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
@@ -68,8 +68,7 @@ def fit(
     page = None if folder is None else write_fit(folder, title or out.stem, outcome)
     if not quiet:
         say(f"model: {out}")
-        if page is not None:
-            say(f"report: {page}")
+        say_where(page, quiet=quiet)
 
 
 def generate(model: str, out: Path, players: int | None, duration: str, seed: int, json: bool, quiet: bool) -> None:
