@@ -14,7 +14,7 @@ import pytest
 from gamelane import Experiment, UsageError, _native, experiment
 from gamelane.report.tune import recommendation, words
 from gamelane.sweep.metrics import metrics
-from gamelane.tune import asked, known, objective, space
+from gamelane.tune import asked, known, space
 from gamelane.tune import needs as need
 from gamelane.tune.choose import Trial, is_better, knee, pareto, recommended, signed
 from gamelane.tune.objective import Aim, Wishes
@@ -33,11 +33,7 @@ def runner(short: Experiment) -> Runner:
 
 
 def _aim(runner: Runner, wishes: Wishes | None = None) -> Aim:
-    today, fair = runner.rows([{}, known.fair(runner.scenario)])
-    names = metrics(today[0])
-    return objective.aim(
-        names, wishes or Wishes(), need.usual(runner.scenario, need.Reference(names, today, fair), 0.1)
-    )
+    return need.aim(runner, wishes or Wishes(), 0.1)
 
 
 def _found(runner: Runner, aim: Aim, trials: int) -> Found:
@@ -168,13 +164,6 @@ def test_a_table_of_the_space_that_makes_no_sense_is_refused(
         space.shipped(short.scenario)
     for complaint in complaints:
         assert complaint in str(refusal.value)
-
-
-def test_words_come_from_the_scenario_format() -> None:
-    assert set(space.words_of("gateway.*.queue")) >= {"fifo", "fq_codel"}
-    assert "newreno" in space.words_of("tcp.congestion")
-    assert space.words_of("link.up") == ()
-    assert space.words_of("no.such") == ()
 
 
 def test_a_person_adds_and_narrows(runner: Runner) -> None:
@@ -352,7 +341,9 @@ def test_a_random_household_gets_nearly_the_best_of_a_grid(seed: int) -> None:
     found = _found(runner, aim, 64)
     best = households.best_of_grid(runner, aim)
     chosen = found.best or found.before
-    assert best is None or signed(chosen, aim)[0] <= 1.1 * signed(best, aim)[0], recommendation(found)
+    assert best is not None
+    assert chosen.breaks(aim) == ()
+    assert signed(chosen, aim)[0] <= 1.1 * signed(best, aim)[0], recommendation(found)
 
 
 def test_ctrl_c_ends_the_search_with_what_was_found(runner: Runner) -> None:

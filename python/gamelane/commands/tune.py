@@ -8,15 +8,14 @@ from pathlib import Path
 import click
 
 from gamelane import apply, experiment
-from gamelane.cli.guard import INTERRUPTED
-from gamelane.cli.talk import deliver, progress, say, stdout, writable
+from gamelane.cli.talk import deliver, progress, say, say_where, stdout, writable
 from gamelane.cli.variants import overrides
+from gamelane.errors import ExitCode
 from gamelane.report.sheets import write_tune
 from gamelane.report.tune import document, show
-from gamelane.sweep.metrics import metrics
-from gamelane.tune import known, needs, objective
+from gamelane.tune import known, needs
 from gamelane.tune.asked import with_searches, without
-from gamelane.tune.objective import Aim, Wishes
+from gamelane.tune.objective import Wishes
 from gamelane.tune.search import Effort, Found, Runner, module, search
 from gamelane.tune.space import shipped
 
@@ -44,7 +43,7 @@ def tune(
     space = without(with_searches(shipped(chosen.scenario), searches, chosen.scenario), keep, chosen.scenario)
     folder = None if out is None else writable(out)
     runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)
-    aim = _aim(runner, Wishes(goal, bound), cost / 100)
+    aim = needs.aim(runner, Wishes(goal, bound), cost / 100)
     effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), sampler_seed)
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
@@ -55,22 +54,10 @@ def tune(
     deliver(document(found, recipes), file, lambda: show(found, lines, stdout()), json=json)
     if folder is not None:
         page = write_tune(folder, chosen.scenario.name, found, lines)
-        if not quiet:
-            say(f"report: {page}")
+        say_where(page, quiet=quiet)
     if found.interrupted:
         say(f"{len(found.trials)} of {trials} settings tried")
-        raise click.exceptions.Exit(INTERRUPTED)
-
-
-def _aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
-    today, fair = runner.rows([{}, known.fair(runner.scenario)])
-    names = metrics(today[0])
-    usual = (
-        Aim((), ())
-        if wishes.goals and wishes.bounds
-        else needs.usual(runner.scenario, needs.Reference(names, today, fair), cost)
-    )
-    return objective.aim(names, wishes, usual)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 
 
 def _recipes(runner: Runner, found: Found) -> dict[str, apply.Recipe]:

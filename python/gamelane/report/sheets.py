@@ -85,8 +85,8 @@ def _settings(found: Found) -> Sheet:
     )
     caption = (
         f"The settings that no other setting beats in every goal, of {len(found.trials)} tried over "
-        f"{len(found.seeds)} seeds. Mean ± 95 % interval. Beyond the knee, one goal gains little for what the other "
-        "loses."
+        f"{len(found.seeds)} seeds. Mean ± 95 % interval. On either side of the knee, a small gain in one "
+        "goal costs much of the other."
     )
     return Sheet("Settings", headings, tuple(rows), caption)
 

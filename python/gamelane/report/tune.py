@@ -101,7 +101,7 @@ def show(found: Found, lines: list[str], console: Console) -> None:
             console.print(Text(line), soft_wrap=True)
 
 
-MARKS = {"*": "recommended", "k": "knee: beyond it, one goal gains little for what the other loses"}
+MARKS = {"*": "recommended", "k": "knee: on either side, a small gain in one goal costs much of the other"}
 
 
 def _mark(found: Found, trial: Trial) -> str:

@@ -59,7 +59,7 @@ def figure(found: Found) -> Figure | None:
     caption = (
         f"{x.text} against {y.text}; mean over {len(found.seeds)} seeds. "
         "The line joins the settings that no other setting beats in both. At the knee it bends most: "
-        "on either side of it one goal gains little for what the other loses."
+        "on either side of it, a small gain in one goal costs much of the other."
     )
     legend = tuple(Key(kind, colour) for kind, colour in COLOURS.items())
     return Figure(

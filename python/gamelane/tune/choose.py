@@ -1,4 +1,4 @@
-"""What is chosen of the trials of a search: the Pareto front, its knee, and the setting to recommend."""
+"""Selects from the trials of a search: the Pareto front, its knee, and the setting to recommend."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ QUEUES: tuple[Settings, ...] = ({QUEUE: "cake"}, FAIR, {QUEUE: "cake", "gateway.
 
 
 def fair(scenario: _native.Scenario) -> Settings:
-    """Return FQ-CoDel shaped to the highest share: what a fair queue gives each flow."""
+    """Return FQ-CoDel shaped to 95 % of the link: the reference for what is due to a flow."""
     return {**FAIR, **_shaped(shapes(scenario, SHARES[:1]))[0]}
 
 

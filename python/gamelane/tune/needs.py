@@ -1,8 +1,8 @@
 """What games, calls, video and transfers need: the goals and bounds of a search that was given none.
 
-A bound follows from the need of an application, never from what an unfair queue happens to give it. No bound rules out
-every setting. If neither today's gateway nor FQ-CoDel meets the need of a game or a call, the better of the two is the
-bound. Video and transfers are due no more than FQ-CoDel gives them.
+Bounds of games, calls and video follow from their needs. A transfer is due the lower of today's goodput and the one
+behind FQ-CoDel. No bound rules out every setting: if neither gateway meets the need of a game or a call, the better of
+the two is the bound, and a video need not stand still less than behind FQ-CoDel.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from gamelane import _native
 from gamelane.catalogue import INTERACTIVE, group
 from gamelane.errors import UsageError
 from gamelane.sweep.budget import Limit
-from gamelane.sweep.metrics import Metric, find
-from gamelane.tune.objective import Aim, Goal, Row, over_seeds
+from gamelane.sweep.metrics import Metric, find, metrics
+from gamelane.tune import known, objective
+from gamelane.tune.objective import Aim, Goal, Row, Wishes, over_seeds
+from gamelane.tune.search import Runner
 
 GAME_LOSS = 0.01
 """Loss above which a shooter is no longer good (`quality.grade`)."""
@@ -43,6 +45,15 @@ class Reference:
         """Return the mean of a metric for both; 0 if it has none."""
         today, fair = (over_seeds(metric, rows).mean or 0.0 for rows in (self.today, self.fair))
         return today, fair
+
+
+def aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
+    """Return the goals and bounds that a person wrote. Those of `usual` stand in for what was not written."""
+    today, fair = runner.rows([{}, known.fair(runner.scenario)])
+    names = metrics(today[0])
+    is_whole = wishes.goals and wishes.bounds
+    stand_ins = Aim((), ()) if is_whole else usual(runner.scenario, Reference(names, today, fair), cost)
+    return objective.aim(names, wishes, stand_ins)
 
 
 def usual(scenario: _native.Scenario, reference: Reference, cost: float) -> Aim:

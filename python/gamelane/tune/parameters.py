@@ -117,7 +117,7 @@ class Space:
         )
 
     def required(self, settings: Settings) -> Settings:
-        """Return what these settings leave no choice in: a queue with classes needs its list of games."""
+        """Return the keys with a single value beside these settings: a queue with classes needs its list of games."""
         found = [each for each in self.parameters if len(each.values) == 1 and each.applies(settings)]
         return {each.key: each.values[0] for each in found if each.key not in settings}
 

@@ -28,7 +28,11 @@ REFINED = 0.25
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search. `before` is the unchanged scenario; `best` is None if no setting is clearly better."""
+    """The result of a search. `before` is the unchanged scenario.
+
+    `best` is None if no setting is clearly better. If the unchanged scenario breaks a bound, `best` is the best setting
+    that meets all bounds; None if none does.
+    """
 
     aim: Aim
     interrupted: bool
@@ -40,7 +44,7 @@ class Found:
 
     @property
     def knee(self) -> Trial | None:
-        """The setting of the front beyond which the first goal costs most of the second."""
+        """The knee of the front (`choose.knee`)."""
         return knee(self.front, self.aim)
 
     @property

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from gamelane import _native, quantity
 from gamelane.catalogue import INTERACTIVE
+from gamelane.keys import keys
 from gamelane.sweep.refusal import Source
 from gamelane.sweep.tables import Table, Value, parse
 from gamelane.tune.parameters import QUANTITY, Parameter, Settings, Space, range_of, takes
@@ -86,7 +87,7 @@ def _companions(scenario: _native.Scenario, tables: Sequence[ParameterTable]) ->
 
 def _parameter(scenario: _native.Scenario, table: ParameterTable) -> Parameter:
     if table.values == "schema":
-        return Parameter(table.key, words_of(table.key))
+        return Parameter(table.key, tuple(keys()[table.key]))
     if table.values == "games":
         games = [flow["name"] for flow in scenario.flows() if flow["app"] in INTERACTIVE]
         return Parameter(table.key, (json.dumps(games),) if games else ())
@@ -139,40 +140,6 @@ def accepted(
         values = tuple(value for value in parameter.values if taken(value))
         return replace(parameter, values=values) if values else None
     return parameter if all(taken(end) for end in parameter.ends()) else None
-
-
-def words_of(key: str) -> tuple[str, ...]:
-    """Return the words that the scenario's schema lists for a key, with `*` read as `up`; empty if it lists none."""
-    schema = json.loads(_native.schema())
-    place: Any = schema
-    for step in key.replace("*", "up").split("."):
-        place = _resolved(schema, place).get("properties", {}).get(step)
-        if place is None:
-            return ()
-    return tuple(dict.fromkeys(_words(schema, place)))
-
-
-def _words(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Iterator[str]:
-    place = _resolved(schema, place)
-    if isinstance(place.get("const"), str):
-        yield place["const"]
-    yield from (word for word in place.get("enum", []) if isinstance(word, str))
-    for inner in (*place.get("oneOf", []), *place.get("anyOf", [])):
-        yield from _words(schema, inner)
-
-
-def _resolved(schema: Mapping[str, Any], place: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow `$ref`, and the only object of an `anyOf`, to the schema with the properties."""
-    while "properties" not in place:
-        reference = place.get("$ref")
-        if reference is not None:
-            place = schema["$defs"][reference.rpartition("/")[2]]
-            continue
-        objects = [each for each in place.get("anyOf", []) if "$ref" in each]
-        if len(objects) != 1 or "oneOf" in place:
-            break
-        place = objects[0]
-    return place
 
 
 def shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
