@@ -1,6 +1,6 @@
 """What `gamelane tune` recommends: for a family, and for random households beside the best of an exhaustive grid.
 
-`python -m bench.tune [HOUSEHOLDS]`; 40 households take ten minutes.
+`python -m bench.tune [HOUSEHOLDS]`; 40 households take seven minutes.
 """
 
 from __future__ import annotations
