@@ -1,4 +1,4 @@
-"""What `gamelane tune` recommends: for a family, and for random households beside the best of an exhaustive grid.
+"""What `gamelane tune` recommends for random households, beside the best of an exhaustive grid.
 
 `python -m bench.tune [HOUSEHOLDS]`; 40 households take seven minutes.
 """
@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from tests.tune import households
 
-from gamelane import _native, experiment
+from gamelane import _native
 from gamelane.report.tune import recommendation
 from gamelane.tune import known, needs, space
 from gamelane.tune.choose import signed
 from gamelane.tune.objective import Wishes
 from gamelane.tune.search import Effort, Found, Runner, search
 
-FAMILY = Path(__file__).parent / "family.toml"
 COST = 0.1
 TRIALS = 64
 SEEDS = (1, 2, 3)
@@ -39,7 +37,6 @@ def beside_the_grid(runner: Runner, found: Found) -> float:
 
 
 if __name__ == "__main__":
-    print("family.toml:", recommendation(tuned(experiment.load(str(FAMILY)).scenario)[1]), flush=True)
     ratios = []
     for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 40):
         made = tuned(_native.Scenario.parse(households.text(seed), "household.toml", []))

@@ -16,6 +16,7 @@ from gamelane.report.tune import document, show
 from gamelane.tune import known, needs
 from gamelane.tune.asked import with_searches, without
 from gamelane.tune.objective import Wishes
+from gamelane.tune.parameters import Settings
 from gamelane.tune.search import Effort, Found, Runner, module, search
 from gamelane.tune.space import shipped
 
@@ -44,7 +45,11 @@ def tune(
     folder = None if out is None else writable(out)
     runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)
     aim = needs.aim(runner, Wishes(goal, bound), cost / 100)
-    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), sampler_seed)
+
+    def expressed(settings: Settings) -> bool:
+        return apply.recipes(space.applied(chosen.scenario, settings))[target].matches
+
+    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), expressed, sampler_seed)
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, aim, effort, lambda done: bar.update(task, completed=done))

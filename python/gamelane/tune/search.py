@@ -64,10 +64,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Effort:
-    """Number of trials, settings to try first, and the seed of the sampler."""
+    """Number of trials, settings to try first, the settings to recommend if one is good, and the sampler's seed."""
 
     trials: int
     known: tuple[Settings, ...] = ()
+    prefers: Callable[[Settings], bool] = lambda _: True
     sampler_seed: int = 1
 
 
@@ -112,7 +113,7 @@ def search(runner: Runner, aim: Aim, effort: Effort, on_trials: Callable[[int], 
         while len(made) < effort.trials:
             count = min(BATCH, effort.trials - len(made))
             refines = len(made) >= effort.trials * (1 - REFINED)
-            batch = _neighbours(runner.space, aim, made)[:count] if refines else []
+            batch = _neighbours(runner.space, aim, made, effort)[:count] if refines else []
             asked = [] if batch else sampler.ask(count)
             batch = batch or [settings for _, settings in asked]
             numbers = range(len(made), len(made) + len(batch))
@@ -124,16 +125,21 @@ def search(runner: Runner, aim: Aim, effort: Effort, on_trials: Callable[[int], 
         if not made:
             raise
         interrupted = True
-    best = recommended(made, aim)
-    if best is not None and not before.breaks(aim) and not is_better(best, before, aim, runner.seeds):
-        best = None
+    is_enough = before.breaks(aim) == ()
+    bests = [recommended(of, aim) for of in (_preferred(made, effort), made)]
+    better = [each for each in bests if each and not (is_enough and not is_better(each, before, aim, runner.seeds))]
+    best = better[0] if better else None
     front = pareto([trial for trial in made if not trial.breaks(aim)], aim)
     return Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best)
 
 
-def _neighbours(space: Space, aim: Aim, made: Sequence[Trial]) -> list[Settings]:
+def _preferred(made: Sequence[Trial], effort: Effort) -> list[Trial]:
+    return [trial for trial in made if effort.prefers(trial.settings)]
+
+
+def _neighbours(space: Space, aim: Aim, made: Sequence[Trial], effort: Effort) -> list[Settings]:
     """Return the neighbours of the best trial that were not tried."""
-    best = recommended(made, aim)
+    best = recommended(_preferred(made, effort), aim) or recommended(made, aim)
     tried = [trial.settings for trial in made]
     return [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
 
@@ -145,6 +151,7 @@ class Sampler:
         self._space = space
         self._aim = aim
         self._first = effort.known
+        self._prefers = effort.prefers
         optuna = module()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Optuna marks `multivariate`, `group` and constraints as experimental
@@ -169,7 +176,8 @@ class Sampler:
     def tell(self, results: Sequence[tuple[Any, Trial]]) -> None:
         """Tell Optuna what its trials gave."""
         for trial, own in results:
-            trial.set_user_attr(BROKEN, _excess(own, self._aim))
+            dislike = 0.0 if self._prefers(own.settings) else 1.0
+            trial.set_user_attr(BROKEN, [*_excess(own, self._aim), dislike])
             goals = zip(own.goals(self._aim), self._aim.goals, strict=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
