@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gamelane.cli.stopping import stopping
 from gamelane.interrupts import SIGNALS, raised, uninterrupted
+from gamelane.terminal.stopping import stopping
 
 
 @pytest.fixture(autouse=True)

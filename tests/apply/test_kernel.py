@@ -77,7 +77,7 @@ def settings(queue: str) -> dict[str, str]:
 def understood(said: str) -> bool:
     """Whether a shell complained of nothing but a discipline that this kernel lacks."""
     left = [line for line in said.splitlines() if line != UNKNOWN_KIND]
-    # iproute2 knows DualPI2 from 6.18 on. What a discipline leaves out, the lines after it cannot find.
+    # iproute2 knows DualPI2 from 6.18 on.
     return not [line for line in left if not line.startswith('Unknown qdisc "dualpi2"')]
 
 

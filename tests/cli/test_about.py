@@ -39,7 +39,7 @@ def test_models_say_where_they_come_from() -> None:
 
 def test_models_and_scenarios_fit_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: the notes took a table of 300 lines, and left no room for the other columns."""
-    monkeypatch.setattr("gamelane.cli.talk.WIDTH_WITHOUT_TERMINAL", 80)
+    monkeypatch.setattr("gamelane.terminal.talk.WIDTH_WITHOUT_TERMINAL", 80)
     for command in (about.models, about.scenarios):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):

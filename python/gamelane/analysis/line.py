@@ -57,7 +57,7 @@ class Phase:
     from_s: float
     to_s: float
     rtt_ms: Mapping[str, float] | None
-    """Mean, median, 95th percentile and jitter (the 95th percentile of the steps) of the game's round trips."""
+    """Mean, median, 95th and 99th percentile, and jitter (the 95th percentile of the steps) of the game's round trips."""
     up: Way
     down: Way
 

@@ -9,8 +9,8 @@ import click
 
 from gamelane import _native, library
 from gamelane.cli import completing, options
-from gamelane.cli.talk import emit, say, stdout
 from gamelane.errors import UsageError, did_you_mean
+from gamelane.terminal.talk import emit, say, stdout
 
 
 @click.command()

@@ -16,7 +16,7 @@ Completer = Callable[[click.Context, click.Parameter, str], Items]
 
 
 def names(known: Callable[[], Iterable[str]], *, files: bool = False) -> Completer:
-    """Offer names; with `files` also files, as what has a name here may be a file of one's own."""
+    """Offer names. With `files`, offer files too: a name may be shipped, or be a file of the user."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
         found = [CompletionItem(name) for name in known() if name.startswith(incomplete)]

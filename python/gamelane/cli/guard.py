@@ -7,9 +7,9 @@ import os
 import sys
 from collections.abc import Callable
 
-from gamelane.cli.talk import leave_stdout, say, unprinted
 from gamelane.errors import ExitCode, LabError, OutputError, ScenarioError, UsageError
 from gamelane.interrupts import CtrlC, raised
+from gamelane.terminal.talk import leave_stdout, say, unprinted
 
 OK, INTERNAL, USAGE, OUTPUT, PARTLY, CANNOT_RUN, PEER, INTERRUPTED = ExitCode
 

@@ -12,7 +12,7 @@ from gamelane import programs
 class Handover(click.Command):
     """A command that parses nothing. Every word goes to the program, including `--help` and `--`.
 
-    `commands` are its subcommands that do not go there.
+    `commands` holds the subcommands that run in Python instead.
     """
 
     commands: Mapping[str, click.Command] = {}

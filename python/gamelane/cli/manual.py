@@ -119,7 +119,7 @@ def _marked(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as roff has it: ASCII, and no line that begins like a request."""
+    """Escape a text for roff: ASCII only, and no line that begins like a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     text = "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in text)
     return f"\\&{text}" if text.startswith((".", "'")) else text

@@ -11,8 +11,6 @@ TYPE_CHECKING = False  # `typing` loads slowly
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gamelane._native import Analysis
-
 QUIET = ("-q", "--quiet")
 
 
@@ -27,22 +25,8 @@ def captures(words: Sequence[str]) -> list[str] | None:
 def run(files: Sequence[str]) -> int:
     """Analyze, print the document, and return the exit code."""
     from gamelane.analysis.capture import read  # noqa: PLC0415 - only where it is needed
+    from gamelane.commands.unread import told  # noqa: PLC0415 - likewise
 
     analysis = read(files)
     analysis.print(sys.stdout.isatty())
     return told(analysis)
-
-
-def told(analysis: Analysis) -> int:
-    """Say what could not be read, and return the exit code."""
-    from gamelane.cli.guard import PARTLY, USAGE  # noqa: PLC0415 - likewise
-    from gamelane.cli.talk import say  # noqa: PLC0415 - likewise
-
-    if (captures := len(analysis.packets)) > 2:
-        say(
-            f"{captures} captures: each is analyzed alone, because only two can be compared\n"
-            "  hint:    give two of them; merge files of one recording with `mergecap -w OUT FILE...`"
-        )
-    for problem in analysis.problems:
-        say(f"error: {problem}")
-    return (USAGE if analysis.unread else PARTLY) if analysis.problems else 0

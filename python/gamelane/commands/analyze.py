@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gamelane import whole
 from gamelane.analysis.capture import connection_log, keeps_whole_flows, read
-from gamelane.cli.prompt import told
-from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
+from gamelane.commands.unread import told
 from gamelane.errors import ExitCode, UsageError, aligned
+from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
 if TYPE_CHECKING:
     from gamelane.analysis.capture_frames import TableWriter

@@ -19,12 +19,12 @@ from rich.live import Live as Screen
 from rich.text import Text
 
 from gamelane import _native, whole
-from gamelane.cli.stopping import Stop, stopping
-from gamelane.cli.talk import emit, say, stderr, stdout, writable
 from gamelane.errors import ExitCode, LabError, OutputError, UsageError, aligned
 from gamelane.quantity import parse
 from gamelane.report import top_terminal
 from gamelane.report.capture_terminal import show
+from gamelane.terminal.stopping import Stop, stopping
+from gamelane.terminal.talk import emit, say, stderr, stdout, writable
 
 STEP_MS = 500
 KEY_MS = 100

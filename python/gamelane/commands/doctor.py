@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gamelane import doctor as checks
-from gamelane.cli.talk import emit, stdout
+from gamelane.terminal.talk import emit, stdout
 
 
 def doctor(json: bool, measure: bool) -> None:

@@ -18,12 +18,12 @@ import numpy as np
 
 from gamelane import _native, experiment, live, programs, quantity
 from gamelane.analysis import line
-from gamelane.cli.stopping import Stop, stopping
-from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
 from gamelane.report.measure import document, show
 from gamelane.report.sparkline import sparkline
 from gamelane.report.write import write_report
+from gamelane.terminal.stopping import Stop, stopping
+from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
 SHORTEST, LONGEST = 8, 600
 """Allowed lengths in seconds, as `gamelane-traffic measure` has them."""

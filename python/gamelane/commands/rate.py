@@ -8,9 +8,9 @@ from typing import Literal
 from rich.table import Table
 
 from gamelane import _native, experiment
-from gamelane.cli.talk import emit, stdout
-from gamelane.cli.variants import overrides
+from gamelane.commands.variants import overrides
 from gamelane.errors import UsageError
+from gamelane.terminal.talk import emit, stdout
 
 
 def rate(

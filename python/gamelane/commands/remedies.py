@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from gamelane import experiment
-from gamelane.cli.talk import deliver, progress, say_where, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, REMEDIES, Ranking, rank
 from gamelane.report.columns import Column, lines, width
 from gamelane.report.sheets import write_remedies
+from gamelane.terminal.talk import deliver, progress, say_where, stdout, writable
 
 Tails = tuple[tuple[str, str], ...]
 

@@ -10,13 +10,13 @@ from typing import Any
 from rich.table import Table
 
 from gamelane import replay as replaying
-from gamelane.cli.talk import emit, say, stdout, writable
-from gamelane.cli.variants import overrides, variants
 from gamelane.commands import run
+from gamelane.commands.variants import overrides, variants
 from gamelane.experiment import Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.report.document import document
 from gamelane.report.terminal import show
+from gamelane.terminal.talk import emit, say, stdout, writable
 
 
 def replay(

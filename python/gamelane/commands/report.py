@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gamelane import whole
-from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.records.overlaid import overlay
 from gamelane.records.results import ALONE, Results
@@ -16,6 +15,7 @@ from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
 from gamelane.sweep import records as sweeps
+from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
 FORMATS = ("csv", "flent")
 

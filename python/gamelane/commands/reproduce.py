@@ -13,9 +13,9 @@ from rich.text import Text
 
 from gamelane.claims import PAPERS, Claim, Paper, counts
 from gamelane.claims.judge import Judged, judge
-from gamelane.cli.talk import deliver, progress, say, say_where, stdout, writable
 from gamelane.errors import ExitCode, UsageError, did_you_mean
 from gamelane.report.claims import words, write_claims
+from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 
 COLOURS = {"reproduced": "green", "differs": "red", "cannot-tell": "yellow"}
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import click
 
 from gamelane import _native, experiment, interrupts, whole
-from gamelane.cli.engines import LAB, engines, lab
-from gamelane.cli.talk import emit, printing, progress, say, say_where, stdout, writable
-from gamelane.cli.variants import overrides, variants
+from gamelane.commands.engines import LAB, engines, lab
+from gamelane.commands.variants import overrides, variants
 from gamelane.errors import ExitCode, Interrupted, OutputError, UsageError
 from gamelane.experiment import Experiment, Hooks
 from gamelane.records.results import ALONE, Results
 from gamelane.runner import Job
+from gamelane.terminal.talk import emit, printing, progress, say, say_where, stdout, writable
 
 
 def run(

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gamelane import _native, experiment, library, live, programs
-from gamelane.cli.talk import emit, say_where, stdout, writable
 from gamelane.fit import play
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
+from gamelane.terminal.talk import emit, say_where, stdout, writable
 
 
 def become(words: Sequence[str]) -> None:

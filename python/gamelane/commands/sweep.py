@@ -10,7 +10,6 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from gamelane.cli.talk import emit_line, say, say_where, stderr, stdout, writable
 from gamelane.errors import ExitCode, UsageError
 from gamelane.report.sweep.terminal import show
 from gamelane.sweep import details, file, plan, records
@@ -19,6 +18,7 @@ from gamelane.sweep import folder as store
 from gamelane.sweep.axes import Match
 from gamelane.sweep.executor import Executor
 from gamelane.sweep.local import Local
+from gamelane.terminal.talk import emit_line, say, say_where, stderr, stdout, writable
 
 SCHEMA = 1
 LINE_EVERY_S = 1.0

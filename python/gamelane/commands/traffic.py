@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gamelane import whole
-from gamelane.cli.talk import emit, printing, say, say_where, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.fit import capture, play
 from gamelane.fit.capture import MOST_PLAYERS, Recording, Stream
 from gamelane.fit.figures import FIGURES, figures, percent
 from gamelane.plot.style import number
 from gamelane.report.fit import write_fit
+from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
 if TYPE_CHECKING:
     from gamelane.fit.goodness import Fit, Outcome

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.table import Table
 
-from gamelane.cli.talk import emit, say, stdout, writable
 from gamelane.errors import UsageError
 from gamelane.plot.style import number
+from gamelane.terminal.talk import emit, say, stdout, writable
 from gamelane.trials import analysis, blind
 from gamelane.trials.impairment import Impairment
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from gamelane import apply, experiment
-from gamelane.cli.talk import deliver, progress, say, say_where, stdout, writable
-from gamelane.cli.variants import overrides
+from gamelane.commands.variants import overrides
 from gamelane.errors import ExitCode
 from gamelane.report.sheets import write_tune
 from gamelane.report.tune import document, show
+from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 from gamelane.tune import known, needs
 from gamelane.tune.asked import with_searches, without
 from gamelane.tune.objective import Wishes

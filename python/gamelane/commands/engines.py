@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gamelane.cli.talk import say
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.experiment import Engine, Experiment
 from gamelane.runner import Batch, Job
+from gamelane.terminal.talk import say
 
 SIM, LAB = "sim", "lab"
 ENGINES = (SIM, LAB)

@@ -1,0 +1,1 @@
+"""The terminal: what a command prints, and the signals that end it."""
