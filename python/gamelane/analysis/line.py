@@ -57,7 +57,7 @@ class Phase:
     from_s: float
     to_s: float
     rtt_ms: Mapping[str, float] | None
-    """Mean, median, 95th and 99th percentile, and jitter (the 95th percentile of the steps) of the game's round trips."""
+    """Of the game's round trips: mean, median, 95th and 99th percentile, and jitter (95th percentile of the steps)."""
     up: Way
     down: Way
 

@@ -7,7 +7,7 @@ import sys
 
 
 def _open_what_is_closed() -> None:
-    """Connect descriptors that the caller closed, as by `>&-`, to /dev/null. Else the next file would get the output."""
+    """Connect closed descriptors (`>&-`) to /dev/null. Else the next file to be opened would get the output."""
     while (nowhere := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(nowhere)
