@@ -55,6 +55,14 @@ pub enum What {
         /// Retransmission timeout, in microseconds.
         rto_us: u32,
     },
+    /// What the TCP stream of this number and direction has delivered since it began. The payload is the size of the IP packet of a full
+    /// segment.
+    Delivered {
+        /// Segments that arrived, also those after a gap.
+        segments: u32,
+        /// Segments that were sent again.
+        again: u32,
+    },
 }
 
 /// Receives records.
@@ -136,6 +144,7 @@ impl Record {
                 srtt_us: (value >> 32) as u32,
                 rto_us: value as u32,
             },
+            5 => What::Delivered { segments: value as u32, again: u32::from_le_bytes(number(bytes, 20)?) },
             _ => return None,
         };
         Some(Self {
@@ -157,10 +166,11 @@ impl Record {
             What::Duplicate => (2, UNKNOWN),
             What::RoundTrip { took } => (3, took.as_nanos()),
             What::Tcp { srtt_us, rto_us, .. } => (4, u64::from(srtt_us) << 32 | u64::from(rto_us)),
+            What::Delivered { segments, .. } => (5, segments.into()),
         };
         let mut bytes = [0; RECORD_BYTES];
-        if let What::Tcp { in_flight, .. } = self.what {
-            bytes[20..24].copy_from_slice(&in_flight.to_le_bytes());
+        if let What::Tcp { in_flight: beside, .. } | What::Delivered { again: beside, .. } = self.what {
+            bytes[20..24].copy_from_slice(&beside.to_le_bytes());
         }
         bytes[0] = kind;
         bytes[1] = self.direction.index() as u8;

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use gamelane_core::headers::{IPV4_HEADER, IPV6_HEADER, TCP_HEADER, TCP_TIMESTAMPS};
 use gamelane_core::{Direction, Duration, Instant};
 use gamelane_device::tcp_state;
 
@@ -55,7 +56,7 @@ impl Stream<'_> {
         while let Some(now) = self.goes_on() {
             if now >= sample {
                 sample = now.saturating_add(SAMPLED_EVERY);
-                records.extend(self.state(now));
+                records.extend(self.state(now).into_iter().flatten());
             }
             if self.has_waited(now) {
                 continue;
@@ -134,12 +135,20 @@ impl Stream<'_> {
         }
     }
 
-    fn state(&self, now: Instant) -> Option<Record> {
+    fn state(&self, now: Instant) -> Option<[Record; 2]> {
         let state = tcp_state(&self.socket).ok()?;
         let bytes = |segments: u32| segments.saturating_mul(state.segment);
         let in_flight = bytes(state.in_flight);
         let what = What::Tcp { in_flight, srtt_us: state.srtt_us, rto_us: state.rto_us };
-        Some(self.record(what, bytes(state.window), self.number.into(), now))
+        let delivered = What::Delivered { segments: state.delivered, again: state.sent_again };
+        let headers = if self.socket.peer_addr().ok()?.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER };
+        let options = if state.timestamps { TCP_TIMESTAMPS } else { 0 };
+        let packet = state.segment + headers + TCP_HEADER + options;
+        let number = self.number.into();
+        Some([
+            self.record(what, bytes(state.window), number, now),
+            self.record(delivered, packet, number, now),
+        ])
     }
 
     fn record(&self, what: What, payload: u32, number: u32, at: Instant) -> Record {

@@ -48,7 +48,7 @@ pub const STREAMS: std::ops::RangeInclusive<u8> = 1..=32;
 pub const DRAIN: Duration = Duration::from_millis(500);
 /// More records than both probes make in a second at one end: 164 packets, 83 of which give a round trip.
 const RECORDS_OF_PROBES: usize = 1000;
-/// More records than the two streams of a number make in a second: 100 reads and 10 states each.
+/// More records than the two streams of a number make in a second: 100 reads, and 10 states in two records each.
 const RECORDS_OF_LOADS: usize = 250;
 /// Bytes of a plan in a message.
 pub const PLAN_BYTES: usize = 35;
