@@ -134,11 +134,11 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         )),
     }
     write(folder, "scenario.toml", plan.scenario().as_bytes())?;
-    print(&format!("{}\n", ending(&measured)))?;
+    print(&format!("{}\n", ending(&measured, &plan)))?;
     reader.map(|_| ())
 }
 
-fn ending(measured: &Measured) -> serde_json::Value {
+fn ending(measured: &Measured, plan: &Plan) -> serde_json::Value {
     let phase = |(name, from, to): &(&str, gamelane_core::Duration, gamelane_core::Duration)| json!({ "phase": name, "from_s": from.as_secs_f64(), "to_s": to.as_secs_f64() });
     let clocks = measured.clocks.map(|clocks| {
         json!({
@@ -151,6 +151,12 @@ fn ending(measured: &Measured) -> serde_json::Value {
         "same_clock": measured.same_clock,
         "clocks": clocks,
         "stopped": measured.stopped,
+        "plan": {
+            "seconds": plan.seconds,
+            "streams": plan.streams,
+            "congestion": plan.congestion,
+            "seed": plan.seed,
+        },
     })
 }
 

@@ -17,12 +17,12 @@ from gamelane.analysis import g1072, quality
 RECORD = np.dtype(
     [
         ("what", "u1"), ("direction", "u1"), ("flow", "<u2"), ("payload", "<u4"), ("session", "<u8"),
-        ("number", "<u4"), ("unused", "<u4"), ("at", "<u8"), ("value", "<u8"),
+        ("number", "<u4"), ("beside", "<u4"), ("at", "<u8"), ("value", "<u8"),
     ]
 )  # fmt: skip
 """A record in a file of `gamelane-traffic`."""
 
-SENT, RECEIVED, ROUND_TRIP = 0, 1, 3
+SENT, RECEIVED, ROUND_TRIP, DELIVERED = 0, 1, 3, 5
 UP, DOWN = 0, 1
 GAME, CALL = 0, 1
 UNKNOWN = np.uint64(2**64 - 1)

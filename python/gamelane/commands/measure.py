@@ -16,8 +16,8 @@ from typing import Any
 import click
 import numpy as np
 
-from gamelane import _native, experiment, live, programs, quantity
-from gamelane.analysis import line
+from gamelane import _native, experiment, live, programs, quantity, whole
+from gamelane.analysis import bottleneck, line
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
 from gamelane.report.measure import document, show
 from gamelane.report.sparkline import sparkline
@@ -25,6 +25,8 @@ from gamelane.report.write import write_report
 from gamelane.terminal.stopping import Stop, stopping
 from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
+MEASURE = "measure.json"
+"""The figures, in the folder of the records."""
 SHORTEST, LONGEST = 8, 600
 """Allowed lengths in seconds, as `gamelane-traffic measure` has them."""
 
@@ -102,6 +104,8 @@ def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *,
     spans = [(each["phase"], each["from_s"], each["to_s"]) for each in ended["phases"]]
     found = line.phases(files[0], files[1] if known else None, spans)
     grades = [line.grade(phase) for phase in found]
+    link = bottleneck.link(files[0], files[1], spans) if known else None
+    told = document(host, ended, found, grades, link)
     clock = CLOCK.format(ended["clocks"]["uncertainty_ms"]) if ended["clocks"] else ""
     if folder is not None:
         text = (raw / "scenario.toml").read_text(encoding="utf-8")
@@ -115,9 +119,10 @@ def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *,
         results = replace(results, variants=(replace(variant, flows=flows),))
         results.write(folder)
         page = write_report(results, folder)
+        whole.replace(folder / MEASURE, whole.document(told))
     with printing():
         if json:
-            emit(document(host, ended, found, grades))
+            emit(told)
         else:
             show(found, grades, clock, stdout())
     if folder is not None:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gamelane.analysis import line
+from gamelane.analysis.bottleneck import Link
 
 SCHEMA = 1
 
@@ -65,7 +66,11 @@ def _verdict(found: Sequence[line.Phase], grades: Sequence[line.Grade | None]) -
 
 
 def document(
-    host: str, ended: dict[str, Any], found: Sequence[line.Phase], grades: Sequence[line.Grade | None]
+    host: str,
+    ended: dict[str, Any],
+    found: Sequence[line.Phase],
+    grades: Sequence[line.Grade | None],
+    link: Link | None,
 ) -> dict[str, Any]:
     """Return the JSON of `gamelane measure` (docs/json-schema.md). `ended` is the last line of the program."""
     added = line.bufferbloat_ms(found)
@@ -79,9 +84,11 @@ def document(
         "stopped": ended["stopped"],
         "same_clock": ended["same_clock"],
         "clocks": ended["clocks"],
+        "plan": ended.get("plan"),
         "phases": phases,
         "bufferbloat_ms": added,
         "grade": None if added is None else line.bufferbloat_grade(added),
+        "link": None if link is None else asdict(link),
     }
 
 

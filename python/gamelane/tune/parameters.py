@@ -73,10 +73,11 @@ def range_of(key: str, low: re.Match[str], high: re.Match[str], *, log: bool) ->
 
 @dataclass(frozen=True)
 class Space:
-    """Parameters in an order in which each follows the one it depends on, and keys that keep the scenario's values."""
+    """Parameters in an order in which each follows the one it depends on, and overrides that every setting gets."""
 
     parameters: tuple[Parameter, ...]
     kept: tuple[tuple[str, str], ...] = ()
+    """Overrides for each setting beside which the scenario takes them."""
 
     def suggest(self, trial: Any, only: Settings | None = None) -> Settings:
         """Return the settings that an Optuna trial chooses, or of the keys in `only` if given."""
@@ -125,9 +126,10 @@ class Space:
         """Return the overrides for these settings. Another queue than the scenario's comes with its own defaults."""
         queue = settings.get(QUEUE)
         if queue is None or all(kind == queue for kind in _queues(scenario)):
-            return list(settings.items())
-        others = [(key, value) for key, value in settings.items() if key != QUEUE]
-        found = [("gateway.*", f'{{ queue = "{queue}" }}'), *others]
+            found = list(settings.items())
+        else:
+            others = [(key, value) for key, value in settings.items() if key != QUEUE]
+            found = [("gateway.*", f'{{ queue = "{queue}" }}'), *others]
         for kept in self.kept:
             if takes(scenario, [*found, kept]):
                 found.append(kept)

@@ -1,0 +1,120 @@
+"""A measured line as a scenario: its link with the modem's and the provider's buffers, and who uses it.
+
+The link is `wired`, or a `trace` of rates where the rate wanders. What the line is made of is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gamelane import _native
+from gamelane.advise.measured import Measured, Plan
+from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Link
+
+FILE = "line.toml"
+GAME, CALL = "game", "call"
+USUAL = Plan(30, 4, "", 1)
+"""Stands for the plan of a measurement that has none."""
+CONGESTION = {"cubic": "cubic", "reno": "newreno", "bic": "bic", "vegas": "vegas", "westwood": "westwood"}
+"""Congestion controls that the simulation has. CUBIC stands for all others, as most hosts use it."""
+GAME_BYTES = {"up": 88, "down": 200}
+"""IP bytes of the packets of the measured game, whose round trip is the link's."""
+SHORTEST_BUFFER_PACKETS = 8
+LEAST_JITTER_MS = 1.0
+
+Overrides = list[tuple[str, str]]
+
+
+def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
+    """Return the measurement itself as a scenario: a game and a call beside TCP loads, phase by phase.
+
+    `folder` is where the traces of `traces` are.
+    """
+    return _native.Scenario.parse(text(measured.spans, measured.plan or USUAL), str(folder / FILE), of(link))
+
+
+def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
+    """Return the scenario of a measurement, with a placeholder for its link. `spans` are the phases: name, start, end."""
+    lines = [
+        'name = "line"',
+        f'question = "How do games and calls fare on this line while TCP loads it ({plan.streams} streams)?"',
+        f'duration = "{1e3 * (spans[-1][2] + DRAIN_S):.0f}ms"',
+        f"seed = {plan.seed}",
+        "[tcp]",
+        f'congestion = "{CONGESTION.get(plan.congestion, "cubic")}"',
+        'recovery = "rack"',
+        'receive_window = "6MiB"',
+        "[link]",
+        'up = "1gbit"',
+        'down = "1gbit"',
+    ]
+    lines += [*_flow(GAME, "game"), 'model = "cssource"', *_flow(CALL, "voip")]
+    for name, start, stop in spans:
+        for way in LOADS.get(name, ()):
+            for stream in range(1, plan.streams + 1):
+                flow = f"load-{name if name == way else f'{name}-{way}'}-{stream}"
+                lines += [*_flow(flow, "bulk"), f'direction = "{way}"']
+                lines += [f'start = "{1e3 * start:.0f}ms"', f'stop = "{1e3 * stop:.0f}ms"']
+    return "\n".join(lines) + "\n"
+
+
+def _flow(name: str, app: str) -> list[str]:
+    """Return the first lines of a flow. All run on one host, as in a measurement."""
+    return ["[[flow]]", f'name = "{name}"', f'app = "{app}"', 'host = "pc"']
+
+
+DRAIN_S = 0.5
+"""Time after the last load in which its queue drains."""
+LOADS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
+
+
+def of(link: Link) -> Overrides:
+    """Return the overrides that put the measured link into a scenario. The modem's and the provider's buffers are those
+    of the gateway, as it does not shape."""
+    return [("link", _link(link)), ("gateway", f"{{ up = {_buffer(link.up)}, down = {_buffer(link.down)} }}")]
+
+
+def behind(link: Link) -> tuple[tuple[str, str], ...]:
+    """Return the overrides for the buffers behind a gateway that shapes."""
+    return ("gateway.modem", _buffer(link.up)), ("gateway.isp", _buffer(link.down))
+
+
+def traces(link: Link) -> dict[str, str]:
+    """Return the texts of the rate traces by file name: the windows of the load, one after another."""
+    found = {}
+    for way, lane in (("up", link.up), ("down", link.down)):
+        if lane.wanders:
+            step = round(1e3 * WINDOW_S)
+            rows = [f"{step * index} {max(round(bps / 1e3), 1)}" for index, bps in enumerate(lane.windows_bps)]
+            found[f"{way}.rate"] = "\n".join([*rows, f"{step * len(rows)} end"]) + "\n"
+    return found
+
+
+def _link(link: Link) -> str:
+    lanes = {"up": link.up, "down": link.down}
+    keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
+    wandering = {way: f'"{way}.rate"' for way, lane in lanes.items() if lane.wanders}
+    if wandering:
+        keys |= {"kind": '"trace"', "trace": _table(wandering)}
+    jitter = {way: lane.jitter_ms for way, lane in lanes.items() if lane.jitter_ms >= LEAST_JITTER_MS}
+    lost = {way: lane.loss.value for way, lane in lanes.items() if lane.loss.low > 0}
+    if jitter:
+        keys["jitter"] = _table({way: f'"{1e3 * ms:.0f}us"' for way, ms in jitter.items()})
+    if lost:
+        keys["loss"] = _table({way: f'"{100 * share:.3g}%"' for way, share in lost.items()})
+    sending = sum(8e3 * GAME_BYTES[way] / lane.rate_bps.value for way, lane in lanes.items())
+    rtt_ms = max(link.rtt_ms.value - sending - sum(jitter.values()) / 2, 0.0)
+    return _table(keys | {"rtt": f'"{1e3 * rtt_ms:.0f}us"'})
+
+
+def _table(keys: Mapping[str, str]) -> str:
+    return f"{{ {', '.join(f'{key} = {value}' for key, value in keys.items())} }}"
+
+
+def _buffer(lane: Lane) -> str:
+    if lane.buffer_packets is not None:
+        return f'{{ queue = "fifo", limit = "{max(round(lane.buffer_packets), 1)}p" }}'
+    bytes_ = lane.buffer_bytes
+    least = max(SHORTEST_BUFFER_PACKETS * PACKET, NOTICED_MS * lane.rate_bps.value / 8e3)
+    return f'{{ queue = "fifo", limit = "{round(bytes_.value if bytes_ else least)}B" }}'

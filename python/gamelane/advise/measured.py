@@ -1,0 +1,68 @@
+"""What `gamelane measure -o DIR` left in its folder: `measure.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from gamelane.analysis.bottleneck import Link
+from gamelane.analysis.line import Phase
+from gamelane.errors import RecordsError
+
+FILE = "measure.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the line was loaded."""
+
+    seconds: int
+    streams: int
+    congestion: str
+    """TCP congestion control of the loads; empty for each host's own."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement of a line."""
+
+    host: str
+    phases: Sequence[Phase]
+    bufferbloat_ms: float | None
+    grade: str | None
+    plan: Plan | None = None
+    """None for a measurement of another program."""
+    link: Link | None = None
+
+    @property
+    def spans(self) -> list[tuple[str, float, float]]:
+        """Name, start and end of each phase."""
+        return [(phase.name, phase.from_s, phase.to_s) for phase in self.phases]
+
+    def phase(self, name: str) -> Phase | None:
+        """Return a phase by its name."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+
+def read(folder: Path) -> Measured:
+    """Read the measurement of a folder. Raises RecordsError, which names the file and the key."""
+    file = folder / FILE
+    try:
+        return TypeAdapter(Measured).validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise RecordsError(
+            f"{file}: no such file\n  hint:    measure first: gamelane measure HOST -o {folder}"
+        ) from None
+    except OSError as error:
+        raise RecordsError(f"{file}: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(step) for step in first["loc"])
+        raise RecordsError(
+            f"{file}: {f'`{key}`: ' if key else ''}{first['msg']}\n"
+            f"  hint:    measure again with this version: gamelane measure HOST -o {folder}"
+        ) from None

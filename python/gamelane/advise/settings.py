@@ -1,0 +1,67 @@
+"""Settings to try on a measured line."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from gamelane import _native
+from gamelane.advise import household
+from gamelane.analysis.bottleneck import Lane, Link
+from gamelane.tune import known
+from gamelane.tune.parameters import QUEUE, SHAPE, Parameter, Settings, Space
+from gamelane.tune.space import shipped
+
+AUTORATE = "gateway.autorate"
+PRIORITY = "gateway.priority"
+QUEUES = ("cake", "fq_codel")
+PERCENTILES = (10, 50)
+"""Rates that a shaper may keep on a line whose rate wanders, as percentiles of its windows."""
+SHARE = known.SHARES[0]
+
+
+def space(scenario: _native.Scenario, link: Link) -> Space:
+    """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
+    if not (link.up.wanders or link.down.wanders):
+        found = shipped(scenario)
+        return Space(found.parameters, household.behind(link))
+    shapes = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
+    parameters = (Parameter(QUEUE, QUEUES), Parameter(SHAPE, shapes), Parameter(AUTORATE, ("false", _autorate(link))))
+    return Space(parameters, household.behind(link))
+
+
+def first(scenario: _native.Scenario, space: Space, link: Link) -> list[Settings]:
+    """Return the settings to try first: known ones, or all on a line whose rate wanders."""
+    if not (link.up.wanders or link.down.wanders):
+        return known.settings(scenario, space)
+    keys = [parameter.key for parameter in space.parameters]
+    values = itertools.product(*(parameter.values for parameter in space.parameters))
+    return [dict(zip(keys, each, strict=True)) for each in values]
+
+
+def for_games(settings: Settings, games: Sequence[str]) -> Settings:
+    """Return the settings for another scenario, whose games and calls have these names."""
+    return {key: json.dumps(list(games)) if key == PRIORITY else value for key, value in settings.items()}
+
+
+def _kept(lane: Lane, percentile: float) -> float:
+    """Return the rate in bit/s that a shaper keeps."""
+    return SHARE * (float(np.percentile(lane.windows_bps, percentile)) if lane.wanders else lane.rate_bps.value)
+
+
+def _rates(bps: Sequence[float]) -> str:
+    up, down = (f'"{each / 1e3:.0f}kbit"' for each in bps)
+    return f"{{ up = {up}, down = {down} }}"
+
+
+def _autorate(link: Link) -> str:
+    """Return the bounds of autorate: what the line was seen to have."""
+    ways = []
+    for way, lane in (("up", link.up), ("down", link.down)):
+        if lane.wanders:
+            lowest, highest = min(lane.windows_bps), max(lane.windows_bps)
+            ways.append(f'{way} = {{ lowest = "{lowest * SHARE / 1e3:.0f}kbit", highest = "{highest / 1e3:.0f}kbit" }}')
+    return f"{{ {', '.join(ways)} }}"

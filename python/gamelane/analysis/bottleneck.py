@@ -1,0 +1,280 @@
+"""The link behind a measured line: its rates, base round trip, buffers and losses, each with a range (docs/advise.md).
+
+The rate of a direction is what its load delivered while packets waited. The buffer is what the longest wait holds at
+that rate. Nothing here knows what the link is made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gamelane.analysis.line import CALL, DELIVERED, DOWN, GAME, RECEIVED, ROUND_TRIP, SENT, UNKNOWN, UP, Records
+from gamelane.analysis.stats import t_quantile
+
+Floats = npt.NDArray[np.float64]
+Span = tuple[int, int]
+"""Start and end in ns."""
+
+RAMP_S = 1.0
+"""Start of a load that is left out of the rate: TCP fills the queue."""
+WINDOW_S = 0.5
+UDP_IP_BYTES = 28
+PACKET, PAYLOAD, ACK = 1500, 1448, 52
+"""IP bytes of a full TCP segment and of an ACK, and the segment's payload: over IPv4 with timestamps."""
+SEGMENTS_PER_ACK = 2
+ALIKE = 0.7
+"""If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
+SHORTER, SMOOTHED_MS = 0.96, 2.0
+"""The longest wait with ACKs is shorter if it is below this share of the one without, less what a busy host adds."""
+WANDERS = 0.25
+"""A rate wanders if the 10th and 90th percentile of its windows are further apart than this share of the median."""
+FEWEST_WINDOWS = 4
+SMOOTHED_OVER = 5
+"""Delays are medians of so many packets in a row, because a busy host delays single packets."""
+NOTICED_MS = 5.0
+"""A load that adds less delay than this, and less than eight packets take, shows no buffer."""
+Z95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Range:
+    """A value with what it may be. `high` is None if only a lower bound is known."""
+
+    value: float
+    low: float
+    high: float | None
+
+
+Filled = Literal["dropped", "not filled", "no queue"]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One direction of the link."""
+
+    rate_bps: Range
+    """Rate of full-size IP packets: the mean over the load."""
+    windows_bps: Sequence[float]
+    """The rate in each half second of the load in which packets waited."""
+    buffer_ms: Range | None
+    """Time to empty the full buffer; None if the load made no queue that probes share."""
+    buffer_packets: float | None
+    """Packets that the buffer holds, if it counts packets; None if it counts bytes."""
+    filled: Filled
+    """`dropped`: the buffer was full and dropped packets. `not filled`: nothing was lost, so it may be larger."""
+    loss: Range
+    """Share of the probes that were lost on the idle line."""
+    jitter_ms: float
+    """From the least to the 95th percentile of the delays on the idle line."""
+
+    @property
+    def buffer_bytes(self) -> Range | None:
+        """What the buffer holds, in IP bytes."""
+        if self.buffer_ms is None:
+            return None
+        factor, high = self.rate_bps.value / 8e3, self.buffer_ms.high
+        return Range(
+            self.buffer_ms.value * factor, self.buffer_ms.low * factor, None if high is None else high * factor
+        )
+
+    @property
+    def wanders(self) -> bool:
+        """Whether the rate varies more than that of a link with a fixed rate."""
+        if len(self.windows_bps) < FEWEST_WINDOWS:
+            return False
+        low, middle, high = np.percentile(self.windows_bps, (10, 50, 90))
+        return bool(high - low > WANDERS * middle)
+
+
+@dataclass(frozen=True)
+class Link:
+    """Both directions, and the round trip of an empty line."""
+
+    rtt_ms: Range
+    up: Lane
+    down: Lane
+
+
+def link(client: Records, server: Records, spans: Sequence[tuple[str, float, float]]) -> Link | None:
+    """Estimate the link; None if a phase is missing or a load moved nothing. Arguments are those of `line.phases`."""
+    first = int(client["at"].min()) if len(client) else 0
+    times = {name: (first + int(start * 1e9), first + int(end * 1e9)) for name, start, end in spans}
+    if not {"idle", "up", "down"} <= times.keys():
+        return None
+    trips = client[(client["what"] == ROUND_TRIP) & (client["flow"] == GAME)]
+    idle = _within(trips, times["idle"])["value"] / 1e6
+    senders = {UP: Sender(UP, client, server), DOWN: Sender(DOWN, server, client)}
+    up, down = (_lane(senders[way], senders[1 - way], times) for way in (UP, DOWN))
+    if not len(idle) or up is None or down is None:
+        return None
+    low, middle, high = (float(each) for each in np.percentile(idle, (5, 50, 95)))
+    return Link(Range(middle, low, high), up, down)
+
+
+class Sender:
+    """The records of one direction: of its sender and of its receiver."""
+
+    def __init__(self, way: int, sender: Records, receiver: Records) -> None:
+        own, arrived = sender[sender["direction"] == way], receiver[receiver["direction"] == way]
+        self.phase = ("up", "down")[way]
+        self.states = own[own["what"] == DELIVERED]
+        self.sent = own[(own["what"] == SENT) & (own["flow"] <= CALL)]
+        received = arrived[arrived["what"] == RECEIVED]
+        self.arrived = received[received["flow"] <= CALL]
+        self.reads = received[received["flow"] > CALL]
+        self.stamped = self.arrived[self.arrived["value"] != UNKNOWN]
+
+    def segments(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
+        """Return how many packets of the load, and how many of their IP bytes, had arrived at these times in s.
+
+        The sender counts them. Without its count, they follow from the bytes that the receiver read.
+        """
+        states = _within(self.states, span)
+        if not len(states):
+            payload = _so_far(times, _within(self.reads, span))
+            return payload / PAYLOAD, payload / PAYLOAD * PACKET
+        packets, sizes = np.zeros_like(times), np.zeros_like(times)
+        for stream in np.unique(states["number"]):
+            own = states[states["number"] == stream]
+            count = np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
+            packets += count
+            sizes += count * float(own["payload"][-1])
+        return packets, sizes
+
+    def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
+        """Return how many probes, and how many of their IP bytes, had arrived at these times in s."""
+        arrived = _within(self.arrived, span)
+        count = np.searchsorted(np.sort(arrived["at"]) / 1e9, times).astype(np.float64)
+        return count, _so_far(times, arrived) + UDP_IP_BYTES * count
+
+    def lost(self, span: Span) -> tuple[int, int]:
+        """Return how many probes of a time were lost, and how many were sent."""
+        sent = _within(self.sent, span)
+        names = [each["flow"].astype(np.uint64) << np.uint64(32) | each["number"] for each in (sent, self.arrived)]
+        return int((~np.isin(*names)).sum()), len(sent)
+
+    def dropped(self, span: Span) -> bool:
+        """Return whether packets of the load or of the probes were lost."""
+        states = _within(self.states, span)
+        return self.lost(span)[0] > 0 or bool(len(states) and states["beside"].max() > 0)
+
+    def added_ms(self, base_ms: float, span: Span) -> Floats:
+        """Return by how much each probe of a time was later than `base_ms`, in order of arrival."""
+        found: Floats = np.sort(_within(self.stamped, span), order="at")["value"] / 1e6 - base_ms
+        return found
+
+
+def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
+    idle, load = times["idle"], times[of.phase]
+    empty = of.added_ms(0.0, idle)
+    grid = np.arange(*load, int(WINDOW_S * 1e9)) / 1e9
+    bytes_ = of.segments(grid, load)[1] + of.probes(grid, load)[1]
+    if not len(empty) or len(grid) < 2 or bytes_[-1] <= 0:
+        return None
+    base = float(np.median(empty))
+    added = of.added_ms(base, load)
+    windows, busy = _windows(grid, bytes_, np.sort(_within(of.stamped, load)["at"]) / 1e9, added)
+    rate, seen = _rate(windows, busy)
+    buffer = _buffer(added, rate.value, dropped=of.dropped(load))
+    filled: Filled = "no queue" if buffer is None else "dropped" if of.dropped(load) else "not filled"
+    return Lane(
+        rate,
+        tuple(windows[busy] if seen else windows),
+        buffer,
+        None if buffer is None else _packets(buffer, rate, of, other, base, times),
+        filled,
+        _wilson(*of.lost(idle)),
+        max(float(np.percentile(empty, 95) - empty.min()), 0.0),
+    )
+
+
+def _packets(
+    buffer: Range, rate: Range, of: Sender, other: Sender, base_ms: float, times: Mapping[str, Span]
+) -> float | None:
+    """Return how many packets the buffer holds, or None if it counts bytes.
+
+    While both directions are loaded, ACKs share the queue with data. They fill a buffer of packets, and its longest
+    wait is shorter. That of a buffer of bytes stays the same.
+    """
+    both = times.get("both")
+    if both is None or not of.dropped(both):
+        return None
+    own = _mean_packet(of, times[of.phase])
+    end = np.array([both[1]]) / 1e9
+    acks = float(other.segments(end, both)[0][0]) / SEGMENTS_PER_ACK
+    longest = float(of.added_ms(base_ms, both).max(initial=0.0))
+    if _mean_packet(of, both, acks) > ALIKE * own or longest > SHORTER * buffer.value - SMOOTHED_MS:
+        return None
+    return buffer.value * rate.value / 8e3 / own
+
+
+def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:
+    """Return the mean IP bytes of the packets that arrived in a time, with so many ACKs among them."""
+    end = np.array([span[1]]) / 1e9
+    (packets, bytes_), (probes, probed) = of.segments(end, span), of.probes(end, span)
+    count = float(packets[0] + probes[0]) + acks
+    return (float(bytes_[0] + probed[0]) + acks * ACK) / count if count else PACKET
+
+
+def _so_far(times: Floats, records: Records) -> Floats:
+    """Return the payload that had arrived at these times in s."""
+    ordered = np.sort(records, order="at")
+    sums = np.concatenate(([0.0], np.cumsum(ordered["payload"].astype(np.float64))))
+    found: Floats = sums[np.searchsorted(ordered["at"] / 1e9, times)]
+    return found
+
+
+def _windows(times: Floats, bytes_: Floats, at: Floats, added_ms: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the rate of each window after the ramp, and whether packets waited all the time."""
+    rates = 8 * np.diff(bytes_) / np.diff(times)
+    late = times[:-1] >= times[0] + min(RAMP_S, (times[-1] - times[0]) / 4)
+    rates, starts = rates[late], times[:-1][late]
+    packet_ms = 8e3 * PACKET / max(float(np.median(rates)), 1.0)
+    waits = added_ms > max(packet_ms / 2, 0.1)
+    busy = []
+    for start in starts:
+        inside = waits[(at >= start) & (at < start + WINDOW_S)]
+        busy.append(bool(len(inside) and inside.mean() > 0.95))
+    return rates, np.array(busy, bool)
+
+
+def _rate(windows: Floats, busy: npt.NDArray[np.bool_]) -> tuple[Range, bool]:
+    """Return the mean rate with its 95 % interval. Without a standing queue, the link may be faster than its load."""
+    seen = int(busy.sum()) >= FEWEST_WINDOWS
+    of = windows[busy] if seen else windows
+    mean = float(of.mean())
+    half = t_quantile(len(of) - 1) * float(of.std(ddof=1)) / math.sqrt(len(of)) if len(of) > 1 else mean
+    return Range(mean, max(mean - half, 0.0), mean + half if seen else None), seen
+
+
+def _buffer(added_ms: Floats, rate_bps: float, *, dropped: bool) -> Range | None:
+    if len(added_ms) < SMOOTHED_OVER:
+        return None
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(added_ms, SMOOTHED_OVER), axis=1)
+    longest = float(smooth.max())
+    packet_ms = 8e3 * PACKET / rate_bps
+    if longest < max(NOTICED_MS, 8 * packet_ms):
+        return None
+    high = max(float(added_ms.max()), longest) + packet_ms if dropped else None
+    return Range(longest, float(np.percentile(smooth, 95)), high)
+
+
+def _wilson(lost: int, sent: int) -> Range:
+    """Return a share with Wilson's 95 % interval."""
+    if not sent:
+        return Range(0.0, 0.0, 1.0)
+    share, z = lost / sent, Z95**2 / sent
+    middle = (share + z / 2) / (1 + z)
+    half = Z95 * math.sqrt(share * (1 - share) / sent + z / sent / 4) / (1 + z)
+    return Range(share, max(middle - half, 0.0) if lost else 0.0, middle + half)
+
+
+def _within(records: Records, span: Span) -> Records:
+    found: Records = records[(records["at"] >= span[0]) & (records["at"] < span[1])]
+    return found

@@ -1,0 +1,50 @@
+"""Lines that a test knows: measured in the simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gamelane import _native
+from gamelane.advise import household
+from gamelane.advise.measured import Plan
+from gamelane.advise.played import records
+from gamelane.analysis import bottleneck
+from gamelane.analysis.bottleneck import Link
+from gamelane.experiment import Experiment
+
+PHASE_S = 7.5
+SPANS = [
+    (name, place * PHASE_S, (place + 1) * PHASE_S - household.DRAIN_S)
+    for place, name in enumerate(("idle", "up", "down", "both"))
+]
+PLAN = Plan(30, 4, "cubic", 1)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A line: rates in Mbit/s, round trip in ms, and buffers of the modem and the provider as a scenario writes them."""
+
+    up: float | None
+    down: float
+    rtt_ms: float
+    buffer_up: str
+    buffer_down: str
+    link: str = ""
+    """More keys of the link, and other rates."""
+
+
+def measured(line: Known) -> Link:
+    """Measure a line in the simulator."""
+    rates = ", ".join(f'{way} = "{1e3 * mbps:.0f}kbit"' for way, mbps in (("up", line.up), ("down", line.down)) if mbps)
+    fifos = ((way, limit) for way, limit in (("up", line.buffer_up), ("down", line.buffer_down)))
+    gateway = ", ".join(f'{way} = {{ queue = "fifo", limit = "{limit}" }}' for way, limit in fifos)
+    overrides = [
+        ("link", f'{{ {rates}, rtt = "{1e3 * line.rtt_ms:.0f}us"{line.link} }}'),
+        ("gateway", f"{{ {gateway} }}"),
+    ]
+    scenario = _native.Scenario.parse(household.text(SPANS, PLAN), "line", overrides)
+    results = Experiment(scenario, "line").run()
+    client, server = records(results.frames)
+    found = bottleneck.link(client, server, SPANS)
+    assert found is not None
+    return found
