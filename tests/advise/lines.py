@@ -22,7 +22,7 @@ PLAN = Plan(30, 4, "cubic", 1)
 
 @dataclass(frozen=True)
 class Known:
-    """A line: rates in Mbit/s, round trip in ms, and buffers of the modem and the provider as a scenario writes them."""
+    """A line: rates in Mbit/s, round trip in ms, and the buffers of modem and provider as a scenario writes them."""
 
     up: float | None
     down: float

@@ -145,6 +145,8 @@ pub struct TcpTuning {
     pub forward_rto: bool,
     /// Unit of the congestion window.
     pub window_counts: WindowCounts,
+    /// How much an ACK adds to the congestion window in slow start.
+    pub slow_start: SlowStart,
     /// Writes that wait share a segment if they fit, even without Nagle.
     pub merge_writes: bool,
     /// Data that a retransmission carries in addition.
@@ -162,6 +164,16 @@ pub enum WindowCounts {
     Bytes,
     /// Segments, where each counts as a full one (Linux).
     Segments,
+}
+
+/// How much an ACK adds to the congestion window in slow start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SlowStart {
+    /// At most a segment (RFC 5681 equation 2). With delayed ACKs the window grows by half each round trip.
+    #[default]
+    Rfc5681,
+    /// All that it acknowledges, up to the slow start threshold (Linux `tcp_slow_start`). The window doubles.
+    Linux,
 }
 
 /// Small segments and writes behind a retransmission that are sent with it, if all fit into one segment.
@@ -188,6 +200,7 @@ impl Default for TcpTuning {
             duplicate_sack: false,
             forward_rto: false,
             window_counts: WindowCounts::Bytes,
+            slow_start: SlowStart::Rfc5681,
             merge_writes: false,
             piggyback: Piggyback::Off,
             bundling: None,

@@ -33,8 +33,8 @@ pub mod timer;
 
 pub use catalogue::Timer;
 pub use config::{
-    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
-    TimerKind, WindowCounts,
+    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, SlowStart, TcpConfig,
+    TcpTuning, TimerKind, WindowCounts,
 };
 pub use endpoint::TcpEndpoint;
 pub use facts::{TcpDescriptor, TcpFacts};

@@ -29,7 +29,9 @@ def _mean(of: Sequence[Phase]) -> Phase:
     first = of[0]
     rtt = _figures([phase.rtt_ms for phase in of])
     ways = [_mean_way([way(phase) for phase in of]) for way in WAYS]
-    return Phase(first.name, first.from_s, first.to_s, rtt, *ways)
+    starts = [phase.start_ms for phase in of if phase.start_ms is not None]
+    start = statistics.fmean(starts) if starts else None
+    return Phase(first.name, first.from_s, first.to_s, first.omitted_s, start, rtt, *ways)
 
 
 WAYS: tuple[Callable[[Phase], Way], ...] = (lambda phase: phase.up, lambda phase: phase.down)

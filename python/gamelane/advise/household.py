@@ -5,6 +5,7 @@ The link is `wired`, or a `trace` of rates where the rate wanders. What the line
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from gamelane.advise.measured import Measured, Plan
 from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Link
 
 FILE = "line.toml"
-GAME, CALL = "game", "call"
+GAME, CALL, LOAD = "game", "call", "load"
 USUAL = Plan(30, 4, "", 1)
 """Stands for the plan of a measurement that has none."""
 CONGESTION = {"cubic": "cubic", "reno": "newreno", "bic": "bic", "vegas": "vegas", "westwood": "westwood"}
@@ -35,7 +36,10 @@ def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
 
 
 def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
-    """Return the scenario of a measurement, with a placeholder for its link. `spans` are the phases: name, start, end."""
+    """Return the scenario of a measurement, with a placeholder for its link.
+
+    `spans` are the phases: name, start, end.
+    """
     lines = [
         'name = "line"',
         f'question = "How do games and calls fare on this line while TCP loads it ({plan.streams} streams)?"',
@@ -44,6 +48,7 @@ def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
         "[tcp]",
         f'congestion = "{CONGESTION.get(plan.congestion, "cubic")}"',
         'recovery = "rack"',
+        'slow_start = "linux"',
         'receive_window = "6MiB"',
         "[link]",
         'up = "1gbit"',
@@ -53,10 +58,15 @@ def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
     for name, start, stop in spans:
         for way in LOADS.get(name, ()):
             for stream in range(1, plan.streams + 1):
-                flow = f"load-{name if name == way else f'{name}-{way}'}-{stream}"
-                lines += [*_flow(flow, "bulk"), f'direction = "{way}"']
+                lines += [*_flow(f"{LOAD}-{name}-{way}-{stream}", "bulk"), f'direction = "{way}"']
                 lines += [f'start = "{1e3 * start:.0f}ms"', f'stop = "{1e3 * stop:.0f}ms"']
     return "\n".join(lines) + "\n"
+
+
+def loads(flow: str) -> str | None:
+    """Return the direction that a flow loads; None for a probe."""
+    words = flow.split("-")
+    return words[2] if words[0] == LOAD else None
 
 
 def _flow(name: str, app: str) -> list[str]:
@@ -69,10 +79,19 @@ DRAIN_S = 0.5
 LOADS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
 
 
-def of(link: Link) -> Overrides:
-    """Return the overrides that put the measured link into a scenario. The modem's and the provider's buffers are those
-    of the gateway, as it does not shape."""
-    return [("link", _link(link)), ("gateway", f"{{ up = {_buffer(link.up)}, down = {_buffer(link.down)} }}")]
+def policy() -> str:
+    """Return a scenario for a gateway: the game and the call, with a placeholder for the link."""
+    lines = ['name = "line"', "[link]", 'up = "1gbit"', 'down = "1gbit"']
+    return "\n".join([*lines, *_flow(GAME, "game"), 'model = "cssource"', *_flow(CALL, "voip")]) + "\n"
+
+
+def of(link: Link, folder: Path | None = None) -> Overrides:
+    """Return the overrides that put the measured link into a scenario.
+
+    Without a shaper the queues of the modem and of the provider are `gateway.up` and `gateway.down`. Traces are in
+    `folder`, or beside the scenario.
+    """
+    return [("link", _link(link, folder)), ("gateway", f"{{ up = {_buffer(link.up)}, down = {_buffer(link.down)} }}")]
 
 
 def behind(link: Link) -> tuple[tuple[str, str], ...]:
@@ -91,10 +110,12 @@ def traces(link: Link) -> dict[str, str]:
     return found
 
 
-def _link(link: Link) -> str:
+def _link(link: Link, folder: Path | None) -> str:
     lanes = {"up": link.up, "down": link.down}
     keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
-    wandering = {way: f'"{way}.rate"' for way, lane in lanes.items() if lane.wanders}
+    wandering = {
+        way: json.dumps(str((folder or Path()) / f"{way}.rate")) for way, lane in lanes.items() if lane.wanders
+    }
     if wandering:
         keys |= {"kind": '"trace"', "trace": _table(wandering)}
     jitter = {way: lane.jitter_ms for way, lane in lanes.items() if lane.jitter_ms >= LEAST_JITTER_MS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,6 +14,7 @@ from gamelane.analysis.line import Phase
 from gamelane.errors import RecordsError
 
 FILE = "measure.json"
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -50,19 +52,19 @@ class Measured:
 
 def read(folder: Path) -> Measured:
     """Read the measurement of a folder. Raises RecordsError, which names the file and the key."""
-    file = folder / FILE
+    return read_json(folder / FILE, TypeAdapter(Measured), f"gamelane measure HOST -o {folder}")
+
+
+def read_json(file: Path, of: TypeAdapter[Read], remedy: str) -> Read:
+    """Read a file of JSON. `remedy` is the command that writes it. Raises RecordsError."""
     try:
-        return TypeAdapter(Measured).validate_json(file.read_bytes())
+        return of.validate_json(file.read_bytes())
     except FileNotFoundError:
-        raise RecordsError(
-            f"{file}: no such file\n  hint:    measure first: gamelane measure HOST -o {folder}"
-        ) from None
+        raise RecordsError(f"{file}: no such file\n  hint:    make it with: {remedy}") from None
     except OSError as error:
         raise RecordsError(f"{file}: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(step) for step in first["loc"])
-        raise RecordsError(
-            f"{file}: {f'`{key}`: ' if key else ''}{first['msg']}\n"
-            f"  hint:    measure again with this version: gamelane measure HOST -o {folder}"
-        ) from None
+        where = f"`{key}`: " if key else ""
+        raise RecordsError(f"{file}: {where}{first['msg']}\n  hint:    make it again with: {remedy}") from None

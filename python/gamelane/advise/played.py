@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from gamelane.advise.household import CALL, GAME
+from gamelane.advise import household
 from gamelane.analysis import line
 from gamelane.analysis.bottleneck import PACKET, PAYLOAD, UDP_IP_BYTES
 from gamelane.analysis.line import DELIVERED, DOWN, RECEIVED, RECORD, ROUND_TRIP, SENT, UP, Records
 
-PROBES = {GAME: line.GAME, CALL: line.CALL}
+PROBES = {household.GAME: line.GAME, household.CALL: line.CALL}
 LOAD = 2
 SAMPLED_EVERY_S = 0.1
 
@@ -20,43 +22,48 @@ SAMPLED_EVERY_S = 0.1
 def records(frames: Mapping[str, pl.DataFrame]) -> tuple[Records, Records]:
     """Return the records of the client and of the server, from the tables of one run of `household.scenario`."""
     made: dict[int, list[Records]] = {UP: [], DOWN: []}
-    delay, drops = frames["delay"].sort("t_s"), frames["drops"]
     for way, name in ((UP, "up"), (DOWN, "down")):
-        arrived, lost = (frame.filter(pl.col("direction") == name) for frame in (delay, drops))
+        sender, receiver = made[way], made[1 - way]
+        arrived, lost = (frames[table].filter(direction=name).sort("t_s") for table in ("delay", "drops"))
         for flow, number in PROBES.items():
+            own, gone = arrived.filter(flow=flow), lost.filter(flow=flow)
             sizes = frames["windows"].filter(flow=flow, direction=name).select(pl.col("bytes", "received").sum())
             size = round(sizes["bytes"][0] / max(sizes["received"][0], 1)) - UDP_IP_BYTES
-            own, gone = (frame.filter(pl.col("flow") == flow) for frame in (arrived, lost))
-            made[1 - way].append(_records(RECEIVED, way, number, size, own["t_s"], own["one_way_ms"]))
-            times = pl.concat([own["t_s"] - own["one_way_ms"] / 1e3, gone["t_s"]])
-            made[way].append(_records(SENT, way, number, size, times))
-        for stream, flow in enumerate(sorted(set(arrived["flow"].cast(str)) - PROBES.keys())):
-            own, gone = (frame.filter(pl.col("flow") == flow) for frame in (arrived, lost))
-            if f"load-{name}" not in flow and f"-{name}-" not in flow:
-                continue  # its ACKs
-            made[1 - way].append(_records(RECEIVED, way, LOAD, PAYLOAD, own["t_s"]))
-            made[way].append(_delivered(way, stream, own["t_s"].to_numpy(), len(gone)))
-    trips = frames["rtt"].filter(pl.col("flow") == GAME)
-    made[UP].append(_records(ROUND_TRIP, UP, line.GAME, 0, trips["t_s"], trips["rtt_ms"]))
+            like = Like(way, number, size)
+            receiver.append(like.records(RECEIVED, own["t_s"], own["one_way_ms"]))
+            sender.append(like.records(SENT, pl.concat([own["t_s"] - own["one_way_ms"] / 1e3, gone["t_s"]])))
+        loads = sorted(flow for flow in set(arrived["flow"].cast(str)) if household.loads(flow) == name)
+        for stream, flow in enumerate(loads):
+            own, gone = arrived.filter(flow=flow), lost.filter(flow=flow)
+            receiver.append(Like(way, LOAD, PAYLOAD).records(RECEIVED, own["t_s"]))
+            sender.append(_delivered(way, stream, own["t_s"].to_numpy(), len(gone)))
+    trips = frames["rtt"].filter(flow=household.GAME)
+    made[UP].append(Like(UP, line.GAME, 0).records(ROUND_TRIP, trips["t_s"], trips["rtt_ms"]))
     client, server = (np.sort(np.concatenate(made[end]), order="at") for end in (UP, DOWN))
     return client, server
 
 
-def _records(
-    what: int, way: int, flow: int, payload: int, times_s: pl.Series, value_ms: pl.Series | None = None
-) -> Records:
-    found: Records = np.zeros(len(times_s), RECORD)
-    found["what"], found["direction"], found["flow"], found["payload"] = what, way, flow, payload
-    found["number"] = np.arange(len(found))
-    found["at"] = times_s.to_numpy() * 1e9
-    found["value"] = line.UNKNOWN if value_ms is None else value_ms.to_numpy() * 1e6
-    return found
+@dataclass(frozen=True)
+class Like:
+    """What records of a flow in a direction have in common."""
+
+    way: int
+    flow: int
+    payload: int
+
+    def records(self, what: int, times_s: pl.Series, value_ms: pl.Series | None = None) -> Records:
+        """Return a record for each time, numbered from 0."""
+        found: Records = np.zeros(len(times_s), RECORD)
+        found["what"], found["direction"], found["flow"], found["payload"] = what, self.way, self.flow, self.payload
+        found["number"] = np.arange(len(found))
+        found["at"] = times_s.to_numpy() * 1e9
+        found["value"] = line.UNKNOWN if value_ms is None else value_ms.to_numpy() * 1e6
+        return found
 
 
-def _delivered(way: int, stream: int, times_s: np.ndarray, lost: int) -> Records:
+def _delivered(way: int, stream: int, times_s: npt.NDArray[np.float64], lost: int) -> Records:
+    """Return the sender's count of the packets that arrived at these times, as it would have been sampled."""
     at = np.arange(times_s[0], times_s[-1] + SAMPLED_EVERY_S, SAMPLED_EVERY_S)
-    found: Records = np.zeros(len(at), RECORD)
-    found["what"], found["direction"], found["flow"], found["payload"] = DELIVERED, way, LOAD, PACKET
-    found["number"], found["beside"], found["at"] = stream, lost, at * 1e9
-    found["value"] = np.searchsorted(times_s, at)
+    found = Like(way, LOAD, PACKET).records(DELIVERED, pl.Series(at))
+    found["number"], found["beside"], found["value"] = stream, lost, np.searchsorted(times_s, at)
     return found

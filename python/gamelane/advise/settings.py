@@ -17,6 +17,8 @@ from gamelane.tune.space import shipped
 
 AUTORATE = "gateway.autorate"
 PRIORITY = "gateway.priority"
+VARIED = (QUEUE, PRIORITY, "gateway.*.acks", SHAPE)
+"""Keys that an advice varies. A queue keeps its own defaults, which suit more lines than the one that was measured."""
 QUEUES = ("cake", "fq_codel")
 PERCENTILES = (10, 50)
 """Rates that a shaper may keep on a line whose rate wanders, as percentiles of its windows."""
@@ -26,8 +28,8 @@ SHARE = known.SHARES[0]
 def space(scenario: _native.Scenario, link: Link) -> Space:
     """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
     if not (link.up.wanders or link.down.wanders):
-        found = shipped(scenario)
-        return Space(found.parameters, household.behind(link))
+        found = tuple(parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED)
+        return Space(found, household.behind(link))
     shapes = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
     parameters = (Parameter(QUEUE, QUEUES), Parameter(SHAPE, shapes), Parameter(AUTORATE, ("false", _autorate(link))))
     return Space(parameters, household.behind(link))

@@ -183,35 +183,32 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
     rate, seen = _rate(windows, busy)
     buffer = _buffer(added, rate.value, dropped=of.dropped(load))
     filled: Filled = "no queue" if buffer is None else "dropped" if of.dropped(load) else "not filled"
+    counts_packets = buffer is not None and _counts_packets(buffer, base, of, other, times)
     return Lane(
         rate,
         tuple(windows[busy] if seen else windows),
         buffer,
-        None if buffer is None else _packets(buffer, rate, of, other, base, times),
+        buffer.value * rate.value / 8e3 / _mean_packet(of, load) if buffer and counts_packets else None,
         filled,
         _wilson(*of.lost(idle)),
         max(float(np.percentile(empty, 95) - empty.min()), 0.0),
     )
 
 
-def _packets(
-    buffer: Range, rate: Range, of: Sender, other: Sender, base_ms: float, times: Mapping[str, Span]
-) -> float | None:
-    """Return how many packets the buffer holds, or None if it counts bytes.
+def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, times: Mapping[str, Span]) -> bool:
+    """Return whether the buffer is shown to count packets, not bytes.
 
     While both directions are loaded, ACKs share the queue with data. They fill a buffer of packets, and its longest
     wait is shorter. That of a buffer of bytes stays the same.
     """
     both = times.get("both")
     if both is None or not of.dropped(both):
-        return None
-    own = _mean_packet(of, times[of.phase])
+        return False
     end = np.array([both[1]]) / 1e9
     acks = float(other.segments(end, both)[0][0]) / SEGMENTS_PER_ACK
     longest = float(of.added_ms(base_ms, both).max(initial=0.0))
-    if _mean_packet(of, both, acks) > ALIKE * own or longest > SHORTER * buffer.value - SMOOTHED_MS:
-        return None
-    return buffer.value * rate.value / 8e3 / own
+    differs = _mean_packet(of, both, acks) < ALIKE * _mean_packet(of, times[of.phase])
+    return differs and longest < SHORTER * buffer.value - SMOOTHED_MS
 
 
 def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:

@@ -49,13 +49,24 @@ class Way:
         return 100 * self.lost / self.sent if self.sent and self.lost is not None else None
 
 
+OMITTED_S, OMITTED_SHARE = 2.0, 0.3
+"""The start of a load that the figures leave out, and at most this share of the load: TCP's slow start (as
+`iperf3 --omit`). How long it lasts does not depend on the length of a measurement, so its weight in a percentile would."""
+
+
 @dataclass(frozen=True)
 class Phase:
-    """A phase: its time from the first packet, round trips, and both directions."""
+    """A phase: its time from the first packet, round trips, and both directions.
+
+    The figures of a phase with a load begin `omitted_s` after it.
+    """
 
     name: str
     from_s: float
     to_s: float
+    omitted_s: float
+    start_ms: float | None
+    """Longest round trip in the time that is left out: what a new download does for a moment."""
     rtt_ms: Mapping[str, float] | None
     """Of the game's round trips: mean, median, 95th and 99th percentile, and jitter (95th percentile of the steps)."""
     up: Way
@@ -78,13 +89,18 @@ def phases(client: Records, server: Records | None, spans: Sequence[tuple[str, f
     for name, start, end in spans:
         span = (first + int(start * 1e9), first + int(end * 1e9))
         loads = {"up": (UP,), "down": (DOWN,), "both": (UP, DOWN)}.get(name, ())
-        rtt = _within(client[(client["what"] == ROUND_TRIP) & (client["flow"] == GAME)], span)
+        omitted = min(OMITTED_S, OMITTED_SHARE * (end - start)) if loads else 0.0
+        begins, span = span[0], (span[0] + int(omitted * 1e9), span[1])
+        rounds = client[(client["what"] == ROUND_TRIP) & (client["flow"] == GAME)]
+        at_start = _within(rounds, (begins, span[0]))["value"]
+        rtt = _within(rounds, span)
         trips = rtt["value"].astype(np.float64) / 1e6
         steps = np.abs(np.diff(trips))
         figures = _percentiles(trips) | {"mean": float(trips.mean()), "jitter": _p95(steps)} if len(trips) else None
         ends = {UP: (client, server), DOWN: (server, client)}
         ways = [_way(direction, *ends[direction], span, loaded=direction in loads) for direction in (UP, DOWN)]
-        found.append(Phase(name, start, end, figures, *ways))
+        longest = float(at_start.max()) / 1e6 if len(at_start) else None
+        found.append(Phase(name, start, end, omitted, longest, figures, *ways))
     return found
 
 

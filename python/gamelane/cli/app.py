@@ -28,6 +28,7 @@ COMMANDS = {
     "traffic": ("traffic", "Fit game models to captures; generate and send traffic."),
     "measure": ("measure", "Measure the line to a host, idle and loaded; grade it."),
     "serve": ("measure", "Let other hosts measure their line to this one."),
+    "advise": ("advise", "Recommend a queue and rates for a measured line."),
     "gateway": ("handover", "Run a scenario's gateway between two real interfaces."),
     "proxy": ("handover", "Carry many thin TCP streams over few connections."),
     "impair": ("impair", "Add delay and loss to real packets; run blind trials."),

@@ -21,13 +21,24 @@ def serve(context: click.Context) -> None:
 @click.argument("host", help="Host that runs `gamelane serve`: HOST or HOST:PORT.")
 @click.option("--key", type=options.PATH, metavar="FILE", help="File with the secret that both ends share.")
 @click.option(
-    "--duration", metavar="TIME", default="30s", help="Length, 8 s to 10 min. Each of four phases has a quarter."
+    "--duration",
+    metavar="TIME",
+    show_default="30s",
+    help="Length, 8 s to 10 min. Each of four phases has a quarter.",
 )
-@click.option("--streams", type=click.IntRange(1, 32), metavar="N", default=4, help="TCP streams in each direction.")
+@click.option(
+    "--streams", type=click.IntRange(1, 32), metavar="N", show_default="4", help="TCP streams in each direction."
+)
 @click.option(
     "--congestion", metavar="NAME", show_default="each host's own", help="TCP congestion control of the loads."
 )
-@click.option("--seed", type=options.SEED, metavar="N", default=1, help="Seed of the games and calls.")
+@click.option("--seed", type=options.SEED, metavar="N", show_default="1", help="Seed of the games and calls.")
+@click.option(
+    "--compare",
+    type=options.PATH,
+    metavar="DIR",
+    help="Show the line beside an earlier measurement, and beside its advice. It is loaded as it was then.",
+)
 @options.output("Write report and records to this folder, as `gamelane run` does.")
 @options.json
 @options.quiet

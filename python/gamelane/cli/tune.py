@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gamelane import apply
-from gamelane.cli import completing, options
+from gamelane.cli import completing, options, recommending
 from gamelane.cli.doing import carry_out
 
 
@@ -35,23 +34,10 @@ from gamelane.cli.doing import carry_out
     show_default="what games, calls, video and transfers need",
     help="Limit that a setting must meet, such as 'upload.goodput >= 0.8mbit'. Repeatable.",
 )
-@click.option(
-    "--cost",
-    type=click.FloatRange(0, 100),
-    metavar="PERCENT",
-    default=10.0,
-    help="How much of its due goodput each transfer may lose, percent.",
-)
+@recommending.cost
 @click.option("--trials", type=click.IntRange(1), metavar="N", default=64, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
-@click.option(
-    "--for",
-    "target",
-    type=click.Choice(apply.TARGETS),
-    default=apply.TARGETS[0],
-    show_default=True,
-    help="Print lines for Linux (tc), for OpenWrt's SQM, or for `gamelane gateway`.",
-)
+@recommending.target
 @click.option("--sampler-seed", type=click.IntRange(0, 2**32 - 1), metavar="N", default=1, help="Seed of the search.")
 @options.threads
 @options.json

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,16 +17,19 @@ import click
 import numpy as np
 
 from gamelane import _native, experiment, live, programs, quantity, whole
+from gamelane.advise import household, measured
+from gamelane.advise import promised as promise
+from gamelane.advise.measured import Measured
+from gamelane.advise.promised import Promised
 from gamelane.analysis import bottleneck, line
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
+from gamelane.report import proof
 from gamelane.report.measure import document, show
 from gamelane.report.sparkline import sparkline
 from gamelane.report.write import write_report
 from gamelane.terminal.stopping import Stop, stopping
 from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
-MEASURE = "measure.json"
-"""The figures, in the folder of the records."""
 SHORTEST, LONGEST = 8, 600
 """Allowed lengths in seconds, as `gamelane-traffic measure` has them."""
 
@@ -34,25 +37,30 @@ SHORTEST, LONGEST = 8, 600
 def measure(
     host: str,
     key: Path | None,
-    duration: str,
-    streams: int,
+    duration: str | None,
+    streams: int | None,
     congestion: str | None,
-    seed: int,
+    seed: int | None,
+    compare: Path | None,
     out: Path | None,
     json: bool,
     quiet: bool,
 ) -> None:
-    """Measure, report, and write records if a folder is given."""
-    seconds = quantity.parse(duration, "s")
+    """Measure, report, and write records if a folder is given. A comparison loads the line as the earlier one did."""
+    earlier = None if compare is None else measured.read(compare)
+    promised = None if compare is None else promise.read(compare)
+    usual = earlier.plan if earlier and earlier.plan else household.USUAL
+    seconds = usual.seconds if duration is None else quantity.parse(duration, "s")
     if seconds is None or not SHORTEST <= seconds <= LONGEST:
         raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {SHORTEST}s to {LONGEST}s")
     folder = None if out is None else writable(out)
-    words = [host, "--seconds", str(math.ceil(seconds)), "--streams", str(streams), "--seed", str(seed)]
+    words = [host, "--seconds", str(math.ceil(seconds)), "--streams", str(streams or usual.streams)]
+    words += ["--seed", str(usual.seed if seed is None else seed)]
     words += ["--key", str(key)] if key else []
-    words += ["--congestion", congestion] if congestion else []
+    words += ["--congestion", congestion or usual.congestion] if congestion or usual.congestion else []
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
         ended = _run([*words, "--output", raw], stop, quiet=quiet)
-        _report(Path(raw), ended, host, folder, json=json, quiet=quiet)
+        _report(Path(raw), ended, host, folder, Before(earlier, promised) if earlier else None, json=json, quiet=quiet)
     if ended["stopped"]:
         say(f"stopped early: phases {', '.join(each['phase'] for each in ended['phases'])} were measured")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
@@ -95,7 +103,17 @@ def _progress(before: dict[str, Any], now: dict[str, Any], trips: list[float]) -
     return f"{now['t_s']:4.0f} s {now['phase']:4} {rates}  rtt {now['rtt_ms']:6.1f} ms {drawn}"
 
 
-def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *, json: bool, quiet: bool) -> None:
+@dataclass(frozen=True)
+class Before:
+    """What a measurement is compared with."""
+
+    measured: Measured
+    promised: Promised | None
+
+
+def _report(
+    raw: Path, ended: dict[str, Any], host: str, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
+) -> None:
     client, server = raw / "client.rec", raw / "server.rec"
     if not client.stat().st_size:
         raise RecordsError(f"{host}: no packet was sent, so there is nothing to report")
@@ -106,6 +124,9 @@ def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *,
     grades = [line.grade(phase) for phase in found]
     link = bottleneck.link(files[0], files[1], spans) if known else None
     told = document(host, ended, found, grades, link)
+    compared = None if before is None else proof.Proof(before.measured, before.promised, found)
+    if compared is not None:
+        told["compared"] = proof.document(compared)
     clock = CLOCK.format(ended["clocks"]["uncertainty_ms"]) if ended["clocks"] else ""
     if folder is not None:
         text = (raw / "scenario.toml").read_text(encoding="utf-8")
@@ -119,12 +140,16 @@ def _report(raw: Path, ended: dict[str, Any], host: str, folder: Path | None, *,
         results = replace(results, variants=(replace(variant, flows=flows),))
         results.write(folder)
         page = write_report(results, folder)
-        whole.replace(folder / MEASURE, whole.document(told))
+        whole.replace(folder / measured.FILE, whole.document(told))
+        if compared is not None:
+            page = proof.write_page(folder / "compare", compared)
     with printing():
         if json:
             emit(told)
         else:
             show(found, grades, clock, stdout())
+            if compared is not None:
+                proof.show(compared, stdout())
     if folder is not None:
         say_where(page, quiet=quiet)
 

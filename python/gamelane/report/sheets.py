@@ -38,21 +38,25 @@ class Sheet:
 def write_tune(folder: Path, scenario: str, found: Found, commands: Sequence[str]) -> Path:
     """Write `report.html` and `figures/` of a search; return the page."""
     figure = tune_figure.figure(found)
-    sheets = (_settings(found), *([_bounds(found)] if found.aim.bounds else []))
-    return _write(
+    return write(
         folder,
         [figure] if figure else [],
         made_by="gamelane tune",
         title=f"Settings for {scenario}",
         headline=tune.recommendation(found),
-        sheets=sheets,
+        sheets=searched(found),
         commands=commands,
     )
 
 
+def searched(found: Found) -> tuple[Sheet, ...]:
+    """Return the tables of a search: the settings to choose from, and the bounds."""
+    return (_settings(found), *([_bounds(found)] if found.aim.bounds else []))
+
+
 def write_remedies(folder: Path, ranking: Ranking) -> Path:
     """Write `report.html` and `figures/` of a ranking; return the page."""
-    return _write(
+    return write(
         folder,
         remedies.figures(ranking),
         made_by="gamelane remedies",
@@ -62,7 +66,8 @@ def write_remedies(folder: Path, ranking: Ranking) -> Path:
     )
 
 
-def _write(folder: Path, drawn: Sequence[Figure], **values: Any) -> Path:
+def write(folder: Path, drawn: Sequence[Figure], **values: Any) -> Path:
+    """Write a page of tables and figures, and the figures as pictures; return the page."""
     return pages.write(folder / "report.html", pages.render("sheets.html", drawn, **values), drawn)
 
 

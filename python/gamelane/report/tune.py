@@ -18,6 +18,7 @@ from gamelane.report.sweep.overview import SCALES
 from gamelane.sweep.budget import Limit
 from gamelane.sweep.metrics import Metric
 from gamelane.tune.choose import Trial
+from gamelane.tune.objective import over_seeds
 from gamelane.tune.parameters import QUEUE, SHAPE, Settings
 from gamelane.tune.search import Found
 
@@ -133,6 +134,12 @@ def factor(metric: Metric) -> float:
 def unit(metric: Metric) -> str:
     """Return the unit in which a metric is shown."""
     return SCALES.get(metric.unit, (1.0, metric.unit))[1]
+
+
+def shown(metric: Metric, trial: Trial) -> float | None:
+    """Return the mean of a metric over the seeds of a trial, in the unit in which it is shown."""
+    mean = over_seeds(metric, trial.rows).mean
+    return None if mean is None else mean * factor(metric)
 
 
 def _changes(found: Found, trial: Trial) -> str:

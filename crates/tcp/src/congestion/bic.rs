@@ -87,7 +87,7 @@ impl CongestionControl for Bic {
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if ack.may_grow && !self.window.slow_start(ack.acked) {
+        if ack.may_grow && !self.window.slow_start(ack) {
             self.window.grow(ack.acked, self.segments_per_step() * self.window.mss);
         }
     }

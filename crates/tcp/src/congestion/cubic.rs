@@ -139,7 +139,7 @@ impl CongestionControl for Cubic {
             if let Some(stage) = &mut self.stage {
                 stage.start += since_last;
             }
-        } else if !self.window.slow_start(ack.acked) {
+        } else if !self.window.slow_start(ack) {
             self.avoid_congestion(ack.acked.bytes() as f64 / self.window.mss as f64, now);
         }
     }

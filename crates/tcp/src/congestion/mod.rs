@@ -14,7 +14,7 @@ pub use newreno::{NEWRENO, NewReno};
 pub use vegas::{VEGAS, Vegas};
 pub use westwood::{WESTWOOD, Westwood};
 
-use crate::config::{CongestionKind, InitialWindow};
+use crate::config::{CongestionKind, InitialWindow, SlowStart};
 use gamelane_core::{ByteCount, Duration, Instant};
 
 /// What the sender learned from one ACK.
@@ -39,6 +39,8 @@ pub struct AckSample {
     /// The window may grow: no loss is being repaired, and the window limited the sender, not the application or the
     /// receiver.
     pub may_grow: bool,
+    /// How much an ACK adds in slow start.
+    pub slow_start: SlowStart,
 }
 
 /// A congestion control algorithm. All sizes are in bytes.

@@ -49,7 +49,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_ack(&mut self, ack: &AckSample, _now: Instant) {
-        if ack.may_grow && !self.window.slow_start(ack.acked) {
+        if ack.may_grow && !self.window.slow_start(ack) {
             self.window.grow(ack.acked, self.window.cwnd);
         }
     }
@@ -76,6 +76,7 @@ impl CongestionControl for NewReno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SlowStart;
 
     const MSS: u64 = 1000;
 
@@ -85,6 +86,19 @@ mod tests {
 
     fn rule() -> NewReno {
         NewReno::new(ByteCount(MSS), ByteCount(10 * MSS))
+    }
+
+    #[test]
+    fn in_linux_slow_start_adds_all_that_an_ack_acknowledges_up_to_its_end() {
+        let mut rule = NewReno::new(ByteCount(MSS), ByteCount(10 * MSS));
+        let linux = |segments| AckSample { slow_start: SlowStart::Linux, ..ack(segments) };
+        rule.on_ack(&linux(2), Instant::ZERO);
+        assert_eq!(rule.cwnd(), ByteCount(12 * MSS));
+        rule.on_congestion(ByteCount(12 * MSS), Instant::ZERO);
+        rule.on_timeout(ByteCount(6 * MSS), false, Instant::ZERO);
+        let end = rule.ssthresh();
+        rule.on_ack(&linux(9), Instant::ZERO);
+        assert_eq!(rule.cwnd(), end);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The congestion window and the steps of RFC 5681 that all algorithms share. When to take a step is left to the
 //! algorithms.
 
+use super::AckSample;
+use crate::config::SlowStart;
 use gamelane_core::ByteCount;
 
 /// Congestion window and slow start threshold, in bytes.
@@ -32,11 +34,15 @@ impl Window {
         (self.cwnd, self.ssthresh, self.credit) = (cwnd, ssthresh, 0);
     }
 
-    /// Grows the window in slow start (equation 2). Returns false outside slow start.
-    pub(super) fn slow_start(&mut self, acked: ByteCount) -> bool {
+    /// Grows the window in slow start. Returns false outside slow start.
+    pub(super) fn slow_start(&mut self, ack: &AckSample) -> bool {
         let slow = self.cwnd < self.ssthresh;
         if slow {
-            self.cwnd += acked.bytes().min(self.mss);
+            let acked = ack.acked.bytes();
+            self.cwnd = match ack.slow_start {
+                SlowStart::Rfc5681 => self.cwnd + acked.min(self.mss),
+                SlowStart::Linux => self.ssthresh.min(self.cwnd + acked),
+            };
         }
         slow
     }

@@ -62,6 +62,7 @@ impl Sender {
             rtt,
             in_flight,
             may_grow: false,
+            slow_start: self.tuning.slow_start,
         };
         self.react(ack, segment.flags.ece(), counters, now);
         if matches!(self.recovery, Recovery::Rack(_)) {

@@ -4,8 +4,8 @@
 use crate::pair::{Fate, Pair, Side};
 use gamelane_core::{ByteCount, Catalogued, Duration, IpLen, Seed};
 use gamelane_tcp::{
-    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, TcpConfig, TcpTuning,
-    Timer, TimerKind, WindowCounts,
+    Bundling, CongestionKind, InitialWindow, ModifiedRto, Piggyback, RecoveryKind, SlowStart, TcpConfig,
+    TcpTuning, Timer, TimerKind, WindowCounts,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -35,7 +35,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         rules
             .map(|(segments, millis)| Bundling { segments, shortest_interval: Duration::from_millis(millis) })
     });
-    let others = (1u32..8, any::<[bool; 7]>(), piggyback, bundling);
+    let others = (1u32..8, any::<[bool; 8]>(), piggyback, bundling);
     others.prop_map(|(thin_below, on, piggyback, bundling)| TcpTuning {
         thin_below,
         linear_timeouts: on[0],
@@ -45,6 +45,7 @@ pub fn tuning() -> impl Strategy<Value = TcpTuning> {
         forward_rto: on[4],
         merge_writes: on[5],
         window_counts: if on[6] { WindowCounts::Segments } else { WindowCounts::Bytes },
+        slow_start: if on[7] { SlowStart::Linux } else { SlowStart::Rfc5681 },
         piggyback,
         bundling,
     })

@@ -1,7 +1,7 @@
 //! `[tcp]` and `flow.tcp` to an endpoint configuration: the flow's keys over the scenario's keys over the defaults.
 
 use gamelane_core::{ByteCount, Catalogued, IpLen};
-use gamelane_tcp::config::{Bundling, ModifiedRto, Piggyback, TcpTuning, WindowCounts};
+use gamelane_tcp::config::{Bundling, ModifiedRto, Piggyback, SlowStart, TcpTuning, WindowCounts};
 use gamelane_tcp::timer::INITIAL_RTO;
 use gamelane_tcp::{InitialWindow, RecoveryKind, TcpConfig, Timer, TimerKind};
 use gamelane_traffic::{App, Transport};
@@ -137,6 +137,10 @@ fn tuning(base: TcpTuning, tcp: &Tcp) -> TcpTuning {
         window_counts: tcp.window_counts.map_or(base.window_counts, |what| match what {
             tcp::WindowCounts::Bytes => WindowCounts::Bytes,
             tcp::WindowCounts::Segments => WindowCounts::Segments,
+        }),
+        slow_start: tcp.slow_start.map_or(base.slow_start, |what| match what {
+            tcp::SlowStart::Rfc5681 => SlowStart::Rfc5681,
+            tcp::SlowStart::Linux => SlowStart::Linux,
         }),
         bundling: if tcp.rdb == Some(true) { Some(bundling(tcp)) } else { base.bundling },
     }

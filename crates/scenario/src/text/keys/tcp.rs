@@ -46,6 +46,10 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "bytes"))]
     pub window_counts: Option<WindowCounts>,
+    /// How much an ACK adds to the congestion window in slow start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "rfc5681"))]
+    pub slow_start: Option<SlowStart>,
     /// Receive buffer, which limits the bytes in flight. Up to `1GiB`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "4MiB"))]
@@ -142,6 +146,7 @@ impl Tcp {
             modified_in_flight,
             modified_margin_shift,
             window_counts,
+            slow_start,
             receive_window,
             initial_window,
             delayed_ack,
@@ -173,6 +178,16 @@ words! {
         Bytes = "bytes",
         /// Segments of any size, as in Linux.
         Segments = "segments",
+    }
+}
+
+words! {
+    /// How much an ACK adds to the congestion window in slow start.
+    SlowStart "growth in slow start" {
+        /// At most one segment (RFC 5681). With delayed ACKs the window grows by half each round trip.
+        Rfc5681 = "rfc5681",
+        /// All that it acknowledges. The window doubles each round trip.
+        Linux = "linux",
     }
 }
 

@@ -1,0 +1,93 @@
+"""The advice for a measured line: the best of the settings that were tried, and what to expect of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gamelane import _native, apply
+from gamelane.advise import expect, household, settings
+from gamelane.advise.measured import Measured
+from gamelane.analysis.bottleneck import Link
+from gamelane.analysis.line import Phase
+from gamelane.catalogue import INTERACTIVE
+from gamelane.tune import needs
+from gamelane.tune.objective import Wishes
+from gamelane.tune.parameters import Settings
+from gamelane.tune.search import Effort, Found, Runner, search
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asks for."""
+
+    scenario: _native.Scenario | None
+    """Who lives there; None for the game, the call and the transfers of the measurement."""
+    target: str
+    """One of `apply.TARGETS`, whose lines should express the setting."""
+    cost: float
+    """Share of its due goodput that each transfer may lose."""
+    trials: int
+    seeds: Sequence[int]
+    threads: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A recommendation for a line. If nothing is clearly better than today, only what is known of today is there."""
+
+    measured: Measured
+    link: Link
+    scenario: _native.Scenario
+    """The line as a scenario."""
+    found: Found
+    today: Sequence[Phase]
+    """The measurement, simulated on the estimated line."""
+    expected: Sequence[Phase]
+    """The same behind the recommended gateway."""
+    policy: _native.Scenario | None
+    """The same setting for a gateway, without the transfers of the measurement."""
+    recipes: dict[str, apply.Recipe]
+    has_household: bool
+    """Whether somebody said who lives there."""
+
+    @property
+    def settings(self) -> Settings | None:
+        """The recommended settings."""
+        return None if self.found.best is None else self.found.best.settings
+
+
+def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_trials: Callable[[int], None]) -> Advice:
+    """Try settings on a line. `folder` has the texts of `household.traces`. Ctrl-C ends the search early."""
+    own = household.scenario(measured, link, folder)
+    scenario = own if wanted.scenario is None else wanted.scenario.with_overrides(household.of(link, folder))
+    space = settings.space(scenario, link)
+    runner = Runner(scenario, space, wanted.seeds, wanted.threads)
+    aim = needs.aim(runner, Wishes(), wanted.cost)
+    wanders = link.up.wanders or link.down.wanders
+
+    def expressed(each: Settings) -> bool:
+        # A rate that follows the line matters more than who sets it.
+        return wanders or apply.recipes(space.applied(scenario, each))[wanted.target].matches
+
+    effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), expressed)
+    found = search(runner, aim, effort, on_trials)
+    today = expect.phases(own, measured.spans, wanted.seeds, wanted.threads)
+    if found.best is None:
+        return Advice(measured, link, scenario, found, today, (), None, {}, wanted.scenario is not None)
+    own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])
+    after = settings.space(own, link).applied(own, own_games)
+    expected = expect.phases(after, measured.spans, wanted.seeds, wanted.threads)
+    policy = _policy(wanted, link, folder, found.best.settings)
+    recipes = apply.recipes(policy)
+    return Advice(measured, link, scenario, found, today, expected, policy, recipes, wanted.scenario is not None)
+
+
+def _policy(wanted: Wanted, link: Link, folder: Path, best: Settings) -> _native.Scenario:
+    """Return the scenario of a gateway with a setting. Of the measurement it needs the game and the call only."""
+    policy = wanted.scenario and wanted.scenario.with_overrides(household.of(link, folder))
+    if policy is None:
+        policy = _native.Scenario.parse(household.policy(), str(folder / household.FILE), household.of(link))
+    games = [flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE]
+    return settings.space(policy, link).applied(policy, settings.for_games(best, games))

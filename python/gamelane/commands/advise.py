@@ -1,0 +1,64 @@
+"""`gamelane advise`: the setting for a line that `gamelane measure` has measured, and what to expect of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from gamelane import experiment, whole
+from gamelane.advise import household, measured
+from gamelane.advise.advice import Wanted
+from gamelane.advise.advice import advise as find
+from gamelane.advise.promised import FILE, FOLDER
+from gamelane.apply import own
+from gamelane.errors import ExitCode, RecordsError
+from gamelane.report.advise import document, show, write_page
+from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
+from gamelane.tune.search import module
+
+POLICY = "gateway.toml"
+
+
+def advise(
+    folder: Path,
+    household_of: str | None,
+    target: str,
+    cost: float,
+    trials: int,
+    repeat: int,
+    threads: int,
+    json: bool,
+    quiet: bool,
+) -> None:
+    """Search, write the advice beside the measurement, and present it."""
+    module()
+    line = measured.read(folder)
+    if line.link is None:
+        raise RecordsError(
+            f"{folder / measured.FILE}: the link is not known, because phases or the server's records are missing\n"
+            f"  hint:    measure again: gamelane measure {line.host} -o {folder}"
+        )
+    place = writable(folder / FOLDER)
+    place.mkdir(exist_ok=True)
+    for name, text in household.traces(line.link).items():
+        whole.replace(place / name, text)
+    with_ = None if household_of is None else experiment.load(household_of).scenario
+    first = 1 if with_ is None else with_.seed
+    wanted = Wanted(with_, target, cost / 100, trials, range(first, first + repeat), threads)
+    with progress(quiet=quiet or json) as bar:
+        task = bar.add_task("advise", total=trials)
+        advice = find(line, line.link, place.resolve(), wanted, lambda done: bar.update(task, completed=done))
+    whole.replace(place / household.FILE, advice.scenario.to_toml())
+    lines: Sequence[str] = ()
+    if advice.policy is not None:
+        whole.replace(place / POLICY, advice.policy.to_toml())
+        run = f"gamelane gateway run --lan eth1 --wan eth0 {place / POLICY}"
+        lines = [run] if target == own.TARGET else advice.recipes[target].lines()
+    deliver(document(advice), place / FILE, lambda: show(advice, lines, folder, stdout()), json=json)
+    page = write_page(place, advice, lines)
+    say_where(page, quiet=quiet)
+    if advice.found.interrupted:
+        say(f"{len(advice.found.trials)} of {trials} settings tried")
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)

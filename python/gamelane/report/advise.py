@@ -1,0 +1,206 @@
+"""Presents an advice: text for the terminal, JSON and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gamelane.advise.advice import Advice
+from gamelane.analysis.bottleneck import Lane, Range
+from gamelane.analysis.line import Phase
+from gamelane.catalogue import INTERACTIVE
+from gamelane.plot.style import number
+from gamelane.report import tune
+from gamelane.report.phase_figure import Series, figure
+from gamelane.report.sheets import Heading, Sheet, searched, write
+from gamelane.sweep.metrics import metrics
+from gamelane.tune.choose import Trial
+
+SCHEMA = 1
+LOADED = ("up", "down", "both")
+
+
+def headline(advice: Advice) -> str:
+    """Return the recommendation in sentences."""
+    if advice.settings is None:
+        return tune.recommendation(advice.found)
+    before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
+    change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
+    return f"Set {tune.words(advice.settings)}{change}."
+
+
+def worst_ms(phases: Sequence[Phase]) -> float | None:
+    """Return the largest 95th percentile of the game's round trip in a phase with load."""
+    return max((phase.rtt_ms["p95"] for phase in phases if phase.name in LOADED and phase.rtt_ms), default=None)
+
+
+def sentences(advice: Advice) -> list[str]:
+    """Return what is known of the line."""
+    link = advice.link
+    said = [f"Round trip of the idle line: {_range(link.rtt_ms)} ms."]
+    for name, lane in (("Up", link.up), ("Down", link.down)):
+        said += [f"{name}: {' '.join(_lane(lane))}"]
+    return said
+
+
+def _lane(lane: Lane) -> list[str]:
+    rate = _range(lane.rate_bps, 1e-6)
+    said = [f"{rate} Mbit/s." if lane.rate_bps.high else f"at least {number(lane.rate_bps.value / 1e6)} Mbit/s."]
+    if lane.wanders:
+        low, high = min(lane.windows_bps) / 1e6, max(lane.windows_bps) / 1e6
+        said.append(f"The rate wanders between {number(low)} and {number(high)} Mbit/s.")
+    held = lane.buffer_bytes
+    if lane.buffer_ms is None or held is None:
+        said.append("The load made no queue.")
+    elif lane.filled == "dropped":
+        size = f"{number(lane.buffer_packets)} packets" if lane.buffer_packets else f"{number(held.value / 1e3)} kB"
+        said.append(f"Its buffer holds {_range(lane.buffer_ms)} ms ({size}) and then drops.")
+    else:
+        said.append(f"Its buffer holds at least {number(lane.buffer_ms.value)} ms; the load did not fill it.")
+    if lane.loss.low > 0:
+        said.append(f"Without load {_range(lane.loss, 100)} % of the packets are lost.")
+    return said
+
+
+def _range(of: Range, factor: float = 1.0) -> str:
+    if of.high is None:
+        return f"at least {number(of.value * factor)}"
+    low, high = number(of.low * factor), number(of.high * factor)
+    return number(of.value * factor) + (f" ({low} to {high})" if low != high else "")
+
+
+def document(advice: Advice) -> dict[str, Any]:
+    """Return the JSON of `gamelane advise` (docs/json-schema.md)."""
+    return {
+        "schema": SCHEMA,
+        "host": advice.measured.host,
+        "recommendation": headline(advice),
+        "settings": advice.settings,
+        "link": asdict(advice.link),
+        "today": [asdict(phase) for phase in advice.today],
+        "expected": [asdict(phase) for phase in advice.expected],
+        "flows": flows(advice),
+        "search": tune.document(advice.found, advice.recipes),
+    }
+
+
+FIGURES = {"p50({}.rtt)": "ms", "p95({}.rtt)": "ms", "{}.loss": "%", "{}.goodput": "Mbit/s"}
+"""Metrics of a flow in the table of flows, with the unit they are shown in."""
+
+
+def flows(advice: Advice) -> list[dict[str, Any]]:
+    """Return the means of `FIGURES` for each flow before and after, in their units; None for a flow without one."""
+    before = advice.found.before
+    after = advice.found.best or before
+    known = metrics(before.rows[0])
+
+    def means(flow: str, trial: Trial) -> dict[str, float | None]:
+        wanted = {name: known.get(name.format(flow)) for name in FIGURES}
+        return {name.format(flow): tune.shown(metric, trial) for name, metric in wanted.items() if metric}
+
+    described = advice.scenario.flows()
+    return [
+        {"flow": flow["name"], "app": flow["app"]}
+        | {when: means(flow["name"], trial) for when, trial in (("before", before), ("after", after))}
+        for flow in sorted(described, key=lambda flow: flow["app"] not in INTERACTIVE)
+    ]
+
+
+def flows_sheet(advice: Advice) -> Sheet:
+    """Return a table of the flows, today and with the recommended setting."""
+    columns = ("RTT p50", "RTT p95", "lost", "goodput")
+    headings = [Heading("flow")]
+    for title, unit in zip(columns, FIGURES.values(), strict=True):
+        headings += [Heading(title, unit), Heading("then", unit)]
+    rows = []
+    for each in flows(advice):
+        names = [name.format(each["flow"]) for name in FIGURES]
+        pairs = ((each[when].get(name) for when in ("before", "after")) for name in names)
+        rows.append((each["flow"], *(number(value) for pair in pairs for value in pair)))
+    return Sheet("Who uses the line", tuple(headings), tuple(rows), "Simulated: today, and then. Means over the seeds.")
+
+
+def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -> None:
+    """Print the recommendation, the line, what to expect, and the lines that put it into effect."""
+    console.print(Text(headline(advice), style="bold"))
+    console.print()
+    for sentence in sentences(advice):
+        console.print(sentence, highlight=False)
+    console.print()
+    for sheet in [phases_sheet(named(advice)), *([flows_sheet(advice)] if advice.has_household else [])]:
+        print_sheet(sheet, console)
+    if not lines:
+        return
+    for line in lines:
+        console.print(Text(line), soft_wrap=True)
+    console.print()
+    proof = f"Then prove it: gamelane measure {advice.measured.host} --compare {folder}"
+    console.print(Text(proof, style="bold"), soft_wrap=True)
+
+
+def print_sheet(sheet: Sheet, console: Console) -> None:
+    """Print a table as text."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in sheet.headings:
+        title = f"{heading.text}\n{heading.unit}" if heading.unit else heading.text
+        table.add_column(title, justify="left" if heading is sheet.headings[0] else "right", no_wrap=True)
+    for row in sheet.rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()
+
+
+def named(advice: Advice) -> list[Series]:
+    """Return what was measured, the same from simulation, and what to expect."""
+    found = [Series("measured", advice.measured.phases), Series("simulated", advice.today)]
+    return [*found, Series("expected", advice.expected)] if advice.expected else found
+
+
+def phases_sheet(series: Sequence[Series]) -> Sheet:
+    """Return a table of the phases, one row for each and each series."""
+    headings = (
+        Heading("phase"),
+        Heading(""),
+        Heading("RTT p50", "ms"),
+        Heading("p95", "ms"),
+        Heading("lost", "%"),
+        Heading("up", "Mbit/s"),
+        Heading("down", "Mbit/s"),
+    )
+    rows = []
+    for name in dict.fromkeys(phase.name for each in series for phase in each.phases):
+        for each in series:
+            phase = next((phase for phase in each.phases if phase.name == name), None)
+            if phase is not None:
+                rtt = phase.rtt_ms or {}
+                rates = (phase.up.mbps, phase.down.mbps)
+                figures = (rtt.get("p50"), rtt.get("p95"), phase.loss_percent, *rates)
+                rows.append((name if each is series[0] else "", each.name, *map(number, figures)))
+    caption = "Round trip of the game, packets of game and call that were lost, and payload of the TCP load."
+    return Sheet("What to expect", headings, tuple(rows), caption)
+
+
+def write_page(folder: Path, advice: Advice, lines: Sequence[str]) -> Path:
+    """Write `report.html` and `figures/` of an advice; return the page."""
+    rows = tuple((name, text) for name, text in (sentence.split(": ", 1) for sentence in sentences(advice)))
+    sheets = (
+        phases_sheet(named(advice)),
+        *([flows_sheet(advice)] if advice.has_household else []),
+        Sheet("The line", (Heading("what"), Heading("found")), rows, "Ranges are 95 % intervals.", is_text=True),
+        *searched(advice.found),
+    )
+    return write(
+        folder,
+        [figure(named(advice))],
+        made_by="gamelane advise",
+        title=f"Advice for the line to {advice.measured.host}",
+        headline=headline(advice),
+        sheets=sheets,
+        commands=lines,
+    )

@@ -1,0 +1,83 @@
+"""Presents a measurement beside an earlier one, and beside what an advice promised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from gamelane.advise.measured import Measured
+from gamelane.advise.promised import Promised
+from gamelane.analysis.line import Phase
+from gamelane.plot.style import number
+from gamelane.report.advise import phases_sheet, print_sheet, worst_ms
+from gamelane.report.phase_figure import Series, figure
+from gamelane.report.sheets import write
+
+AS_PROMISED = 0.15
+"""How far the result may be from what was expected (our choice)."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A line before and after a change."""
+
+    before: Measured
+    promised: Promised | None
+    after: Sequence[Phase]
+
+    @property
+    def series(self) -> list[Series]:
+        """What there is, in the order of time."""
+        expected = [Series("expected", self.promised.expected)] if self.promised and self.promised.expected else []
+        return [Series("before", self.before.phases), *expected, Series("after", self.after)]
+
+    @property
+    def worst_ms(self) -> dict[str, float | None]:
+        """The largest 95th percentile of the game's round trip under load, of each series."""
+        return {each.name: worst_ms(each.phases) for each in self.series}
+
+    @property
+    def keeps_promise(self) -> bool | None:
+        """Whether the result is as good as expected, within `AS_PROMISED`; None if nothing was expected."""
+        expected, after = (self.worst_ms.get(name) for name in ("expected", "after"))
+        return None if expected is None or after is None else after <= expected * (1 + AS_PROMISED)
+
+
+def headline(proof: Proof) -> str:
+    """Return the result in sentences."""
+    worst = proof.worst_ms
+    said = f"The game's round trip under load (95 %): {number(worst['before'])} → {number(worst['after'])} ms."
+    if proof.keeps_promise is None:
+        return said
+    kept = "The advice promised" if proof.keeps_promise else "That is more than the advice promised:"
+    return f"{said} {kept} {number(worst['expected'])} ms."
+
+
+def document(proof: Proof) -> dict[str, Any]:
+    """Return the part of the JSON of `gamelane measure` (docs/json-schema.md)."""
+    return {"worst_ms": proof.worst_ms, "keeps_promise": proof.keeps_promise, "headline": headline(proof)}
+
+
+def show(proof: Proof, console: Console) -> None:
+    """Print the result, and the phases before, expected and after."""
+    console.print()
+    console.print(Text(headline(proof), style="bold"))
+    console.print()
+    print_sheet(phases_sheet(proof.series), console)
+
+
+def write_page(folder: Path, proof: Proof) -> Path:
+    """Write `report.html` and `figures/`; return the page."""
+    return write(
+        folder,
+        [figure(proof.series)],
+        made_by="gamelane measure --compare",
+        title=f"The line to {proof.before.host}, before and after",
+        headline=" ".join([headline(proof), *([proof.promised.recommendation] if proof.promised else [])]),
+        sheets=[phases_sheet(proof.series)],
+    )
