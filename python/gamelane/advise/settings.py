@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +20,8 @@ AUTORATE = "gateway.autorate"
 PRIORITY = "gateway.priority"
 VARIED = (QUEUE, PRIORITY, "gateway.*.acks", SHAPE)
 """Keys that an advice varies. A queue keeps its own defaults, which suit more lines than the one that was measured."""
-QUEUES = ("cake", "fq_codel")
+QUEUES = ("cake", "fq_codel", "priority")
+FAIR = QUEUES[:2]
 PERCENTILES = (10, 50)
 """Rates that a shaper may keep on a line whose rate wanders, as percentiles of its windows."""
 SHARE = known.SHARES[0]
@@ -28,10 +30,11 @@ SHARE = known.SHARES[0]
 def space(scenario: _native.Scenario, link: Link) -> Space:
     """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
     if not (link.up.wanders or link.down.wanders):
-        found = tuple(parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED)
-        return Space(found, household.behind(link))
+        found = [parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED]
+        places = [replace(each, values=QUEUES) if each.key == QUEUE else each for each in found]
+        return Space(tuple(places), household.behind(link))
     shapes = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
-    parameters = (Parameter(QUEUE, QUEUES), Parameter(SHAPE, shapes), Parameter(AUTORATE, ("false", _autorate(link))))
+    parameters = (Parameter(QUEUE, FAIR), Parameter(SHAPE, shapes), Parameter(AUTORATE, (_autorate(link), "false")))
     return Space(parameters, household.behind(link))
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.advise.advice import Advice
+from gamelane.advise.advice import Advice, is_fine
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
@@ -28,6 +28,9 @@ LOADED = ("up", "down", "both")
 
 def headline(advice: Advice) -> str:
     """Return the recommendation in sentences."""
+    if is_fine(advice.measured):
+        added = number(advice.measured.bufferbloat_ms)
+        return f"Leave the gateway as it is: load adds {added} ms to the game's round trip."
     if advice.settings is None:
         return tune.recommendation(advice.found)
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
