@@ -14,7 +14,7 @@ from gamelane.advise import household
 from gamelane.analysis.bottleneck import Lane, Link
 from gamelane.tune import known
 from gamelane.tune.parameters import QUEUE, SHAPE, Parameter, Settings, Space
-from gamelane.tune.space import shipped
+from gamelane.tune.space import shapes, shipped
 
 AUTORATE = "gateway.autorate"
 PRIORITY = "gateway.priority"
@@ -31,10 +31,11 @@ def space(scenario: _native.Scenario, link: Link) -> Space:
     """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
     if not (link.up.wanders or link.down.wanders):
         found = [parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED]
-        places = [replace(each, values=QUEUES) if each.key == QUEUE else each for each in found]
-        return Space(tuple(places), household.behind(link))
-    shapes = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
-    parameters = (Parameter(QUEUE, FAIR), Parameter(SHAPE, shapes), Parameter(AUTORATE, (_autorate(link), "false")))
+        only = {QUEUE: QUEUES, SHAPE: tuple(shapes(scenario, known.SHARES))}
+        places = tuple(replace(each, values=only.get(each.key, each.values)) for each in found)
+        return Space(places, household.behind(link))
+    rates = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
+    parameters = (Parameter(QUEUE, FAIR), Parameter(SHAPE, rates), Parameter(AUTORATE, (_autorate(link), "false")))
     return Space(parameters, household.behind(link))
 
 

@@ -31,7 +31,7 @@ def headline(advice: Advice) -> str:
     if is_fine(advice.measured):
         added = number(advice.measured.bufferbloat_ms)
         return f"Leave the gateway as it is: load adds {added} ms to the game's round trip."
-    if advice.settings is None:
+    if advice.settings is None or advice.has_household:
         return tune.recommendation(advice.found)
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
     change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
