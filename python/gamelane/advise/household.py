@@ -24,7 +24,9 @@ GAME_BYTES = {"up": 88, "down": 200}
 """IP bytes of the packets of the measured game, whose round trip is the link's."""
 SHORTEST_BUFFER_PACKETS = 8
 LEAST_JITTER_MS = 1.0
-LOADED_S = 20.0
+LOADED_S, SHORTEST_LOADED_S = 20.0, 6.0
+FAST_BPS = 200e6
+"""A line with more than this in both directions together gets a shorter run: it has packets enough."""
 DRAIN_S = 0.5
 """Time after the last load in which its queue drains."""
 LOADS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
@@ -42,7 +44,8 @@ def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
 
 def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
     """Return a scenario in which the loads of both directions last. Its statistics begin when TCP has filled them."""
-    spans = [("both", 0.0, LOADED_S)]
+    speed = (link.up.rate_bps.value + link.down.rate_bps.value) / FAST_BPS
+    spans = [("both", 0.0, max(LOADED_S / max(speed, 1.0), SHORTEST_LOADED_S))]
     overrides = [*of(link), ("warmup", f"{OMITTED_S:g}s")]
     return _native.Scenario.parse(text(spans, measured.plan or USUAL), str(folder / FILE), overrides)
 

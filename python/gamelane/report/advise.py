@@ -74,8 +74,9 @@ def _lane(lane: Lane) -> list[str]:
 def _range(of: Range, factor: float = 1.0) -> str:
     if of.high is None:
         return f"at least {number(of.value * factor)}"
-    low, high = number(of.low * factor), number(of.high * factor)
-    return number(of.value * factor) + (f" ({low} to {high})" if low != high else "")
+    low, high = of.low * factor, of.high * factor
+    is_wide = f"{low:.3g}" != f"{high:.3g}"
+    return number(of.value * factor) + (f" ({number(low)} to {number(high)})" if is_wide else "")
 
 
 def document(advice: Advice) -> dict[str, Any]:
