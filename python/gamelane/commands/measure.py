@@ -64,6 +64,11 @@ def measure(
     if ended["stopped"]:
         say(f"stopped early: phases {', '.join(each['phase'] for each in ended['phases'])} were measured")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+    if ended.get("failed"):  # The program has said why.
+        kept = [each["phase"] for each in ended["phases"]]
+        missing = [name for name in line.PHASES if name not in kept]
+        say(f"kept: {', '.join(kept)}; missing: {', '.join(missing)}, the server's losses and one-way delays")
+        raise click.exceptions.Exit(ExitCode.PEER)
 
 
 def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
@@ -88,7 +93,7 @@ def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
         sys.stderr.write("\r\x1b[K")
     if child.returncode < 0:
         raise LabError(f"gamelane-traffic was ended by {signal.Signals(-child.returncode).name}")
-    if child.returncode != 0:  # The program has said why.
+    if child.returncode != 0 and not last.get("failed"):  # The program has said why.
         raise click.exceptions.Exit(child.returncode)
     return last
 

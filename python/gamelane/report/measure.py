@@ -82,6 +82,7 @@ def document(
         "schema": SCHEMA,
         "host": host,
         "stopped": ended["stopped"],
+        "failed": ended.get("failed"),
         "same_clock": ended["same_clock"],
         "clocks": ended["clocks"],
         "plan": ended.get("plan"),
