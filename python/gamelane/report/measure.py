@@ -86,6 +86,7 @@ def document(
         "same_clock": ended["same_clock"],
         "clocks": ended["clocks"],
         "plan": ended.get("plan"),
+        "imported": ended.get("imported"),
         "phases": phases,
         "bufferbloat_ms": added,
         "grade": None if added is None else line.bufferbloat_grade(added),
