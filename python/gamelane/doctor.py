@@ -67,8 +67,10 @@ def examine() -> list[Check]:
         _timer(),
         _real_time(),
         _preemption(),
-        _tool("iperf3", "iperf3", "generates bulk traffic in the lab and in bench/gateway.py"),
-        _tool("irtt", "irtt", "measures one-way delay in the gateway's tests"),
+        _tool(
+            "iperf3", "iperf3", "generates bulk traffic in the lab and in bench/gateway.py; `measure --import` reads it"
+        ),
+        _tool("irtt", "irtt", "measures one-way delay in the gateway's tests; `measure --import` reads it"),
         _tool("tc", "iproute2", "sets up kernel queue disciplines"),
         *(_qdisc(name) for name in QDISCS),
         _privileges(),

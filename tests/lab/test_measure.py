@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import gamelane
 from gamelane import programs
 from tests.lab.conftest import Triple, program
@@ -117,18 +119,40 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "manifest.json").exists()
 
 
-def test_a_server_that_ends_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("cause", "said"), [(signal.SIGKILL, "ended early"), (signal.SIGSTOP, "last heard after")])
+def test_a_server_that_ends_or_falls_silent_is_an_error(tmp_path: Path, cause: signal.Signals, said: str) -> None:
     """Regression: loads of a server that had gone moved nothing, and the line got grade A+."""
     with _serving(tmp_path) as (at, server):
-        words = ["measure", at, "--seconds", "20", "--output", str(tmp_path / "raw")]
+        words = ["measure", at, "--seconds", "8", "--output", str(tmp_path / "raw")]
         line = [str(program(programs.TRAFFIC)), *words]
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as measuring:
             assert measuring.stdout is not None
             while json.loads(measuring.stdout.readline())["phase"] != "up":
                 pass
+            server.send_signal(cause)
+            printed, errors = measuring.communicate(timeout=PATIENCE_S)
             server.kill()
-            _, said = measuring.communicate(timeout=PATIENCE_S)
-    assert (measuring.returncode, "a TCP stream of the load ended early" in said) == (6, True), said
+    assert (measuring.returncode, said in errors) == (6, True), errors
+    ended = json.loads(printed.splitlines()[-1])
+    assert [phase["phase"] for phase in ended["phases"]] == ["idle"]
+    assert said in ended["failed"]
+
+
+def test_phases_before_a_server_ended_are_kept(tmp_path: Path) -> None:
+    """Regression: everything was thrown away."""
+    with _serving(tmp_path) as (at, server):
+        line = [*COMMAND, "measure", at, "--duration", "12s", "--json", "-o", str(tmp_path / "out")]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as measuring:
+            _wait_for_a_child(measuring)
+            time.sleep(7.5)
+            server.kill()
+            printed, said = measuring.communicate(timeout=PATIENCE_S)
+    assert (measuring.returncode, "kept: idle, up; missing: down, both" in said) == (6, True), said
+    document = json.loads(printed)
+    assert [phase["name"] for phase in document["phases"]] == ["idle", "up"]
+    assert "ended early" in document["failed"]
+    assert document["phases"][0]["rtt_ms"]["p50"] > 0
+    assert set(gamelane.read(tmp_path / "out").only.summary["flows"]) >= {"game", "call"}
 
 
 KEY = "a secret of both ends"

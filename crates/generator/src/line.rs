@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gamelane_core::Instant;
-use gamelane_generator::measure::client::{Measured, Progress, Trouble, measure};
+use gamelane_generator::measure::client::{Measured, Progress, measure};
 use gamelane_generator::measure::limits::Limits;
 use gamelane_generator::measure::plan::{Plan, SECONDS, STREAMS};
 use gamelane_generator::measure::server::Server;
+use gamelane_generator::measure::trouble::Trouble;
 use gamelane_generator::record::Record;
 use gamelane_service::exit::{self, Exit, Failure};
 use gamelane_service::output::{print, print_to_reader, say};
@@ -122,10 +123,11 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
             reader = print_to_reader(&format!("{line}\n"));
         }
     };
-    let measured = measure(to, &key, &plan, &stop, &mut on_progress).map_err(|trouble| match trouble {
+    let failure = |trouble: Trouble| match trouble {
         Trouble::Congestion(..) => exit::usage(trouble.to_string()),
         _ => Failure(Exit::Peer, format!("{to}: {trouble}")),
-    })?;
+    };
+    let measured = measure(to, &key, &plan, &stop, &mut on_progress).map_err(failure)?;
     write(folder, "client.rec", &bytes(&measured.client))?;
     match &measured.server {
         Ok(server) => write(folder, "server.rec", &bytes(server))?,
@@ -135,7 +137,8 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     }
     write(folder, "scenario.toml", plan.scenario().as_bytes())?;
     print(&format!("{}\n", ending(&measured, &plan)))?;
-    reader.map(|_| ())
+    reader?;
+    measured.trouble.map_or(Ok(()), |trouble| Err(failure(trouble)))
 }
 
 fn ending(measured: &Measured, plan: &Plan) -> serde_json::Value {
@@ -151,6 +154,7 @@ fn ending(measured: &Measured, plan: &Plan) -> serde_json::Value {
         "same_clock": measured.same_clock,
         "clocks": clocks,
         "stopped": measured.stopped,
+        "failed": measured.trouble.as_ref().and_then(|why| why.to_string().lines().next().map(str::to_owned)),
         "plan": {
             "seconds": plan.seconds,
             "streams": plan.streams,

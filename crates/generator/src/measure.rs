@@ -11,6 +11,7 @@ pub mod limits;
 pub mod load;
 pub mod plan;
 pub mod server;
+pub mod trouble;
 
 #[cfg(test)]
 mod tests;

@@ -34,11 +34,12 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Record>, NotRecords> {
 }
 
 impl Played {
-    /// Joins the files of the client and, where there is one, the server. The server's records of other sessions are left out.
+    /// Joins the files of the client and, where there is one, the server. The server's records of other sessions are left out;
+    /// a client without records leaves out none.
     pub fn new(client: Vec<Record>, server: Option<Vec<Record>>) -> Self {
         let sessions: HashSet<u64> = client.iter().map(|record| record.session).collect();
         let server = server.map(|mut records| {
-            records.retain(|record| sessions.contains(&record.session));
+            records.retain(|record| sessions.is_empty() || sessions.contains(&record.session));
             let shift = shift(&client, &records);
             for record in &mut records {
                 record.at = Instant::from_nanos(record.at.as_nanos().saturating_add_signed(shift));

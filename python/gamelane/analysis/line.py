@@ -25,6 +25,7 @@ RECORD = np.dtype(
 SENT, RECEIVED, ROUND_TRIP, DELIVERED = 0, 1, 3, 5
 UP, DOWN = 0, 1
 GAME, CALL = 0, 1
+PHASES = ("idle", "up", "down", "both")
 UNKNOWN = np.uint64(2**64 - 1)
 
 Records = npt.NDArray[np.void]

@@ -18,7 +18,7 @@ def serve(context: click.Context) -> None:
 
 
 @click.command()
-@click.argument("host", help="Host that runs `gamelane serve`: HOST or HOST:PORT.")
+@click.argument("host", required=False, help="Host that runs `gamelane serve`: HOST or HOST:PORT.")
 @click.option("--key", type=options.PATH, metavar="FILE", help="File with the secret that both ends share.")
 @click.option(
     "--duration",
@@ -38,6 +38,14 @@ def serve(context: click.Context) -> None:
     type=options.PATH,
     metavar="DIR",
     help="Show the line beside an earlier measurement, and beside its advice. It is loaded as it was then.",
+)
+@click.option(
+    "--import",
+    "imported",
+    type=options.PATH,
+    metavar="FILE",
+    multiple=True,
+    help="Instead of measuring, read a file of irtt, iperf3, netperf or flent. Repeatable, for one measurement.",
 )
 @options.output("Write report and records to this folder, as `gamelane run` does.")
 @options.json

@@ -23,6 +23,7 @@ from gamelane.advise.measured import Measured
 from gamelane.advise.promised import Promised
 from gamelane.analysis import bottleneck, line
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
+from gamelane.foreign import joined
 from gamelane.report import proof
 from gamelane.report.measure import document, show
 from gamelane.report.sparkline import sparkline
@@ -35,13 +36,14 @@ SHORTEST, LONGEST = 8, 600
 
 
 def measure(
-    host: str,
+    host: str | None,
     key: Path | None,
     duration: str | None,
     streams: int | None,
     congestion: str | None,
     seed: int | None,
     compare: Path | None,
+    imported: Sequence[Path],
     out: Path | None,
     json: bool,
     quiet: bool,
@@ -49,21 +51,44 @@ def measure(
     """Measure, report, and write records if a folder is given. A comparison loads the line as the earlier one did."""
     earlier = None if compare is None else measured.read(compare)
     promised = None if compare is None else promise.read(compare)
+    before = Before(earlier, promised) if earlier else None
+    folder = None if out is None else writable(out)
+    if imported:
+        live_only = {"HOST": host, "--key": key, "--duration": duration, "--streams": streams}
+        given = [name for name, value in (live_only | {"--congestion": congestion, "--seed": seed}).items() if value]
+        if given:
+            raise UsageError(f"--import: {given[0]} is for a measurement, not for files\n  hint:    leave out one")
+        _import(imported, folder, before, json=json, quiet=quiet)
+        return
+    if host is None:
+        raise UsageError("measure: no HOST\n  allowed: a host that runs `gamelane serve`, or --import FILE")
     usual = earlier.plan if earlier and earlier.plan else household.USUAL
     seconds = usual.seconds if duration is None else quantity.parse(duration, "s")
     if seconds is None or not SHORTEST <= seconds <= LONGEST:
         raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {SHORTEST}s to {LONGEST}s")
-    folder = None if out is None else writable(out)
     words = [host, "--seconds", str(math.ceil(seconds)), "--streams", str(streams or usual.streams)]
     words += ["--seed", str(usual.seed if seed is None else seed)]
     words += ["--key", str(key)] if key else []
     words += ["--congestion", congestion or usual.congestion] if congestion or usual.congestion else []
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
         ended = _run([*words, "--output", raw], stop, quiet=quiet)
-        _report(Path(raw), ended, host, folder, Before(earlier, promised) if earlier else None, json=json, quiet=quiet)
+        _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
     if ended["stopped"]:
         say(f"stopped early: phases {', '.join(each['phase'] for each in ended['phases'])} were measured")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+    if ended.get("failed"):  # The program has said why.
+        kept = [each["phase"] for each in ended["phases"]]
+        missing = [name for name in line.PHASES if name not in kept]
+        say(f"kept: {', '.join(kept)}; missing: {', '.join(missing)}, the server's losses and one-way delays")
+        raise click.exceptions.Exit(ExitCode.PEER)
+
+
+def _import(files: Sequence[Path], folder: Path | None, before: Before | None, *, json: bool, quiet: bool) -> None:
+    with TemporaryDirectory(prefix="gamelane-measure-") as raw:
+        ended, host, notes = joined.write(files, Path(raw))
+        for note in notes:
+            say(f"note: {note}")
+        _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
 
 
 def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
@@ -88,7 +113,7 @@ def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
         sys.stderr.write("\r\x1b[K")
     if child.returncode < 0:
         raise LabError(f"gamelane-traffic was ended by {signal.Signals(-child.returncode).name}")
-    if child.returncode != 0:  # The program has said why.
+    if child.returncode != 0 and not last.get("failed"):  # The program has said why.
         raise click.exceptions.Exit(child.returncode)
     return last
 
@@ -115,9 +140,9 @@ def _report(
     raw: Path, ended: dict[str, Any], host: str, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
 ) -> None:
     client, server = raw / "client.rec", raw / "server.rec"
-    if not client.stat().st_size:
+    if not client.stat().st_size and not ended.get("imported"):
         raise RecordsError(f"{host}: no packet was sent, so there is nothing to report")
-    known = server.exists() and (ended["same_clock"] or ended["clocks"] is not None)
+    known = server.exists() and (ended.get("aligned") or ended["same_clock"] or ended["clocks"] is not None)
     files = [np.fromfile(path, line.RECORD) for path in ((client, server) if known else (client,))]
     spans = [(each["phase"], each["from_s"], each["to_s"]) for each in ended["phases"]]
     found = line.phases(files[0], files[1] if known else None, spans)
@@ -134,7 +159,8 @@ def _report(
         played = experiment.Experiment(scenario, "gamelane measure")
         command = ("gamelane", "measure", host)
         results = live.results(played, client, server if known else None, seed=scenario.seed, command=command)
-        caveats = (LOADS, clock) if clock else (LOADS,)
+        loads = FOREIGN if ended.get("imported") else LOADS
+        caveats = (loads, clock) if clock else (loads,)
         variant = results.only
         flows = tuple(replace(flow, caveats=(*flow.caveats, *caveats)) for flow in variant.flows)
         results = replace(results, variants=(replace(variant, flows=flows),))
@@ -155,6 +181,7 @@ def _report(
 
 
 LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
+FOREIGN = "Imported from files of other programs. A load's packets are parts of its intervals, not of the network."
 CLOCK = (
     "The clocks of the two ends differ. One-way delays may be wrong by up to {:.2f} ms, half of the least round trip."
 )

@@ -23,6 +23,8 @@ from gamelane.records.results import Results
 
 VERSION = 4
 STEP_S = 0.2
+TEST = "ping"
+"""Test of flent whose definition it loads to show the file. It accepts no name that it does not know."""
 EPOCH = "1970-01-01T00:00:00.000000Z"
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +67,7 @@ def document(title: str, series: Sequence[Series], *, duration_s: float, engine:
             for line in series
         },
         "metadata": {
-            "NAME": "gamelane",
+            "NAME": TEST,
             "DATA_FILENAME": None,
             "TITLE": title,
             "TIME": EPOCH,

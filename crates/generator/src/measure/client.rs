@@ -7,15 +7,16 @@ use std::thread;
 
 use gamelane_core::{Direction, Duration, Instant, Seed};
 
-use crate::client::{Client, Failure};
+use crate::client::Client;
 use crate::clock;
 use crate::cookie::Token;
 use crate::driver::{Sender, send};
 use crate::measure::clocks::{self, Compared};
 use crate::measure::control;
-use crate::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Load, Opening, Refusal};
+use crate::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Load, Opening};
 use crate::measure::load::{Stream, set_congestion};
 use crate::measure::plan::{DRAIN, PHASES, PROBES, Phase, Plan};
+use crate::measure::trouble::Trouble;
 use crate::record::{Record, Records, What};
 use crate::socket::Socket;
 use crate::wire::Wish;
@@ -35,46 +36,8 @@ pub struct Measured {
     pub phases: Vec<(&'static str, Duration, Duration)>,
     /// True if `stop` ended it early.
     pub stopped: bool,
-}
-
-/// Why nothing was measured.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// The server refuses.
-    #[error("{0}")]
-    Refused(#[from] Refusal),
-    /// The server's proof is wrong.
-    #[error(
-        "the server has another key, or it is no `gamelane serve`\n  hint:    give both ends the same file with --key"
-    )]
-    Stranger,
-    /// The server did not accept the connection, or closed it.
-    #[error(
-        "{0}\n  hint:    is `gamelane serve` running there, and does its firewall accept this TCP port? It closes a connection if \
-         too many are open from one address"
-    )]
-    Unheard(io::Error),
-    /// A stream of a load ended before its time.
-    #[error(
-        "a TCP stream of the load ended early: {0}\n  hint:    the server has ended, or too many connections are open from \
-         this address; measure again"
-    )]
-    Load(io::Error),
-    /// This host cannot send or receive.
-    #[error("{0}")]
-    Network(#[from] io::Error),
-    /// This host's kernel cannot use the congestion control.
-    #[error(
-        "--congestion {0}: this host's kernel does not have it, or allows it to root only\n  allowed: {1}\n  hint:    \
-         add its name to the sysctl net.ipv4.tcp_allowed_congestion_control"
-    )]
-    Congestion(String, String),
-    /// The UDP port does not answer.
-    #[error(
-        "UDP port {0} of the server: {1}\n  hint:    the server's firewall must accept UDP on the ports that `gamelane serve` \
-         names when it starts"
-    )]
-    Udp(u16, Failure),
+    /// What ended it early. Then `phases` has those that were whole.
+    pub trouble: Option<Trouble>,
 }
 
 /// What happens now, for a display.
@@ -140,17 +103,17 @@ pub fn measure(
         senders.push(Sender { client, socket: own, dscp: flow.dscp });
     }
     let (rtt_ns, moved) = (AtomicU64::new(0), [const { AtomicU64::new(0) }; 2]);
-    let (leave, silent) = (AtomicBool::new(false), AtomicBool::new(false));
-    let shared = Shared { to, plan, token: &token, leave: &leave, moved: &moved };
+    let (leave, failed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let shared = Shared { to, plan, token: &token, leave: &leave, failed: &failed, moved: &moved };
     let began = clock::now();
-    let (probed, loaded, phases) = thread::scope(|scope| {
+    let (probed, loaded, mut phases) = thread::scope(|scope| {
         let probes = scope.spawn(|| {
             let mut kept = Kept { records: Vec::new(), rtt_ns: &rtt_ns };
             let ended = send(&mut senders, &leave, &mut kept);
-            silent.store(ended.as_ref().is_ok_and(|all| all.iter().any(Result::is_err)), Ordering::Relaxed);
+            failed.store(ended.as_ref().is_ok_and(|all| all.iter().any(Result::is_err)), Ordering::Relaxed);
             ended.map(|ended| (ended, kept.records))
         });
-        let mut loaded: io::Result<Vec<Record>> = Ok(Vec::new());
+        let mut loaded = Loaded::default();
         let mut phases = Vec::new();
         for (place, phase) in (0..).zip(&PHASES) {
             let length = plan.phase().as_nanos();
@@ -158,7 +121,7 @@ pub fn measure(
             let end = start.saturating_add(Duration::from_nanos(length));
             let until = Instant::from_nanos(end.as_nanos() - DRAIN.as_nanos());
             let streams = scope.spawn(move || shared.load(scope, phase, until));
-            while clock::now() < end && !stop.load(Ordering::Relaxed) && !silent.load(Ordering::Relaxed) {
+            while clock::now() < end && !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
                 thread::sleep(std::time::Duration::from_nanos(
                     PROGRESS_EVERY.as_nanos().min(end.saturating_since(clock::now()).as_nanos()),
                 ));
@@ -171,26 +134,28 @@ pub fn measure(
             }
             let over = clock::now() < end;
             leave.store(over, Ordering::Relaxed);
-            phases.push((phase.name, start, until.min(clock::now())));
-            let streams = streams.join().expect("a load does not panic");
-            loaded = loaded.and_then(|mut all| {
-                all.extend(streams?);
-                Ok(all)
-            });
-            if over || loaded.is_err() {
+            let ended = until.min(clock::now());
+            loaded.extend(streams.join().expect("a load does not panic"));
+            if loaded.failed.is_none() {
+                phases.push((phase.name, start, ended));
+            }
+            if over || loaded.failed.is_some() {
                 leave.store(true, Ordering::Relaxed);
                 break;
             }
         }
         (probes.join().expect("a probe does not panic"), loaded, phases)
     });
-    let loaded = loaded.map_err(Trouble::Load)?;
+    let stopped = stop.load(Ordering::Relaxed);
     let (ended, mut client) = probed?;
-    if let Some(why) = ended.into_iter().find_map(Result::err).filter(|_| !stop.load(Ordering::Relaxed)) {
+    if let Some(why) = ended.into_iter().find_map(Result::err).filter(|_| !stopped) {
         return Err(Trouble::Udp(port, why));
     }
-    client.extend(loaded);
-    let deadline = clock::now().saturating_add(control::time_for_records(plan));
+    client.extend(loaded.records);
+    let heard = last_heard(&client);
+    let is_lost = !stopped && phases.last().is_some_and(|(.., until)| heard < *until);
+    let patience = if is_lost { PATIENCE } else { control::time_for_records(plan) };
+    let deadline = clock::now().saturating_add(patience);
     let told = socket.write_all(&[control::END]);
     let mut server = told.and_then(|()| control::read_records(&mut socket, plan.most_records(), deadline));
     let same_clock = boot == clock::boot();
@@ -199,19 +164,29 @@ pub fn measure(
         server.retain(|record| record.session.wrapping_sub(plan.id) < PROBES.into());
         compared = if same_clock { None } else { clocks::compare(&mut client, server) };
     }
+    let mut trouble = loaded.failed.filter(|_| !stopped).map(Trouble::Load);
+    if is_lost && server.is_err() {
+        // A load that nobody heard delays nothing: its phase would get a good grade.
+        phases.retain(|(.., until)| *until <= heard);
+        trouble = trouble.or(Some(Trouble::Lost(heard.saturating_since(began).as_secs_f64())));
+    }
+    if phases.is_empty()
+        && let Some(trouble) = trouble
+    {
+        return Err(trouble);
+    }
     let first = client.iter().map(|record| record.at).min().unwrap_or(began);
     let since = |(name, from, to): (_, Instant, Instant)| {
         (name, from.saturating_since(first), to.saturating_since(first))
     };
     let phases = phases.into_iter().map(since).collect();
-    Ok(Measured {
-        client,
-        server,
-        clocks: compared,
-        same_clock,
-        phases,
-        stopped: stop.load(Ordering::Relaxed),
-    })
+    Ok(Measured { client, server, clocks: compared, same_clock, phases, stopped, trouble })
+}
+
+/// Time at which the last packet or byte of the server arrived.
+fn last_heard(client: &[Record]) -> Instant {
+    let arrived = client.iter().filter(|record| matches!(record.what, What::Received { .. }));
+    arrived.map(|record| record.at).max().unwrap_or(Instant::ZERO)
 }
 
 /// Makes the exchange of [`crate::measure::handshake`]; returns the server's boot number, its UDP port, and the token.
@@ -239,7 +214,23 @@ struct Shared<'a> {
     plan: &'a Plan,
     token: &'a Token,
     leave: &'a AtomicBool,
+    /// A stream has failed.
+    failed: &'a AtomicBool,
     moved: &'a [AtomicU64; 2],
+}
+
+/// What the streams of loads recorded, and the first failure among them.
+#[derive(Default)]
+struct Loaded {
+    records: Vec<Record>,
+    failed: Option<io::Error>,
+}
+
+impl Loaded {
+    fn extend(&mut self, other: Self) {
+        self.records.extend(other.records);
+        self.failed = self.failed.take().or(other.failed);
+    }
 }
 
 impl<'a> Shared<'a> {
@@ -249,7 +240,7 @@ impl<'a> Shared<'a> {
         scope: &'scope thread::Scope<'scope, '_>,
         phase: &'static Phase,
         until: Instant,
-    ) -> io::Result<Vec<Record>>
+    ) -> Loaded
     where
         'a: 'scope,
     {
@@ -261,14 +252,30 @@ impl<'a> Shared<'a> {
                 scope.spawn(move || self.stream(flow, direction, number, until))
             })
             .collect();
-        let mut all = Vec::new();
+        let mut all = Loaded::default();
         for stream in streams {
-            all.extend(stream.join().expect("a stream does not panic")?);
+            all.extend(stream.join().expect("a stream does not panic"));
         }
-        Ok(all)
+        all
     }
 
-    fn stream(self, flow: u16, direction: Direction, number: u8, until: Instant) -> io::Result<Vec<Record>> {
+    fn stream(self, flow: u16, direction: Direction, number: u8, until: Instant) -> Loaded {
+        let mut records = Vec::new();
+        let failed = self.play(flow, direction, number, until, &mut records).err();
+        if failed.is_some() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        Loaded { records, failed }
+    }
+
+    fn play(
+        self,
+        flow: u16,
+        direction: Direction,
+        number: u8,
+        until: Instant,
+        records: &mut Vec<Record>,
+    ) -> io::Result<()> {
         let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
         let mut socket = TcpStream::connect_timeout(&self.to, patience)?;
         set_congestion(&socket, &self.plan.congestion)?;
@@ -276,11 +283,9 @@ impl<'a> Shared<'a> {
         let moved = Some(&self.moved[direction.index()]);
         let (id, stop) = (self.plan.id, self.leave);
         let stream = Stream { socket, direction, flow, number, id, until, stop, bucket: None, moved };
-        let mut records = Vec::new();
         match direction {
-            Direction::Up => stream.send(&mut records)?,
-            Direction::Down => stream.receive(&mut records)?,
+            Direction::Up => stream.send(records),
+            Direction::Down => stream.receive(records),
         }
-        Ok(records)
     }
 }

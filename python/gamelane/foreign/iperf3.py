@@ -1,0 +1,104 @@
+"""Reads `iperf3 -c HOST -J` over TCP, also with `-R` and `--bidir`. Its stamp has whole seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from gamelane.errors import RecordsError
+from gamelane.foreign.measurement import Load, Measurement
+from gamelane.foreign.reading import MOST, Octets, Seconds, parse
+
+REMEDY = "iperf3 -c HOST -J > FILE"
+
+
+@dataclass
+class _Stamp:
+    timesecs: Seconds
+
+
+@dataclass
+class _Peer:
+    host: str
+
+
+@dataclass
+class _Test:
+    protocol: str
+    num_streams: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass
+class _Start:
+    timestamp: _Stamp
+    test_start: _Test
+    connecting_to: _Peer
+
+
+@dataclass
+class _Sum:
+    seconds: Seconds
+    bytes: Octets
+    sender: bool
+
+
+@dataclass
+class _Interval:
+    sum: _Sum
+    sum_bidir_reverse: _Sum | None = None
+
+
+@dataclass
+class _Failed:
+    error: str | None = None
+
+
+@dataclass
+class _File:
+    start: _Start
+    intervals: Annotated[list[_Interval], Field(min_length=1, max_length=MOST)]
+
+
+_FILE, _FAILED = TypeAdapter(_File), TypeAdapter(_Failed)
+
+
+def measurement(file: Path, raw: bytes) -> Measurement:
+    """Return the content of a file."""
+    failed = parse(file, raw, _FAILED, REMEDY).error
+    try:
+        found = parse(file, raw, _FILE, REMEDY)
+    except RecordsError:
+        if failed:
+            raise RecordsError(
+                f"{file}: iperf3 failed: {failed[:200]}\n  hint:    make it again with: {REMEDY}"
+            ) from None
+        raise
+    if found.start.test_start.protocol != "TCP":
+        given = found.start.test_start.protocol[:20]
+        raise RecordsError(
+            f"{file}: `start.test_start.protocol`: {given}\n  allowed: TCP\n  hint:    make it with: {REMEDY}"
+        )
+    sums = [[each.sum for each in found.intervals]]
+    back = [each.sum_bidir_reverse for each in found.intervals if each.sum_bidir_reverse is not None]
+    if back:
+        sums.append(back)
+    loads = tuple(_load(found.start, each) for each in sums)
+    notes = (f"{file}: iperf3 failed: {failed[:200]}",) if failed else ()
+    return Measurement(file, "iperf3", found.start.connecting_to.host, None, loads, notes)
+
+
+def _load(start: _Start, sums: list[_Sum]) -> Load:
+    # The second of the stamp has begun, so the middle of it is wrong by half a second at most.
+    begins = start.timestamp.timesecs + 0.5
+    return Load(
+        direction="up" if sums[0].sender else "down",
+        starts_s=begins,
+        ends_s=begins + np.cumsum([each.seconds for each in sums]),
+        octets=np.array([each.bytes for each in sums]),
+        uncertain_s=0.5,
+        streams=start.test_start.num_streams,
+    )
