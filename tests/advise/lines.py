@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from gamelane import _native
 from gamelane.advise import household
 from gamelane.advise.measured import Plan
 from gamelane.advise.played import records
 from gamelane.analysis import bottleneck
+from gamelane.analysis import line as lines
 from gamelane.analysis.bottleneck import Link
+from gamelane.analysis.line import Phase, Records
 from gamelane.experiment import Experiment
 
 PHASE_S = 7.5
@@ -34,7 +37,19 @@ class Known:
 
 
 def measured(line: Known) -> Link:
-    """Measure a line in the simulator."""
+    """Estimate a line that was measured in the simulator."""
+    found = bottleneck.link(*_records(line), SPANS)
+    assert found is not None
+    return found
+
+
+def phases(line: Known) -> list[Phase]:
+    """Return the figures of a measurement in the simulator."""
+    return lines.phases(*_records(line), SPANS)
+
+
+@cache
+def _records(line: Known) -> tuple[Records, Records]:
     rates = ", ".join(f'{way} = "{1e3 * mbps:.0f}kbit"' for way, mbps in (("up", line.up), ("down", line.down)) if mbps)
     fifos = ((way, limit) for way, limit in (("up", line.buffer_up), ("down", line.buffer_down)))
     gateway = ", ".join(f'{way} = {{ queue = "fifo", limit = "{limit}" }}' for way, limit in fifos)
@@ -43,8 +58,4 @@ def measured(line: Known) -> Link:
         ("gateway", f"{{ {gateway} }}"),
     ]
     scenario = _native.Scenario.parse(household.text(SPANS, PLAN), "line", overrides)
-    results = Experiment(scenario, "line").run()
-    client, server = records(results.frames)
-    found = bottleneck.link(client, server, SPANS)
-    assert found is not None
-    return found
+    return records(Experiment(scenario, "line").run().frames)

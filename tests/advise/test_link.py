@@ -15,7 +15,6 @@ ON_THE_WIRE = 1500
 
 @pytest.mark.parametrize("seed", range(LINES))
 def test_rates_and_buffers_of_random_lines(seed: int) -> None:
-    """The rate within 3 %, the buffer within 10 %, as the issue asks."""
     draw = random.Random(seed)
     up = 10 ** draw.uniform(0, 1.6)
     down = up * draw.choice((1, 4, 10))
@@ -24,10 +23,10 @@ def test_rates_and_buffers_of_random_lines(seed: int) -> None:
     limits = [f"{round(ms * mbps * 1e3 / 8)}B" for ms, mbps in zip(buffers_ms, (up, down), strict=True)]
     link = measured(Known(up, down, rtt_ms, *limits))
     for lane, mbps, buffer_ms in ((link.up, up, buffers_ms[0]), (link.down, down, buffers_ms[1])):
-        assert lane.rate_bps.value / 1e6 == pytest.approx(mbps, rel=0.03)
+        assert lane.rate_bps.value / 1e6 == pytest.approx(mbps, rel=0.01)
         assert lane.buffer_ms is not None
         if lane.filled == "dropped":
-            assert lane.buffer_ms.value == pytest.approx(buffer_ms, rel=0.1)
+            assert lane.buffer_ms.value == pytest.approx(buffer_ms, rel=0.05)
         else:
             assert lane.buffer_ms.high is None
             assert lane.buffer_ms.value < buffer_ms * 1.01
@@ -36,7 +35,7 @@ def test_rates_and_buffers_of_random_lines(seed: int) -> None:
     assert link.rtt_ms.value == pytest.approx(rtt_ms, abs=8e3 * 300 / up / 1e6 + 1)
 
 
-@pytest.mark.parametrize(("up", "down", "packets"), [(5, 20, 100), (10, 100, 150), (20, 50, 300)])
+@pytest.mark.parametrize(("up", "down", "packets"), [(5, 20, 100), (10, 100, 60), (20, 50, 300)])
 def test_a_buffer_of_packets_is_told_from_one_of_bytes(up: int, down: int, packets: int) -> None:
     link = measured(Known(up, down, 20, f"{packets}p", "2000p"))
     assert link.up.buffer_packets == pytest.approx(packets, rel=0.1)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from tests.needs import lacking
 from tests.real_time import in_time
 
 COMMAND = [sys.executable, "-m", "gamelane"]
-MODEM = Modem(up_kbit=6_000, down_kbit=30_000, up_bytes=120_000, down_bytes=750_000, delay_ms=10)
+MODEM = Modem(up_kbit=20_000, down_kbit=60_000, up_bytes=400_000, down_bytes=1_200_000, delay_ms=10)
 KEY = "a secret of both ends"
 
 
@@ -35,7 +38,8 @@ def _at_home(home: Hidden, *words: str | Path) -> dict[str, Any]:
 
 
 def _worst_ms(phases: list[dict[str, Any]]) -> float:
-    return max(phase["rtt_ms"]["p95"] for phase in phases if phase["name"] != "idle")
+    worst: float = max(phase["rtt_ms"]["p95"] for phase in phases if phase["name"] != "idle")
+    return worst
 
 
 def test_the_loop_finds_the_modem_and_keeps_its_promise(
@@ -79,3 +83,37 @@ def test_the_loop_finds_the_modem_and_keeps_its_promise(
         assert (out / "compare" / "report.html").exists()
 
     up_to_three_times(once)
+
+
+WANDERING_KBIT = (24_000, 6_000, 18_000, 5_000)
+STEP_S = 2.0
+
+
+def test_autorate_is_advised_where_the_rate_wanders(tmp_path: Path, key: Path) -> None:
+    if why := missing():
+        lacking(why)
+    with Lab() as lab:
+        home = hidden(lab, tmp_path, MODEM)
+        home.serve(key)
+        ended = threading.Event()
+
+        def wander() -> None:
+            for kbit in itertools.cycle(WANDERING_KBIT):
+                if ended.wait(STEP_S):
+                    return
+                home.shape(replace(MODEM, up_kbit=kbit), "change")
+
+        wandering = threading.Thread(target=wander)
+        wandering.start()
+        try:
+            measured = tmp_path / "measured"
+            load = ("--key", key, "--congestion", "reno", "--duration", "40s")
+            before = _at_home(home, "measure", "10.9.0.2", *load, "-o", measured)
+        finally:
+            ended.set()
+            wandering.join()
+        rates = before["link"]["up"]["windows_bps"]
+        assert min(rates) < 10e6 < max(rates)
+        advice = _at_home(home, "advise", measured, "--for", "gateway")
+    assert "up" in advice["settings"]["gateway.autorate"]
+    assert "autorate" in (measured / "advice" / "gateway.toml").read_text()

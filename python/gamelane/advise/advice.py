@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gamelane import _native, apply
 from gamelane.advise import expect, household, settings
 from gamelane.advise.measured import Measured
-from gamelane.analysis.bottleneck import Link
+from gamelane.analysis.bottleneck import NOTICED_MS, Link
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
 from gamelane.tune import needs
 from gamelane.tune.objective import Wishes
 from gamelane.tune.parameters import Settings
 from gamelane.tune.search import Effort, Found, Runner, search
+
+COST_OF_WANDERING = 0.9
+"""Share of their goodput that transfers may lose where the rate wanders: a rate that follows it is often below it."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +64,26 @@ class Advice:
 def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_trials: Callable[[int], None]) -> Advice:
     """Try settings on a line. `folder` has the texts of `household.traces`. Ctrl-C ends the search early."""
     own = household.scenario(measured, link, folder)
-    scenario = own if wanted.scenario is None else wanted.scenario.with_overrides(household.of(link, folder))
+    if wanted.scenario is None:
+        scenario = household.loaded(measured, link, folder)
+    else:
+        scenario = wanted.scenario.with_overrides(household.of(link, folder))
     space = settings.space(scenario, link)
     runner = Runner(scenario, space, wanted.seeds, wanted.threads)
-    aim = needs.aim(runner, Wishes(), wanted.cost)
     wanders = link.up.wanders or link.down.wanders
+    aim = needs.aim(runner, Wishes(), max(wanted.cost, COST_OF_WANDERING) if wanders else wanted.cost)
 
-    def expressed(each: Settings) -> bool:
-        # A rate that follows the line matters more than who sets it.
-        return wanders or apply.recipes(space.applied(scenario, each))[wanted.target].matches
+    def preferred(each: Settings) -> bool:
+        """Whether the lines can express a setting. Where the rate wanders, a fixed one is right for a moment only."""
+        if wanders:
+            return each[settings.AUTORATE] != "false"
+        return apply.recipes(space.applied(scenario, each))[wanted.target].matches
 
-    effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), expressed)
+    effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), preferred)
     found = search(runner, aim, effort, on_trials)
     today = expect.phases(own, measured.spans, wanted.seeds, wanted.threads)
+    if is_fine(measured):
+        found = replace(found, best=None)
     if found.best is None:
         return Advice(measured, link, scenario, found, today, (), None, {}, wanted.scenario is not None)
     own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])
@@ -84,10 +94,15 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
     return Advice(measured, link, scenario, found, today, expected, policy, recipes, wanted.scenario is not None)
 
 
+def is_fine(measured: Measured) -> bool:
+    """Return whether loads hardly delay the game, so that there is nothing to set."""
+    return measured.bufferbloat_ms is not None and measured.bufferbloat_ms < NOTICED_MS
+
+
 def _policy(wanted: Wanted, link: Link, folder: Path, best: Settings) -> _native.Scenario:
     """Return the scenario of a gateway with a setting. Of the measurement it needs the game and the call only."""
-    policy = wanted.scenario and wanted.scenario.with_overrides(household.of(link, folder))
-    if policy is None:
-        policy = _native.Scenario.parse(household.policy(), str(folder / household.FILE), household.of(link))
+    policy = household.policy(link, folder)
+    if wanted.scenario is not None:
+        policy = wanted.scenario.with_overrides(household.of(link, folder))
     games = [flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE]
     return settings.space(policy, link).applied(policy, settings.for_games(best, games))

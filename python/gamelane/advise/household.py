@@ -12,6 +12,7 @@ from pathlib import Path
 from gamelane import _native
 from gamelane.advise.measured import Measured, Plan
 from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Link
+from gamelane.analysis.line import OMITTED_S
 
 FILE = "line.toml"
 GAME, CALL, LOAD = "game", "call", "load"
@@ -23,6 +24,12 @@ GAME_BYTES = {"up": 88, "down": 200}
 """IP bytes of the packets of the measured game, whose round trip is the link's."""
 SHORTEST_BUFFER_PACKETS = 8
 LEAST_JITTER_MS = 1.0
+LOADED_S, SHORTEST_LOADED_S = 20.0, 6.0
+FAST_BPS = 200e6
+"""A line with more than this in both directions together gets a shorter run: it has packets enough."""
+DRAIN_S = 0.5
+"""Time after the last load in which its queue drains."""
+LOADS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
 
 Overrides = list[tuple[str, str]]
 
@@ -33,6 +40,20 @@ def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
     `folder` is where the traces of `traces` are.
     """
     return _native.Scenario.parse(text(measured.spans, measured.plan or USUAL), str(folder / FILE), of(link))
+
+
+def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
+    """Return a scenario in which the loads of both directions last. Its statistics begin when TCP has filled them."""
+    speed = (link.up.rate_bps.value + link.down.rate_bps.value) / FAST_BPS
+    spans = [("both", 0.0, max(LOADED_S / max(speed, 1.0), SHORTEST_LOADED_S))]
+    overrides = [*of(link), ("warmup", f"{OMITTED_S:g}s")]
+    return _native.Scenario.parse(text(spans, measured.plan or USUAL), str(folder / FILE), overrides)
+
+
+def policy(link: Link, folder: Path) -> _native.Scenario:
+    """Return a scenario for a gateway: the game and the call."""
+    lines = ['name = "line"', *LINK, *PROBES]
+    return _native.Scenario.parse("\n".join(lines), str(folder / FILE), of(link))
 
 
 def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
@@ -50,11 +71,9 @@ def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
         'recovery = "rack"',
         'slow_start = "linux"',
         'receive_window = "6MiB"',
-        "[link]",
-        'up = "1gbit"',
-        'down = "1gbit"',
+        *LINK,
+        *PROBES,
     ]
-    lines += [*_flow(GAME, "game"), 'model = "cssource"', *_flow(CALL, "voip")]
     for name, start, stop in spans:
         for way in LOADS.get(name, ()):
             for stream in range(1, plan.streams + 1):
@@ -72,17 +91,6 @@ def loads(flow: str) -> str | None:
 def _flow(name: str, app: str) -> list[str]:
     """Return the first lines of a flow. All run on one host, as in a measurement."""
     return ["[[flow]]", f'name = "{name}"', f'app = "{app}"', 'host = "pc"']
-
-
-DRAIN_S = 0.5
-"""Time after the last load in which its queue drains."""
-LOADS = {"up": ("up",), "down": ("down",), "both": ("up", "down")}
-
-
-def policy() -> str:
-    """Return a scenario for a gateway: the game and the call, with a placeholder for the link."""
-    lines = ['name = "line"', "[link]", 'up = "1gbit"', 'down = "1gbit"']
-    return "\n".join([*lines, *_flow(GAME, "game"), 'model = "cssource"', *_flow(CALL, "voip")]) + "\n"
 
 
 def of(link: Link, folder: Path | None = None) -> Overrides:
@@ -139,3 +147,8 @@ def _buffer(lane: Lane) -> str:
     bytes_ = lane.buffer_bytes
     least = max(SHORTEST_BUFFER_PACKETS * PACKET, NOTICED_MS * lane.rate_bps.value / 8e3)
     return f'{{ queue = "fifo", limit = "{round(bytes_.value if bytes_ else least)}B" }}'
+
+
+LINK = ("[link]", 'up = "1gbit"', 'down = "1gbit"')
+"""Placeholder for the measured link."""
+PROBES = (*_flow(GAME, "game"), 'model = "cssource"', *_flow(CALL, "voip"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from gamelane.advise import household
 from gamelane.analysis.bottleneck import Lane, Link
 from gamelane.tune import known
 from gamelane.tune.parameters import QUEUE, SHAPE, Parameter, Settings, Space
-from gamelane.tune.space import shipped
+from gamelane.tune.space import shapes, shipped
 
 AUTORATE = "gateway.autorate"
 PRIORITY = "gateway.priority"
 VARIED = (QUEUE, PRIORITY, "gateway.*.acks", SHAPE)
 """Keys that an advice varies. A queue keeps its own defaults, which suit more lines than the one that was measured."""
-QUEUES = ("cake", "fq_codel")
+QUEUES = ("cake", "fq_codel", "priority")
+FAIR = QUEUES[:2]
 PERCENTILES = (10, 50)
 """Rates that a shaper may keep on a line whose rate wanders, as percentiles of its windows."""
 SHARE = known.SHARES[0]
@@ -28,10 +30,12 @@ SHARE = known.SHARES[0]
 def space(scenario: _native.Scenario, link: Link) -> Space:
     """Return what may be set. On a line whose rate wanders these are a fixed rate, and a rate that follows the line."""
     if not (link.up.wanders or link.down.wanders):
-        found = tuple(parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED)
-        return Space(found, household.behind(link))
-    shapes = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
-    parameters = (Parameter(QUEUE, QUEUES), Parameter(SHAPE, shapes), Parameter(AUTORATE, ("false", _autorate(link))))
+        found = [parameter for parameter in shipped(scenario).parameters if parameter.key in VARIED]
+        only = {QUEUE: QUEUES, SHAPE: tuple(shapes(scenario, known.SHARES))}
+        places = tuple(replace(each, values=only.get(each.key, each.values)) for each in found)
+        return Space(places, household.behind(link))
+    rates = tuple(_rates([_kept(lane, share) for lane in (link.up, link.down)]) for share in PERCENTILES)
+    parameters = (Parameter(QUEUE, FAIR), Parameter(SHAPE, rates), Parameter(AUTORATE, (_autorate(link), "false")))
     return Space(parameters, household.behind(link))
 
 

@@ -6,6 +6,7 @@ that rate. Nothing here knows what the link is made of.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,8 +31,9 @@ PACKET, PAYLOAD, ACK = 1500, 1448, 52
 SEGMENTS_PER_ACK = 2
 ALIKE = 0.7
 """If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
-SHORTER, SMOOTHED_MS = 0.96, 2.0
-"""The longest wait with ACKs is shorter if it is below this share of the one without, less what a busy host adds."""
+SHORTER = 0.9
+"""A wait is shorter if it is below this share of the longest."""
+FEWEST_LOSSES = 8
 WANDERS = 0.25
 """A rate wanders if the 10th and 90th percentile of its windows are further apart than this share of the median."""
 FEWEST_WINDOWS = 4
@@ -156,8 +158,15 @@ class Sender:
     def lost(self, span: Span) -> tuple[int, int]:
         """Return how many probes of a time were lost, and how many were sent."""
         sent = _within(self.sent, span)
-        names = [each["flow"].astype(np.uint64) << np.uint64(32) | each["number"] for each in (sent, self.arrived)]
-        return int((~np.isin(*names)).sum()), len(sent)
+        return int((~np.isin(_names(sent), _names(self.arrived))).sum()), len(sent)
+
+    def before_losses_ms(self, base_ms: float, span: Span) -> Floats:
+        """Return by how much the probe was late that was sent just before each lost one of a time, if it arrived."""
+        sent = _names(np.sort(_within(self.sent, span), order="at"))
+        late = dict(zip(_names(self.stamped).tolist(), self.stamped["value"] / 1e6 - base_ms, strict=True))
+        arrived = set(_names(self.arrived).tolist())
+        pairs = itertools.pairwise(sent.tolist())
+        return np.array([late[first] for first, second in pairs if second not in arrived and first in late])
 
     def dropped(self, span: Span) -> bool:
         """Return whether packets of the load or of the probes were lost."""
@@ -198,17 +207,22 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
 def _counts_packets(buffer: Range, base_ms: float, of: Sender, other: Sender, times: Mapping[str, Span]) -> bool:
     """Return whether the buffer is shown to count packets, not bytes.
 
-    While both directions are loaded, ACKs share the queue with data. They fill a buffer of packets, and its longest
-    wait is shorter. That of a buffer of bytes stays the same.
+    While both directions are loaded, ACKs share the queue with data. A buffer of packets is then full, and drops
+    probes, at a shorter wait. One of bytes drops at the same wait, and hardly any probes, for they are small.
     """
     both = times.get("both")
-    if both is None or not of.dropped(both):
+    if both is None or of.lost(times["idle"])[0]:
         return False
     end = np.array([both[1]]) / 1e9
     acks = float(other.segments(end, both)[0][0]) / SEGMENTS_PER_ACK
-    longest = float(of.added_ms(base_ms, both).max(initial=0.0))
+    full = of.before_losses_ms(base_ms, both)
     differs = _mean_packet(of, both, acks) < ALIKE * _mean_packet(of, times[of.phase])
-    return differs and longest < SHORTER * buffer.value - SMOOTHED_MS
+    return differs and len(full) >= FEWEST_LOSSES and float(np.median(full)) < SHORTER * buffer.value
+
+
+def _names(probes: Records) -> npt.NDArray[np.uint64]:
+    found: npt.NDArray[np.uint64] = probes["flow"].astype(np.uint64) << np.uint64(32) | probes["number"]
+    return found
 
 
 def _mean_packet(of: Sender, span: Span, acks: float = 0.0) -> float:

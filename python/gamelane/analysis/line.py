@@ -51,8 +51,9 @@ class Way:
 
 
 OMITTED_S, OMITTED_SHARE = 2.0, 0.3
-"""The start of a load that the figures leave out, and at most this share of the load: TCP's slow start (as
-`iperf3 --omit`). How long it lasts does not depend on the length of a measurement, so its weight in a percentile would."""
+"""The start of a load that the figures leave out, and at most this share of the load: TCP's slow start (as `iperf3
+--omit`). It lasts as long in a short measurement as in a long one, so percentiles with it would depend on the length.
+"""
 
 
 @dataclass(frozen=True)

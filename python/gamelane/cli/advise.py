@@ -20,7 +20,7 @@ from gamelane.cli.doing import carry_out
 )
 @recommending.target
 @recommending.cost
-@click.option("--trials", type=click.IntRange(1), metavar="N", default=24, help="Number of settings to try.")
+@click.option("--trials", type=click.IntRange(1), metavar="N", default=16, help="Number of settings to try.")
 @options.repeat(3, "Number of runs of each setting; seeds count up.")
 @options.threads
 @options.json

@@ -21,7 +21,15 @@ from gamelane.records.results import Flow, Results, RunRecord, Source, Variant
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
-REPORT = ("report.html", "figures/*.png", "figures/*.svg")
+REPORT = (
+    "report.html",
+    "figures/*.png",
+    "figures/*.svg",
+    "measure.json",
+    "advice/advice.json",
+    "compare/report.html",
+)
+"""What is made of the records. It must not stay beside newer ones."""
 
 
 def write(results: Results, folder: str | PathLike[str]) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.advise.advice import Advice
+from gamelane.advise.advice import Advice, is_fine
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
@@ -28,7 +28,10 @@ LOADED = ("up", "down", "both")
 
 def headline(advice: Advice) -> str:
     """Return the recommendation in sentences."""
-    if advice.settings is None:
+    if is_fine(advice.measured):
+        added = number(advice.measured.bufferbloat_ms)
+        return f"Leave the gateway as it is: load adds {added} ms to the game's round trip."
+    if advice.settings is None or advice.has_household:
         return tune.recommendation(advice.found)
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
     change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
@@ -71,8 +74,9 @@ def _lane(lane: Lane) -> list[str]:
 def _range(of: Range, factor: float = 1.0) -> str:
     if of.high is None:
         return f"at least {number(of.value * factor)}"
-    low, high = number(of.low * factor), number(of.high * factor)
-    return number(of.value * factor) + (f" ({low} to {high})" if low != high else "")
+    low, high = of.low * factor, of.high * factor
+    is_wide = f"{low:.3g}" != f"{high:.3g}"
+    return number(of.value * factor) + (f" ({number(low)} to {number(high)})" if is_wide else "")
 
 
 def document(advice: Advice) -> dict[str, Any]:

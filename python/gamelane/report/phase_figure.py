@@ -24,7 +24,7 @@ class Series:
 
 
 def figure(series: Sequence[Series]) -> Figure:
-    """Return a plot: for each phase a line from the median to the 95th percentile of the game's round trip."""
+    """Return a plot: for each phase a bar to the 95th percentile of the round trip, with a mark at the median."""
     rows = [
         (phase.name, each.name, phase.rtt_ms["p50"], phase.rtt_ms["p95"])
         for each in series
@@ -40,12 +40,13 @@ def figure(series: Sequence[Series]) -> Figure:
         color=alt.Color("of:N", scale=alt.Scale(domain=names, range=list(COLOURS[: len(names)])), legend=None),
         tooltip=["phase:N", "of:N", alt.Tooltip("p50:Q", format=".1f"), alt.Tooltip("p95:Q", format=".1f")],
     )
-    bars = base.mark_bar().encode(y=alt.Y("p95:Q", title="ms"), y2="p50")
-    medians = base.mark_tick(thickness=3, size=14).encode(y=alt.Y("p50:Q", title="ms"))
+    bars = base.mark_bar().encode(y=alt.Y("p95:Q", title="ms"))
+    mark = alt.Y("p50:Q", title="ms")
+    medians = base.mark_tick(thickness=2, opacity=1).encode(y=mark, color=alt.value("$paper"))
     return Figure(
         "phases",
         "Round trip of the game",
-        "For each phase, from the median to the 95th percentile, in ms. Lower is better.",
+        "For each phase, the 95th percentile, with a mark at the median, in ms. Lower is better.",
         (Panel(alt.layer(bars, medians).properties(height=260)),),
         tuple(Key(name, colour) for name, colour in zip(names, COLOURS, strict=False)),
     )

@@ -51,13 +51,15 @@ def words(settings: Settings) -> str:
         name = key.removeprefix("gateway.").removeprefix("*.")
         if key == SHAPE:
             said.append("not shaped" if value == "false" else f"shaped to {_rates(value)}")
+        elif name == "autorate" and value != "false":
+            said.append("autorate")
         elif key != QUEUE and (name, value) not in LEFT_OUT:
             said.append(f"{name} {BRACKETS.sub('', value).strip()}")
     return ", ".join(said)
 
 
 BRACKETS = re.compile(r'[][{}"]')
-LEFT_OUT = {("acks", "plain"), ("voap", "false")}
+LEFT_OUT = {("acks", "plain"), ("voap", "false"), ("autorate", "false")}
 
 
 def _rates(shape: str) -> str:

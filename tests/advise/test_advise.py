@@ -1,0 +1,136 @@
+"""`gamelane advise` through the real command, on measurements that were simulated."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gamelane import whole
+from gamelane.advise import household, promised
+from gamelane.advise.measured import read
+from gamelane.analysis import line as lines
+from tests.advise.lines import PLAN, SPANS, Known, measured, phases
+from tests.cli.command import gamelane
+
+SLOW_DSL = Known(5, 25, 20, "150000B", "600000B")
+
+
+def _write(folder: Path, line: Known) -> Path:
+    """Write what `gamelane measure -o` would write of a line."""
+    found = phases(line)
+    added = lines.bufferbloat_ms(found)
+    document = {
+        "host": "198.51.100.7",
+        "plan": asdict(PLAN),
+        "phases": [asdict(phase) for phase in found],
+        "bufferbloat_ms": added,
+        "grade": lines.bufferbloat_grade(added or 0),
+        "link": asdict(measured(line)),
+    }
+    folder.mkdir()
+    (folder / "measure.json").write_text(whole.document(document), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dsl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Advise on a line once."""
+    folder = _write(tmp_path_factory.mktemp("line") / "measured", SLOW_DSL)
+    done = gamelane("advise", folder, "--json", "-j", "2")
+    assert done.returncode == 0, done.stderr
+    (folder / "printed.json").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+def _advice(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "printed.json").read_text())
+    return document
+
+
+def test_a_bloated_line_gets_a_shaper_below_its_rates(dsl: Path) -> None:
+    advice = _advice(dsl)
+    assert advice["settings"]["gateway.*.queue"] in ("cake", "fq_codel")
+    shape = advice["settings"]["gateway.shape"]
+    assert "4" in shape, shape
+    worst = {
+        name: max(phase["rtt_ms"]["p95"] for phase in advice[name] if phase["name"] != "idle")
+        for name in ("today", "expected")
+    }
+    assert worst["today"] > 200
+    assert worst["expected"] < worst["today"] / 2
+    assert advice["recommendation"].startswith("Set ")
+    assert set(advice["search"]["apply"]) == {"tc", "openwrt", "gateway"}
+
+
+def test_the_simulation_of_today_is_what_was_measured(dsl: Path) -> None:
+    """The line was simulated, so only its estimate can differ."""
+    measured, today = read(dsl).phases, _advice(dsl)["today"]
+    for before, again in zip(measured, today, strict=True):
+        assert before.rtt_ms is not None
+        assert again["rtt_ms"]["p50"] == pytest.approx(before.rtt_ms["p50"], rel=0.15), before.name
+
+
+def test_the_folder_has_the_line_the_policy_and_a_page(dsl: Path) -> None:
+    folder = dsl / "advice"
+    assert {each.name for each in folder.iterdir()} >= {"advice.json", "line.toml", "gateway.toml", "report.html"}
+    again = gamelane("run", folder / "line.toml", "--json")
+    assert again.returncode == 0, again.stderr
+    policy = (folder / "gateway.toml").read_text()
+    assert "load-" not in policy
+    assert "shape" in policy
+    found = promised.read(dsl)
+    assert found is not None
+    assert [phase.name for phase in found.expected] == ["idle", "up", "down", "both"]
+
+
+def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
+    done = gamelane("advise", dsl, "--with", "household", "--trials", "4", "--repeat", "1", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    assert "quake3" in done.stdout
+    assert "upload" in done.stdout
+    assert max(map(len, done.stdout.partition("\n\n#")[0].splitlines()[1:])) <= 120
+
+
+def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    done = gamelane("advise", folder, "--repeat", "2", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Leave the gateway as it is")
+    assert not (folder / "advice" / "gateway.toml").exists()
+
+
+def test_where_the_rate_wanders_autorate_is_advised(tmp_path: Path) -> None:
+    trace = tmp_path / "up.rate"
+    trace.write_text("0 12000\n1000 6000\n2000 18000\n3000 8000\n4000 end\n")
+    line = Known(None, 50, 20, "150000B", "600000B", f', kind = "trace", trace = {{ up = "{trace}" }}')
+    folder = _write(tmp_path / "measured", line)
+    done = gamelane("advise", folder, "--for", "gateway", "--trials", "8", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    assert "autorate" in done.stdout.splitlines()[0]
+    assert "The rate wanders between" in done.stdout
+    assert "autorate" in (folder / "advice" / "gateway.toml").read_text()
+    assert (folder / "advice" / "up.rate").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "said"),
+    [
+        (None, 2, "measure.json: no such file"),
+        ("", 2, "measure.json: "),
+        ('{"host": "a", "phases": [{"name": 1}]}', 2, "`phases.0.name`"),
+        ('{"host": "a", "phases": [], "bufferbloat_ms": null, "grade": null}', 2, "the link is not known"),
+    ],
+)
+def test_a_folder_without_a_measurement_is_refused(tmp_path: Path, content: str | None, code: int, said: str) -> None:
+    if content is not None:
+        (tmp_path / "measure.json").write_text(content)
+    done = gamelane("advise", tmp_path)
+    assert (done.returncode, said in done.stderr, "gamelane measure" in done.stderr) == (code, True, True), done.stderr
+
+
+def test_a_simulated_measurement_has_the_spans_of_a_real_one() -> None:
+    assert [name for name, _, _ in SPANS] == ["idle", *household.LOADS]
