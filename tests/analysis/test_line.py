@@ -39,12 +39,21 @@ def test_each_phase_has_its_own_figures() -> None:
     assert up.rtt_ms is not None
     assert (idle.rtt_ms["p50"], up.rtt_ms["p95"]) == (10, 110)
     assert (idle.up.sent, idle.up.lost, idle.up.reordered, idle.up.mbps) == (20, 0, 0, None)
-    assert (up.up.sent, up.up.lost, up.up.reordered) == (20, 1, 1)
+    assert (up.up.sent, up.up.lost, up.up.reordered) == (14, 1, 1)
     assert up.up.mbps == pytest.approx(1.0)
     assert up.down.mbps is None
-    assert up.loss_percent == pytest.approx(5)
+    assert up.loss_percent == pytest.approx(100 / 14)
     assert up.up.one_way_ms is not None
     assert (up.up.one_way_ms["p50"], up.down.one_way_ms) == (6, {"p50": 4, "p95": 4, "p99": 4})
+
+
+def test_the_start_of_a_load_is_left_out_but_its_longest_trip_is_kept() -> None:
+    trips = [(line.ROUND_TRIP, 0, 0, 0, n, n / 10, int(1e6 * (200 if 100 <= n < 120 else 30))) for n in range(200)]
+    idle, up = line.phases(_records(*trips), None, [("idle", 0, 10), ("up", 10, 20)])
+    assert (idle.omitted_s, idle.start_ms) == (0, None)
+    assert (up.omitted_s, up.start_ms) == (2, 200)
+    assert up.rtt_ms is not None
+    assert up.rtt_ms["p99"] == 30
 
 
 @pytest.mark.parametrize(("trip_ms", "added", "letter"), [(12, 2, "A+"), (39, 29, "A"), (70, 60, "C"), (500, 490, "F")])
