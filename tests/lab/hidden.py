@@ -25,6 +25,8 @@ class Modem:
     up_bytes: int
     down_bytes: int
     delay_ms: int
+    header_bytes: int = ETHERNET
+    """What the modem counts in addition to an IP packet."""
     packets: bool = False
     """Whether the FIFOs count packets: as many of 1514 B as fit into the bytes."""
 
@@ -49,8 +51,9 @@ class Hidden:
 
     def shape(self, modem: Modem, verb: str = "add") -> None:
         """Set the modem's rates and buffers."""
+        size = f"stab overhead {modem.header_bytes - ETHERNET} linklayer ethernet"
         for device, kbit, limit in (("out", modem.up_kbit, modem.up_bytes), ("in", modem.down_kbit, modem.down_bytes)):
-            tbf = f"tc qdisc {verb} dev {device} root handle 1: tbf rate {kbit}kbit burst 3000 limit {limit}"
+            tbf = f"tc qdisc {verb} dev {device} root handle 1: {size} tbf rate {kbit}kbit burst 3000 limit {limit}"
             self.modem.run(*tbf.split())
             if modem.packets:
                 fifo = f"tc qdisc {verb} dev {device} parent 1:1 pfifo limit {limit // 1514}"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from gamelane.lab.namespaces import Lab, missing
-from tests.lab.hidden import ETHERNET, Hidden, Modem, hidden
+from tests.lab.hidden import Hidden, Modem, hidden
 from tests.needs import lacking
 from tests.real_time import in_time
 
 COMMAND = [sys.executable, "-m", "gamelane"]
-MODEM = Modem(up_kbit=20_000, down_kbit=60_000, up_bytes=400_000, down_bytes=1_200_000, delay_ms=10)
+MODEM = Modem(up_kbit=20_000, down_kbit=60_000, up_bytes=400_000, down_bytes=1_200_000, delay_ms=10, header_bytes=44)
 KEY = "a secret of both ends"
 
 
@@ -62,7 +62,7 @@ def test_the_loop_finds_the_modem_and_keeps_its_promise(
                 ("down", MODEM.down_kbit, MODEM.down_bytes),
             ):
                 found = before["link"][way]
-                truth = 1e3 * kbit * 1500 / (1500 + ETHERNET)
+                truth = 1e3 * kbit * 1500 / (1500 + MODEM.header_bytes)
                 in_time(abs(found["rate_bps"]["value"] / truth - 1) < 0.03, f"{way}: {found['rate_bps']}, {truth}")
                 truth_ms = 8 * held / kbit
                 in_time(found["filled"] == "dropped", f"{way}: {found}")
