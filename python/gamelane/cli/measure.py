@@ -47,6 +47,11 @@ def serve(context: click.Context) -> None:
     multiple=True,
     help="Instead of measuring, read a file of irtt, iperf3, netperf or flent. Repeatable, for one measurement.",
 )
+@click.option(
+    "--by",
+    metavar="PROGRAMS",
+    help="Measure with `irtt`, `iperf3` or `irtt,iperf3`, whose servers run on HOST. `iperf3:5300` names a port.",
+)
 @options.output("Write report and records to this folder, as `gamelane run` does.")
 @options.json
 @options.quiet

@@ -6,9 +6,8 @@ import json as texts
 import math
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,15 +18,15 @@ import numpy as np
 from gamelane import _native, experiment, live, programs, quantity, whole
 from gamelane.advise import household, measured
 from gamelane.advise import promised as promise
-from gamelane.advise.measured import Measured
+from gamelane.advise.measured import Measured, Plan
 from gamelane.advise.promised import Promised
 from gamelane.analysis import bottleneck, line
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
-from gamelane.foreign import joined
+from gamelane.foreign import driven, joined
 from gamelane.report import proof
 from gamelane.report.measure import document, show
-from gamelane.report.sparkline import sparkline
 from gamelane.report.write import write_report
+from gamelane.terminal.measuring import Shown
 from gamelane.terminal.stopping import Stop, stopping
 from gamelane.terminal.talk import emit, printing, say, say_where, stdout, writable
 
@@ -44,6 +43,7 @@ def measure(
     seed: int | None,
     compare: Path | None,
     imported: Sequence[Path],
+    by: str | None,
     out: Path | None,
     json: bool,
     quiet: bool,
@@ -54,78 +54,117 @@ def measure(
     before = Before(earlier, promised) if earlier else None
     folder = None if out is None else writable(out)
     if imported:
-        live_only = {"HOST": host, "--key": key, "--duration": duration, "--streams": streams}
-        given = [name for name, value in (live_only | {"--congestion": congestion, "--seed": seed}).items() if value]
-        if given:
-            raise UsageError(f"--import: {given[0]} is for a measurement, not for files\n  hint:    leave out one")
-        _import(imported, folder, before, json=json, quiet=quiet)
+        live_only = {"HOST": host, "--by": by, "--key": key, "--duration": duration, "--streams": streams}
+        _refuse("--import", "a measurement, not for files", live_only | {"--congestion": congestion, "--seed": seed})
+        with TemporaryDirectory(prefix="gamelane-measure-") as raw:
+            _import(imported, Path(raw), {}, folder, before, json=json, quiet=quiet)
         return
     if host is None:
         raise UsageError("measure: no HOST\n  allowed: a host that runs `gamelane serve`, or --import FILE")
     usual = earlier.plan if earlier and earlier.plan else household.USUAL
     seconds = usual.seconds if duration is None else quantity.parse(duration, "s")
-    if seconds is None or not SHORTEST <= seconds <= LONGEST:
-        raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {SHORTEST}s to {LONGEST}s")
-    words = [host, "--seconds", str(math.ceil(seconds)), "--streams", str(streams or usual.streams)]
-    words += ["--seed", str(usual.seed if seed is None else seed)]
+    shortest = driven.SHORTEST_S if by else SHORTEST
+    if seconds is None or not shortest <= seconds <= LONGEST:
+        raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {shortest}s to {LONGEST}s")
+    plan = Plan(
+        math.ceil(seconds),
+        streams or usual.streams,
+        congestion or usual.congestion,
+        usual.seed if seed is None else seed,
+    )
+    if by:
+        _refuse("--by", "`gamelane serve`", {"--key": key, "--seed": seed})
+        _drive(host, by, plan, folder, before, json=json, quiet=quiet)
+        return
+    words = [host, "--seconds", str(plan.seconds), "--streams", str(plan.streams), "--seed", str(plan.seed)]
     words += ["--key", str(key)] if key else []
-    words += ["--congestion", congestion or usual.congestion] if congestion or usual.congestion else []
+    words += ["--congestion", plan.congestion] if plan.congestion else []
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
         ended = _run([*words, "--output", raw], stop, quiet=quiet)
         _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
+    _leave(ended, "the server's losses and one-way delays")
+
+
+def _leave(ended: dict[str, Any], also_missing: str = "") -> None:
+    """Exit with the code of a measurement that ended early. The program has said why it failed."""
+    kept = [each["phase"] for each in ended["phases"]]
     if ended["stopped"]:
-        say(f"stopped early: phases {', '.join(each['phase'] for each in ended['phases'])} were measured")
+        say(f"stopped early: phases {', '.join(kept)} were measured")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
-    if ended.get("failed"):  # The program has said why.
-        kept = [each["phase"] for each in ended["phases"]]
+    if ended.get("failed"):
         missing = [name for name in line.PHASES if name not in kept]
-        say(f"kept: {', '.join(kept)}; missing: {', '.join(missing)}, the server's losses and one-way delays")
+        say(f"kept: {', '.join(kept)}; missing: {', '.join([*missing, also_missing] if also_missing else missing)}")
         raise click.exceptions.Exit(ExitCode.PEER)
 
 
-def _import(files: Sequence[Path], folder: Path | None, before: Before | None, *, json: bool, quiet: bool) -> None:
-    with TemporaryDirectory(prefix="gamelane-measure-") as raw:
-        ended, host, notes = joined.write(files, Path(raw))
-        for note in notes:
-            say(f"note: {note}")
-        _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
+def _refuse(option: str, purpose: str, others: dict[str, Any]) -> None:
+    """Refuse an option beside one that excludes it."""
+    for name, value in others.items():
+        if value is not None:
+            raise UsageError(f"{option}: {name} is for {purpose}\n  hint:    leave out one")
+
+
+def _import(
+    files: Sequence[Path],
+    raw: Path,
+    more: dict[str, Any],
+    folder: Path | None,
+    before: Before | None,
+    *,
+    json: bool,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Report the files of other programs; return how the measurement ended, with `more`."""
+    ended, host, notes = joined.write(files, raw)
+    for note in notes:
+        say(f"note: {note}")
+    _report(raw, ended | more, host, folder, before, json=json, quiet=quiet)
+    return ended | more
+
+
+def _drive(
+    host: str, by: str, plan: Plan, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
+) -> None:
+    """Measure by other programs."""
+    shown = Shown(quiet=quiet)
+
+    def on_progress(t_s: float, phase: str, rtt_ms: float) -> None:
+        shown.show({"t_s": t_s, "phase": phase, "rtt_ms": rtt_ms})
+
+    with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
+        others = driven.Driven(host, driven.ports(by), plan, Path(raw), stop, on_progress)
+        others.run()
+        shown.clear()
+        if others.failed:
+            say(f"error: {host}: {others.failed}")
+        if not others.files:
+            raise click.exceptions.Exit(ExitCode.INTERRUPTED if stop.asked else ExitCode.PEER)
+        more = {"stopped": stop.asked, "failed": others.failed, "plan": asdict(plan)}
+        ended = _import(others.files, Path(raw), more, folder, before, json=json, quiet=quiet)
+    _leave(ended)
 
 
 def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
     """Run the program, show its progress on a terminal, and return its last line."""
     program = [str(programs.TRAFFIC.find()), "measure", *words]
-    shows = not quiet and sys.stderr.isatty()
-    trips: list[float] = []
+    shown = Shown(quiet=quiet)
     last: dict[str, Any] = {}
     told = False
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for text in child.stdout:
-            before, last = last, texts.loads(text)
+            last = texts.loads(text)
             if stop.asked and not told:
                 child.send_signal(signal.SIGTERM)
                 told = True
-            if shows and "t_s" in last:
-                trips.append(last["rtt_ms"])
-                sys.stderr.write("\r" + _progress(before, last, trips) + "\x1b[K")
-                sys.stderr.flush()
-    if shows and trips:
-        sys.stderr.write("\r\x1b[K")
+            if "t_s" in last:
+                shown.show(last)
+    shown.clear()
     if child.returncode < 0:
         raise LabError(f"gamelane-traffic was ended by {signal.Signals(-child.returncode).name}")
     if child.returncode != 0 and not last.get("failed"):  # The program has said why.
         raise click.exceptions.Exit(child.returncode)
     return last
-
-
-def _progress(before: dict[str, Any], now: dict[str, Any], trips: list[float]) -> str:
-    """Return a line of less than 80 columns: time, phase, rates, and the newest round trips."""
-    passed = now["t_s"] - before.get("t_s", 0.0) or 1.0
-    up, down = (8e-6 * (now[key] - before.get(key, 0)) / passed for key in ("up_bytes", "down_bytes"))
-    newest = trips[-20:]
-    drawn = sparkline(newest, 1, max(*newest, 1.0), ascii_only=not (sys.stderr.encoding or "").startswith("utf"))
-    rates = f"up {up:6.1f} down {down:6.1f} Mbit/s"
-    return f"{now['t_s']:4.0f} s {now['phase']:4} {rates}  rtt {now['rtt_ms']:6.1f} ms {drawn}"
 
 
 @dataclass(frozen=True)

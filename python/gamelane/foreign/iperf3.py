@@ -1,7 +1,11 @@
-"""Reads `iperf3 -c HOST -J` over TCP, also with `-R` and `--bidir`. Its stamp has whole seconds."""
+"""Reads `iperf3 -c HOST -J` over TCP, also with `-R`, `--bidir` and `--get-server-output`.
+
+Its stamp has whole seconds. What it sends it counts too early, when TCP takes it. The server's output has what arrived.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +18,8 @@ from gamelane.foreign.measurement import Load, Measurement
 from gamelane.foreign.reading import MOST, Octets, Seconds, parse
 
 REMEDY = "iperf3 -c HOST -J > FILE"
+LONGEST_S = 3600.0
+"""Longest interval of a server's output."""
 
 
 @dataclass
@@ -61,6 +67,7 @@ class _Failed:
 class _File:
     start: _Start
     intervals: Annotated[list[_Interval], Field(min_length=1, max_length=MOST)]
+    server_output_text: str = ""
 
 
 _FILE, _FAILED = TypeAdapter(_File), TypeAdapter(_Failed)
@@ -68,7 +75,7 @@ _FILE, _FAILED = TypeAdapter(_File), TypeAdapter(_Failed)
 
 def measurement(file: Path, raw: bytes) -> Measurement:
     """Return the content of a file."""
-    failed = parse(file, raw, _FAILED, REMEDY).error
+    failed = failure(file, raw)
     try:
         found = parse(file, raw, _FILE, REMEDY)
     except RecordsError:
@@ -86,9 +93,34 @@ def measurement(file: Path, raw: bytes) -> Measurement:
     back = [each.sum_bidir_reverse for each in found.intervals if each.sum_bidir_reverse is not None]
     if back:
         sums.append(back)
-    loads = tuple(_load(found.start, each) for each in sums)
+    arrived = _arrived(found)
+    loads = tuple(_load(found.start, arrived if each[0].sender and arrived else each) for each in sums)
     notes = (f"{file}: iperf3 failed: {failed[:200]}",) if failed else ()
     return Measurement(file, "iperf3", found.start.connecting_to.host, None, loads, notes)
+
+
+RECEIVED = re.compile(
+    r"^\[ *(SUM|\d+)\](?:\[RX-S\])? +(\d+\.\d+)-(\d+\.\d+) +sec +[\d.]+ [KMGT]?Bytes +(\d+(?:\.\d+)?) ([KMGT]?)bits/sec *$",
+    re.MULTILINE,
+)
+"""An interval of a stream that the server received."""
+PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def _arrived(of: _File) -> list[_Sum]:
+    """Return the intervals of what the server received. Its rates have three digits."""
+    several = of.start.test_start.num_streams > 1
+    found = []
+    for which, begins, ends, rate, prefix in RECEIVED.findall(of.server_output_text):
+        seconds = float(ends) - float(begins)
+        if (which == "SUM") == several and 0 < seconds <= LONGEST_S:
+            found.append(_Sum(seconds, float(rate) * PREFIX[prefix] * seconds / 8, sender=True))
+    return found
+
+
+def failure(file: Path, raw: bytes) -> str | None:
+    """Return why iperf3 ended early, as it wrote it."""
+    return parse(file, raw, _FAILED, REMEDY).error
 
 
 def _load(start: _Start, sums: list[_Sum]) -> Load:

@@ -19,7 +19,7 @@ from gamelane.foreign.spans import spans
 
 LONGEST_S = 3600
 """Longest time from the first to the last event of a measurement."""
-STEP_S = 0.1
+STEP_S = 0.01
 """An interval's bytes are spread over records of this distance."""
 READERS: Mapping[bytes, Callable[[Path, bytes], Measurement]] = {
     b'"round_trips"': irtt.measurement,
