@@ -68,9 +68,15 @@ def examine() -> list[Check]:
         _real_time(),
         _preemption(),
         _tool(
-            "iperf3", "iperf3", "generates bulk traffic in the lab and in bench/gateway.py; `measure --import` reads it"
+            "iperf3",
+            "iperf3",
+            "generates bulk traffic in the lab and in bench/gateway.py; `measure` runs it or reads its files",
         ),
-        _tool("irtt", "irtt", "measures one-way delay in the gateway's tests; `measure --import` reads it"),
+        _tool(
+            "irtt",
+            "irtt",
+            "measures one-way delay in the gateway's tests; `measure` runs it or reads its files",
+        ),
         _tool("tc", "iproute2", "sets up kernel queue disciplines"),
         *(_qdisc(name) for name in QDISCS),
         _privileges(),

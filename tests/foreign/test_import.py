@@ -79,6 +79,24 @@ def test_what_files_do_not_say_is_unknown(tmp_path: Path) -> None:
     assert idle["rtt_ms"]["p50"] > 0
 
 
+@pytest.mark.parametrize(("streams", "which"), [(1, "  5"), (2, "SUM")])
+def test_the_servers_output_says_what_arrived(tmp_path: Path, streams: int, which: str) -> None:
+    """iperf3 counts an upload when TCP takes it; totals and single streams beside a sum do not count."""
+    written = json.loads(LOADS[0].read_text())
+    written["start"]["test_start"]["num_streams"] = streams
+    lines = [
+        f"[{which}]   {second}.00-{second + 1}.00   sec   477 KBytes  3.91 Mbits/sec                  "
+        for second in range(4)
+    ]
+    lines += [f"[{which}]   0.00-4.04   sec  1.91 MBytes  3.91 Mbits/sec                  receiver"]
+    if streams > 1:
+        lines += ["[  7]   0.00-1.00   sec   238 KBytes  1.95 Mbits/sec                  "]
+    written["server_output_text"] = "\n".join(lines)
+    file = tmp_path / "server.json"
+    file.write_text(json.dumps(written))
+    assert _document(file)["phases"][0]["up"]["mbps"] == pytest.approx(3.91, rel=0.01)
+
+
 def test_a_flent_file_of_ours_is_read_by_flent_and_comes_back(tmp_path: Path) -> None:
     """Medians and rates come back within 10 %: bytes are those of a second, which moves the ends of a load."""
     first = _document(IRTT, LOADS[0], words=("-o", str(tmp_path)))

@@ -100,7 +100,8 @@ def measurement(file: Path, raw: bytes) -> Measurement:
 
 
 RECEIVED = re.compile(
-    r"^\[ *(SUM|\d+)\](?:\[RX-S\])? +(\d+\.\d+)-(\d+\.\d+) +sec +[\d.]+ [KMGT]?Bytes +(\d+(?:\.\d+)?) ([KMGT]?)bits/sec *$",
+    r"^\[ *(SUM|\d+)\](?:\[RX-S\])? +(\d+\.\d+)-(\d+\.\d+) +sec +"
+    r"[\d.]+ [KMGT]?Bytes +(\d+(?:\.\d+)?) ([KMGT]?)bits/sec *$",
     re.MULTILINE,
 )
 """An interval of a stream that the server received."""
