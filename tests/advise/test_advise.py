@@ -134,3 +134,12 @@ def test_a_folder_without_a_measurement_is_refused(tmp_path: Path, content: str 
 
 def test_a_simulated_measurement_has_the_spans_of_a_real_one() -> None:
     assert [name for name, _, _ in SPANS] == ["idle", *household.LOADS]
+
+
+def test_a_plan_that_is_too_short_for_other_programs_is_named(tmp_path: Path) -> None:
+    folder = _write(tmp_path / "measured", SLOW_DSL)
+    document = json.loads((folder / "measure.json").read_text())
+    document["plan"]["seconds"] = 8
+    (folder / "measure.json").write_text(json.dumps(document), encoding="utf-8")
+    done = gamelane("measure", "::1", "--by", "irtt", "--compare", folder)
+    assert (done.returncode, "measured: a measurement of 8 s" in done.stderr) == (2, True), done.stderr

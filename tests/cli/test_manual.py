@@ -23,7 +23,8 @@ def test_the_pages_are_up_to_date(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "gamelane.cli.manual", tmp_path], check=True, timeout=60)
     for page in tmp_path.iterdir():
         snapshots.check(FOLDER / page.name, page.read_text(encoding="utf-8"))
-    assert {path.stem for path in FOLDER.iterdir()} == {"gamelane", *(f"gamelane-{name}" for name in COMMANDS)}
+    every = {"gamelane", *(f"gamelane-{name}" for name in COMMANDS)}
+    assert {path.stem for path in tmp_path.iterdir()} == {path.stem for path in FOLDER.iterdir()} == every
 
 
 def test_every_exit_code_is_explained() -> None:

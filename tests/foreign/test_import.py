@@ -81,6 +81,7 @@ def test_what_files_do_not_say_is_unknown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("streams", "which"), [(1, "  5"), (2, "SUM")])
 def test_the_servers_output_says_what_arrived(tmp_path: Path, streams: int, which: str) -> None:
+    """What it waited for after the client's end does not count."""
     """iperf3 counts an upload when TCP takes it; totals and single streams beside a sum do not count."""
     written = json.loads(LOADS[0].read_text())
     written["start"]["test_start"]["num_streams"] = streams
@@ -88,13 +89,37 @@ def test_the_servers_output_says_what_arrived(tmp_path: Path, streams: int, whic
         f"[{which}]   {second}.00-{second + 1}.00   sec   477 KBytes  3.91 Mbits/sec                  "
         for second in range(4)
     ]
-    lines += [f"[{which}]   0.00-4.04   sec  1.91 MBytes  3.91 Mbits/sec                  receiver"]
+    lines += [f"[{which}]   4.00-4.90   sec  4.77 KBytes  43.4 Kbits/sec                  "]
+    lines += [f"[{which}]   0.00-4.04   sec   977 KBytes  1.95 Mbits/sec                  receiver"]
     if streams > 1:
         lines += ["[  7]   0.00-1.00   sec   238 KBytes  1.95 Mbits/sec                  "]
     written["server_output_text"] = "\n".join(lines)
     file = tmp_path / "server.json"
     file.write_text(json.dumps(written))
     assert _document(file)["phases"][0]["up"]["mbps"] == pytest.approx(3.91, rel=0.01)
+
+
+def test_a_server_that_writes_json_says_what_arrived_too(tmp_path: Path) -> None:
+    written = json.loads(LOADS[0].read_text())
+    written["server_output_json"] = {
+        "intervals": [
+            {"streams": [], "sum": {"seconds": 1.0, "bytes": 488_750, "sender": False, "omitted": False}}
+            for _ in range(4)
+        ]
+    }
+    file = tmp_path / "server.json"
+    file.write_text(json.dumps(written))
+    assert _document(file)["phases"][0]["up"]["mbps"] == pytest.approx(3.91, rel=0.01)
+
+
+@pytest.mark.parametrize("seconds", [0.93, 0.97, 1.01, 1.04, 1.06])
+def test_a_steady_rate_is_steady_wherever_a_phase_begins(tmp_path: Path, seconds: float) -> None:
+    written = json.loads(LOADS[0].read_text())
+    every = {"seconds": seconds, "bytes": round(1.25e6 * seconds), "sender": True, "omitted": False}
+    written["intervals"] = [{"streams": [], "sum": every} for _ in range(4)]
+    file = tmp_path / "steady.json"
+    file.write_text(json.dumps(written))
+    assert _document(file)["phases"][0]["up"]["mbps"] == pytest.approx(10, rel=0.01)
 
 
 def test_a_flent_file_of_ours_is_read_by_flent_and_comes_back(tmp_path: Path) -> None:

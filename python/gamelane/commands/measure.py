@@ -65,7 +65,9 @@ def measure(
     seconds = usual.seconds if duration is None else quantity.parse(duration, "s")
     shortest = driven.SHORTEST_S if by else SHORTEST
     if seconds is None or not shortest <= seconds <= LONGEST:
-        raise UsageError(f"--duration {duration}: not a length of a measurement\n  allowed: {shortest}s to {LONGEST}s")
+        given = f"--duration {duration}" if duration else f"{compare}: a measurement of {seconds:g} s"
+        hint = "" if duration else "\n  hint:    --duration chooses another length"
+        raise UsageError(f"{given}: not a length of a measurement\n  allowed: {shortest}s to {LONGEST}s{hint}")
     plan = Plan(
         math.ceil(seconds),
         streams or usual.streams,
@@ -132,7 +134,7 @@ def _drive(
         shown.show({"t_s": t_s, "phase": phase, "rtt_ms": rtt_ms})
 
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
-        others = driven.Driven(host, driven.ports(by), plan, Path(raw), stop, on_progress)
+        others = driven.Driven(host, driven.ports(by), plan, Path(raw), lambda: stop.asked, on_progress)
         others.run()
         shown.clear()
         if others.failed:

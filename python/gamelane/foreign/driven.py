@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from gamelane.advise.measured import Plan
 from gamelane.errors import RecordsError, UsageError
 from gamelane.foreign import iperf3, joined
-from gamelane.terminal.stopping import Stop
 
 LOADS = {"up": (), "down": ("--reverse",), "both": ("--bidir",)}
 """Options of iperf3 for the load of each phase."""
@@ -64,7 +64,8 @@ class Driven:
     ports: dict[str, int]
     plan: Plan
     folder: Path
-    stop: Stop
+    stopped: Callable[[], bool]
+    """Whether somebody asked for the end."""
     on_progress: OnProgress
     files: list[Path] = field(default_factory=list)
     """What can be imported."""
@@ -72,32 +73,47 @@ class Driven:
     """What ended it early: a program, and what it said."""
     _rtt_ms: float = 0.0
     _began: float = field(default_factory=time.monotonic)
+    _probing: subprocess.Popen[str] | None = None
+    _started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def run(self) -> None:
-        """Run the programs until the time is up, one of them fails, or somebody stops it."""
+        """Run the programs until the time is up, one of them fails, or somebody stops it. None of them stays."""
+        try:
+            self._measure()
+        finally:
+            for process in self._started:
+                process.kill()
+                process.wait()
+
+    def _measure(self) -> None:
         quarter = self.plan.seconds / 4
         loads = LOADS if "iperf3" in self.ports else {}
-        probing = self._probe() if "irtt" in self.ports else None
-        if probing is not None:
-            self._wait(probing, "idle", quarter if loads else self.plan.seconds, None)
+        if "irtt" in self.ports:
+            self._probing = self._probe()
+            self._wait("idle", quarter if loads else self.plan.seconds)
         for place, phase in enumerate(loads, 1):
             if self._over:
                 break
-            self._load(phase, place * quarter, probing)
-        if probing is not None:
-            self._end("irtt", probing, self.folder / "irtt.json")
+            self._load(phase, place * quarter)
+        if self._probing is not None:
+            self._end("irtt", self._probing, self.folder / "irtt.json")
 
     @property
     def _over(self) -> bool:
-        return self.stop.asked or self.failed is not None
+        return self.stopped() or self.failed is not None
+
+    def _start(self, words: list[str], *, output: int | IO[str], said: Path) -> subprocess.Popen[str]:
+        # A session of its own: Ctrl-C reaches gamelane alone, which ends the programs one after another.
+        with said.open("w") as errors:
+            process = subprocess.Popen(words, stdout=output, stderr=errors, text=True, start_new_session=True)
+        self._started.append(process)
+        return process
 
     def _probe(self) -> subprocess.Popen[str]:
         host = f"[{self.host}]" if ":" in self.host else self.host
         words = ["irtt", "client", "-i", SPACED, "-l", str(PAYLOAD_BYTES), "-d", f"{self.plan.seconds + 1}s"]
         words += ["-o", str(self.folder / "irtt.json"), f"{host}:{self.ports['irtt']}"]
-        said = (self.folder / "irtt.err").open("w")
-        probing = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True, start_new_session=True)
-        said.close()
+        probing = self._start(words, output=subprocess.PIPE, said=self.folder / "irtt.err")
         threading.Thread(target=self._follow, args=(probing,), daemon=True).start()
         return probing
 
@@ -108,39 +124,24 @@ class Driven:
             if found := ROUND_TRIP.search(line):
                 self._rtt_ms = float(found[1]) * MS[found[2]]
 
-    def _load(self, phase: str, until_s: float, probing: subprocess.Popen[str] | None) -> None:
+    def _load(self, phase: str, until_s: float) -> None:
         seconds = max(int(until_s + self.plan.seconds / 4 - PAUSE_S - self._passed_s), 1)
-        words = [
-            "iperf3",
-            "--client",
-            self.host,
-            "--port",
-            str(self.ports["iperf3"]),
-            "--json",
-            "--get-server-output",
-            *LOADS[phase],
-        ]
-        words += ["--time", str(seconds), "--parallel", str(self.plan.streams)]
+        words = ["iperf3", "--client", self.host, "--port", str(self.ports["iperf3"]), "--json", "--get-server-output"]
+        words += [*LOADS[phase], "--time", str(seconds), "--parallel", str(self.plan.streams)]
         words += ["--congestion", self.plan.congestion] if self.plan.congestion else []
         file = self.folder / f"{phase}.json"
-        with file.open("w") as output, (self.folder / "iperf3.err").open("w") as said:
-            loading = subprocess.Popen(words, stdout=output, stderr=said, text=True, start_new_session=True)
-        self._wait(probing, phase, seconds + PATIENCE_S, loading)
+        with file.open("w") as output:
+            loading = self._start(words, output=output, said=self.folder / "iperf3.err")
+        self._wait(phase, seconds + PATIENCE_S, loading)
         self._end("iperf3", loading, file)
         if not self._over:
-            self._wait(probing, phase, PAUSE_S, None)
+            self._wait(phase, PAUSE_S)
 
-    def _wait(
-        self,
-        probing: subprocess.Popen[str] | None,
-        phase: str,
-        seconds: float,
-        loading: subprocess.Popen[str] | None,
-    ) -> None:
+    def _wait(self, phase: str, seconds: float, loading: subprocess.Popen[str] | None = None) -> None:
         """Wait until a time is over, the load has ended, irtt has ended too early, or somebody stops it."""
         until = time.monotonic() + seconds
         while time.monotonic() < until and not self._over and (loading is None or loading.poll() is None):
-            if probing is not None and probing.poll() is not None:
+            if self._probing is not None and self._probing.poll() is not None:
                 self._fail("irtt", _last(self.folder / "irtt.err") or "ended too early")
             self.on_progress(self._passed_s, phase, self._rtt_ms)
             time.sleep(LOOKED_EVERY_S)

@@ -6,6 +6,7 @@ Its stamp has whole seconds. What it sends it counts too early, when TCP takes i
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -64,10 +65,17 @@ class _Failed:
 
 
 @dataclass
+class _Server:
+    intervals: Annotated[list[_Interval], Field(max_length=MOST)]
+
+
+@dataclass
 class _File:
     start: _Start
     intervals: Annotated[list[_Interval], Field(min_length=1, max_length=MOST)]
     server_output_text: str = ""
+    server_output_json: _Server | None = None
+    """Instead of the text, if the server runs with `-J`."""
 
 
 _FILE, _FAILED = TypeAdapter(_File), TypeAdapter(_Failed)
@@ -93,7 +101,7 @@ def measurement(file: Path, raw: bytes) -> Measurement:
     back = [each.sum_bidir_reverse for each in found.intervals if each.sum_bidir_reverse is not None]
     if back:
         sums.append(back)
-    arrived = _arrived(found)
+    arrived = _until(sum(each.seconds for each in sums[0]), _arrived(found))
     loads = tuple(_load(found.start, arrived if each[0].sender and arrived else each) for each in sums)
     notes = (f"{file}: iperf3 failed: {failed[:200]}",) if failed else ()
     return Measurement(file, "iperf3", found.start.connecting_to.host, None, loads, notes)
@@ -109,7 +117,10 @@ PREFIX = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def _arrived(of: _File) -> list[_Sum]:
-    """Return the intervals of what the server received. Its rates have three digits."""
+    """Return the intervals of what the server received. Rates of its text have three digits."""
+    if of.server_output_json is not None:
+        both = [each for own in of.server_output_json.intervals for each in (own.sum, own.sum_bidir_reverse)]
+        return [replace(each, sender=True) for each in both if each is not None and not each.sender]
     several = of.start.test_start.num_streams > 1
     found = []
     for which, begins, ends, rate, prefix in RECEIVED.findall(of.server_output_text):
@@ -117,6 +128,12 @@ def _arrived(of: _File) -> list[_Sum]:
         if (which == "SUM") == several and 0 < seconds <= LONGEST_S:
             found.append(_Sum(seconds, float(rate) * PREFIX[prefix] * seconds / 8, sender=True))
     return found
+
+
+def _until(seconds: float, arrived: list[_Sum]) -> list[_Sum]:
+    """Leave out what came after the client's end: its last packets, and a wait for the server."""
+    ends = np.cumsum([each.seconds for each in arrived])
+    return [each for each, end in zip(arrived, ends, strict=True) if end - each.seconds / 2 < seconds]
 
 
 def failure(file: Path, raw: bytes) -> str | None:
