@@ -13,10 +13,12 @@ import pytest
 
 import gamelane
 from gamelane import Results, whole
+from gamelane.advise import measured
 from gamelane.analysis import capture_frames
 from gamelane.analysis.capture import analyze
-from gamelane.report import capture
+from gamelane.report import capture, proof
 from gamelane.report.html import page
+from tests.advise.lines import SLOW_DSL, phases, write
 from tests.browser import BROWSER
 from tests.cli.command import gamelane as command
 from tests.needs import needs
@@ -80,7 +82,23 @@ def _remedies(of: Given) -> Path:
     return _made(of.folder, "remedies", *settings, "-o", of.folder)
 
 
-PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies)
+def _fit(of: Given) -> Path:
+    captures = (documents.CAPTURES / f"openarena-{players}p-srv-headers.pcapng.gz" for players in (2, 3))
+    words = ("--players", "2,3", "-o", of.folder / "game.toml", "--report", of.folder)
+    return _made(of.folder, "traffic", "fit", *captures, *words, name="fit.html")
+
+
+def _advise(of: Given) -> Path:
+    line = write(of.folder / "measured", SLOW_DSL)
+    return _made(line / "advice", "advise", line, "--trials", "4", "--repeat", "1")
+
+
+def _before_and_after(of: Given) -> Path:
+    before = write(of.folder / "measured", SLOW_DSL)
+    return proof.write_page(of.folder, proof.Proof(measured.read(before), None, phases(SLOW_DSL)))
+
+
+PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies, _fit, _advise, _before_and_after)
 
 
 @pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__.strip("_"))

@@ -35,7 +35,7 @@ POINTS = 700
 WORST = 400
 """Maximum number of delayed packets, and of retransmissions, in each direction of a flow."""
 TO = {"down": "to the client", "up": "to the server"}
-LAG = "#d55e00"
+LAG = "$orange"
 WHOLE = "both-halves"
 """Method of an RTT sample of the whole path."""
 NO_CAUSE = "none"

@@ -40,7 +40,7 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
         .render(
             figures=drawn,
             version=_native.version(),
-            style=Markup("".join(text(name) for name in ("page.css", *styles))),
+            style=Markup("".join([_themes(), *(text(name) for name in ("page.css", *styles))])),
             plots=Markup(script_json({"config": CONFIG | ON_A_PAGE, "themes": THEMES, "panels": panels(drawn)})),
             picture=picture,
             script=Markup(text("page.js")),
@@ -67,6 +67,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour, "commands": commands}
     made.filters |= {"outlined": outlined, "axis": _axis}
+    made.globals["colours"] = colours
     made.globals["values"] = lambda figure, key: json.dumps(found) if (found := values(figure, key)) else ""
     return made
 
@@ -109,6 +110,16 @@ def picture(figure: Figure) -> Markup:
 def script_json(value: Any) -> str:
     """Return JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def colours(theme: str) -> str:
+    """Return the colours of a theme as variables of CSS."""
+    return " ".join(f"--{name.removeprefix('$')}: {value};" for name, value in THEMES[theme].items())
+
+
+def _themes() -> str:
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}"
+    return f":root {{ {colours('light')} }}\n{dark}\n"
 
 
 def css_colour(colour: str) -> str:
