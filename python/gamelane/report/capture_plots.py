@@ -246,7 +246,7 @@ def _x(capture: Document) -> alt.X:
 
 
 def _y() -> alt.Y:
-    return alt.Y("v:Q", title=None, scale=alt.Scale(domainMin=0), axis=_side(tickCount=3))
+    return alt.Y("v:Q", title=None, scale=alt.Scale(domainMin=0, nice=True), axis=_side(tickCount=3))
 
 
 def _side(**options: Any) -> alt.Axis:

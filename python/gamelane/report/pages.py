@@ -5,6 +5,7 @@ Templates extend `base.html` and show figures with `figures.html`.
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import re
@@ -105,6 +106,12 @@ def picture(figure: Figure) -> Markup:
     svg = re.sub(r'(id="|url\(#)', rf"\g<1>{figure.name}-", svg)
     name = escape(figure.title)
     return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1))
+
+
+def still(spec: dict[str, Any], words: str) -> Markup:
+    """Return plots over time for readers without scripts. A flow may have thousands of marks, so it is no SVG."""
+    png = base64.b64encode(images.png(spec)).decode()
+    return Markup('<img class="still" alt="{}" src="data:image/png;base64,{}">').format(words, png)
 
 
 def script_json(value: Any) -> str:
