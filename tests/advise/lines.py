@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import Path
 
-from gamelane import _native
+from gamelane import _native, whole
 from gamelane.advise import household
 from gamelane.advise.measured import Plan
 from gamelane.advise.played import records
@@ -34,6 +35,26 @@ class Known:
     buffer_down: str
     link: str = ""
     """More keys of the link, and other rates."""
+
+
+SLOW_DSL = Known(5, 25, 20, "150000B", "600000B")
+
+
+def write(folder: Path, line: Known) -> Path:
+    """Write what `gamelane measure -o` would write of a line."""
+    found = phases(line)
+    added = lines.bufferbloat_ms(found)
+    document = {
+        "host": "198.51.100.7",
+        "plan": asdict(PLAN),
+        "phases": [asdict(phase) for phase in found],
+        "bufferbloat_ms": added,
+        "grade": lines.bufferbloat_grade(added or 0),
+        "link": asdict(measured(line)),
+    }
+    folder.mkdir()
+    (folder / "measure.json").write_text(whole.document(document), encoding="utf-8")
+    return folder
 
 
 def measured(line: Known) -> Link:

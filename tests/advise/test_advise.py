@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gamelane import whole
 from gamelane.advise import household, promised
 from gamelane.advise.measured import read
-from gamelane.analysis import line as lines
-from tests.advise.lines import PLAN, SPANS, Known, measured, phases
+from tests.advise.lines import SLOW_DSL, SPANS, Known, write
 from tests.cli.command import gamelane
-
-SLOW_DSL = Known(5, 25, 20, "150000B", "600000B")
-
-
-def _write(folder: Path, line: Known) -> Path:
-    """Write what `gamelane measure -o` would write of a line."""
-    found = phases(line)
-    added = lines.bufferbloat_ms(found)
-    document = {
-        "host": "198.51.100.7",
-        "plan": asdict(PLAN),
-        "phases": [asdict(phase) for phase in found],
-        "bufferbloat_ms": added,
-        "grade": lines.bufferbloat_grade(added or 0),
-        "link": asdict(measured(line)),
-    }
-    folder.mkdir()
-    (folder / "measure.json").write_text(whole.document(document), encoding="utf-8")
-    return folder
 
 
 @pytest.fixture(scope="module")
 def dsl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Advise on a line once."""
-    folder = _write(tmp_path_factory.mktemp("line") / "measured", SLOW_DSL)
+    folder = write(tmp_path_factory.mktemp("line") / "measured", SLOW_DSL)
     done = gamelane("advise", folder, "--json", "-j", "2")
     assert done.returncode == 0, done.stderr
     (folder / "printed.json").write_text(done.stdout, encoding="utf-8")
@@ -96,7 +74,7 @@ def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
 
 
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
     done = gamelane("advise", folder, "--repeat", "2", "-j", "2", "-q")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Leave the gateway as it is")
@@ -107,7 +85,7 @@ def test_where_the_rate_wanders_autorate_is_advised(tmp_path: Path) -> None:
     trace = tmp_path / "up.rate"
     trace.write_text("0 12000\n1000 6000\n2000 18000\n3000 8000\n4000 end\n")
     line = Known(None, 50, 20, "150000B", "600000B", f', kind = "trace", trace = {{ up = "{trace}" }}')
-    folder = _write(tmp_path / "measured", line)
+    folder = write(tmp_path / "measured", line)
     done = gamelane("advise", folder, "--for", "gateway", "--trials", "8", "-j", "2", "-q")
     assert done.returncode == 0, done.stderr
     assert "autorate" in done.stdout.splitlines()[0]

@@ -1,8 +1,12 @@
-"""Every kind of page passes axe in a real browser: light and dark, on a desk and on a phone, nothing off screen."""
+"""Every kind of page passes axe in a real browser: light and dark, on a desk and on a phone, nothing off screen.
+
+Without scripts its figures are pictures.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -13,10 +17,12 @@ import pytest
 
 import gamelane
 from gamelane import Results, whole
+from gamelane.advise import measured
 from gamelane.analysis import capture_frames
 from gamelane.analysis.capture import analyze
-from gamelane.report import capture
+from gamelane.report import capture, proof
 from gamelane.report.html import page
+from tests.advise.lines import SLOW_DSL, phases, write
 from tests.browser import BROWSER
 from tests.cli.command import gamelane as command
 from tests.needs import needs
@@ -80,11 +86,27 @@ def _remedies(of: Given) -> Path:
     return _made(of.folder, "remedies", *settings, "-o", of.folder)
 
 
-PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies)
+def _fit(of: Given) -> Path:
+    captures = (documents.CAPTURES / f"openarena-{players}p-srv-headers.pcapng.gz" for players in (2, 3))
+    words = ("--players", "2,3", "-o", of.folder / "game.toml", "--report", of.folder)
+    return _made(of.folder, "traffic", "fit", *captures, *words, name="fit.html")
+
+
+def _advise(of: Given) -> Path:
+    line = write(of.folder / "measured", SLOW_DSL)
+    return _made(line / "advice", "advise", line, "--trials", "4", "--repeat", "1")
+
+
+def _before_and_after(of: Given) -> Path:
+    before = write(of.folder / "measured", SLOW_DSL)
+    return proof.write_page(of.folder, proof.Proof(measured.read(before), None, phases(SLOW_DSL)))
+
+
+PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies, _fit, _advise, _before_and_after)
 
 
 @pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__.strip("_"))
-def test_axe_finds_nothing(made: Callable[[Given], Path], queues: Results, household: Path, tmp_path: Path) -> None:
+def test_a_page_is_accessible(made: Callable[[Given], Path], queues: Results, household: Path, tmp_path: Path) -> None:
     file = made(Given(queues, household, tmp_path))
     assert BROWSER
     done = subprocess.run(
@@ -92,6 +114,9 @@ def test_axe_finds_nothing(made: Callable[[Given], Path], queues: Results, house
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
+    text = file.read_text(encoding="utf-8")
+    figures = len(re.findall('class="figure"|class="over-time"|id="map"', text[text.index("<main>") :]))
+    assert len(re.findall(r"<noscript>(?:<p>.*?</p>)?<(?:svg|img) ", text)) == figures
 
 
 def _far_away(folder: Path, capture: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as texts
 import math
+import shlex
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -219,8 +220,12 @@ def _report(
                 proof.show(compared, stdout())
     if folder is not None:
         say_where(page, quiet=quiet)
+        if link is not None and compared is None and told["grade"] not in FINE and not quiet:
+            say(f"next: {shlex.join(['gamelane', 'advise', str(folder)])}")
 
 
+FINE = ("A+", "A")
+"""Grades of lines that need no advice."""
 LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
 FOREIGN = "Imported from files of other programs. A load's packets are parts of its intervals, not of the network."
 CLOCK = (

@@ -95,6 +95,14 @@ def _legend(keys: tuple[Key, ...]) -> Chart:
     return alt.layer(dots, lines, words).properties(width=2 * WIDTH, height=16)
 
 
+def png(spec: dict[str, Any]) -> bytes:
+    """Draw panels that stand one below the other."""
+    panels = [{**panel, "width": 2 * WIDTH} for panel in spec["vconcat"]]
+    wide = themed({**spec, "vconcat": panels, "config": CONFIG}, "light")
+    drawn: bytes = vl_convert.vegalite_to_png(wide, vl_version=VEGA_LITE)
+    return drawn
+
+
 def themed(spec: dict[str, Any], theme: str) -> dict[str, Any]:
     """Replace the names of colours by a theme's colours."""
     text = json.dumps(spec)

@@ -1,9 +1,8 @@
 """Labels, colours and number formats of variants and flows, the same in every output.
 
-Colours follow those of Okabe and Ito, which colour-blind readers can distinguish; the lightest are darker here. All
-have a contrast of 3:1 with the page, light or dark. Queues without flow isolation are warm, flow queues are blue, class
-queues are green. Beyond the palette, variants get shades of their own. A name that starts
-with `$` stands for a colour of the page's theme (see `THEMES`).
+A colour is a name that starts with `$`. Each theme of a page has its own shade of it (see `THEMES`), with a contrast of
+3:1 with the page. Colour-blind readers can distinguish the colours (`tests/report/test_colours.py`). Queues without
+flow isolation are warm, flow queues are blue, class queues are green.
 """
 
 from __future__ import annotations
@@ -19,23 +18,42 @@ from gamelane.analysis.stats import Estimate
 from gamelane.records.results import Flow, Results, Variant
 
 SHADES_OF_QUEUES = {
-    "nothing": ("#d55e00", "#cc79a7", "#bd8600", "#a6542f", "#b3443b", "#a3831a"),
-    "flows": ("$blue", "#3a94cf", "#7f7fd5", "#3d6f9e"),
-    "classes": ("#009e73", "#7d9a2c", "#2f6f5e", "#4f9678"),
+    "nothing": ("$orange", "$pink", "$ochre", "$rust"),
+    "flows": ("$blue", "$steel", "$violet"),
+    "classes": ("$green", "$olive", "$pine"),
 }
 """Colours of queues by what they isolate, in the order of the catalogue."""
-OTHERS = ("$blue", "#d55e00", "#009e73", "#cc79a7", "#bd8600", "#3a94cf", "$ink", "$muted")
-APPS = {"game": "$ink", "call": "#cc79a7", "transfer": "#009e73", "video": "#b07d2b", "web": "#8a7cc8"}
+OTHERS = (
+    "$blue",
+    "$orange",
+    "$green",
+    "$pink",
+    "$ochre",
+    "$steel",
+    "$violet",
+    "$rust",
+    "$olive",
+    "$pine",
+    "$ink",
+    "$muted",
+)
+APPS = {"game": "$ink", "call": "$pink", "transfer": "$steel", "video": "$ochre", "web": "$violet"}
 """Colours of applications by group."""
-DIRECTIONS = {"up": "#009e73", "down": "$muted"}
+DIRECTIONS = {"up": "$green", "down": "$muted"}
 DASHES = ((1, 0), (6, 4), (1.5, 2.5), (8, 3, 1.5, 3))
 """Lines of overlaid sources in their order: solid, dashed, dotted, dash-dotted."""
 SHADES = (1.0, 0.45, 0.3, 0.2)
 """Opacity of the areas of overlaid sources, in their order."""
 
 THEMES = {
-    "light": {"$ink": "#1d2329", "$muted": "#626c76", "$grid": "#e6e9ec", "$paper": "#ffffff", "$blue": "#0072b2"},
-    "dark": {"$ink": "#e8ebee", "$muted": "#8f9aa5", "$grid": "#2c343b", "$paper": "#14181c", "$blue": "#2f96d6"},
+    "light": {"$ink": "#1d2329", "$muted": "#626c76", "$grid": "#e6e9ec", "$paper": "#ffffff"}
+    | {"$orange": "#d55e00", "$pink": "#c36c98", "$ochre": "#94733d", "$rust": "#8d3117"}
+    | {"$blue": "#0072b2", "$steel": "#154976", "$violet": "#8a66e8"}
+    | {"$green": "#009e73", "$olive": "#719320", "$pine": "#2a674d"},
+    "dark": {"$ink": "#e8ebee", "$muted": "#8f9aa5", "$grid": "#2c343b", "$paper": "#14181c"}
+    | {"$orange": "#e06e1d", "$pink": "#f984ba", "$ochre": "#edc148", "$rust": "#b5503c"}
+    | {"$blue": "#2f96d6", "$steel": "#93cff9", "$violet": "#6266d6"}
+    | {"$green": "#25c18f", "$olive": "#b2cb60", "$pine": "#478b66"},
 }
 
 CONFIG: dict[str, Any] = {

@@ -12,9 +12,9 @@ import polars as pl
 from gamelane.analysis.capture_facts import CAUSE_WORDS, LENGTHS, TIMED, Game, Way
 
 CAUSE_COLOURS = {
-    "timeout": "#d55e00",
-    "timeout-or-probe": "#bd8600",
-    "tail-loss-probe": "#cc79a7",
+    "timeout": "$orange",
+    "timeout-or-probe": "$ochre",
+    "tail-loss-probe": "$pink",
     "fast": "$blue",
     "unexplained": "$muted",
 }

@@ -35,7 +35,7 @@ POINTS = 700
 WORST = 400
 """Maximum number of delayed packets, and of retransmissions, in each direction of a flow."""
 TO = {"down": "to the client", "up": "to the server"}
-LAG = "#d55e00"
+LAG = "$orange"
 WHOLE = "both-halves"
 """Method of an RTT sample of the whole path."""
 NO_CAUSE = "none"
@@ -246,7 +246,7 @@ def _x(capture: Document) -> alt.X:
 
 
 def _y() -> alt.Y:
-    return alt.Y("v:Q", title=None, scale=alt.Scale(domainMin=0), axis=_side(tickCount=3))
+    return alt.Y("v:Q", title=None, scale=alt.Scale(domainMin=0, nice=True), axis=_side(tickCount=3))
 
 
 def _side(**options: Any) -> alt.Axis:

@@ -6,28 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
-from gamelane import _native, whole
+from gamelane import whole
 from gamelane.claims import counts
 from gamelane.claims.judge import Judged
 from gamelane.plot.style import number
-
-HERE = Path(__file__).parent
+from gamelane.report import pages
 
 
 def write_claims(path: Path, judged: Sequence[Judged], repeats: int) -> None:
     """Write the page to `path`: every paper with the verdicts on its claims, in the order of the claims."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["words"] = words
-    page = environment.get_template("claims.html").render(
-        papers=[(each.paper, each.rows, counts(each.verdicts)) for each in judged],
+    papers = [(each.paper, each.rows, counts(each.verdicts)) for each in judged]
+    sums = {verdict: sum(of[verdict] for *_, of in papers) for verdict in papers[0][2]}
+    totals = f"{sum(sums.values())} claims: {', '.join(f'{count} {verdict}' for verdict, count in sums.items())}."
+    page = pages.render(
+        "claims.html",
+        [],
+        styles=["claims.css"],
+        papers=papers,
         repeats=repeats,
-        version=_native.version(),
-        style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
+        totals=totals.replace("-", " "),
+        words=words,
     )
     whole.replace(path, page)
 

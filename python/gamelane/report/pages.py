@@ -5,6 +5,7 @@ Templates extend `base.html` and show figures with `figures.html`.
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 import re
@@ -40,7 +41,7 @@ def render(template: str, drawn: Sequence[Figure], *, styles: Sequence[str] = ()
         .render(
             figures=drawn,
             version=_native.version(),
-            style=Markup("".join(text(name) for name in ("page.css", *styles))),
+            style=Markup("".join([_themes(), *(text(name) for name in ("page.css", *styles))])),
             plots=Markup(script_json({"config": CONFIG | ON_A_PAGE, "themes": THEMES, "panels": panels(drawn)})),
             picture=picture,
             script=Markup(text("page.js")),
@@ -67,6 +68,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {"number": number, "half_width": half_width, "noun": noun, "css": css_colour, "commands": commands}
     made.filters |= {"outlined": outlined, "axis": _axis}
+    made.globals["colours"] = colours
     made.globals["values"] = lambda figure, key: json.dumps(found) if (found := values(figure, key)) else ""
     return made
 
@@ -106,9 +108,25 @@ def picture(figure: Figure) -> Markup:
     return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1))
 
 
+def still(spec: dict[str, Any], words: str) -> Markup:
+    """Return plots over time for readers without scripts. A flow may have thousands of marks, so it is no SVG."""
+    png = base64.b64encode(images.png(spec)).decode()
+    return Markup('<img class="still" alt="{}" src="data:image/png;base64,{}">').format(words, png)
+
+
 def script_json(value: Any) -> str:
     """Return JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def colours(theme: str) -> str:
+    """Return the colours of a theme as variables of CSS."""
+    return " ".join(f"--{name.removeprefix('$')}: {value};" for name, value in THEMES[theme].items())
+
+
+def _themes() -> str:
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}"
+    return f":root {{ {colours('light')} }}\n{dark}\n"
 
 
 def css_colour(colour: str) -> str:

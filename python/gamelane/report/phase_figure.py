@@ -12,7 +12,7 @@ from gamelane.analysis.line import Phase
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
 
-COLOURS = ("$ink", "$muted", "$blue", "#d55e00")
+COLOURS = ("$ink", "$muted", "$blue", "$orange")
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from gamelane.tune.choose import Trial
 from gamelane.tune.search import Found
 
 COLOURS = {
-    "recommended": "#d55e00",
-    "knee": "#009e73",
+    "recommended": "$orange",
+    "knee": "$green",
     "front": "$blue",
     "beaten": "$muted",
-    "breaks a bound": "#b98a7a",
+    "breaks a bound": "$ochre",
     "unchanged": "$ink",
 }
 LARGE = ("recommended", "knee", "unchanged")

@@ -232,9 +232,9 @@ def _grid(of: Sequence[Opinion]) -> Chart:
         x=alt.X("delay:O", title="ms"), y=alt.Y("loss:O", title="%", sort="descending")
     )
     cells = base.mark_rect().encode(
-        color=alt.Color("opinion:Q", scale=alt.Scale(domain=[1, 5], range=["#d55e00", "#56b4e9"]), legend=None)
+        color=alt.Color("opinion:Q", scale=alt.Scale(domain=[1, 5], range=["$orange", "$paper"]), legend=None)
     )
-    chart: Chart = alt.layer(cells, base.mark_text().encode(text=alt.Text("opinion:Q", format=".1f"))).properties(
-        height=220
-    )
+    chart: Chart = alt.layer(
+        cells, base.mark_text(color="$ink").encode(text=alt.Text("opinion:Q", format=".1f"))
+    ).properties(height=220)
     return chart

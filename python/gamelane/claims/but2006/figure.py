@@ -24,7 +24,7 @@ ARMS = {
     "FIFO, modem of 3 slots": FIFO.with_(MODEM_1_0),
     "priority, modem of 3 slots": PRIORITY.with_(MODEM_1_0),
 }
-COLOURS = ["#d55e00", "#0072b2", "#e69f00", "#56b4e9"]
+COLOURS = ["$orange", "$blue", "$ochre", "$steel"]
 POINTS = 201
 
 

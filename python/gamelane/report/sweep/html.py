@@ -32,6 +32,7 @@ def page(records: SweepRecords, drawn: list[Figure]) -> str:
     return render(
         "sweep/sweep.html",
         drawn[1:],
+        overview=next(iter(drawn), None),
         styles=["sweep/sweep.css"],
         records=records,
         document=records.document,
