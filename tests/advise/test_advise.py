@@ -115,7 +115,7 @@ def test_a_simulated_measurement_has_the_spans_of_a_real_one() -> None:
 
 
 def test_a_plan_that_is_too_short_for_other_programs_is_named(tmp_path: Path) -> None:
-    folder = _write(tmp_path / "measured", SLOW_DSL)
+    folder = write(tmp_path / "measured", SLOW_DSL)
     document = json.loads((folder / "measure.json").read_text())
     document["plan"]["seconds"] = 8
     (folder / "measure.json").write_text(json.dumps(document), encoding="utf-8")

@@ -149,13 +149,15 @@ def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -
 
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
-    """Print a table as text."""
+    """Print a table as text. A name stands only in the first of its rows."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in sheet.headings:
         title = f"{heading.text}\n{heading.unit}" if heading.unit else heading.text
         table.add_column(title, justify="left" if heading is sheet.headings[0] else "right", no_wrap=True)
-    for row in sheet.rows:
-        table.add_row(*row)
+    above = ""
+    for name, *cells in sheet.rows:
+        table.add_row("" if name == above else name, *cells)
+        above = name
     console.print(table)
     console.print()
 
@@ -170,7 +172,7 @@ def phases_sheet(series: Sequence[Series]) -> Sheet:
     """Return a table of the phases, one row for each and each series."""
     headings = (
         Heading("phase"),
-        Heading(""),
+        Heading("series"),
         Heading("RTT p50", "ms"),
         Heading("p95", "ms"),
         Heading("lost", "%"),
@@ -185,7 +187,7 @@ def phases_sheet(series: Sequence[Series]) -> Sheet:
                 rtt = phase.rtt_ms or {}
                 rates = (phase.up.mbps, phase.down.mbps)
                 figures = (rtt.get("p50"), rtt.get("p95"), phase.loss_percent, *rates)
-                rows.append((name if each is series[0] else "", each.name, *map(number, figures)))
+                rows.append((name, each.name, *map(number, figures)))
     caption = "Round trip of the game, packets of game and call that were lost, and payload of the TCP load."
     return Sheet("What to expect", headings, tuple(rows), caption)
 
