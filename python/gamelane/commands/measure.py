@@ -83,7 +83,8 @@ def measure(
     words += ["--key", str(key)] if key else []
     words += ["--congestion", plan.congestion] if plan.congestion else []
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
-        ended = _run([*words, "--output", raw], stop, quiet=quiet)
+        with Shown(plan.seconds, quiet=quiet) as shown:
+            ended = _run([*words, "--output", raw], stop, shown)
         _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
     _leave(ended, "the server's losses and one-way delays")
 
@@ -129,15 +130,14 @@ def _drive(
     host: str, by: str, plan: Plan, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
 ) -> None:
     """Measure by other programs."""
-    shown = Shown(quiet=quiet)
-
-    def on_progress(t_s: float, phase: str, rtt_ms: float) -> None:
-        shown.show({"t_s": t_s, "phase": phase, "rtt_ms": rtt_ms})
-
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
-        others = driven.Driven(host, driven.ports(by), plan, Path(raw), lambda: stop.asked, on_progress)
-        others.run()
-        shown.clear()
+        with Shown(plan.seconds, quiet=quiet) as shown:
+
+            def on_progress(t_s: float, phase: str, rtt_ms: float) -> None:
+                shown.show({"t_s": t_s, "phase": phase, "rtt_ms": rtt_ms})
+
+            others = driven.Driven(host, driven.ports(by), plan, Path(raw), lambda: stop.asked, on_progress)
+            others.run()
         if others.failed:
             say(f"error: {host}: {others.failed}")
         if not others.files:
@@ -147,10 +147,9 @@ def _drive(
     _leave(ended)
 
 
-def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
+def _run(words: Sequence[str], stop: Stop, shown: Shown) -> dict[str, Any]:
     """Run the program, show its progress on a terminal, and return its last line."""
     program = [str(programs.TRAFFIC.find()), "measure", *words]
-    shown = Shown(quiet=quiet)
     last: dict[str, Any] = {}
     told = False
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as child:
@@ -162,7 +161,6 @@ def _run(words: Sequence[str], stop: Stop, *, quiet: bool) -> dict[str, Any]:
                 told = True
             if "t_s" in last:
                 shown.show(last)
-    shown.clear()
     if child.returncode < 0:
         raise LabError(f"gamelane-traffic was ended by {signal.Signals(-child.returncode).name}")
     if child.returncode != 0 and not last.get("failed"):  # The program has said why.

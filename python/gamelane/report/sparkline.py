@@ -1,4 +1,4 @@
-"""Draws values over time as one line of blocks in text. A cell that covers several values shows the highest.
+"""Draws values over time as blocks in text. A cell that covers several values shows the highest.
 
 A console that cannot encode blocks gets ASCII characters.
 """
@@ -20,7 +20,16 @@ def per_cell(values: Sequence[float], most: int) -> int:
 
 def sparkline(values: Sequence[float], each: int, top: float, *, ascii_only: bool = False) -> str:
     """Return a line with a cell for `each` values. `top` is the value of the highest block."""
-    levels = ASCII if ascii_only else BLOCKS
     cells = [max(values[at : at + each]) for at in range(0, len(values), each)]
-    highest = len(levels) - 1
-    return "".join(levels[min(math.ceil(max(value, 0) / top * highest), highest)] for value in cells)
+    return chart(cells, top, 1, ascii_only=ascii_only)[0]
+
+
+def chart(values: Sequence[float], top: float, height: int, *, ascii_only: bool = False) -> list[str]:
+    """Return `height` lines, the highest first, with a cell for each value. The value `top` fills all of them."""
+    levels = ASCII if ascii_only else BLOCKS
+    each = len(levels) - 1
+    filled = [math.ceil(max(value, 0) / top * height * each) for value in values]
+    return [
+        "".join(levels[min(max(blocks - below * each, 0), each)] for blocks in filled)
+        for below in reversed(range(height))
+    ]
