@@ -1,7 +1,4 @@
-"""Reads the text of `netperf -D 0.5 -t TCP_STREAM|TCP_MAERTS` (built with `--enable-intervals` or `--enable-demo`).
-
-The lines are those of netperf 2.7's `nettest_omni.c`; no file of a real netperf was at hand.
-"""
+"""Reads the text of `netperf -D 0.5 -t TCP_STREAM|TCP_MAERTS` 2.7, built with `--enable-demo`."""
 
 from __future__ import annotations
 
