@@ -9,7 +9,7 @@ import pytest
 
 import gamelane
 from gamelane import Experiment, Results
-from tests.real_time import LateError
+from tests.real_time import repeat
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,16 +49,7 @@ Repeat = Callable[[Callable[[], None]], None]
 @pytest.fixture
 def up_to_three_times(record_property: Callable[[str, object], None]) -> Repeat:
     """Repeat a measurement whose `in_time` failed. `tests/progress.py` says so. Every other assertion fails at once."""
-
-    def repeat(measure: Callable[[], None]) -> None:
-        for _ in range(2):
-            try:
-                return measure()
-            except LateError as why:
-                record_property("measured again", " ".join(str(why).split())[:200])
-        return measure()
-
-    return repeat
+    return lambda measure: repeat(measure, lambda why: record_property("measured again", why))
 
 
 @pytest.fixture(scope="session")

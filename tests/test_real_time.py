@@ -1,0 +1,48 @@
+"""What is repeated on a busy machine, and what is not."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests import real_time
+from tests.real_time import LateError, Watch, in_time, repeat
+
+
+@pytest.mark.parametrize(("disturbed", "attempts"), [([], 3), ([True], 4), ([True, False, True], 5)])
+def test_a_failure_counts_unless_the_machine_was_disturbed(
+    monkeypatch: pytest.MonkeyPatch, disturbed: list[bool], attempts: int
+) -> None:
+    states = iter(disturbed)
+    monkeypatch.setattr(Watch, "disturbed", property(lambda _: next(states, False)))
+    said: list[str] = []
+    with pytest.raises(LateError, match=r"^11 ms \(.* naps late; idle .* %, .*\)$"):
+        repeat(lambda: in_time(holds=False, seen="11 ms"), said.append)
+    assert len(said) == attempts - 1
+
+
+def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real_time, "PATIENCE_S", 0)
+    monkeypatch.setattr(Watch, "disturbed", True)
+    with pytest.raises(LateError, match="late"):
+        repeat(lambda: in_time(holds=False, seen="late"), print)
+
+
+def test_another_assertion_fails_at_once() -> None:
+    said: list[str] = []
+
+    def wrong() -> None:
+        raise AssertionError
+
+    with pytest.raises(AssertionError):
+        repeat(wrong, said.append)
+    assert not said
+
+
+def test_late_naps_tell_a_disturbed_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Watch() as machine:
+        time.sleep(2 * real_time.SHORTEST_S)
+        monkeypatch.setattr(real_time, "LATE_S", -1.0)  # from now on every nap is late
+        time.sleep(2 * real_time.SHORTEST_S)
+    assert machine.disturbed
