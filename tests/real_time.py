@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -13,9 +14,18 @@ NAP_S, LATE_S = 0.005, 0.005
 """Naps that show how busy the machine is, and how much later the thread is awake after a late one."""
 MOST_LATE = 0.05
 """Share of late naps on a calm machine."""
-PATIENCE_S = 600
 SHORTEST_S = 0.2
 """Time in which naps are enough to judge a machine."""
+
+
+@dataclass
+class Patience:
+    """Time that attempts on a disturbed machine may take, of all tests together."""
+
+    left_s: float = 1200.0
+
+
+PATIENCE = Patience()
 
 
 class LateError(AssertionError):
@@ -29,8 +39,7 @@ def in_time(holds: bool, seen: object) -> None:
 
 
 def repeat(measure: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Measure up to three times. A failure does not count while other work disturbs the machine, for `PATIENCE_S`."""
-    until = time.monotonic() + PATIENCE_S
+    """Measure up to three times. A failure while other work disturbed the machine does not count, as `PATIENCE` allows."""
     calm = 0
     while True:
         with Watch() as machine:
@@ -38,8 +47,11 @@ def repeat(measure: Callable[[], None], say: Callable[[str], None]) -> None:
                 return measure()
             except LateError as error:
                 why = " ".join(str(error).split())[:200]
-        calm += not machine.disturbed
-        if calm == 3 or time.monotonic() > until:
+        if machine.disturbed and PATIENCE.left_s > 0:
+            PATIENCE.left_s -= machine.passed_s
+        else:
+            calm += 1
+        if calm == 3:
             raise LateError(f"{why} ({machine})")
         say(f"{why} ({machine})")
 
@@ -68,9 +80,14 @@ class Watch:
             self._late += time.monotonic() - until > LATE_S
 
     @property
+    def passed_s(self) -> float:
+        """Time since the start."""
+        return time.monotonic() - self._began
+
+    @property
     def disturbed(self) -> bool:
         """Whether the machine was too busy to measure time."""
-        return time.monotonic() - self._began > SHORTEST_S and self._late > MOST_LATE * self._naps
+        return self.passed_s > SHORTEST_S and self._late > MOST_LATE * self._naps
 
     def __str__(self) -> str:
         passed = {name: count - self._ticks[name] for name, count in _ticks().items()}

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests import real_time
-from tests.real_time import LateError, Watch, in_time, repeat
+from tests.real_time import LateError, Patience, Watch, in_time, repeat
 
 
 @pytest.mark.parametrize(("disturbed", "attempts"), [([], 3), ([True], 4), ([True, False, True], 5)])
@@ -23,10 +23,13 @@ def test_a_failure_counts_unless_the_machine_was_disturbed(
 
 
 def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(real_time, "PATIENCE_S", 0)
+    """Attempts on a disturbed machine count once its time is used up."""
+    monkeypatch.setattr(real_time, "PATIENCE", Patience(left_s=1e-6))
     monkeypatch.setattr(Watch, "disturbed", True)
+    said: list[str] = []
     with pytest.raises(LateError, match="late"):
-        repeat(lambda: in_time(holds=False, seen="late"), print)
+        repeat(lambda: in_time(holds=False, seen="late"), said.append)
+    assert len(said) == 3
 
 
 def test_another_assertion_fails_at_once() -> None:

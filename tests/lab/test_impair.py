@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import time
 from functools import partial
@@ -79,6 +80,11 @@ class Bridge:
         return record_files.read(*ends)
 
 
+def sent(match: record_files.Match) -> int:
+    """Return how many packets the player sent. After a pause of the machine, `gamelane-traffic` skips some."""
+    return int((match.client["what"] == record_files.SENT).sum())
+
+
 def one_way_ms(match: record_files.Match) -> npt.NDArray[np.float64]:
     """Return the delays of packets from player to server, in order of sending."""
     assert match.server is not None
@@ -92,8 +98,9 @@ def test_delay_is_what_was_set_and_changes_live(triple: Triple, tmp_path: Path, 
     bridge = Bridge(triple, tmp_path, "--delay", "40ms")
 
     def is_now(delay_ms: int) -> None:
-        delays = one_way_ms(bridge.measure())
-        assert len(delays) == 200
+        match = bridge.measure()
+        delays = one_way_ms(match)
+        assert len(delays) == sent(match) > 0
         assert delays.min() >= delay_ms
         in_time(delays.min() < delay_ms + 1, delays.min())
 
@@ -110,17 +117,15 @@ def test_loss_copies_and_order_are_as_set(triple: Triple, tmp_path: Path) -> Non
     bridge.set("--set", "duplicate.up=10%")
     match = bridge.measure(3, "800kbit")
     assert match.server is not None
-    sent = int((match.client["what"] == record_files.SENT).sum())
     received = match.server[match.server["what"] == record_files.RECEIVED]
     copies = int((match.server["what"] == record_files.DUPLICATE).sum())
-    assert sent == 1500
-    # Four standard deviations of a binomial: 20 % of 1500 is 300 with 15.5; 10 % of 1200 is 120 with 10.4.
-    assert abs(sent - len(received) - 300) < 62
-    assert abs(copies - 120) < 42
     late = int((np.maximum.accumulate(received["number"]) > received["number"]).sum())
-    assert abs(late - 120) < 42
+    lost = sent(match) - len(received)
+    for seen, of, share in ((lost, sent(match), 0.2), (copies, len(received), 0.1), (late, len(received), 0.1)):
+        # Four standard deviations of a binomial.
+        assert abs(seen - share * of) < 4 * math.sqrt(of * share * (1 - share)), (seen, of)
     shown = bridge.set()
-    assert shown["up"]["lost"] >= sent - len(received)
+    assert shown["up"]["lost"] >= lost
     assert shown["up"]["arrived"] + shown["up"]["duplicated"] == sum(
         shown["up"][key] for key in ("delivered", "lost", "tail", "inside")
     )
@@ -148,7 +153,7 @@ def test_changes_under_load_lose_and_reorder_nothing(triple: Triple, tmp_path: P
     match = record_files.read(folder / "client", folder / "server")
     assert match.server is not None
     arrived = match.server[match.server["what"] == record_files.RECEIVED]["number"]
-    assert (arrived == np.arange(1500)).all(), f"{len(arrived)} of 1500"
+    assert arrived.tolist() == list(range(sent(match))), f"{len(arrived)} of {sent(match)}"
 
 
 def test_a_rate_holds_a_tcp_download(triple: Triple, tmp_path: Path, up_to_three_times: Repeat) -> None:

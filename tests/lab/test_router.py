@@ -39,6 +39,12 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.sendto(struct.pack("<I", number) + bytes(40 + number % 11), ("203.0.113.5", 27960))
         time.sleep(0.033)
 """
+MARK = b"the last packet of the recordings"
+MARKER = f"""
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+    link.sendto({MARK!r}, ("203.0.113.5", 27960))
+"""
 ROUTER = """
 ip addr add 192.168.7.1/24 dev lan
 ip addr add 203.0.113.7/24 dev wan
@@ -75,17 +81,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         upload = lab.start(server, "iperf3", "-s", "-1", "--forceflush", log=folder / "iperf3.log")
         answers = lab.start(server, sys.executable, "-c", GAME_SERVER, log=folder / "game.log")
         for name in (*RECORDINGS, "iperf3", "game"):
-            _wait_for("listening", folder / f"{name}.log")
+            _wait_for(b"listening", folder / f"{name}.log")
         # Its time runs from here, so it starts last. It says on stderr what it has seen once it records.
         live = lab.start(
             router, "sh", "-c", 'exec "$@" > "$0"', folder / "live.json",
             sys.executable, "-m", "gamelane", "capture", "any", "--duration", "9s", "--json", log=folder / "live.log",
         )  # fmt: skip
-        _wait_for("any", folder / "live.log")
+        _wait_for(b"any", folder / "live.log")
         game = lab.start(player, sys.executable, "-c", GAME_CLIENT)
         player.run("iperf3", "-c", SERVER, "-t", "5", "-C", "cubic")
         for program in (game, upload, answers, live):
             assert program.wait(PATIENCE_S) == 0
+        player.run(sys.executable, "-c", MARKER)
+        for name in RECORDINGS:
+            # Translated addresses: on all interfaces it is seen twice.
+            _wait_for(MARK, folder / f"{name}.pcap", times=1 if name == "lan" else 2)
         for recorder in recorders:
             recorder.terminate()
             recorder.wait(PATIENCE_S)
@@ -103,10 +113,10 @@ def _recorder(lab: Lab, router: Host, name: Path, how: tuple[str, ...]) -> subpr
     )  # fmt: skip
 
 
-def _wait_for(word: str, log: Path) -> None:
+def _wait_for(word: bytes, file: Path, times: int = 1) -> None:
     until = time.monotonic() + PATIENCE_S
-    while word not in log.read_text().lower():
-        assert time.monotonic() < until, f"{log.name} has no {word!r} but {log.read_text()!r}"
+    while file.read_bytes().lower().count(word) < times:
+        assert time.monotonic() < until, f"{file.name} has {word!r} less than {times} times"
         time.sleep(0.02)
 
 

@@ -89,8 +89,10 @@ def test_both_ends_agree_and_become_records(tmp_path: Path) -> None:
     up = match.client[(match.client["what"] == record_files.SENT) & (match.client["flow"] == 0)]
     assert len(up) == pytest.approx(said["game"]["client"]["sent"], abs=0)
     rtt = again.rtt["rtt_ms"].to_numpy()
-    assert len(rtt) > 100
-    assert (rtt > 0).all()
+    echoes = match.client[match.client["what"] == record_files.ROUND_TRIP]
+    assert len(rtt) > 0
+    # Echoes after the end of the scenario are left out.
+    assert set((rtt * 1e6).round()) <= set(echoes["value_ns"])
 
 
 def test_sizes_are_those_of_the_simulation(tmp_path: Path) -> None:
