@@ -39,7 +39,7 @@ def in_time(holds: bool, seen: object) -> None:
 
 
 def repeat(measure: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Measure up to three times. A failure while other work disturbed the machine does not count, as `PATIENCE` allows."""
+    """Measure up to three times. Failures on a disturbed machine do not count, as `PATIENCE` allows."""
     calm = 0
     while True:
         with Watch() as machine:
