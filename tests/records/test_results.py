@@ -132,4 +132,4 @@ def test_results_without_a_finished_run_say_so(queues: Results) -> None:
 
 
 def test_dir_names_everything_public() -> None:
-    assert set(gamelane.__all__) <= set(dir(gamelane))
+    assert {name for name in dir(gamelane) if not name.startswith("__")} == set(gamelane.__all__)
