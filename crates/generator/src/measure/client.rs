@@ -16,6 +16,7 @@ use crate::measure::control;
 use crate::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Load, Opening};
 use crate::measure::load::{Stream, set_congestion};
 use crate::measure::plan::{DRAIN, PHASES, PROBES, Phase, Plan};
+use crate::measure::reach::{PATIENCE, Reached};
 use crate::measure::trouble::Trouble;
 use crate::record::{Record, Records, What};
 use crate::socket::Socket;
@@ -53,8 +54,6 @@ pub struct Progress {
     pub moved: [u64; 2],
 }
 
-/// Time for each message before the measurement.
-const PATIENCE: Duration = Duration::from_secs(10);
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Keeps records, and the newest round trip for a display.
@@ -72,16 +71,14 @@ impl Records for Kept<'_> {
     }
 }
 
-/// Measures the line to the server at `to`. `stop` ends it early, and what was measured is kept.
+/// Measures the line to the server that was reached. `stop` ends it early, and what was measured is kept.
 pub fn measure(
-    to: SocketAddr,
+    Reached { to, mut socket }: Reached,
     key: &Token,
     plan: &Plan,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Measured, Trouble> {
-    let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
-    let mut socket = TcpStream::connect_timeout(&to, patience).map_err(Trouble::Unheard)?;
     socket.set_nodelay(true)?;
     set_congestion(&socket, &plan.congestion).map_err(|_| {
         let file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
