@@ -161,6 +161,7 @@ fn ending(measured: &Measured, plan: &Plan) -> serde_json::Value {
         "phases": measured.phases.iter().map(phase).collect::<Vec<_>>(),
         "same_clock": measured.same_clock,
         "clocks": clocks,
+        "limit_mbit": measured.limit_mbit,
         "stopped": measured.stopped,
         "failed": measured.trouble.as_ref().and_then(|why| why.to_string().lines().next().map(str::to_owned)),
         "plan": {
