@@ -73,7 +73,7 @@ def _of_runs(
         else:
             if of_line is not None:
                 measure.show(of_line, stdout())
-                stdout().print()
+                stdout().print("\nAll phases together:")
             show(results, stdout())
     if place is None:
         return None, []
