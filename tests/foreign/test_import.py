@@ -81,6 +81,27 @@ def test_what_files_do_not_say_is_unknown(tmp_path: Path) -> None:
     assert idle["rtt_ms"]["p50"] > 0
 
 
+def test_a_page_says_whose_packets_were_measured(tmp_path: Path) -> None:
+    """Regression: irtt's packets became Counter-Strike's, "recorded at both ends"; unknown losses became none."""
+    for name, file, said in (("irtt", IRTT, "packets of irtt"), ("flent", PING, "packets of flent")):
+        _document(file, words=("-o", str(tmp_path / name)))
+        page = (tmp_path / name / "report.html").read_text()
+        assert said in page
+        assert f"gamelane measure --import {file} -o {tmp_path / name}" in page
+        for untrue in ("Counter-Strike", "our construction", "recorded at both ends", "none of its packets"):
+            assert untrue not in page[page.index("<main>") : page.rindex("How to repeat this")], untrue
+    line = [sys.executable, "-m", "gamelane", "report", str(tmp_path / "flent")]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=120)
+    assert "how many of its packets are lost is unknown" in done.stdout
+
+
+def test_a_part_of_the_phases_has_no_letter() -> None:
+    """Regression: the phase without its load was missing, and the line got grade A+."""
+    done = _import(IRTT, LOADS[0])
+    assert "No grade: phases down, both have no complete measurement" in done.stdout
+    assert _document(IRTT, LOADS[0])["grade"] is None
+
+
 def test_netperf_says_the_rates_of_its_modem() -> None:
     """Without the first 2 s: 1448 of each 1514 B are payload. Its sender counts an upload, so that rate wanders."""
     for way, mbps, share in (("up", 5, 0.03), ("down", 20, 0.001)):
@@ -90,8 +111,10 @@ def test_netperf_says_the_rates_of_its_modem() -> None:
 
 @pytest.mark.parametrize(("streams", "which"), [(1, "  5"), (2, "SUM")])
 def test_the_servers_output_says_what_arrived(tmp_path: Path, streams: int, which: str) -> None:
-    """What it waited for after the client's end does not count."""
-    """iperf3 counts an upload when TCP takes it; totals and single streams beside a sum do not count."""
+    """iperf3 counts an upload when TCP takes it.
+
+    Totals, single streams beside a sum, and what the server waited for after the client's end do not count.
+    """
     written = json.loads(LOADS[0].read_text())
     written["start"]["test_start"]["num_streams"] = streams
     lines = [

@@ -80,7 +80,31 @@ def test_a_measurement_has_phases_records_and_a_report(tmp_path: Path) -> None:
         {"game", "call", "load-up", "load-down", "load-both-up", "load-both-down"},
     )
     assert set(results.tcp["flow"]) == {"load-up", "load-down", "load-both-up", "load-both-down"}
-    assert (tmp_path / "out" / "report.html").exists()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert f"grade {document['grade']}: " in page
+    repeat = f"gamelane measure {at} --duration 8s --streams 2 -o {tmp_path / 'out'}"
+    assert f"<code>{repeat}</code>" in page
+    (tmp_path / "out" / "report.html").unlink()
+    line = [*COMMAND, "report", str(tmp_path / "out")]
+    again = subprocess.run(line, capture_output=True, text=True, check=True, timeout=240)
+    assert f"grade {document['grade']}: " in again.stdout
+    assert (tmp_path / "out" / "report.html").read_text() == page
+
+
+def test_a_rate_at_the_servers_limit_is_said_to_be_that(tmp_path: Path) -> None:
+    """Regression: a server's `--rate` was shown as the rate of the line."""
+    with _serving(tmp_path, "--rate", "20") as (at, _):
+        done = _measure(at, "--duration", "8s", "-o", tmp_path / "out")
+    said = "The server limits each direction to 20 Mbit/s"
+    assert (done.returncode, said in done.stdout) == (0, True), done.stdout + done.stderr
+    assert said in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_help_of_serve_shows_the_command_that_was_typed() -> None:
+    """Regression: it said `gamelane-traffic listen`."""
+    line = [*COMMAND, "serve", "--help"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
+    assert "Usage: gamelane serve [OPTIONS]" in done.stdout
 
 
 def test_refusals_name_the_remedy(tmp_path: Path) -> None:

@@ -102,7 +102,27 @@ def _before_and_after(of: Given) -> Path:
     return proof.write_page(of.folder, proof.Proof(measured.read(before), None, phases(SLOW_DSL)))
 
 
-PAGES = (_run, _comparison, _agreement, _capture, _sweep, _claims, _tune, _remedies, _fit, _advise, _before_and_after)
+def _measure(of: Given) -> Path:
+    data = Path(__file__).parents[1] / "foreign" / "data"
+    names = ("irtt.json.gz", "iperf3-up.json", "iperf3-down.json", "iperf3-both.json")
+    files = (word for name in names for word in ("--import", data / name))
+    return _made(of.folder, "measure", *files, "-o", of.folder)
+
+
+PAGES = (
+    _run,
+    _comparison,
+    _agreement,
+    _capture,
+    _sweep,
+    _claims,
+    _tune,
+    _remedies,
+    _fit,
+    _advise,
+    _measure,
+    _before_and_after,
+)
 
 
 @pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__.strip("_"))

@@ -9,6 +9,7 @@ use gamelane_core::Instant;
 use gamelane_generator::measure::client::{Measured, Progress, measure};
 use gamelane_generator::measure::limits::Limits;
 use gamelane_generator::measure::plan::{Plan, SECONDS, STREAMS};
+use gamelane_generator::measure::reach::reach;
 use gamelane_generator::measure::server::Server;
 use gamelane_generator::measure::trouble::Trouble;
 use gamelane_generator::record::Record;
@@ -95,8 +96,10 @@ pub(crate) fn listen(options: &Listen) -> Result<(), Failure> {
 
 /// Measures, prints a line of JSON for each progress and one for the end, and writes the records.
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
-    let to = address(&options.host)?;
-    let key = key(options.key.as_deref(), to, "--key")?;
+    let addresses = addresses(&options.host)?;
+    let is_far = |to: &&SocketAddr| !to.ip().to_canonical().is_loopback();
+    let strictest = addresses.iter().find(is_far).unwrap_or(&addresses[0]);
+    let key = key(options.key.as_deref(), *strictest, "--key")?;
     let id = getrandom::u64().map_err(no_random)?;
     let (seed, seconds, streams) = (options.seed, options.seconds, options.streams);
     let plan = Plan { id, seed, seconds, streams, congestion: options.congestion.clone() };
@@ -123,11 +126,16 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
             reader = print_to_reader(&format!("{line}\n"));
         }
     };
+    let reached = reach(&addresses).map_err(|trouble| {
+        let whose = if addresses.len() > 1 { format!("{}: ", options.host) } else { String::new() };
+        Failure(Exit::Peer, format!("{whose}{trouble}"))
+    })?;
+    let to = reached.to;
     let failure = |trouble: Trouble| match trouble {
         Trouble::Congestion(..) => exit::usage(trouble.to_string()),
         _ => Failure(Exit::Peer, format!("{to}: {trouble}")),
     };
-    let measured = measure(to, &key, &plan, &stop, &mut on_progress).map_err(failure)?;
+    let measured = measure(reached, &key, &plan, &stop, &mut on_progress).map_err(failure)?;
     write(folder, "client.rec", &bytes(&measured.client))?;
     match &measured.server {
         Ok(server) => write(folder, "server.rec", &bytes(server))?,
@@ -153,6 +161,7 @@ fn ending(measured: &Measured, plan: &Plan) -> serde_json::Value {
         "phases": measured.phases.iter().map(phase).collect::<Vec<_>>(),
         "same_clock": measured.same_clock,
         "clocks": clocks,
+        "limit_mbit": measured.limit_mbit,
         "stopped": measured.stopped,
         "failed": measured.trouble.as_ref().and_then(|why| why.to_string().lines().next().map(str::to_owned)),
         "plan": {
@@ -175,23 +184,21 @@ fn write(folder: &std::path::Path, name: &str, bytes: &[u8]) -> Result<(), Failu
     fs::write(&path, bytes).map_err(|error| unwritable(&path, &error))
 }
 
-/// Finds the address of `HOST` or `HOST:PORT`.
-fn address(host: &str) -> Result<SocketAddr, Failure> {
+/// Finds the addresses of `HOST` or `HOST:PORT`; there is at least one.
+fn addresses(host: &str) -> Result<Vec<SocketAddr>, Failure> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse::<std::net::IpAddr>() {
-        Ok(address) => return Ok(SocketAddr::new(address, PORT)),
-        Err(_) if host.contains(':') => host.to_socket_addrs(),
-        Err(_) => (host, PORT).to_socket_addrs(),
+        Ok(address) => return Ok(vec![SocketAddr::new(address, PORT)]),
+        Err(_) if host.contains(':') => host.to_socket_addrs().map(Vec::from_iter),
+        Err(_) => (host, PORT).to_socket_addrs().map(Vec::from_iter),
     };
     let unknown = |why: String| {
         exit::usage(format!(
             "{host}: {why}\n  allowed: HOST or HOST:PORT, as in 192.0.2.1, [2001:db8::1]:{PORT}"
         ))
     };
-    found
-        .map_err(|error| unknown(error.to_string()))?
-        .next()
-        .ok_or_else(|| unknown("this name has no address".into()))
+    let found = found.map_err(|error| unknown(error.to_string()))?;
+    if found.is_empty() { Err(unknown("this name has no address".into())) } else { Ok(found) }
 }
 
 #[cfg(test)]
@@ -200,9 +207,11 @@ mod tests {
 
     #[test]
     fn hosts_may_be_addresses_with_or_without_a_port() {
-        assert_eq!(address("::1").unwrap(), "[::1]:27970".parse().unwrap());
-        assert_eq!(address("[::1]:5").unwrap(), "[::1]:5".parse().unwrap());
-        assert_eq!(address("127.0.0.1").unwrap(), "127.0.0.1:27970".parse().unwrap());
-        assert!(address("127.0.0.1:x").is_err());
+        for (host, address) in
+            [("::1", "[::1]:27970"), ("[::1]:5", "[::1]:5"), ("127.0.0.1", "127.0.0.1:27970")]
+        {
+            assert_eq!(addresses(host).unwrap(), [address.parse().unwrap()]);
+        }
+        assert!(addresses("127.0.0.1:x").is_err());
     }
 }

@@ -10,6 +10,7 @@ pub mod handshake;
 pub mod limits;
 pub mod load;
 pub mod plan;
+pub mod reach;
 pub mod server;
 pub mod trouble;
 

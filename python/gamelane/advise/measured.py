@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from gamelane.analysis import line
 from gamelane.analysis.bottleneck import Link
 from gamelane.analysis.line import Phase
 from gamelane.errors import RecordsError
@@ -39,6 +40,19 @@ class Measured:
     plan: Plan | None = None
     """None for a measurement of another program."""
     link: Link | None = None
+    stopped: bool = False
+    failed: str | None = None
+    imported: Sequence[Mapping[str, str]] | None = None
+    """File and program of each file that was imported."""
+    clocks: Mapping[str, float | None] | None = None
+    limit_mbit: float | None = None
+    """The server's limit of the rate in each direction; None if it has none."""
+
+    @property
+    def whole(self) -> Sequence[Phase]:
+        """The phases without a load that Ctrl-C cut short."""
+        cut = self.stopped and self.phases and self.phases[-1].name in line.LOADED
+        return self.phases[:-1] if cut else self.phases
 
     @property
     def spans(self) -> list[tuple[str, float, float]]:

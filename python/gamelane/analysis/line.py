@@ -26,6 +26,7 @@ SENT, RECEIVED, ROUND_TRIP, DELIVERED = 0, 1, 3, 5
 UP, DOWN = 0, 1
 GAME, CALL = 0, 1
 PHASES = ("idle", "up", "down", "both")
+LOADED = PHASES[1:]
 UNKNOWN = np.uint64(2**64 - 1)
 
 Records = npt.NDArray[np.void]
@@ -213,6 +214,18 @@ def bufferbloat_ms(of: Sequence[Phase]) -> float | None:
     idle = next((phase.rtt_ms["p50"] for phase in of if phase.name == "idle" and phase.rtt_ms), None)
     loaded = [phase.rtt_ms["p95"] for phase in of if phase.name != "idle" and phase.rtt_ms]
     return None if idle is None or not loaded else max(max(loaded) - idle, 0.0)
+
+
+def bufferbloat_letter(of: Sequence[Phase]) -> str | None:
+    """Return the letter of a measurement; None if a phase is missing: its load might have delayed packets the most."""
+    added = bufferbloat_ms(of)
+    return None if added is None or without_trips(of) else bufferbloat_grade(added)
+
+
+def without_trips(of: Sequence[Phase]) -> list[str]:
+    """Return the names of the phases without round trips."""
+    known = [phase.name for phase in of if phase.rtt_ms]
+    return [name for name in PHASES if name not in known]
 
 
 def bufferbloat_grade(added_ms: float) -> str:

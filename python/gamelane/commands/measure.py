@@ -22,10 +22,12 @@ from gamelane.advise import promised as promise
 from gamelane.advise.measured import Measured, Plan
 from gamelane.advise.promised import Promised
 from gamelane.analysis import bottleneck, line
+from gamelane.catalogue import REAL_TIME
 from gamelane.errors import ExitCode, LabError, RecordsError, UsageError
 from gamelane.foreign import driven, joined
+from gamelane.records.results import Flow
 from gamelane.report import proof
-from gamelane.report.measure import document, show
+from gamelane.report.measure import clock, document, show
 from gamelane.report.write import write_report
 from gamelane.terminal.measuring import Shown
 from gamelane.terminal.stopping import Stop, stopping
@@ -54,11 +56,23 @@ def measure(
     promised = None if compare is None else promise.read(compare)
     before = Before(earlier, promised) if earlier else None
     folder = None if out is None else writable(out)
+    options = {
+        "--key": key,
+        "--duration": duration,
+        "--streams": streams,
+        "--congestion": congestion,
+        "--seed": seed,
+        "--compare": compare,
+        "--by": by,
+        **{f"--import {place}": file for place, file in enumerate(imported)},
+        "-o": out,
+    }
+    typed = _typed(host, options)
     if imported:
         live_only = {"HOST": host, "--by": by, "--key": key, "--duration": duration, "--streams": streams}
         _refuse("--import", "a measurement, not for files", live_only | {"--congestion": congestion, "--seed": seed})
         with TemporaryDirectory(prefix="gamelane-measure-") as raw:
-            _import(imported, Path(raw), {}, folder, before, json=json, quiet=quiet)
+            _import(imported, Path(raw), {}, typed, folder, before, json=json, quiet=quiet)
         return
     if host is None:
         raise UsageError("measure: no HOST\n  allowed: a host that runs `gamelane serve`, or --import FILE")
@@ -77,7 +91,7 @@ def measure(
     )
     if by:
         _refuse("--by", "`gamelane serve`", {"--key": key, "--seed": seed})
-        _drive(host, by, plan, folder, before, json=json, quiet=quiet)
+        _drive(host, by, plan, typed, folder, before, json=json, quiet=quiet)
         return
     words = [host, "--seconds", str(plan.seconds), "--streams", str(plan.streams), "--seed", str(plan.seed)]
     words += ["--key", str(key)] if key else []
@@ -85,8 +99,17 @@ def measure(
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
         with Shown(plan.seconds, quiet=quiet) as shown:
             ended = _run([*words, "--output", raw], stop, shown)
-        _report(Path(raw), ended, host, folder, before, json=json, quiet=quiet)
+        _report(Path(raw), ended, host, typed, folder, before, json=json, quiet=quiet)
     _leave(ended, "the server's losses and one-way delays")
+
+
+def _typed(host: str | None, options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the command with the options that were given. A repeated one has a number behind its name."""
+    words = ["gamelane", "measure", *([host] if host else [])]
+    for name, value in options.items():
+        if value is not None:
+            words += [name.split()[0], str(value)]
+    return tuple(words)
 
 
 def _leave(ended: dict[str, Any], also_missing: str = "") -> None:
@@ -112,6 +135,7 @@ def _import(
     files: Sequence[Path],
     raw: Path,
     more: dict[str, Any],
+    typed: tuple[str, ...],
     folder: Path | None,
     before: Before | None,
     *,
@@ -122,12 +146,20 @@ def _import(
     ended, host, notes = joined.write(files, raw)
     for note in notes:
         say(f"note: {note}")
-    _report(raw, ended | more, host, folder, before, json=json, quiet=quiet)
+    _report(raw, ended | more, host, typed, folder, before, json=json, quiet=quiet)
     return ended | more
 
 
 def _drive(
-    host: str, by: str, plan: Plan, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
+    host: str,
+    by: str,
+    plan: Plan,
+    typed: tuple[str, ...],
+    folder: Path | None,
+    before: Before | None,
+    *,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Measure by other programs."""
     with TemporaryDirectory(prefix="gamelane-measure-") as raw, stopping() as stop:
@@ -143,7 +175,7 @@ def _drive(
         if not others.files:
             raise click.exceptions.Exit(ExitCode.INTERRUPTED if stop.asked else ExitCode.PEER)
         more = {"stopped": stop.asked, "failed": others.failed, "plan": asdict(plan)}
-        ended = _import(others.files, Path(raw), more, folder, before, json=json, quiet=quiet)
+        ended = _import(others.files, Path(raw), more, typed, folder, before, json=json, quiet=quiet)
     _leave(ended)
 
 
@@ -177,7 +209,15 @@ class Before:
 
 
 def _report(
-    raw: Path, ended: dict[str, Any], host: str, folder: Path | None, before: Before | None, *, json: bool, quiet: bool
+    raw: Path,
+    ended: dict[str, Any],
+    host: str,
+    typed: tuple[str, ...],
+    folder: Path | None,
+    before: Before | None,
+    *,
+    json: bool,
+    quiet: bool,
 ) -> None:
     client, server = raw / "client.rec", raw / "server.rec"
     if not client.stat().st_size and not ended.get("imported"):
@@ -186,26 +226,28 @@ def _report(
     files = [np.fromfile(path, line.RECORD) for path in ((client, server) if known else (client,))]
     spans = [(each["phase"], each["from_s"], each["to_s"]) for each in ended["phases"]]
     found = line.phases(files[0], files[1] if known else None, spans)
-    grades = [line.grade(phase) for phase in found]
     link = bottleneck.link(files[0], files[1], spans) if known else None
-    told = document(host, ended, found, grades, link)
-    compared = None if before is None else proof.Proof(before.measured, before.promised, found)
+    plan = Plan(**ended["plan"]) if ended.get("plan") else None
+    of = Measured(host, found, line.bufferbloat_ms(found), None, plan, link)
+    of = replace(of, stopped=ended["stopped"], failed=ended.get("failed"), clocks=ended["clocks"])
+    of = replace(
+        of, limit_mbit=ended.get("limit_mbit"), imported=ended.get("imported"), grade=line.bufferbloat_letter(of.whole)
+    )
+    told = document(of, ended, [line.grade(phase) for phase in found], link)
+    compared = None if before is None else proof.Proof(before.measured, before.promised, of.whole)
     if compared is not None:
         told["compared"] = proof.document(compared)
-    clock = CLOCK.format(ended["clocks"]["uncertainty_ms"]) if ended["clocks"] else ""
     if folder is not None:
         text = (raw / "scenario.toml").read_text(encoding="utf-8")
         scenario = _native.Scenario.parse(text, "gamelane measure", _line_of(found))
         played = experiment.Experiment(scenario, "gamelane measure")
-        command = ("gamelane", "measure", host)
-        results = live.results(played, client, server if known else None, seed=scenario.seed, command=command)
-        loads = FOREIGN if ended.get("imported") else LOADS
-        caveats = (loads, clock) if clock else (loads,)
+        results = live.results(played, client, server if known else None, seed=scenario.seed, command=typed)
         variant = results.only
-        flows = tuple(replace(flow, caveats=(*flow.caveats, *caveats)) for flow in variant.flows)
+        caveats = tuple(filter(None, (FOREIGN if ended.get("imported") else LOADS, clock(of))))
+        flows = tuple(_told(flow, ended, caveats) for flow in variant.flows)
         results = replace(results, variants=(replace(variant, flows=flows),))
         results.write(folder)
-        page = write_report(results, folder)
+        page = write_report(results, folder, of)
         whole.replace(folder / measured.FILE, whole.document(told))
         if compared is not None:
             page = proof.write_page(folder / "compare", compared)
@@ -213,7 +255,7 @@ def _report(
         if json:
             emit(told)
         else:
-            show(found, grades, clock, stdout())
+            show(of, stdout())
             if compared is not None:
                 proof.show(compared, stdout())
     if folder is not None:
@@ -222,12 +264,21 @@ def _report(
             say(f"next: {shlex.join(['gamelane', 'advise', str(folder)])}")
 
 
+def _told(flow: Flow, ended: dict[str, Any], caveats: tuple[str, ...]) -> Flow:
+    """Return a flow with what is to be said of it. An imported one is none of our models, nor recorded by us."""
+    if not ended.get("imported"):
+        return replace(flow, caveats=(*flow.caveats, *caveats))
+    if flow.name == joined.PROBE:
+        return replace(flow, app=REAL_TIME, label=f"packets of {ended['probes']}", caveats=caveats)
+    return replace(flow, caveats=caveats)
+
+
 FINE = ("A+", "A")
 """Grades of lines that need no advice."""
 LOADS = "A load's packets are its receiver's reads, not packets of the network; its bytes are payload."
-FOREIGN = "Imported from files of other programs. A load's packets are parts of its intervals, not of the network."
-CLOCK = (
-    "The clocks of the two ends differ. One-way delays may be wrong by up to {:.2f} ms, half of the least round trip."
+FOREIGN = (
+    "Imported from files of other programs, not recorded by gamelane. "
+    "A load's packets are parts of its intervals, not of the network."
 )
 
 

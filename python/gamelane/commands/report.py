@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gamelane import whole
+from gamelane.advise import measured
+from gamelane.advise.measured import Measured
 from gamelane.errors import UsageError, did_you_mean
 from gamelane.records.overlaid import overlay
 from gamelane.records.results import ALONE, Results
 from gamelane.records.store import read
-from gamelane.report import flent, sweep
+from gamelane.report import flent, measure, sweep
 from gamelane.report.document import document
 from gamelane.report.terminal import show
 from gamelane.report.write import write_report
@@ -38,10 +40,15 @@ def report(
     elif sweeps.is_sweep(folders[0]):
         page, exported = _of_sweep(folders[0], out, export, json=json)
     else:
-        page, exported = _of_runs(read(folders[0]), out or folders[0], export, json=json)
+        page, exported = _of_runs(read(folders[0]), out or folders[0], export, json=json, of_line=_measured(folders[0]))
     for path in exported if not quiet else ():
         say(f"written: {path}")
     say_where(page, "" if json else "-o DIR adds a report with plots", quiet=quiet)
+
+
+def _measured(folder: Path) -> Measured | None:
+    """Return the measurement of a line, if the folder has one beside its records."""
+    return measured.read(folder) if (folder / measured.FILE).exists() else None
 
 
 def _of_several(
@@ -58,16 +65,19 @@ def _of_several(
 
 
 def _of_runs(
-    results: Results, place: Path | None, formats: Sequence[str], *, json: bool
+    results: Results, place: Path | None, formats: Sequence[str], *, json: bool, of_line: Measured | None = None
 ) -> tuple[Path | None, list[Path]]:
     with printing():
         if json:
             emit(document(results))
         else:
+            if of_line is not None:
+                measure.show(of_line, stdout())
+                stdout().print("\nAll phases together:")
             show(results, stdout())
     if place is None:
         return None, []
-    return write_report(results, writable(place)), _export(results, formats, place)
+    return write_report(results, writable(place), of_line), _export(results, formats, place)
 
 
 def _of_sweep(folder: Path, out: Path | None, formats: Sequence[str], *, json: bool) -> tuple[Path, list[Path]]:

@@ -19,6 +19,8 @@ from gamelane.foreign.spans import spans
 
 LONGEST_S = 3600
 """Longest time from the first to the last event of a measurement."""
+PROBE = "probe"
+"""Name of the flow of the packets with round trips."""
 STEP_S = 0.01
 """An interval's bytes are spread over records of this distance."""
 READERS: Mapping[bytes, Callable[[Path, bytes], Measurement]] = {
@@ -66,6 +68,7 @@ def write(files: Sequence[Path], folder: Path) -> tuple[dict[str, Any], str, lis
         "clocks": None if clocks is None else {"uncertainty_ms": _least(probes) / 2, "drift_ppm": None},
         "aligned": True,
         "stopped": False,
+        "probes": probing[0].program if probing else None,
         "imported": [{"file": str(each.file), "program": each.program} for each in found],
     }
     return ended, found[0].host, _notes(found, probes, [name for name, *_ in phases])
@@ -167,7 +170,7 @@ def _scenario(found: Sequence[Measurement], seconds: float) -> str:
     head = (
         f'name = "line"\nquestion = "How does this line fare while TCP loads it, as {programs} measured?"\n'
         f'duration = "{max(math.ceil(seconds), 1)}s"\nseed = 1\n[link]\ndown = "1gbit"\nup = "1gbit"\nrtt = "0ms"\n'
-        '[[flow]]\nname = "probe"\napp = "game"\nmodel = "cssource"\n[[flow]]\nname = "unused"\napp = "voip"\n'
+        f'[[flow]]\nname = "{PROBE}"\napp = "game"\nmodel = "cssource"\n[[flow]]\nname = "unused"\napp = "voip"\n'
     )
     return head + "".join(
         f'[[flow]]\nname = "load-{way}"\napp = "bulk"\ndirection = "{way}"\n' for way in ("up", "down")

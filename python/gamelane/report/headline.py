@@ -78,7 +78,9 @@ def _late_messages(results: Results, flow: Flow) -> str:
 
 
 def _loss(loss: Estimate) -> str:
-    if not loss.mean:
+    if loss.mean is None:
+        return "how many of its packets are lost is unknown"
+    if loss.mean == 0:
         return "none of its packets are lost"
     return f"{number(loss.mean)} % of its packets are lost"
 

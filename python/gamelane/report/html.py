@@ -8,9 +8,11 @@ from pathlib import Path
 
 from markupsafe import escape
 
+from gamelane.advise.measured import Measured
 from gamelane.plot.panels import Figure
 from gamelane.plot.style import flow_colours, variant_looks
 from gamelane.records.results import GATEWAY, Results
+from gamelane.report import measure
 from gamelane.report.agreement import BOUND, sheets
 from gamelane.report.figures import figures
 from gamelane.report.headline import headline
@@ -18,12 +20,16 @@ from gamelane.report.pages import environment, render
 from gamelane.report.tables import focus, neighbours_table, summary_table
 
 
-def page(results: Results, drawn: list[Figure] | None = None) -> str:
+def page(results: Results, drawn: list[Figure] | None = None, measured: Measured | None = None) -> str:
     """Return the page. With many flows, it folds what is not about games and calls."""
     drawn = figures(results) if drawn is None else drawn
     main = focus(results)
     many = len(results.flows) > MANY and len(main) < len(results.flows)
-    first = [each for each in drawn if not many or any(each.name.endswith(f"-{flow.name}") for flow in main)]
+    first = [
+        each
+        for each in drawn
+        if not many or each.name == "phases" or any(each.name.endswith(f"-{flow.name}") for flow in main)
+    ]
     return render(
         "page.html",
         drawn,
@@ -32,7 +38,10 @@ def page(results: Results, drawn: list[Figure] | None = None) -> str:
         main_flows=main if many else results.flows,
         other_flows=[flow for flow in results.flows if many and flow not in main],
         results=results,
-        headline=headline(results),
+        headline=(measured and measure.verdict(measured)) or headline(results),
+        measured=measured,
+        phases=measured and measure.sheet(measured),
+        meaning=[*measure.graded(measured), *measure.limited(measured), measure.clock(measured)] if measured else [],
         looks=variant_looks(results),
         colours=flow_colours(results.flows),
         tables=[(flow, summary_table(results, flow), neighbours_table(results, flow)) for flow in focus(results)],
@@ -68,10 +77,14 @@ def commands(results: Results) -> list[str]:
         return [_command(results.command, results)]
     folders = [source.folder or source.name for source in results.sources]
     again = [
-        f"{_command(source.command, results)} -o {shlex.quote(folder)}"
+        f"{_command(_without_output(source.command), results)} -o {shlex.quote(folder)}"
         for source, folder in zip(results.sources, folders, strict=True)
     ]
     return [*again, f"gamelane report {shlex.join(folders)} -o both"]
+
+
+def _without_output(typed: Sequence[str]) -> Sequence[str]:
+    return typed[: typed.index("-o")] if "-o" in typed else typed
 
 
 def _command(typed: Sequence[str], results: Results) -> str:

@@ -23,7 +23,7 @@ class Series:
     phases: Sequence[Phase]
 
 
-def figure(series: Sequence[Series]) -> Figure:
+def figure(series: Sequence[Series], whose: str = "the game") -> Figure:
     """Return a plot: for each phase a bar to the 95th percentile of the round trip, with a mark at the median."""
     rows = [
         (phase.name, each.name, phase.rtt_ms["p50"], phase.rtt_ms["p95"])
@@ -45,7 +45,7 @@ def figure(series: Sequence[Series]) -> Figure:
     medians = base.mark_tick(thickness=2, opacity=1).encode(y=mark, color=alt.value("$paper"))
     return Figure(
         "phases",
-        "Round trip of the game",
+        f"Round trip of {whose}",
         "For each phase, the 95th percentile, with a mark at the median, in ms. Lower is better.",
         (Panel(alt.layer(bars, medians).properties(height=260)),),
         tuple(Key(name, colour) for name, colour in zip(names, COLOURS, strict=False)),

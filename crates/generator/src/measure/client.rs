@@ -16,6 +16,7 @@ use crate::measure::control;
 use crate::measure::handshake::{ANSWER_BYTES, Answer, Exchange, Load, Opening};
 use crate::measure::load::{Stream, set_congestion};
 use crate::measure::plan::{DRAIN, PHASES, PROBES, Phase, Plan};
+use crate::measure::reach::{PATIENCE, Reached};
 use crate::measure::trouble::Trouble;
 use crate::record::{Record, Records, What};
 use crate::socket::Socket;
@@ -34,6 +35,8 @@ pub struct Measured {
     pub same_clock: bool,
     /// Name, start and end of the load of each phase that began, in time since the first packet.
     pub phases: Vec<(&'static str, Duration, Duration)>,
+    /// The server's limit of the rate in each direction, in Mbit/s.
+    pub limit_mbit: u32,
     /// True if `stop` ended it early.
     pub stopped: bool,
     /// What ended it early. Then `phases` has those that were whole.
@@ -53,8 +56,6 @@ pub struct Progress {
     pub moved: [u64; 2],
 }
 
-/// Time for each message before the measurement.
-const PATIENCE: Duration = Duration::from_secs(10);
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Keeps records, and the newest round trip for a display.
@@ -72,23 +73,21 @@ impl Records for Kept<'_> {
     }
 }
 
-/// Measures the line to the server at `to`. `stop` ends it early, and what was measured is kept.
+/// Measures the line to the server that was reached. `stop` ends it early, and what was measured is kept.
 pub fn measure(
-    to: SocketAddr,
+    Reached { to, mut socket }: Reached,
     key: &Token,
     plan: &Plan,
     stop: &AtomicBool,
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Measured, Trouble> {
-    let patience = std::time::Duration::from_nanos(PATIENCE.as_nanos());
-    let mut socket = TcpStream::connect_timeout(&to, patience).map_err(Trouble::Unheard)?;
     socket.set_nodelay(true)?;
     set_congestion(&socket, &plan.congestion).map_err(|_| {
         let file = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
         let allowed = std::fs::read_to_string(file).unwrap_or_default().trim().replace(' ', ", ");
         Trouble::Congestion(plan.congestion.clone(), allowed)
     })?;
-    let (boot, port, token) = ask(&mut socket, key, plan)?;
+    let Welcome { boot, port, mbit, token } = ask(&mut socket, key, plan)?;
     let model = plan.model();
     let fingerprint = model.fingerprint();
     let mut senders = Vec::new();
@@ -180,7 +179,7 @@ pub fn measure(
         (name, from.saturating_since(first), to.saturating_since(first))
     };
     let phases = phases.into_iter().map(since).collect();
-    Ok(Measured { client, server, clocks: compared, same_clock, phases, stopped, trouble })
+    Ok(Measured { client, server, clocks: compared, same_clock, phases, limit_mbit: mbit, stopped, trouble })
 }
 
 /// Time at which the last packet or byte of the server arrived.
@@ -189,8 +188,16 @@ fn last_heard(client: &[Record]) -> Instant {
     arrived.map(|record| record.at).max().unwrap_or(Instant::ZERO)
 }
 
-/// Makes the exchange of [`crate::measure::handshake`]; returns the server's boot number, its UDP port, and the token.
-fn ask(socket: &mut TcpStream, key: &Token, plan: &Plan) -> Result<(u64, u16, Token), Trouble> {
+/// What the server said when it accepted, and the token of the measurement.
+struct Welcome {
+    boot: u64,
+    port: u16,
+    mbit: u32,
+    token: Token,
+}
+
+/// Makes the exchange of [`crate::measure::handshake`].
+fn ask(socket: &mut TcpStream, key: &Token, plan: &Plan) -> Result<Welcome, Trouble> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
     let deadline = clock::now().saturating_add(PATIENCE);
@@ -203,7 +210,7 @@ fn ask(socket: &mut TcpStream, key: &Token, plan: &Plan) -> Result<(u64, u16, To
     let (answer, exchange) = said().map_err(Trouble::Unheard)?;
     match exchange.answer(key, &answer).ok_or(Trouble::Stranger)? {
         Answer::Refused(why) => Err(why.into()),
-        Answer::Accepted { boot, port } => Ok((boot, port, exchange.token(key))),
+        Answer::Accepted { boot, port, mbit } => Ok(Welcome { boot, port, mbit, token: exchange.token(key) }),
     }
 }
 

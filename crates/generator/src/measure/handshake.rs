@@ -39,9 +39,9 @@ pub const OPENING_BYTES: usize = 37;
 /// Bytes of a plan with its proof.
 pub const ASKING_BYTES: usize = PLAN_BYTES + 16;
 /// Bytes of an [`Answer`].
-pub const ANSWER_BYTES: usize = 28;
+pub const ANSWER_BYTES: usize = 32;
 
-const MAGIC: [u8; 4] = *b"GLM1";
+const MAGIC: [u8; 4] = *b"GLM2";
 
 impl Load {
     /// Makes the message of a stream.
@@ -133,12 +133,13 @@ impl Exchange {
     }
 
     /// The server's message, if it accepts.
-    pub fn accept(&self, key: &Token, boot: u64, port: u16) -> [u8; ANSWER_BYTES] {
+    pub fn accept(&self, key: &Token, boot: u64, port: u16, mbit: u32) -> [u8; ANSWER_BYTES] {
         let mut bytes = [0; ANSWER_BYTES];
         bytes[1..9].copy_from_slice(&boot.to_be_bytes());
         bytes[9..11].copy_from_slice(&port.to_be_bytes());
-        let proof = key.prove(&self.sealed(b"accept", &bytes[..11]));
-        bytes[11..27].copy_from_slice(&proof);
+        bytes[11..15].copy_from_slice(&mbit.to_be_bytes());
+        let proof = key.prove(&self.sealed(b"accept", &bytes[..15]));
+        bytes[15..31].copy_from_slice(&proof);
         bytes
     }
 
@@ -147,11 +148,12 @@ impl Exchange {
         if let Some(why) = Refusal::read(bytes) {
             return Some(Answer::Refused(why));
         }
-        let proof = bytes[11..].first_chunk()?;
-        let is_proved = bytes[0] == 0 && key.accepts(&self.sealed(b"accept", &bytes[..11]), proof);
+        let proof = bytes[15..].first_chunk()?;
+        let is_proved = bytes[0] == 0 && key.accepts(&self.sealed(b"accept", &bytes[..15]), proof);
         is_proved.then(|| Answer::Accepted {
             boot: u64::from_be_bytes(*bytes[1..].first_chunk().expect("eight bytes")),
             port: u16::from_be_bytes([bytes[9], bytes[10]]),
+            mbit: u32::from_be_bytes(*bytes[11..].first_chunk().expect("four bytes")),
         })
     }
 }
@@ -165,6 +167,8 @@ pub enum Answer {
         boot: u64,
         /// Its UDP port for this measurement.
         port: u16,
+        /// Its limit of the rate of all loads together in each direction, in Mbit/s.
+        mbit: u32,
     },
     /// The server refuses.
     Refused(Refusal),
@@ -269,8 +273,8 @@ mod tests {
     #[test]
     fn an_answer_needs_the_key() {
         let key = Token::new("key");
-        let bytes = EXCHANGE.accept(&key, 5, 6);
-        assert_eq!(EXCHANGE.answer(&key, &bytes), Some(Answer::Accepted { boot: 5, port: 6 }));
+        let bytes = EXCHANGE.accept(&key, 5, 6, 1000);
+        assert_eq!(EXCHANGE.answer(&key, &bytes), Some(Answer::Accepted { boot: 5, port: 6, mbit: 1000 }));
         assert_eq!(EXCHANGE.answer(&Token::new("other"), &bytes), None);
         let refused = Refusal::Seconds(60).bytes();
         assert_eq!(EXCHANGE.answer(&key, &refused), Some(Answer::Refused(Refusal::Seconds(60))));

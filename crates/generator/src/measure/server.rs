@@ -222,7 +222,7 @@ impl Server {
             let _ = serve(&mut server, &mut udp, false, &own.stop, &mut records, &mut |_, _| {});
             records.kept
         })?;
-        socket.write_all(&exchange.accept(&self.key, clock::boot(), port))?;
+        socket.write_all(&exchange.accept(&self.key, clock::boot(), port, self.limits.mbit))?;
         let ended = control::read(socket, measurement.deadline);
         measurement.stop.store(true, Ordering::Relaxed);
         let mut records = probes.join().unwrap_or_default();

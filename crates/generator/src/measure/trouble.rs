@@ -16,7 +16,12 @@ pub enum Trouble {
         "the server has another key, or it is no `gamelane serve`\n  hint:    give both ends the same file with --key"
     )]
     Stranger,
-    /// The server did not accept the connection, or closed it.
+    /// No address of the server accepts a connection. The text has each address with its reason.
+    #[error(
+        "{0}\n  hint:    is `gamelane serve` running there, does it listen on this address, and does its firewall accept this TCP port?"
+    )]
+    Unreached(String),
+    /// The server closed the connection.
     #[error(
         "{0}\n  hint:    is `gamelane serve` running there, and does its firewall accept this TCP port? It closes a connection if \
          too many are open from one address"
