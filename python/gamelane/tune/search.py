@@ -138,10 +138,11 @@ def _preferred(made: Sequence[Trial], effort: Effort) -> list[Trial]:
 
 
 def _neighbours(space: Space, aim: Aim, made: Sequence[Trial], effort: Effort) -> list[Settings]:
-    """Return the neighbours of the best trial that were not tried."""
+    """Return the neighbours of the best trial that were not tried, the preferred ones first."""
     best = recommended(_preferred(made, effort), aim) or recommended(made, aim)
     tried = [trial.settings for trial in made]
-    return [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
+    found = [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
+    return sorted(found, key=lambda settings: not effort.prefers(settings))
 
 
 class Sampler:
