@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from gamelane import Experiment, UsageError, _native, experiment
+from gamelane import Experiment, UsageError, _native, experiment, library
 from gamelane.apply import TARGETS
+from gamelane.catalogue import INTERACTIVE
 from gamelane.report.tune import recommendation, words
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import asked, known, space
@@ -118,6 +119,32 @@ def test_the_neighbours_of_the_best_also_differ_in_acks(runner: Runner) -> None:
     assert len(tried) == len(set(tried))
     assert {"cake", "cake, acks filter", "fq_codel"} <= {each.replace(", priority quake3", "") for each in found}
     assert sum("acks prioritise" in each for each in tried) == 3  # priority, drr, htb
+
+
+@pytest.mark.parametrize("name", library.shipped())
+def test_every_scenario_that_ships_takes_what_is_tried_or_is_refused_with_a_reason(name: str) -> None:
+    """Regression: the search took the shaper from the scenario `autorate`, which then was refused."""
+    import optuna
+
+    scenario = experiment.load(name).scenario
+    of = space.shipped(scenario)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    first = known.settings(scenario, of)
+    for settings in [
+        known.fair(scenario),
+        *first,
+        *known.around(of, first[0]),
+        *(of.suggest(study.ask()) for _ in "1234"),
+    ]:
+        of.applied(scenario, settings)
+    if not any(flow["app"] in INTERACTIVE for flow in scenario.flows()):
+        with pytest.raises(UsageError, match="give goals"):
+            need.usual(scenario, need.Reference({}, (), ()), 0.1)
+
+
+def test_a_direction_whose_rate_varies_keeps_its_shaper() -> None:
+    assert space.shapes(experiment.load("autorate").scenario, [0.9]) == ['{ up = "4500kbit", down = "6mbit" }']
+    assert space.shapes(experiment.load("lte").scenario, [0.9]) == ['{ up = "4500kbit" }']
 
 
 def test_a_scenario_without_games_has_nobody_to_go_first(short: Experiment) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gamelane import _native
-from gamelane.tune.parameters import ACKS, QUEUE, SHAPE, Settings, Space
+from gamelane.tune.parameters import ACKS, QUEUE, SHAPE, Settings, Space, takes
 from gamelane.tune.space import shapes
 
 SHARES = (0.95, 0.9, 0.85)
@@ -23,8 +23,12 @@ QUEUES: tuple[Settings, ...] = (
 
 
 def fair(scenario: _native.Scenario) -> Settings:
-    """Return FQ-CoDel shaped to 95 % of the link: the reference for what is due to a flow."""
-    return {**FAIR, **_shaped(shapes(scenario, SHARES[:1]))[0]}
+    """Return FQ-CoDel shaped to 95 % of the link: the reference for what is due to a flow.
+
+    A scenario that does not take these rates keeps its own.
+    """
+    shaped = {**FAIR, **_shaped(shapes(scenario, SHARES[:1]))[0]}
+    return shaped if takes(scenario, Space(()).overrides(scenario, shaped)) else FAIR
 
 
 def settings(scenario: _native.Scenario, space: Space) -> list[Settings]:
