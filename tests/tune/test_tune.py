@@ -21,7 +21,7 @@ from gamelane.tune import needs as need
 from gamelane.tune.choose import Trial, is_better, knee, pareto, recommended, signed
 from gamelane.tune.lines import expressed
 from gamelane.tune.objective import Aim, Wishes
-from gamelane.tune.parameters import QUEUE, Space
+from gamelane.tune.parameters import QUEUE, SHAPE, Space
 from gamelane.tune.search import Effort, Found, Runner, search
 from tests.cli.command import gamelane
 from tests.needs import needs
@@ -277,6 +277,29 @@ def test_it_prefers_what_the_lines_express(runner: Runner) -> None:
     assert only is not None
     assert only.settings[QUEUE] == "fq_codel"
     assert best({"fq_codel", *others}) is not None, "better one that the lines do not express than none"
+    nothing = search(runner, aim, Effort(len(first), first, lambda _: False), lambda _: None)
+    assert "The lines do not express all of it" in recommendation(nothing)
+
+
+def test_it_names_what_is_clearly_better_than_the_lines_can_express(runner: Runner) -> None:
+    """Regression: a FIFO was recommended, and nothing said that FQ-PIE was better by far."""
+    aim, first = _aim(runner), tuple(known.settings(runner.scenario, runner.space))
+    keys = {"limit": "28p", "target": "10ms", "interval": "201ms"}
+    plain = {QUEUE: "codel", **{f"gateway.*.{key}": value for key, value in keys.items()}, SHAPE: first[0][SHAPE]}
+
+    def with_lines_for(queues: set[str]) -> Found:
+        effort = Effort(len(first) + 1, (plain, *first), lambda settings: settings[QUEUE] in queues)
+        return search(runner, aim, effort, lambda _: None)
+
+    found = with_lines_for({"codel"})
+    assert found.best is not None
+    assert found.best.settings == plain
+    assert found.beyond is not None
+    assert found.beyond.settings[QUEUE] != "codel"
+    assert "Clearly better, but the lines do not express it: " in recommendation(found)
+    everything = with_lines_for(set(runner.space.values(QUEUE)))
+    assert everything.beyond is None
+    assert "do not express" not in recommendation(everything)
 
 
 def test_every_trial_within_the_bounds_is_on_the_front_or_beaten(found: Found) -> None:

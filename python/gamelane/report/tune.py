@@ -30,7 +30,8 @@ WIDTH = 20
 def recommendation(found: Found) -> str:
     """Return the recommendation in sentences."""
     if found.best is not None:
-        return f"Set {words(found.best.settings)}: {_changes(found, found.best)}."
+        said = [f"Set {words(found.best.settings)}: {_changes(found, found.best)}."]
+        return " ".join([*said, *caveats(found)])
     tried = len(found.trials)
     said = [
         f"Leave the gateway as it is: none of {tried} settings within the bounds is clearly better."
@@ -41,7 +42,19 @@ def recommendation(found: Found) -> str:
     if forbidden is not None:
         said.append(f"In the way: {'; '.join(_told(limit) for limit in forbidden.breaks(found.aim))}.")
         said.append(f"Without that, {words(forbidden.settings)} gives {_changes(found, forbidden)}.")
-    return " ".join(said)
+    return " ".join([*said, *caveats(found)])
+
+
+def caveats(found: Found) -> list[str]:
+    """Return what goes with a recommendation: what the lines do not express."""
+    said = [] if found.is_expressed else ["The lines do not express all of it, and say why."]
+    beyond = found.beyond
+    if beyond is not None:
+        said.append(
+            f"Clearly better, but the lines do not express it: {words(beyond.settings)}, which gives "
+            f"{_changes(found, beyond)}."
+        )
+    return said
 
 
 def words(settings: Settings) -> str:
@@ -121,6 +134,7 @@ def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
         "before": _trial(found, found.before),
         "best": None if found.best is None else _trial(found, found.best),
         "knee": None if found.knee is None else _trial(found, found.knee),
+        "beyond": None if found.beyond is None else _trial(found, found.beyond),
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
         "recommendation": recommendation(found),
