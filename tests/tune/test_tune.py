@@ -240,6 +240,8 @@ def test_a_value_is_searched_where_the_scenario_takes_it(runner: Runner) -> None
         (["--goal", "min p99(quake3.rrt)"], "did you mean `p99(quake3.rtt)`"),
         (["--bound", "upload.goodput"], "not a bound"),
         (["--bound", "upload.goodput >= 3ms"], "`3ms` is not a bound"),
+        (["--bound", "quake3.app < 1"], "unknown metric `quake3.app`"),
+        (["--goal", "min quake3.app"], "unknown metric `quake3.app`"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: list[str], complaint: str, runner: Runner) -> None:
