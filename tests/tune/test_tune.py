@@ -14,7 +14,7 @@ import pytest
 from gamelane import Experiment, UsageError, _native, experiment, library
 from gamelane.apply import TARGETS
 from gamelane.catalogue import INTERACTIVE
-from gamelane.report.tune import recommendation, words
+from gamelane.report.tune import over, recommendation, words
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import asked, known, space
 from gamelane.tune import needs as need
@@ -302,6 +302,22 @@ def test_it_names_what_is_clearly_better_than_the_lines_can_express(runner: Runn
     everything = with_lines_for(set(runner.space.values(QUEUE)))
     assert everything.beyond is None
     assert "do not express" not in recommendation(everything)
+
+
+def test_it_says_that_todays_gateway_breaks_a_bound(runner: Runner) -> None:
+    """Regression: `Set fq_codel: upload.goodput 0.95 → 0.86` read as a worse setting for nothing."""
+    found = _found(runner, _aim(runner, Wishes(["max upload.goodput"], ["p99(quake3.rtt) <= 100ms"])), 8)
+    assert found.best is not None
+    assert "Today's gateway breaks p99(quake3.rtt) <= 100ms (it has " in recommendation(found)
+
+
+def test_it_says_that_nothing_was_repeated(runner: Runner, found: Found) -> None:
+    once = Runner(runner.scenario, runner.space, [7], 2)
+    alone = _found(once, _aim(once), 8)
+    said = "Each setting ran once, so no interval is known"
+    assert said in recommendation(alone)
+    assert said not in recommendation(found)
+    assert over(alone) == "1 seed"
 
 
 def test_every_trial_within_the_bounds_is_on_the_front_or_beaten(found: Found) -> None:

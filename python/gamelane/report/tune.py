@@ -30,7 +30,7 @@ WIDTH = 20
 def recommendation(found: Found) -> str:
     """Return the recommendation in sentences."""
     if found.best is not None:
-        said = [f"Set {words(found.best.settings)}: {_changes(found, found.best)}."]
+        said = [f"Set {words(found.best.settings)}: {_changes(found, found.best)}.", *_broken_today(found)]
         return " ".join([*said, *caveats(found)])
     tried = len(found.trials)
     said = [
@@ -46,7 +46,7 @@ def recommendation(found: Found) -> str:
 
 
 def caveats(found: Found) -> list[str]:
-    """Return what goes with a recommendation: what the lines do not express."""
+    """Return what goes with a recommendation: what the lines do not express, and that no setting was repeated."""
     said = [] if found.is_expressed else ["The lines do not express all of it, and say why."]
     beyond = found.beyond
     if beyond is not None:
@@ -54,7 +54,24 @@ def caveats(found: Found) -> list[str]:
             f"Clearly better, but the lines do not express it: {words(beyond.settings)}, which gives "
             f"{_changes(found, beyond)}."
         )
+    if len(found.seeds) == 1:
+        said.append("Each setting ran once, so no interval is known, and a difference may be chance.")
     return said
+
+
+def _broken_today(found: Found) -> list[str]:
+    """Return a sentence on the bounds that the unchanged gateway breaks."""
+    broken = [f"{limit.text} (it has {_value(limit.metric, found.before)})" for limit in found.before.breaks(found.aim)]
+    return [f"Today's gateway breaks {'; '.join(broken)}."] if broken else []
+
+
+def _value(metric: Metric, trial: Trial) -> str:
+    return f"{number(shown(metric, trial))} {unit(metric)}".strip()
+
+
+def over(found: Found) -> str:
+    """Return how often each setting ran: `3 seeds`."""
+    return f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
 
 
 def words(settings: Settings) -> str:
@@ -107,7 +124,7 @@ def show(found: Found, lines: list[str], console: Console) -> None:
         console.print(Text("; ".join(notes), style="dim"))
     console.print()
     kept = sum(not trial.breaks(found.aim) for trial in found.trials)
-    tried = f"{len(found.trials)} settings tried over {len(found.seeds)} seeds, {kept} meet every bound:"
+    tried = f"{len(found.trials)} settings tried over {over(found)}, {kept} meet every bound:"
     console.print(Text(tried, style="dim"))
     for limit in found.aim.bounds:
         console.print(Text(f"  {_told(limit)}", style="dim"))
@@ -133,8 +150,8 @@ def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
         "seeds": list(found.seeds),
         "before": _trial(found, found.before),
         "best": None if found.best is None else _trial(found, found.best),
-        "knee": None if found.knee is None else _trial(found, found.knee),
         "beyond": None if found.beyond is None else _trial(found, found.beyond),
+        "knee": None if found.knee is None else _trial(found, found.knee),
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
         "recommendation": recommendation(found),
