@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gamelane.analysis.stats import Estimate
 from gamelane.plot.panels import Figure
-from gamelane.plot.style import half_width, number
+from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, Ranking
 from gamelane.report import pages, remedies, tune, tune_figure
-from gamelane.sweep.metrics import Metric
 from gamelane.tune.search import Found
 
 
@@ -84,7 +82,7 @@ def _settings(found: Found) -> Sheet:
         (
             tune.words(trial.settings) or "unchanged",
             "recommended" if trial is found.best else "knee" if trial is found.knee else "",
-            *(_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), goals, strict=True)),
+            *(tune.cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), goals, strict=True)),
         )
         for trial in shown
     )
@@ -101,13 +99,6 @@ def _bounds(found: Found) -> Sheet:
     kept = sum(not trial.breaks(found.aim) for trial in found.trials)
     caption = f"{kept} of {len(found.trials)} settings meet every bound."
     return Sheet("Bounds", (Heading("bound"), Heading("reason")), rows, caption, is_text=True)
-
-
-def _cell(of: Estimate, metric: Metric) -> str:
-    factor = tune.factor(metric)
-    mean, half = (None if value is None else value * factor for value in (of.mean, of.ci95))
-    scaled = Estimate(mean, half)
-    return number(mean) + (f" ± {half_width(scaled)}" if half_width(scaled) else "")
 
 
 def _remedies(ranking: Ranking, kind: str) -> Sheet:

@@ -113,7 +113,7 @@ def show(found: Found, lines: list[str], console: Console) -> None:
         shown.insert(0, found.best)
     for trial in [found.before, *shown]:
         style = "bold" if trial is found.best else "dim" if trial is found.before else ""
-        cells = [_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
+        cells = [cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
         table.add_row(*cells, _mark(found, trial), words(trial.settings) or "unchanged", style=style)
     console.print(table)
     marked = {_mark(found, trial) for trial in shown}
@@ -175,6 +175,15 @@ def shown(metric: Metric, trial: Trial) -> float | None:
     return None if mean is None else mean * factor(metric)
 
 
+def cell(of: Estimate, metric: Metric) -> str:
+    """Return a mean with its interval, in the unit in which the metric is shown."""
+    if of.mean is None:
+        return "n/a"
+    scaled = Estimate(of.mean * factor(metric), None if of.ci95 is None else of.ci95 * factor(metric))
+    half = half_width(scaled)
+    return f"{number(scaled.mean)}{f' ± {half}' if half else ''}"
+
+
 def _changes(found: Found, trial: Trial) -> str:
     changes = []
     for index, goal in enumerate(found.aim.goals):
@@ -199,14 +208,6 @@ def _trial(found: Found, trial: Trial) -> dict[str, Any]:
         "goals": {goal.metric.name: each.as_json() for goal, each in zip(found.aim.goals, of, strict=True)},
         "broken": [limit.text for limit in trial.breaks(found.aim)],
     }
-
-
-def _cell(of: Estimate, metric: Metric) -> str:
-    if of.mean is None:
-        return "n/a"
-    scaled = Estimate(of.mean * factor(metric), None if of.ci95 is None else of.ci95 * factor(metric))
-    half = half_width(scaled)
-    return f"{number(scaled.mean)}{f' ± {half}' if half else ''}"
 
 
 def _words(of: Estimate, metric: Metric) -> str:
