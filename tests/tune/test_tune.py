@@ -6,6 +6,7 @@ import html
 import importlib.util
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from gamelane import Experiment, UsageError, _native, experiment, library
 from gamelane.apply import TARGETS
 from gamelane.catalogue import INTERACTIVE
-from gamelane.report.tune import over, recommendation, words
+from gamelane.report import sheets, tune_figure
+from gamelane.report.tune import KNEE, over, recommendation, words
 from gamelane.sweep.metrics import metrics
 from gamelane.tune import asked, known, space
 from gamelane.tune import needs as need
@@ -318,6 +320,17 @@ def test_it_says_that_nothing_was_repeated(runner: Runner, found: Found) -> None
     assert said in recommendation(alone)
     assert said not in recommendation(found)
     assert over(alone) == "1 seed"
+
+
+def test_the_page_speaks_of_a_knee_only_where_one_is_shown(found: Found) -> None:
+    for each in (found, replace(found, front=found.front[:1])):
+        sheet, figure = sheets.searched(each)[0], tune_figure.figure(each)
+        assert figure is not None
+        shown = any("knee" in row[1] for row in sheet.rows)
+        assert (KNEE in sheet.caption) == shown == (each.knee is not None)
+        drawn = "knee" in {key.label for key in figure.legend}
+        assert drawn == (shown and each.knee is not each.best)
+        assert (KNEE in figure.caption) == drawn
 
 
 def test_every_trial_within_the_bounds_is_on_the_front_or_beaten(found: Found) -> None:

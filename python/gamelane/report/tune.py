@@ -25,6 +25,7 @@ from gamelane.tune.search import Found
 SCHEMA = 2
 ROWS = 12
 WIDTH = 20
+KNEE = "On either side of the knee, a small gain in one goal costs much of the other."
 
 
 def recommendation(found: Found) -> str:
