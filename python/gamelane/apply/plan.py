@@ -102,7 +102,7 @@ def _elsewhere(gateway: Mapping[str, Any], shape: Any, today: Mapping[str, Any] 
     changed = () if today is None else tuple(way for way in WAYS if gateway[way] != today["gateway"][way])
     return tuple(
         f"`gateway.{way}` changes a FIFO that nothing shapes. It is in the modem or at the provider and stays as it "
-        f"is: add `gateway.shape.{way}`, a little below the lowest rate."
+        f"is: add `gateway.shape.{way}`, a little below the link's lowest rate."
         for way in changed
         if not _is_here(way, gateway, shape)
     )
