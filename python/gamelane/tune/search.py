@@ -31,8 +31,8 @@ class Found:
     """The result of a search. `before` is the unchanged scenario.
 
     `best` is None if no setting is clearly better. If the unchanged scenario breaks a bound, `best` is the best setting
-    that meets all bounds; None if none does. `beyond` is a setting that is clearly better than `best`, but that the
-    lines do not express. `is_expressed` says whether they express `best`.
+    that meets all bounds; None if none does. `beyond` is a setting that is clearly better than `best` in the first
+    goal, but that the lines do not express. `is_expressed` says whether they express `best`.
     """
 
     aim: Aim
@@ -143,10 +143,10 @@ def _preferred(made: Sequence[Trial], effort: Effort) -> list[Trial]:
 
 
 def _beyond(best: Trial, of_all: Trial | None, aim: Aim, effort: Effort, seeds: Sequence[int]) -> Trial | None:
-    """Return the best of all trials if it is clearly better than `best`, but the lines do not express it."""
+    """Return the best of all trials if its first goal is clearly better than that of `best` and no lines express it."""
     if of_all is None or effort.prefers(of_all.settings):
         return None
-    return of_all if is_better(of_all, best, aim, seeds) else None
+    return of_all if is_better(of_all, best, Aim(aim.goals[:1], aim.bounds), seeds) else None
 
 
 def _neighbours(space: Space, aim: Aim, made: Sequence[Trial], effort: Effort) -> list[Settings]:
