@@ -114,3 +114,14 @@ def test_a_direction_without_anything_to_set_is_left_alone(short: Experiment) ->
     assert not any("ifb" in line for line in recipe.apply)
     plain = experiment.load("classes").with_({"gateway.up.queue": "fifo"}).scenario
     assert recipes(plain)["tc"].unsaid == ("it is a plain FIFO without a shaper, so there is nothing to set.",)
+
+
+def test_a_queue_that_is_not_the_gateways_stays_as_it_is() -> None:
+    """Regression: the lines left out the limit of a FIFO at the provider, and were said to do all of the setting."""
+    today = experiment.load("lte")
+    shaped = {"gateway.shape": '{ up = "4500kbit" }'}
+    for recipe in recipes(today.with_({**shaped, "gateway.*.limit": "20p"}).scenario, today.scenario).values():
+        assert not recipe.matches
+        assert len(recipe.unsaid) > 0
+        assert "`gateway.down` changes a FIFO that nothing shapes" in recipe.unsaid[0]
+    assert recipes(today.with_(shaped).scenario, today.scenario)["tc"].matches

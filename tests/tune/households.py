@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 
 from gamelane.tune.choose import Trial, signed
 from gamelane.tune.objective import Aim
-from gamelane.tune.parameters import QUEUE, SHAPE, Settings, Space
+from gamelane.tune.parameters import ACKS, QUEUE, SHAPE, Settings, Space
 from gamelane.tune.search import Runner
 
-ACKS = "gateway.*.acks"
 OTHERS = (
     'app = "bulk"\ndirection = "up"\ntcp = { congestion = "cubic" }',
     'app = "bulk"\ndirection = "down"\ntcp = { congestion = "cubic" }',
@@ -59,9 +59,13 @@ def grid(space: Space) -> list[Settings]:
     return found
 
 
-def best_of_grid(runner: Runner, aim: Aim) -> Trial | None:
-    """Return the setting of the grid that is best in the first goal among those that meet the bounds."""
+def best_of_grid(runner: Runner, aim: Aim, prefers: Callable[[Settings], bool]) -> Trial | None:
+    """Return the setting of the grid that is best in the first goal among those that meet the bounds.
+
+    As in a search, preferred ones go before all others.
+    """
     settings = grid(runner.space)
     trials = [Trial(number, *of) for number, of in enumerate(zip(settings, runner.rows(settings), strict=True))]
     allowed = [trial for trial in trials if not trial.breaks(aim)]
-    return min(allowed, key=lambda trial: signed(trial, aim), default=None)
+    preferred = [trial for trial in allowed if prefers(trial.settings)]
+    return min(preferred or allowed, key=lambda trial: signed(trial, aim), default=None)

@@ -81,9 +81,11 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
 
     effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), preferred)
     found = search(runner, aim, effort, on_trials)
+    if wanders:
+        found = replace(found, beyond=None, is_expressed=True)  # what is preferred there is not what the lines express
     today = expect.phases(own, measured.spans, wanted.seeds, wanted.threads)
     if is_fine(measured):
-        found = replace(found, best=None)
+        found = replace(found, best=None, beyond=None)
     if found.best is None:
         return Advice(measured, link, scenario, found, today, (), None, {}, wanted.scenario is not None)
     own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])

@@ -59,7 +59,7 @@ def recipe(plan: Plan) -> Recipe:
             "uci commit sqm",
             "/etc/init.d/sqm restart",
         ),
-        tuple(dict.fromkeys([*plan.unsaid, *said])),
+        tuple(dict.fromkeys([*plan.unsaid, *plan.elsewhere, *said])),
     )
 
 

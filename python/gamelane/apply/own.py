@@ -34,6 +34,7 @@ def recipe(plan: Plan, scenario: _native.Scenario) -> Recipe:
             "END",
             f'gamelane gateway run --lan "$LAN" --wan "$WAN" {FILE}  # Ctrl-C ends it and undoes everything',
         ),
+        plan.elsewhere,
     )
 
 

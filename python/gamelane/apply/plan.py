@@ -49,6 +49,8 @@ class Plan:
     """Why no shaper on Linux can do this; empty if one can."""
     unsaid: tuple[str, ...]
     """What only gamelane's own gateway does."""
+    elsewhere: tuple[str, ...] = ()
+    """What no gateway does: the queue is that of the modem or of the provider."""
 
     @property
     def gateway(self) -> dict[str, Any]:
@@ -72,8 +74,8 @@ def kind_of(queue: Mapping[str, Any]) -> str:
     return str(queue.get("queue", "fifo"))
 
 
-def plan(document: dict[str, Any]) -> Plan:
-    """Read the TOML of a scenario, with all defaults filled in."""
+def plan(document: dict[str, Any], today: dict[str, Any] | None = None) -> Plan:
+    """Read the TOML of a scenario, with all defaults filled in. `today` is that of the gateway to be changed."""
     gateway, link = document["gateway"], document["link"]
     if link["kind"] == "wifi-g":
         reason = "on Wi-Fi the queue builds up in the radio's driver, below every queue discipline."
@@ -83,7 +85,8 @@ def plan(document: dict[str, Any]) -> Plan:
     refused = tuple(each for each in lanes if isinstance(each, str))
     if not lanes:
         refused = ("it is a plain FIFO without a shaper, so there is nothing to set.",)
-    return Plan(document, tuple(each for each in lanes if isinstance(each, Lane)), refused, _unsaid(gateway))
+    here = tuple(each for each in lanes if isinstance(each, Lane))
+    return Plan(document, here, refused, _unsaid(gateway), _elsewhere(gateway, shape, today))
 
 
 def _is_here(way: str, gateway: Mapping[str, Any], shape: Any) -> bool:
@@ -92,6 +95,17 @@ def _is_here(way: str, gateway: Mapping[str, Any], shape: Any) -> bool:
     if kind_of(queue) != "fifo" or not isinstance(shape, Mapping) or way in shape:
         return True
     return "limit" in queue and not shape
+
+
+def _elsewhere(gateway: Mapping[str, Any], shape: Any, today: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return a sentence for each queue that differs from today's, but is not the gateway's."""
+    changed = () if today is None else tuple(way for way in WAYS if gateway[way] != today["gateway"][way])
+    return tuple(
+        f"`gateway.{way}` changes a FIFO that nothing shapes. It is in the modem or at the provider and stays as it "
+        f"is: add `gateway.shape.{way}`, a little below the link's lowest rate."
+        for way in changed
+        if not _is_here(way, gateway, shape)
+    )
 
 
 def _lane(way: str, gateway: Mapping[str, Any], link: Mapping[str, Any], shape: Any) -> Lane | str:

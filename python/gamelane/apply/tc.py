@@ -24,7 +24,7 @@ def recipe(plan: Plan) -> Recipe:
     if plan.refused:
         return Recipe(TARGET, unsaid=plan.refused)
     trees = {lane.way: htb.tree(plan, lane) for lane in plan.lanes if htb.has_classes(lane)}
-    lacking = [*plan.unsaid]
+    lacking = [*plan.unsaid, *plan.elsewhere]
     unfilled = [each for tree in trees.values() if not tree.rules for each in tree.unsaid]
     if unfilled:
         return Recipe(TARGET, unsaid=tuple(dict.fromkeys(unfilled)))

@@ -15,8 +15,8 @@ from gamelane.report.tune import document, show
 from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, writable
 from gamelane.tune import known, needs
 from gamelane.tune.asked import with_searches, without
+from gamelane.tune.lines import expressed
 from gamelane.tune.objective import Wishes
-from gamelane.tune.parameters import Settings
 from gamelane.tune.search import Effort, Found, Runner, module, search
 from gamelane.tune.space import shipped
 
@@ -45,11 +45,8 @@ def tune(
     folder = None if out is None else writable(out)
     runner = Runner(chosen.scenario, space, experiment.seeds_of(chosen, repeat), threads)
     aim = needs.aim(runner, Wishes(goal, bound), cost / 100)
-
-    def expressed(settings: Settings) -> bool:
-        return apply.recipes(space.applied(chosen.scenario, settings))[target].matches
-
-    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), expressed, sampler_seed)
+    prefers = expressed(chosen.scenario, space, target)
+    effort = Effort(trials, tuple(known.settings(chosen.scenario, space)), prefers, sampler_seed)
     with progress(quiet=quiet or json) as bar:
         task = bar.add_task(f"tune {chosen.scenario.name}", total=trials)
         found = search(runner, aim, effort, lambda done: bar.update(task, completed=done))
@@ -66,4 +63,6 @@ def tune(
 
 
 def _recipes(runner: Runner, found: Found) -> dict[str, apply.Recipe]:
-    return {} if found.best is None else apply.recipes(runner.space.applied(runner.scenario, found.best.settings))
+    if found.best is None:
+        return {}
+    return apply.recipes(runner.space.applied(runner.scenario, found.best.settings), runner.scenario)

@@ -35,7 +35,7 @@ def headline(advice: Advice) -> str:
         return tune.recommendation(advice.found)
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
     change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
-    return f"Set {tune.words(advice.settings)}{change}."
+    return " ".join([f"Set {tune.words(advice.settings)}{change}.", *tune.caveats(advice.found)])
 
 
 def worst_ms(phases: Sequence[Phase]) -> float | None:

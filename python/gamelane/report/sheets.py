@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gamelane.analysis.stats import Estimate
 from gamelane.plot.panels import Figure
-from gamelane.plot.style import half_width, number
+from gamelane.plot.style import number
 from gamelane.remedies import KINDS, PLAIN, Ranking
 from gamelane.report import pages, remedies, tune, tune_figure
-from gamelane.sweep.metrics import Metric
 from gamelane.tune.search import Found
 
 
@@ -79,21 +77,26 @@ def _settings(found: Found) -> Sheet:
         *(Heading(goal.text, tune.unit(goal.metric)) for goal in goals),
     )
     best = [found.best] if found.best is not None and found.best not in found.front else []
-    shown = [found.before, *best, *found.front]
     rows = (
         (
             tune.words(trial.settings) or "unchanged",
-            "recommended" if trial is found.best else "knee" if trial is found.knee else "",
-            *(_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), goals, strict=True)),
+            ", ".join(word for word, of in (("recommended", found.best), ("knee", found.knee)) if trial is of),
+            *(tune.cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), goals, strict=True)),
         )
-        for trial in shown
+        for trial in [found.before, *best, *found.front]
     )
+    first = ["the unchanged gateway", *(["the recommended setting"] if found.best is not None else [])]
     caption = (
-        f"The settings that no other setting beats in every goal, of {len(found.trials)} tried over "
-        f"{len(found.seeds)} seeds. Mean ± 95 % interval. On either side of the knee, a small gain in one "
-        "goal costs much of the other."
+        f"Of {len(found.trials)} settings tried over {tune.over(found)}: {', '.join(first)}, and those that no other "
+        f"setting within the bounds beats in every goal. {_interval(found)}"
     )
+    if found.knee is not None:
+        caption += f" {tune.KNEE}"
     return Sheet("Settings", headings, tuple(rows), caption)
+
+
+def _interval(found: Found) -> str:
+    return "Mean ± 95 % interval." if len(found.seeds) > 1 else "One run each, so no interval."
 
 
 def _bounds(found: Found) -> Sheet:
@@ -101,13 +104,6 @@ def _bounds(found: Found) -> Sheet:
     kept = sum(not trial.breaks(found.aim) for trial in found.trials)
     caption = f"{kept} of {len(found.trials)} settings meet every bound."
     return Sheet("Bounds", (Heading("bound"), Heading("reason")), rows, caption, is_text=True)
-
-
-def _cell(of: Estimate, metric: Metric) -> str:
-    factor = tune.factor(metric)
-    mean, half = (None if value is None else value * factor for value in (of.mean, of.ci95))
-    scaled = Estimate(mean, half)
-    return number(mean) + (f" ± {half_width(scaled)}" if half_width(scaled) else "")
 
 
 def _remedies(ranking: Ranking, kind: str) -> Sheet:

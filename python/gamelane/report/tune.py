@@ -25,12 +25,14 @@ from gamelane.tune.search import Found
 SCHEMA = 2
 ROWS = 12
 WIDTH = 20
+KNEE = "On either side of the knee, a small gain in one goal costs much of the other."
 
 
 def recommendation(found: Found) -> str:
     """Return the recommendation in sentences."""
     if found.best is not None:
-        return f"Set {words(found.best.settings)}: {_changes(found, found.best)}."
+        said = [f"Set {words(found.best.settings)}: {_changes(found, found.best)}.", *_broken_today(found)]
+        return " ".join([*said, *caveats(found)])
     tried = len(found.trials)
     said = [
         f"Leave the gateway as it is: none of {tried} settings within the bounds is clearly better."
@@ -41,7 +43,36 @@ def recommendation(found: Found) -> str:
     if forbidden is not None:
         said.append(f"In the way: {'; '.join(_told(limit) for limit in forbidden.breaks(found.aim))}.")
         said.append(f"Without that, {words(forbidden.settings)} gives {_changes(found, forbidden)}.")
-    return " ".join(said)
+    return " ".join([*said, *caveats(found)])
+
+
+def caveats(found: Found) -> list[str]:
+    """Return what goes with a recommendation: what the lines do not express, and that no setting was repeated."""
+    said = [] if found.is_expressed else ["The lines do not express all of it, and say why."]
+    beyond = found.beyond
+    if beyond is not None:
+        said.append(
+            f"Clearly better, but the lines do not express it: {words(beyond.settings)}, which gives "
+            f"{_changes(found, beyond)}."
+        )
+    if len(found.seeds) == 1:
+        said.append("Each setting ran once, so no interval is known, and a difference may be chance.")
+    return said
+
+
+def _broken_today(found: Found) -> list[str]:
+    """Return a sentence on the bounds that the unchanged gateway breaks."""
+    broken = [f"{limit.text} (it has {_value(limit.metric, found.before)})" for limit in found.before.breaks(found.aim)]
+    return [f"Today's gateway breaks {'; '.join(broken)}."] if broken else []
+
+
+def _value(metric: Metric, trial: Trial) -> str:
+    return f"{number(shown(metric, trial))} {unit(metric)}".strip()
+
+
+def over(found: Found) -> str:
+    """Return how often each setting ran: `3 seeds`."""
+    return f"{len(found.seeds)} seed{'s' if len(found.seeds) > 1 else ''}"
 
 
 def words(settings: Settings) -> str:
@@ -83,7 +114,7 @@ def show(found: Found, lines: list[str], console: Console) -> None:
         shown.insert(0, found.best)
     for trial in [found.before, *shown]:
         style = "bold" if trial is found.best else "dim" if trial is found.before else ""
-        cells = [_cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
+        cells = [cell(of, goal.metric) for of, goal in zip(trial.goals(found.aim), found.aim.goals, strict=True)]
         table.add_row(*cells, _mark(found, trial), words(trial.settings) or "unchanged", style=style)
     console.print(table)
     marked = {_mark(found, trial) for trial in shown}
@@ -94,7 +125,7 @@ def show(found: Found, lines: list[str], console: Console) -> None:
         console.print(Text("; ".join(notes), style="dim"))
     console.print()
     kept = sum(not trial.breaks(found.aim) for trial in found.trials)
-    tried = f"{len(found.trials)} settings tried over {len(found.seeds)} seeds, {kept} meet every bound:"
+    tried = f"{len(found.trials)} settings tried over {over(found)}, {kept} meet every bound:"
     console.print(Text(tried, style="dim"))
     for limit in found.aim.bounds:
         console.print(Text(f"  {_told(limit)}", style="dim"))
@@ -120,6 +151,7 @@ def document(found: Found, recipes: dict[str, Recipe]) -> dict[str, Any]:
         "seeds": list(found.seeds),
         "before": _trial(found, found.before),
         "best": None if found.best is None else _trial(found, found.best),
+        "beyond": None if found.beyond is None else _trial(found, found.beyond),
         "knee": None if found.knee is None else _trial(found, found.knee),
         "front": [_trial(found, trial) for trial in found.front],
         "trials": [_trial(found, trial) for trial in found.trials],
@@ -142,6 +174,15 @@ def shown(metric: Metric, trial: Trial) -> float | None:
     """Return the mean of a metric over the seeds of a trial, in the unit in which it is shown."""
     mean = over_seeds(metric, trial.rows).mean
     return None if mean is None else mean * factor(metric)
+
+
+def cell(of: Estimate, metric: Metric) -> str:
+    """Return a mean with its interval, in the unit in which the metric is shown."""
+    if of.mean is None:
+        return "n/a"
+    scaled = Estimate(of.mean * factor(metric), None if of.ci95 is None else of.ci95 * factor(metric))
+    half = half_width(scaled)
+    return f"{number(scaled.mean)}{f' ± {half}' if half else ''}"
 
 
 def _changes(found: Found, trial: Trial) -> str:
@@ -168,14 +209,6 @@ def _trial(found: Found, trial: Trial) -> dict[str, Any]:
         "goals": {goal.metric.name: each.as_json() for goal, each in zip(found.aim.goals, of, strict=True)},
         "broken": [limit.text for limit in trial.breaks(found.aim)],
     }
-
-
-def _cell(of: Estimate, metric: Metric) -> str:
-    if of.mean is None:
-        return "n/a"
-    scaled = Estimate(of.mean * factor(metric), None if of.ci95 is None else of.ci95 * factor(metric))
-    half = half_width(scaled)
-    return f"{number(scaled.mean)}{f' ± {half}' if half else ''}"
 
 
 def _words(of: Estimate, metric: Metric) -> str:

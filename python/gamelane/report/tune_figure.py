@@ -7,7 +7,7 @@ import polars as pl
 
 from gamelane.report.figures import Figure, Key, Panel
 from gamelane.report.series import inline
-from gamelane.report.tune import factor, unit
+from gamelane.report.tune import KNEE, factor, over, unit
 from gamelane.sweep.metrics import Metric
 from gamelane.tune.choose import Trial
 from gamelane.tune.search import Found
@@ -56,12 +56,14 @@ def figure(found: Found) -> Figure | None:
     )
     front = base.transform_filter("datum.on_front == 'true'")
     line = front.mark_line(interpolate="step-after", strokeWidth=1, color="$blue")
+    drawn = set(frame["kind"])
     caption = (
-        f"{x.text} against {y.text}; mean over {len(found.seeds)} seeds. "
-        "The line joins the settings that no other setting beats in both. At the knee it bends most: "
-        "on either side of it, a small gain in one goal costs much of the other."
+        f"{x.text} against {y.text}; mean over {over(found)}. "
+        "The line joins the settings that no other setting within the bounds beats in both."
     )
-    legend = tuple(Key(kind, colour) for kind, colour in COLOURS.items())
+    if "knee" in drawn:
+        caption += f" At the knee it bends most. {KNEE}"
+    legend = tuple(Key(kind, colour) for kind, colour in COLOURS.items() if kind in drawn)
     return Figure(
         "pareto",
         "Settings to choose from",

@@ -5,18 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gamelane import _native
-from gamelane.tune.parameters import QUEUE, SHAPE, Settings, Space
+from gamelane.tune.parameters import ACKS, QUEUE, SHAPE, Settings, Space, takes
 from gamelane.tune.space import shapes
 
 SHARES = (0.95, 0.9, 0.85)
 """Shaped rates, as shares of the link's rates."""
+PLAIN = "plain"
+"""How a queue handles ACKs unless it is told."""
 FAIR: Settings = {QUEUE: "fq_codel"}
-QUEUES: tuple[Settings, ...] = ({QUEUE: "cake"}, FAIR, {QUEUE: "cake", "gateway.*.acks": "filter"}, {QUEUE: "priority"})
+QUEUES: tuple[Settings, ...] = (
+    {QUEUE: "cake"},
+    FAIR,
+    {QUEUE: "cake", ACKS: "filter"},
+    {QUEUE: "priority"},
+    {QUEUE: "htb", ACKS: "prioritise"},
+)
 
 
 def fair(scenario: _native.Scenario) -> Settings:
-    """Return FQ-CoDel shaped to 95 % of the link: the reference for what is due to a flow."""
-    return {**FAIR, **_shaped(shapes(scenario, SHARES[:1]))[0]}
+    """Return FQ-CoDel shaped to 95 % of the link: the reference for what is due to a flow.
+
+    A scenario that does not take these rates keeps its own.
+    """
+    shaped = {**FAIR, **_shaped(shapes(scenario, SHARES[:1]))[0]}
+    return shaped if takes(scenario, Space(()).overrides(scenario, shaped)) else FAIR
 
 
 def settings(scenario: _native.Scenario, space: Space) -> list[Settings]:
@@ -30,12 +42,16 @@ def settings(scenario: _native.Scenario, space: Space) -> list[Settings]:
 
 
 def around(space: Space, best: Settings) -> list[Settings]:
-    """Return the settings that differ from `best` in the queue, with its defaults, or in the shaped rate."""
-    queues, rates = (space.values(key) for key in (QUEUE, SHAPE))
+    """Return the settings that differ from `best` in the queue, with its defaults, in the ACKs, or in the rate."""
+    kinds, acks, rates = (space.values(key) for key in (QUEUE, ACKS, SHAPE))
     rate = {SHAPE: best[SHAPE]} if SHAPE in best else {}
-    found = [{QUEUE: queue, **space.required({QUEUE: queue}), **rate} for queue in queues]
-    found += [{**best, SHAPE: rate} for rate in rates]
-    return [each for each in found if space.choices(each) is not None]
+    queues = [{QUEUE: kind, **space.required({QUEUE: kind})} for kind in kinds]
+    own = {key: value for key, value in best.items() if key != SHAPE}
+    found = [{**queue, **rate} for queue in queues]
+    found += [{**each, ACKS: of, **rate} for of in acks if of != PLAIN for each in [own, *queues]]
+    found += [{**best, SHAPE: other} for other in rates]
+    once = [each for index, each in enumerate(found) if each not in found[:index]]
+    return [each for each in once if space.choices(each) is not None]
 
 
 def _shaped(rates: Sequence[str]) -> list[Settings]:

@@ -50,7 +50,7 @@ class Reference:
 def aim(runner: Runner, wishes: Wishes, cost: float) -> Aim:
     """Return the goals and bounds that a person wrote. Those of `usual` stand in for what was not written."""
     today, fair = runner.rows([{}, known.fair(runner.scenario)])
-    names = metrics(today[0])
+    names = metrics(column for column, value in today[0].items() if value is None or isinstance(value, (int, float)))
     is_whole = wishes.goals and wishes.bounds
     stand_ins = Aim((), ()) if is_whole else usual(runner.scenario, Reference(names, today, fair), cost)
     return objective.aim(names, wishes, stand_ins)

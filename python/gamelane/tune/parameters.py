@@ -12,6 +12,7 @@ from gamelane import _native, quantity
 from gamelane.errors import ScenarioError
 
 QUEUE = "gateway.*.queue"
+ACKS = "gateway.*.acks"
 SHAPE = "gateway.shape"
 WAYS = ("up", "down")
 QUANTITY = quantity.NUMBER_AND_UNIT

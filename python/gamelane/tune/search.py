@@ -31,7 +31,8 @@ class Found:
     """The result of a search. `before` is the unchanged scenario.
 
     `best` is None if no setting is clearly better. If the unchanged scenario breaks a bound, `best` is the best setting
-    that meets all bounds; None if none does.
+    that meets all bounds; None if none does. `beyond` is a setting that is clearly better than `best` in the first
+    goal, but that the lines do not express. `is_expressed` says whether they express `best`.
     """
 
     aim: Aim
@@ -41,6 +42,8 @@ class Found:
     trials: tuple[Trial, ...]
     front: tuple[Trial, ...]
     best: Trial | None
+    beyond: Trial | None = None
+    is_expressed: bool = True
 
     @property
     def knee(self) -> Trial | None:
@@ -130,18 +133,28 @@ def search(runner: Runner, aim: Aim, effort: Effort, on_trials: Callable[[int], 
     better = [each for each in bests if each and not (is_enough and not is_better(each, before, aim, runner.seeds))]
     best = better[0] if better else None
     front = pareto([trial for trial in made if not trial.breaks(aim)], aim)
-    return Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best)
+    is_expressed = best is None or effort.prefers(best.settings)
+    beyond = _beyond(best, bests[1], aim, effort, runner.seeds) if best is not None and is_expressed else None
+    return Found(aim, interrupted, runner.seeds, before, tuple(made), tuple(front), best, beyond, is_expressed)
 
 
 def _preferred(made: Sequence[Trial], effort: Effort) -> list[Trial]:
     return [trial for trial in made if effort.prefers(trial.settings)]
 
 
+def _beyond(best: Trial, of_all: Trial | None, aim: Aim, effort: Effort, seeds: Sequence[int]) -> Trial | None:
+    """Return the best of all trials if its first goal is clearly better than that of `best` and no lines express it."""
+    if of_all is None or effort.prefers(of_all.settings):
+        return None
+    return of_all if is_better(of_all, best, Aim(aim.goals[:1], aim.bounds), seeds) else None
+
+
 def _neighbours(space: Space, aim: Aim, made: Sequence[Trial], effort: Effort) -> list[Settings]:
-    """Return the neighbours of the best trial that were not tried."""
+    """Return the neighbours of the best trial that were not tried, the preferred ones first."""
     best = recommended(_preferred(made, effort), aim) or recommended(made, aim)
     tried = [trial.settings for trial in made]
-    return [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
+    found = [] if best is None else [settings for settings in around(space, best.settings) if settings not in tried]
+    return sorted(found, key=lambda settings: not effort.prefers(settings))
 
 
 class Sampler:

@@ -19,7 +19,7 @@ from gamelane.catalogue import INTERACTIVE
 from gamelane.keys import keys
 from gamelane.sweep.refusal import Source
 from gamelane.sweep.tables import Table, Value, parse
-from gamelane.tune.parameters import QUANTITY, Parameter, Settings, Space, range_of, takes
+from gamelane.tune.parameters import QUANTITY, WAYS, Parameter, Settings, Space, gateway, range_of, takes
 
 SHIPPED = Path(__file__).parent / "space.toml"
 
@@ -143,12 +143,23 @@ def accepted(
 
 
 def shapes(scenario: _native.Scenario, shares: Sequence[float]) -> list[str]:
-    """Return rates for both directions at these shares of the link's rates; none if the link has no fixed rate."""
+    """Return rates for both directions at these shares of the link's rates; none if the link has no fixed rate.
+
+    A direction whose rate varies keeps the scenario's shaper, which autorate needs.
+    """
     link = tomllib.loads(scenario.to_toml())["link"]
-    rates = {way: quantity.parse(link[way], "bit/s") for way in ("up", "down") if way in link}
+    rates = {way: quantity.parse(link[way], "bit/s") for way in WAYS if way in link}
     if not rates or None in rates.values() or link["kind"] == "wifi-g":
         return []
-    return [
-        "{ " + ", ".join(f'{way} = "{(rate or 0) * share / 1e3:.0f}kbit"' for way, rate in rates.items()) + " }"
-        for share in shares
-    ]
+    kept = {way: rate for way, rate in _shaped(scenario).items() if way not in rates}
+    found = []
+    for share in shares:
+        shaped = {way: f"{(rate or 0) * share / 1e3:.0f}kbit" for way, rate in rates.items()} | kept
+        found.append("{ " + ", ".join(f'{way} = "{rate}"' for way, rate in shaped.items()) + " }")
+    return found
+
+
+def _shaped(scenario: _native.Scenario) -> Mapping[str, str]:
+    """Return the scenario's own shaped rates by direction."""
+    shape = gateway(scenario).get("shape") or {}
+    return shape if isinstance(shape, Mapping) else dict.fromkeys(WAYS, str(shape))
