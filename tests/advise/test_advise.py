@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,14 @@ def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
     assert "quake3" in done.stdout
     assert "upload" in done.stdout
     assert max(map(len, done.stdout.partition("\n\n#")[0].splitlines()[1:])) <= 120
+
+
+@pytest.mark.parametrize("household_of", ["game-alone", "griwodz2006"])
+def test_a_household_without_transfers_is_advised(dsl: Path, tmp_path: Path, household_of: str) -> None:
+    """Its scenario refuses queue `priority`, because nothing could wait."""
+    shutil.copy(dsl / "measure.json", tmp_path)
+    done = gamelane("advise", tmp_path, "--with", household_of, "--trials", "12", "--repeat", "1", "-j", "2", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
