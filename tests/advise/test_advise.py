@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from gamelane.advise import household, promised
+from gamelane.advise import advice, household, promised, settings
 from gamelane.advise.measured import read
-from tests.advise.lines import SLOW_DSL, SPANS, Known, write
+from gamelane.catalogue import INTERACTIVE
+from gamelane.tune.parameters import QUEUE
+from tests.advise.lines import SLOW_DSL, SPANS, Known, measured, write
 from tests.cli.command import gamelane
 
 
@@ -72,6 +74,16 @@ def test_a_household_gets_figures_of_its_own_flows(dsl: Path) -> None:
     assert "quake3" in done.stdout
     assert "upload" in done.stdout
     assert max(map(len, done.stdout.partition("\n\n#")[0].splitlines()[1:])) <= 120
+
+
+@pytest.mark.parametrize("queue", settings.QUEUES)
+def test_each_queue_has_a_policy(tmp_path: Path, queue: str) -> None:
+    """Queue `priority` needs a flow that waits, and the measured game and call are none."""
+    link = measured(SLOW_DSL)
+    games = {settings.PRIORITY: '["game", "call"]'} if queue == "priority" else {}
+    policy = advice.policy(None, link, tmp_path, {QUEUE: queue, **games})
+    assert f'queue = "{queue}"' in policy.to_toml()
+    assert {flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE} == {"game", "call"}
 
 
 @pytest.mark.parametrize("household_of", ["game-alone", "griwodz2006"])

@@ -89,9 +89,9 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
     own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])
     after = settings.space(own, link).applied(own, own_games)
     expected = expect.phases(after, measured.spans, wanted.seeds, wanted.threads)
-    policy = _policy(wanted, link, folder, found.best.settings)
-    recipes = apply.recipes(policy)
-    return Advice(measured, link, scenario, found, today, expected, policy, recipes, wanted.scenario is not None)
+    rules = policy(wanted.scenario, link, folder, found.best.settings)
+    recipes = apply.recipes(rules)
+    return Advice(measured, link, scenario, found, today, expected, rules, recipes, wanted.scenario is not None)
 
 
 def is_fine(measured: Measured) -> bool:
@@ -99,10 +99,8 @@ def is_fine(measured: Measured) -> bool:
     return measured.bufferbloat_ms is not None and measured.bufferbloat_ms < NOTICED_MS
 
 
-def _policy(wanted: Wanted, link: Link, folder: Path, best: Settings) -> _native.Scenario:
-    """Return the scenario of a gateway with a setting. Of the measurement it needs the game and the call only."""
-    policy = household.policy(link, folder)
-    if wanted.scenario is not None:
-        policy = wanted.scenario.with_overrides(household.of(link, folder))
-    games = [flow["name"] for flow in policy.flows() if flow["app"] in INTERACTIVE]
-    return settings.space(policy, link).applied(policy, settings.for_games(best, games))
+def policy(scenario: _native.Scenario | None, link: Link, folder: Path, best: Settings) -> _native.Scenario:
+    """Return the scenario of a gateway with a setting, for a household or, if None, for any."""
+    own = household.policy(link, folder) if scenario is None else scenario.with_overrides(household.of(link, folder))
+    games = [flow["name"] for flow in own.flows() if flow["app"] in INTERACTIVE]
+    return settings.space(own, link).applied(own, settings.for_games(best, games))

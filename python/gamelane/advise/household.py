@@ -51,8 +51,8 @@ def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
 
 
 def policy(link: Link, folder: Path) -> _native.Scenario:
-    """Return a scenario for a gateway: the game and the call."""
-    lines = ['name = "line"', *LINK, *PROBES]
+    """Return a scenario for a gateway: the game, the call, and a transfer that they can go before."""
+    lines = ['name = "line"', *LINK, *PROBES, *_flow("transfer", "bulk"), 'direction = "down"']
     return _native.Scenario.parse("\n".join(lines), str(folder / FILE), of(link))
 
 
