@@ -95,11 +95,17 @@ def test_a_household_without_transfers_is_advised(dsl: Path, tmp_path: Path, hou
 
 
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
+    """An earlier advice, which may have been to set something, leaves nothing to apply."""
     folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    (folder / "advice").mkdir()
+    for name in ("gateway.toml", "up.rate"):
+        (folder / "advice" / name).write_text("earlier", encoding="utf-8")
     done = gamelane("advise", folder, "--repeat", "2", "-j", "2", "-q")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Leave the gateway as it is")
-    assert not (folder / "advice" / "gateway.toml").exists()
+    assert {each.name for each in (folder / "advice").iterdir()} >= {"advice.json", "line.toml", "report.html"}
+    for name in ("gateway.toml", "up.rate"):
+        assert not (folder / "advice" / name).exists()
 
 
 def test_where_the_rate_wanders_autorate_is_advised(tmp_path: Path) -> None:

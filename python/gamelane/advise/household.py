@@ -15,6 +15,8 @@ from gamelane.analysis.bottleneck import NOTICED_MS, PACKET, WINDOW_S, Lane, Lin
 from gamelane.analysis.line import OMITTED_S
 
 FILE = "line.toml"
+TRACES = {"up": "up.rate", "down": "down.rate"}
+"""File of the rates of each direction, where they wander."""
 GAME, CALL, LOAD = "game", "call", "load"
 USUAL = Plan(30, 4, "", 1)
 """Stands for the plan of a measurement that has none."""
@@ -114,7 +116,7 @@ def traces(link: Link) -> dict[str, str]:
         if lane.wanders:
             step = round(1e3 * WINDOW_S)
             rows = [f"{step * index} {max(round(bps / 1e3), 1)}" for index, bps in enumerate(lane.windows_bps)]
-            found[f"{way}.rate"] = "\n".join([*rows, f"{step * len(rows)} end"]) + "\n"
+            found[TRACES[way]] = "\n".join([*rows, f"{step * len(rows)} end"]) + "\n"
     return found
 
 
@@ -122,7 +124,7 @@ def _link(link: Link, folder: Path | None) -> str:
     lanes = {"up": link.up, "down": link.down}
     keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
     wandering = {
-        way: json.dumps(str((folder or Path()) / f"{way}.rate")) for way, lane in lanes.items() if lane.wanders
+        way: json.dumps(str((folder or Path()) / TRACES[way])) for way, lane in lanes.items() if lane.wanders
     }
     if wandering:
         keys |= {"kind": '"trace"', "trace": _table(wandering)}

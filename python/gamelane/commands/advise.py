@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -19,6 +19,8 @@ from gamelane.terminal.talk import deliver, progress, say, say_where, stdout, wr
 from gamelane.tune.search import module
 
 POLICY = "gateway.toml"
+NOT_ALWAYS = (POLICY, *household.TRACES.values())
+"""Files that not every advice writes."""
 
 
 def advise(
@@ -42,7 +44,8 @@ def advise(
         )
     place = writable(folder / FOLDER)
     place.mkdir(exist_ok=True)
-    for name, text in household.traces(line.link).items():
+    traces = household.traces(line.link)
+    for name, text in traces.items():
         whole.replace(place / name, text)
     with_ = None if household_of is None else experiment.load(household_of).scenario
     first = 1 if with_ is None else with_.seed
@@ -56,9 +59,16 @@ def advise(
         whole.replace(place / POLICY, advice.policy.to_toml())
         run = f"gamelane gateway run --lan eth1 --wan eth0 {place / POLICY}"
         lines = [run] if target == own.TARGET else advice.recipes[target].lines()
+    _remove({*NOT_ALWAYS} - {*traces, *([] if advice.policy is None else [POLICY])}, place)
     deliver(document(advice), place / FILE, lambda: show(advice, lines, folder, stdout()), json=json)
     page = write_page(place, advice, lines)
     say_where(page, quiet=quiet)
     if advice.found.interrupted:
         say(f"{len(advice.found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
+
+
+def _remove(names: Iterable[str], place: Path) -> None:
+    """Remove what only an earlier advice had, so that nobody applies it."""
+    for name in names:
+        (place / name).unlink(missing_ok=True)
