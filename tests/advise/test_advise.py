@@ -108,6 +108,16 @@ def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
         assert not (folder / "advice" / name).exists()
 
 
+@pytest.mark.parametrize("words", [[], ["--with", "household"]])
+def test_nothing_is_simulated_for_a_line_that_is_fine(tmp_path: Path, words: list[str]) -> None:
+    """On a gigabit line the search took three minutes."""
+    folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
+    done = gamelane("advise", folder, *words, "--json")
+    found = json.loads(done.stdout)
+    assert found["recommendation"].startswith("Leave the gateway as it is: load adds")
+    assert (found["search"], found["today"], found["expected"], found["flows"]) == (None, [], [], [])
+
+
 def test_where_the_rate_wanders_autorate_is_advised(tmp_path: Path) -> None:
     trace = tmp_path / "up.rate"
     trace.write_text("0 12000\n1000 6000\n2000 18000\n3000 8000\n4000 end\n")

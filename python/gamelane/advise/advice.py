@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gamelane import _native, apply
@@ -44,30 +44,37 @@ class Advice:
     link: Link
     scenario: _native.Scenario
     """The line as a scenario."""
-    found: Found
-    today: Sequence[Phase]
-    """The measurement, simulated on the estimated line."""
-    expected: Sequence[Phase]
-    """The same behind the recommended gateway."""
-    policy: _native.Scenario | None
-    """The same setting for a gateway, without the transfers of the measurement."""
-    recipes: dict[str, apply.Recipe]
     has_household: bool
     """Whether somebody said who lives there."""
+    found: Found | None = None
+    """None for a line that is fine: nothing was tried."""
+    today: Sequence[Phase] = ()
+    """The measurement, simulated on the estimated line; empty if nothing was tried."""
+    expected: Sequence[Phase] = ()
+    """The same behind the recommended gateway."""
+    policy: _native.Scenario | None = None
+    """The same setting for a gateway, without the transfers of the measurement."""
+    recipes: Mapping[str, apply.Recipe] = field(default_factory=dict)
 
     @property
     def settings(self) -> Settings | None:
         """The recommended settings."""
-        return None if self.found.best is None else self.found.best.settings
+        return None if self.found is None or self.found.best is None else self.found.best.settings
 
 
 def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_trials: Callable[[int], None]) -> Advice:
-    """Try settings on a line. `folder` has the texts of `household.traces`. Ctrl-C ends the search early."""
+    """Try settings on a line, unless it is fine. `folder` has the texts of `household.traces`.
+
+    Ctrl-C ends the search early.
+    """
     own = household.scenario(measured, link, folder)
     if wanted.scenario is None:
         scenario = household.loaded(measured, link, folder)
     else:
         scenario = wanted.scenario.with_overrides(household.of(link, folder))
+    advice = Advice(measured, link, scenario, wanted.scenario is not None)
+    if is_fine(measured):
+        return advice
     space = settings.space(scenario, link)
     runner = Runner(scenario, space, wanted.seeds, wanted.threads)
     wanders = link.up.wanders or link.down.wanders
@@ -82,16 +89,14 @@ def advise(measured: Measured, link: Link, folder: Path, wanted: Wanted, on_tria
     effort = Effort(wanted.trials, tuple(settings.first(scenario, space, link)), preferred)
     found = search(runner, aim, effort, on_trials)
     today = expect.phases(own, measured.spans, wanted.seeds, wanted.threads)
-    if is_fine(measured):
-        found = replace(found, best=None)
+    advice = replace(advice, found=found, today=today)
     if found.best is None:
-        return Advice(measured, link, scenario, found, today, (), None, {}, wanted.scenario is not None)
+        return advice
     own_games = settings.for_games(found.best.settings, [household.GAME, household.CALL])
     after = settings.space(own, link).applied(own, own_games)
     expected = expect.phases(after, measured.spans, wanted.seeds, wanted.threads)
     rules = policy(wanted.scenario, link, folder, found.best.settings)
-    recipes = apply.recipes(rules)
-    return Advice(measured, link, scenario, found, today, expected, rules, recipes, wanted.scenario is not None)
+    return replace(advice, expected=expected, policy=rules, recipes=apply.recipes(rules))
 
 
 def is_fine(measured: Measured) -> bool:

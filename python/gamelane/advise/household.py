@@ -123,9 +123,7 @@ def traces(link: Link) -> dict[str, str]:
 def _link(link: Link, folder: Path | None) -> str:
     lanes = {"up": link.up, "down": link.down}
     keys = {way: f'"{lane.rate_bps.value / 1e3:.0f}kbit"' for way, lane in lanes.items() if not lane.wanders}
-    wandering = {
-        way: json.dumps(str((folder or Path()) / TRACES[way])) for way, lane in lanes.items() if lane.wanders
-    }
+    wandering = {way: json.dumps(str((folder or Path()) / TRACES[way])) for way, lane in lanes.items() if lane.wanders}
     if wandering:
         keys |= {"kind": '"trace"', "trace": _table(wandering)}
     jitter = {way: lane.jitter_ms for way, lane in lanes.items() if lane.jitter_ms >= LEAST_JITTER_MS}

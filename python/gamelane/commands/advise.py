@@ -63,7 +63,7 @@ def advise(
     deliver(document(advice), place / FILE, lambda: show(advice, lines, folder, stdout()), json=json)
     page = write_page(place, advice, lines)
     say_where(page, quiet=quiet)
-    if advice.found.interrupted:
+    if advice.found is not None and advice.found.interrupted:
         say(f"{len(advice.found.trials)} of {trials} settings tried")
         raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gamelane.advise.advice import Advice, is_fine
+from gamelane.advise.advice import Advice
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
@@ -28,7 +28,7 @@ LOADED = ("up", "down", "both")
 
 def headline(advice: Advice) -> str:
     """Return the recommendation in sentences."""
-    if is_fine(advice.measured):
+    if advice.found is None:
         added = number(advice.measured.bufferbloat_ms)
         return f"Leave the gateway as it is: load adds {added} ms to the game's round trip."
     if advice.settings is None or advice.has_household:
@@ -90,7 +90,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "today": [asdict(phase) for phase in advice.today],
         "expected": [asdict(phase) for phase in advice.expected],
         "flows": flows(advice),
-        "search": tune.document(advice.found, advice.recipes),
+        "search": None if advice.found is None else tune.document(advice.found, dict(advice.recipes)),
     }
 
 
@@ -100,6 +100,8 @@ FIGURES = {"p50({}.rtt)": "ms", "p95({}.rtt)": "ms", "{}.loss": "%", "{}.goodput
 
 def flows(advice: Advice) -> list[dict[str, Any]]:
     """Return the means of `FIGURES` for each flow before and after, in their units; None for a flow without one."""
+    if advice.found is None:
+        return []
     before = advice.found.before
     after = advice.found.best or before
     known = metrics(before.rows[0])
@@ -130,6 +132,12 @@ def flows_sheet(advice: Advice) -> Sheet:
     return Sheet("Who uses the line", tuple(headings), tuple(rows), "Simulated: today, and then. Means over the seeds.")
 
 
+def _expected(advice: Advice) -> list[Sheet]:
+    """Return the tables of what to expect: of the measurement, and of a household."""
+    is_known = advice.has_household and advice.found is not None
+    return [phases_sheet(named(advice)), *([flows_sheet(advice)] if is_known else [])]
+
+
 def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -> None:
     """Print the recommendation, the line, what to expect, and the lines that put it into effect."""
     console.print(Text(headline(advice), style="bold"))
@@ -137,7 +145,7 @@ def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -
     for sentence in sentences(advice):
         console.print(sentence, highlight=False)
     console.print()
-    for sheet in [phases_sheet(named(advice)), *([flows_sheet(advice)] if advice.has_household else [])]:
+    for sheet in _expected(advice):
         print_sheet(sheet, console)
     if not lines:
         return
@@ -164,8 +172,8 @@ def print_sheet(sheet: Sheet, console: Console) -> None:
 
 def named(advice: Advice) -> list[Series]:
     """Return what was measured, the same from simulation, and what to expect."""
-    found = [Series("measured", advice.measured.phases), Series("simulated", advice.today)]
-    return [*found, Series("expected", advice.expected)] if advice.expected else found
+    named = {"measured": advice.measured.phases, "simulated": advice.today, "expected": advice.expected}
+    return [Series(name, phases) for name, phases in named.items() if phases]
 
 
 def phases_sheet(series: Sequence[Series]) -> Sheet:
@@ -196,10 +204,9 @@ def write_page(folder: Path, advice: Advice, lines: Sequence[str]) -> Path:
     """Write `report.html` and `figures/` of an advice; return the page."""
     rows = tuple((name, text) for name, text in (sentence.split(": ", 1) for sentence in sentences(advice)))
     sheets = (
-        phases_sheet(named(advice)),
-        *([flows_sheet(advice)] if advice.has_household else []),
+        *_expected(advice),
         Sheet("The line", (Heading("what"), Heading("found")), rows, "Ranges are 95 % intervals.", is_text=True),
-        *searched(advice.found),
+        *(() if advice.found is None else searched(advice.found)),
     )
     return write(
         folder,
