@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.advise.lines import Known, measured
+from gamelane.analysis import bottleneck, line
+from tests.advise.lines import SLOW_DSL, SPANS, Known, measured, records_of
 
 LINES = 24
 ON_THE_WIRE = 1500
@@ -41,6 +42,17 @@ def test_a_buffer_of_packets_is_told_from_one_of_bytes(up: int, down: int, packe
     assert link.up.buffer_packets == pytest.approx(packets, rel=0.1)
     link = measured(Known(up, down, 20, f"{packets * ON_THE_WIRE}B", "3000000B"))
     assert link.up.buffer_packets is None
+
+
+def test_a_rate_does_not_count_what_segments_could_have_held() -> None:
+    """A host that sends to itself fills its segments of 64 kB in part: 999 Mbit/s were 1999."""
+    client, server = (ends.copy() for ends in records_of(SLOW_DSL))
+    for each in (client, server):
+        each["payload"][each["what"] == line.DELIVERED] *= 2
+    link = bottleneck.link(client, server, SPANS)
+    assert link is not None
+    assert link.up.rate_bps.value / 1e6 == pytest.approx(5, rel=0.01)
+    assert link.down.rate_bps.value / 1e6 == pytest.approx(25, rel=0.01)
 
 
 def test_a_line_without_a_deep_buffer_has_none() -> None:

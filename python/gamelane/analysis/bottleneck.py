@@ -28,6 +28,9 @@ WINDOW_S = 0.5
 UDP_IP_BYTES = 28
 PACKET, PAYLOAD, ACK = 1500, 1448, 52
 """IP bytes of a full TCP segment and of an ACK, and the segment's payload: over IPv4 with timestamps."""
+FULL = 0.8
+"""If the receiver read less than this share of the segments' full size, they were not full. A host that sends to itself
+has segments of 64 kB, which it seldom fills. Above, what was not yet read at the end makes the difference."""
 SEGMENTS_PER_ACK = 2
 ALIKE = 0.7
 """If ACKs make the mean packet no smaller than this share, bytes and packets cannot be told apart."""
@@ -147,7 +150,8 @@ class Sender:
             count = np.interp(times, own["at"] / 1e9, own["value"].astype(np.float64))
             packets += count
             sizes += count * float(own["payload"][-1])
-        return packets, sizes
+        read = _so_far(times, _within(self.reads, span)) + ACK * packets
+        return packets, read if read[-1] < FULL * sizes[-1] else sizes
 
     def probes(self, times: Floats, span: Span) -> tuple[Floats, Floats]:
         """Return how many probes, and how many of their IP bytes, had arrived at these times in s."""
