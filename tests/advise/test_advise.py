@@ -94,6 +94,12 @@ def test_a_household_without_transfers_is_advised(dsl: Path, tmp_path: Path, hou
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_household_without_a_game_is_refused_with_a_remedy_that_exists(dsl: Path) -> None:
+    done = gamelane("advise", dsl, "--with", "burriss2006", "-q")
+    assert (done.returncode, "--with burriss2006: this scenario has no game and no call" in done.stderr) == (2, True)
+    assert "gamelane tune burriss2006" in done.stderr
+
+
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:
     """An earlier advice, which may have been to set something, leaves nothing to apply."""
     folder = write(tmp_path / "measured", Known(50, 100, 20, "20p", "20p"))
