@@ -1,7 +1,7 @@
 """The link behind a measured line: its rates, base round trip, buffers and losses, each with a range (docs/advise.md).
 
 The rate of a direction is what its load delivered while packets waited. The buffer is what the longest wait holds at
-that rate. Nothing here knows what the link is made of.
+that rate, in any phase that loads the direction. Nothing here knows what the link is made of.
 """
 
 from __future__ import annotations
@@ -194,9 +194,12 @@ def _lane(of: Sender, other: Sender, times: Mapping[str, Span]) -> Lane | None:
     added = of.added_ms(base, load)
     windows, busy = _windows(grid, bytes_, np.sort(_within(of.stamped, load)["at"]) / 1e9, added)
     rate, seen = _rate(windows, busy)
-    buffer = _buffer(added, rate.value, dropped=of.dropped(load))
-    filled: Filled = "no queue" if buffer is None else "dropped" if of.dropped(load) else "not filled"
-    counts_packets = buffer is not None and _counts_packets(buffer, base, of, other, times)
+    loads = [load, *(span for name, span in times.items() if name == "both")]
+    dropped = any(of.dropped(span) for span in loads)
+    found = [_buffer(of.added_ms(base, span), rate.value, dropped=dropped) for span in loads]
+    buffer = max((each for each in found if each is not None), key=lambda each: each.value, default=None)
+    filled: Filled = "no queue" if buffer is None else "dropped" if dropped else "not filled"
+    counts_packets = found[0] is not None and _counts_packets(found[0], base, of, other, times)
     return Lane(
         rate,
         tuple(windows[busy] if seen else windows),
