@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gamelane.advise import advice, household, promised, settings
-from gamelane.advise.measured import read
+from gamelane.advise.measured import Imported, Measured, Plan, read
 from gamelane.catalogue import INTERACTIVE
+from gamelane.report.advise import measuring
 from gamelane.tune.parameters import QUEUE
-from tests.advise.lines import SLOW_DSL, SPANS, Known, measured, write
+from tests.advise.lines import PLAN, SLOW_DSL, SPANS, Known, measured, write
 from tests.cli.command import gamelane
 
 
@@ -98,6 +100,45 @@ def test_a_household_without_a_game_is_refused_with_a_remedy_that_exists(dsl: Pa
     done = gamelane("advise", dsl, "--with", "burriss2006", "-q")
     assert (done.returncode, "--with burriss2006: this scenario has no game and no call" in done.stderr) == (2, True)
     assert "gamelane tune burriss2006" in done.stderr
+
+
+@pytest.mark.parametrize(("control", "is_known"), [("bbr", False), ("reno", True)])
+def test_a_promise_for_a_control_that_is_not_simulated_says_so(
+    dsl: Path, tmp_path: Path, control: str, is_known: bool
+) -> None:
+    document = json.loads((dsl / "measure.json").read_text())
+    document["plan"]["congestion"], document["host_congestion"] = "", control
+    (tmp_path / "measure.json").write_text(json.dumps(document), encoding="utf-8")
+    done = gamelane("advise", tmp_path, "--trials", "4", "--repeat", "1", "-j", "2", "-q")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "advice" / "report.html").read_text()
+    for text in (done.stdout, page):
+        assert ("congestion control is bbr, which the simulator does not have" in text) is not is_known
+        assert ("--congestion cubic" in text) is not is_known
+    caveat = json.loads((tmp_path / "advice" / "advice.json").read_text())["caveat"]
+    assert (caveat is None) is is_known
+    assert done.stdout.splitlines()[-1] == f"gamelane measure 198.51.100.7 --key key --compare {tmp_path} -o after"
+
+
+IRTT = (Imported("iperf3"), Imported("irtt"))
+
+
+@pytest.mark.parametrize(
+    ("host", "plan", "imported", "command"),
+    [
+        ("127.0.0.1", PLAN, None, "gamelane measure 127.0.0.1 --compare m"),
+        ("localhost:27971", PLAN, None, "gamelane measure localhost:27971 --compare m"),
+        ("[::1]:27971", PLAN, None, "gamelane measure '[::1]:27971' --compare m"),
+        ("2001:db8::1", PLAN, None, "gamelane measure 2001:db8::1 --key key --compare m"),
+        ("a.example", PLAN, IRTT, "gamelane measure a.example --by irtt,iperf3 --compare m"),
+        ("a.example", None, IRTT, "gamelane measure --import FILE --compare m"),
+    ],
+)
+def test_the_command_that_measures_again(
+    host: str, plan: Plan | None, imported: Sequence[Imported] | None, command: str
+) -> None:
+    found = Measured(host, (), None, None, plan, imported=imported)
+    assert measuring(found, "--compare", "m") == command
 
 
 def test_a_line_without_a_deep_buffer_is_left_alone(tmp_path: Path) -> None:

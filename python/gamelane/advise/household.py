@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gamelane import _native
@@ -41,7 +42,7 @@ def scenario(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
 
     `folder` is where the traces of `traces` are.
     """
-    return _native.Scenario.parse(text(measured.spans, measured.plan or USUAL), str(folder / FILE), of(link))
+    return _native.Scenario.parse(text(measured.spans, _plan(measured)), str(folder / FILE), of(link))
 
 
 def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
@@ -49,7 +50,7 @@ def loaded(measured: Measured, link: Link, folder: Path) -> _native.Scenario:
     speed = (link.up.rate_bps.value + link.down.rate_bps.value) / FAST_BPS
     spans = [("both", 0.0, max(LOADED_S / max(speed, 1.0), SHORTEST_LOADED_S))]
     overrides = [*of(link), ("warmup", f"{OMITTED_S:g}s")]
-    return _native.Scenario.parse(text(spans, measured.plan or USUAL), str(folder / FILE), overrides)
+    return _native.Scenario.parse(text(spans, _plan(measured)), str(folder / FILE), overrides)
 
 
 def policy(link: Link, folder: Path) -> _native.Scenario:
@@ -82,6 +83,16 @@ def text(spans: Sequence[tuple[str, float, float]], plan: Plan) -> str:
                 lines += [*_flow(f"{LOAD}-{name}-{way}-{stream}", "bulk"), f'direction = "{way}"']
                 lines += [f'start = "{1e3 * start:.0f}ms"', f'stop = "{1e3 * stop:.0f}ms"']
     return "\n".join(lines) + "\n"
+
+
+def is_simulated(control: str | None) -> bool:
+    """Return whether the simulation has a congestion control; True if none is known."""
+    return control is None or control in CONGESTION
+
+
+def _plan(measured: Measured) -> Plan:
+    """Return how the line was loaded, with the congestion control that the loads had."""
+    return replace(measured.plan or USUAL, congestion=measured.control or "")
 
 
 def loads(flow: str) -> str | None:

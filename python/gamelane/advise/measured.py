@@ -14,6 +14,8 @@ from gamelane.analysis.line import Phase
 from gamelane.errors import RecordsError
 
 FILE = "measure.json"
+CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+"""Names the TCP congestion control that this computer uses unless a program asks for another one."""
 Read = TypeVar("Read")
 
 
@@ -29,6 +31,13 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Imported:
+    """A file of another program."""
+
+    program: str
+
+
+@dataclass(frozen=True)
 class Measured:
     """A measurement of a line."""
 
@@ -39,6 +48,17 @@ class Measured:
     plan: Plan | None = None
     """None for a measurement of another program."""
     link: Link | None = None
+    host_congestion: str | None = None
+    """TCP congestion control of the computer that measured, which its loads had unless the plan names another one."""
+    imported: Sequence[Imported] | None = None
+    """Files of other programs that it was read from."""
+
+    @property
+    def control(self) -> str | None:
+        """TCP congestion control of the loads; None if it is not known. Without a record it is this computer's own."""
+        if self.plan is None:
+            return None
+        return self.plan.congestion or self.host_congestion or own_control()
 
     @property
     def spans(self) -> list[tuple[str, float, float]]:
@@ -48,6 +68,14 @@ class Measured:
     def phase(self, name: str) -> Phase | None:
         """Return a phase by its name."""
         return next((phase for phase in self.phases if phase.name == name), None)
+
+
+def own_control() -> str | None:
+    """Return the TCP congestion control of this computer; None if the system does not name it."""
+    try:
+        return CONTROL.read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None
 
 
 def read(folder: Path) -> Measured:

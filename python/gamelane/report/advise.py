@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from gamelane.advise import household
 from gamelane.advise.advice import Advice
+from gamelane.advise.measured import Measured
 from gamelane.analysis.bottleneck import Lane, Range
 from gamelane.analysis.line import Phase
 from gamelane.catalogue import INTERACTIVE
@@ -24,6 +28,8 @@ from gamelane.tune.choose import Trial
 
 SCHEMA = 1
 LOADED = ("up", "down", "both")
+AFTER = "after"
+"""Folder of the measurement that proves an advice (docs/fix-my-line.md)."""
 
 
 def headline(advice: Advice) -> str:
@@ -36,6 +42,38 @@ def headline(advice: Advice) -> str:
     before, after = (worst_ms(phases) for phases in (advice.measured.phases, advice.expected))
     change = f": the game's round trip under load (95 %) {number(before)} → {number(after)} ms"
     return f"Set {tune.words(advice.settings)}{change}."
+
+
+def caveat(advice: Advice) -> list[str]:
+    """Return why the promise may be missed, and what to do, in sentences; none if nothing is known or promised."""
+    control = advice.measured.control
+    if advice.found is None or household.is_simulated(control):
+        return []
+    again = measuring(advice.measured, "--congestion", "cubic", "-o", "with-cubic")
+    return [
+        f"The loads' TCP congestion control is {control}, which the simulator does not have: it took CUBIC.",
+        "So the line may miss these figures by more than usual.",
+        f"To measure with CUBIC: {again}",
+    ]
+
+
+def measuring(measured: Measured, *words: str) -> str:
+    """Return the command that measures a line again, with more words. Beyond loopback it needs the key."""
+    programs = ",".join(sorted({each.program for each in measured.imported or ()}, reverse=True))
+    if programs and measured.plan is None:
+        return shlex.join(["gamelane", "measure", "--import", "FILE", *words])
+    how = ["--by", programs] if programs else [] if _is_loopback(measured.host) else ["--key", "key"]
+    return shlex.join(["gamelane", "measure", measured.host, *how, *words])
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether HOST, HOST:PORT or [HOST]:PORT is this computer."""
+    name = host.removeprefix("[").partition("]")[0] if host.startswith("[") else host
+    name = name.partition(":")[0] if name.count(":") == 1 else name
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 def worst_ms(phases: Sequence[Phase]) -> float | None:
@@ -85,6 +123,7 @@ def document(advice: Advice) -> dict[str, Any]:
         "schema": SCHEMA,
         "host": advice.measured.host,
         "recommendation": headline(advice),
+        "caveat": " ".join(caveat(advice)) or None,
         "settings": advice.settings,
         "link": asdict(advice.link),
         "today": [asdict(phase) for phase in advice.today],
@@ -129,7 +168,12 @@ def flows_sheet(advice: Advice) -> Sheet:
         names = [name.format(each["flow"]) for name in FIGURES]
         pairs = ((each[when].get(name) for when in ("before", "after")) for name in names)
         rows.append((each["flow"], *(number(value) for pair in pairs for value in pair)))
-    return Sheet("Who uses the line", tuple(headings), tuple(rows), "Simulated: today, and then. Means over the seeds.")
+    return Sheet(
+        "Who uses the line",
+        tuple(headings),
+        tuple(rows),
+        "Simulated: today, and then. Means over the seeds.",
+    )
 
 
 def _expected(advice: Advice) -> list[Sheet]:
@@ -141,6 +185,8 @@ def _expected(advice: Advice) -> list[Sheet]:
 def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -> None:
     """Print the recommendation, the line, what to expect, and the lines that put it into effect."""
     console.print(Text(headline(advice), style="bold"))
+    for sentence in caveat(advice):
+        console.print(Text(sentence), soft_wrap=True)
     console.print()
     for sentence in sentences(advice):
         console.print(sentence, highlight=False)
@@ -152,8 +198,8 @@ def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -
     for line in lines:
         console.print(Text(line), soft_wrap=True)
     console.print()
-    proof = f"Then prove it: gamelane measure {advice.measured.host} --compare {folder}"
-    console.print(Text(proof, style="bold"), soft_wrap=True)
+    console.print(Text("Then prove it:", style="bold"))
+    console.print(Text(measuring(advice.measured, "--compare", str(folder), "-o", AFTER)), soft_wrap=True)
 
 
 def print_sheet(sheet: Sheet, console: Console) -> None:
@@ -213,7 +259,7 @@ def write_page(folder: Path, advice: Advice, lines: Sequence[str]) -> Path:
         [figure(named(advice))],
         made_by="gamelane advise",
         title=f"Advice for the line to {advice.measured.host}",
-        headline=headline(advice),
+        headline=" ".join([headline(advice), *caveat(advice)]),
         sheets=sheets,
         commands=lines,
     )
