@@ -65,6 +65,7 @@ def test_the_folder_has_the_line_the_policy_and_a_page(dsl: Path) -> None:
     policy = (folder / "gateway.toml").read_text()
     assert "load-" not in policy
     assert "shape" in policy
+    assert "of the round trip, the 5th to the 95th percentile" in (folder / "report.html").read_text()
     found = promised.read(dsl)
     assert found is not None
     assert [phase.name for phase in found.expected] == ["idle", "up", "down", "both"]

@@ -162,7 +162,7 @@ def flows_sheet(advice: Advice) -> Sheet:
     columns = ("RTT p50", "RTT p95", "lost", "goodput")
     headings = [Heading("flow")]
     for title, unit in zip(columns, FIGURES.values(), strict=True):
-        headings += [Heading(title, unit), Heading("then", unit)]
+        headings += [Heading(title, unit), Heading("after", unit)]
     rows = []
     for each in flows(advice):
         names = [name.format(each["flow"]) for name in FIGURES]
@@ -172,7 +172,7 @@ def flows_sheet(advice: Advice) -> Sheet:
         "Who uses the line",
         tuple(headings),
         tuple(rows),
-        "Simulated: today, and then. Means over the seeds.",
+        "Simulated: today, and after the change. Means over the seeds.",
     )
 
 
@@ -246,12 +246,18 @@ def phases_sheet(series: Sequence[Series]) -> Sheet:
     return Sheet("What to expect", headings, tuple(rows), caption)
 
 
+RANGES = (
+    "In brackets: of the round trip, the 5th to the 95th percentile on the idle line. Of a rate and of losses, the "
+    "95 % interval. Of a buffer, from the 95th percentile of the waits to one packet more than the longest."
+)
+
+
 def write_page(folder: Path, advice: Advice, lines: Sequence[str]) -> Path:
     """Write `report.html` and `figures/` of an advice; return the page."""
     rows = tuple((name, text) for name, text in (sentence.split(": ", 1) for sentence in sentences(advice)))
     sheets = (
         *_expected(advice),
-        Sheet("The line", (Heading("what"), Heading("found")), rows, "Ranges are 95 % intervals.", is_text=True),
+        Sheet("The line", (Heading("what"), Heading("found")), rows, RANGES, is_text=True),
         *(() if advice.found is None else searched(advice.found)),
     )
     return write(
