@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gamelane.advise import advice, household, promised, settings
-from gamelane.advise.measured import Imported, Measured, Plan, read
+from gamelane.advise.measured import Measured, Plan, read
 from gamelane.catalogue import INTERACTIVE
 from gamelane.report.advise import measuring
 from gamelane.tune.parameters import QUEUE
@@ -121,7 +121,7 @@ def test_a_promise_for_a_control_that_is_not_simulated_says_so(
     assert done.stdout.splitlines()[-1] == f"gamelane measure 198.51.100.7 --key key --compare {tmp_path} -o after"
 
 
-IRTT = (Imported("iperf3"), Imported("irtt"))
+IRTT = ({"program": "iperf3"}, {"program": "irtt"})
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ IRTT = (Imported("iperf3"), Imported("irtt"))
     ],
 )
 def test_the_command_that_measures_again(
-    host: str, plan: Plan | None, imported: Sequence[Imported] | None, command: str
+    host: str, plan: Plan | None, imported: Sequence[Mapping[str, str]] | None, command: str
 ) -> None:
     found = Measured(host, (), None, None, plan, imported=imported)
     assert measuring(found, "--compare", "m") == command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -31,13 +31,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A file of another program."""
-
-    program: str
-
-
-@dataclass(frozen=True)
 class Measured:
     """A measurement of a line."""
 
@@ -50,8 +43,8 @@ class Measured:
     link: Link | None = None
     host_congestion: str | None = None
     """TCP congestion control of the computer that measured, which its loads had unless the plan names another one."""
-    imported: Sequence[Imported] | None = None
-    """Files of other programs that it was read from."""
+    imported: Sequence[Mapping[str, str]] | None = None
+    """File and program of each file that was imported."""
 
     @property
     def control(self) -> str | None:

@@ -59,7 +59,7 @@ def caveat(advice: Advice) -> list[str]:
 
 def measuring(measured: Measured, *words: str) -> str:
     """Return the command that measures a line again, with more words. Beyond loopback it needs the key."""
-    programs = ",".join(sorted({each.program for each in measured.imported or ()}, reverse=True))
+    programs = ",".join(sorted({each["program"] for each in measured.imported or ()}, reverse=True))
     if programs and measured.plan is None:
         return shlex.join(["gamelane", "measure", "--import", "FILE", *words])
     how = ["--by", programs] if programs else [] if _is_loopback(measured.host) else ["--key", "key"]
