@@ -28,6 +28,7 @@ from gamelane.tune.choose import Trial
 
 SCHEMA = 1
 LOADED = ("up", "down", "both")
+AGAIN = "To measure with CUBIC: "
 AFTER = "after"
 """Folder of the measurement that proves an advice (docs/fix-my-line.md)."""
 
@@ -53,7 +54,7 @@ def caveat(advice: Advice) -> list[str]:
     return [
         f"The loads' TCP congestion control is {control}, which the simulator does not have: it took CUBIC.",
         "So the line may miss these figures by more than usual.",
-        f"To measure with CUBIC: {again}",
+        f"{AGAIN}{again}",
     ]
 
 
@@ -186,7 +187,7 @@ def show(advice: Advice, lines: Sequence[str], folder: Path, console: Console) -
     """Print the recommendation, the line, what to expect, and the lines that put it into effect."""
     console.print(Text(headline(advice), style="bold"))
     for sentence in caveat(advice):
-        console.print(Text(sentence), soft_wrap=True)
+        console.print(Text(sentence), soft_wrap=AGAIN in sentence)
     console.print()
     for sentence in sentences(advice):
         console.print(sentence, highlight=False)
